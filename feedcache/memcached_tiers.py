@@ -42,6 +42,7 @@ from feedcache.memcached_node import (
     delete_request,
     flags_of,
     get_request,
+    parse_generations,
     store_request,
     sync_generations,
 )
@@ -262,7 +263,7 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
 
 
 class Append(NamedTuple):
-    """Bytes to append to a value. `start`: what a missing one begins with, for `ttl_seconds`; None: it stays missing."""
+    """Bytes to append to a value. `start`: what a missing one begins with, for `ttl_seconds`; None: it stays so."""
 
     data: bytes
     start: bytes | None = None
@@ -278,9 +279,9 @@ def send_appends(layers: Sequence[Layer], appends: Mapping[bytes, Append]) -> Ca
     requests, asked = [], []
     for layer in (one for each in layers for one in each.both()):
         for slot, part in layer.by_slot(appends):
-            parts = [(key, appends[key]) for key in part]
-            lines = sum(1 if one.start is None else 2 for _key, one in parts)
-            request = slot.node.send(_appends(slot.node, parts), lines=lines)
+            build = _appends(slot.node, [(key, appends[key]) for key in part])
+            begun = sum(appends[key].start is not None for key in part)
+            request = slot.node.send(build, lines=begun + len(part))
             if request is None:
                 slot.node.miss_write()
             else:
@@ -298,12 +299,9 @@ def _receive_appends(
         if answer is None:
             request.node.miss_write()
             continue
-        lines = iter(answer.lines)
-        for key in part:
+        for key, line in zip(part, answer.lines[-len(part) :], strict=True):
             data, start, ttl_seconds = appends[key]
-            if start is not None:
-                next(lines)  # whether it has begun now
-            if next(lines) != b"STORED" and start is not None:  # too large, or just expired
+            if line != b"STORED" and start is not None:  # too large, or just expired
                 new = make(Kind.VALUE, start + data, ttl_seconds)
                 layer.write(b"set", {key: new}, ttl_seconds=ttl_seconds)
 
@@ -378,7 +376,8 @@ def _collect(
 
 def _get(node: MemcachedNode, keys: Sequence[bytes]) -> RequestBuilder:
     def build(prefix: bytes) -> bytes:
-        return get_request([*(prefix + VALUE_MARK + key for key in keys), node.stamp_key])
+        begin = prefix + VALUE_MARK
+        return get_request([*[begin + key for key in keys], node.stamp_key])
 
     return build
 
@@ -417,16 +416,22 @@ def _refill(items: Sequence[tuple[bytes, Item]], leased: Sequence[bytes]) -> Req
 
 
 def _appends(node: MemcachedNode, appends: Sequence[tuple[bytes, Append]]) -> RequestBuilder:
+    """First add what missing values begin with, then append to all."""
+    starts = [
+        (key, make(Kind.VALUE, start, ttl_seconds), ttl_seconds)
+        for key, (_data, start, ttl_seconds) in appends
+        if start is not None
+    ]
+
     def build(prefix: bytes) -> bytes:
-        parts = []
-        for key, (data, start, ttl_seconds) in appends:
-            stores = [(b"append", Item(data))]
-            if start is not None:
-                stores.insert(0, (b"add", make(Kind.VALUE, start, ttl_seconds)))
-            for verb, item in stores:
-                named = [(prefix + VALUE_MARK + key, item)]
-                parts.append(store_request(verb, named, ttl_seconds=ttl_seconds, noreply=False))
-        return b"".join(parts) + get_request([node.stamp_key])
+        begin = prefix + VALUE_MARK
+        stores = [
+            store_request(b"add", [(begin + key, item)], ttl_seconds=ttl_seconds, noreply=False)
+            for key, item, ttl_seconds in starts
+        ]
+        named = [(begin + key, Item(one.data)) for key, one in appends]
+        stores.append(store_request(b"append", named, ttl_seconds=0, noreply=False))
+        return b"".join(stores) + get_request([node.stamp_key])
 
     return build
 
@@ -442,7 +447,7 @@ def _lease(node: MemcachedNode, keys: Sequence[bytes]) -> RequestBuilder:
 
 MAX_KEYS_PER_CALL = 1000
 REFILL_WITHIN_SECONDS = 5.0  # half the life of a tombstone
-ABSENT = Kind.ABSENT.value
+ABSENT, TOMBSTONE = Kind.ABSENT.value, Kind.TOMBSTONE.value  # each is a bit of the flags
 
 _is_key = re.compile(rb"[!-~]{1,200}").fullmatch
 
@@ -458,9 +463,9 @@ class Token:
 
 @dataclass(slots=True)
 class Read:
-    """What was read of some keys, and where. `names`: the requested keys as text, by key as bytes."""
+    """What was read of some keys, and where. `names`: the requested keys as bytes, by key as text."""
 
-    names: dict[bytes, str]
+    names: dict[str, bytes]
     group: Layer | None
     began: float = field(default_factory=time.monotonic)
     items: dict[bytes, Item] = field(default_factory=dict)  # values, and negative entries
@@ -476,10 +481,10 @@ class Read:
         """Add the items that a layer returned."""
         self.answers.append((layer, items))
         for key, item in items.items():
-            if item.kind in (Kind.VALUE, Kind.ABSENT):
-                self.items[key] = item
-            else:
+            if item.flags & TOMBSTONE:
                 self.tokens.setdefault(layer, {})[key] = item.token
+            else:  # a value, or a negative entry
+                self.items[key] = item
 
     def refuse(self, key: bytes) -> Layer:
         """Mark the item of a key as unusable, so that exactly this one may be replaced; returns its layer."""
@@ -505,11 +510,11 @@ class Read:
         return time.monotonic() - self.began < REFILL_WITHIN_SECONDS
 
 
-def named(keys: Collection[str]) -> dict[bytes, str]:
+def named(keys: Collection[str]) -> dict[str, bytes]:
     """Keys as bytes. Those that Memcached does not accept are left out, which makes them misses."""
     if len(keys) > MAX_KEYS_PER_CALL:
         raise ValueError(f"at most {MAX_KEYS_PER_CALL} keys a call, not {len(keys)}")
-    return {raw: key for key in keys if _is_key(raw := key.encode())}
+    return {key: raw for key in keys if _is_key(raw := key.encode())}
 
 
 TOMBSTONE_SECONDS = 10  # longer than a reader of the old value may take to refill it
@@ -551,6 +556,7 @@ class TieredCache:
         self.backup = pool_of(topology, Pool.BACKUP, clients)
         self.groups = tuple(layer_of("l1", group, clients, epoch=epoch) for group in topology.l1)
         self._refills_all_l1 = refills_all_l1()
+        self._learned: Mapping[bytes, bytes] = {}
 
     @property
     def is_in_force(self) -> bool:
@@ -563,28 +569,30 @@ class TieredCache:
         """The values present. At most 1,000 keys."""
         read = self.read(keys)
         self.refill(read)
-        names = read.names
         return {
-            names[key]: item.data for key, item in read.items.items() if not item.flags & ABSENT
+            name: item.data
+            for name, key in read.names.items()
+            if (item := read.items.get(key)) and not item.flags & ABSENT
         }
 
-    def read(self, keys: Collection[str]) -> Read:
+    def read(self, keys: Collection[str], *, uses_l1: bool = True) -> Read:
         """Read keys, and return the read for a later `fill` or `refill`; stores nothing itself."""
-        return self.ask(keys)()
+        return self.ask(keys, uses_l1=uses_l1)()
 
-    def ask(self, keys: Collection[str]) -> Callable[[], Read]:
+    def ask(self, keys: Collection[str], *, uses_l1: bool = True) -> Callable[[], Read]:
         """Send a `read` to the first layer now. The function returned must be called: it waits for the answers."""
-        group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
+        groups = self.groups if uses_l1 else ()
+        group = random.choice(groups) if groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
-        if self._refills_all_l1:
+        if self._refills_all_l1 and uses_l1:
             read.nodes |= self._generations_in_l1()
-        hot_keys.sample(read.names)
+        hot_keys.sample(read.names.values())
         layers = self._layers(group)
-        first = layers[0].ask(read.names.keys()) if layers and read.names else None
+        first = layers[0].ask(read.names.values()) if layers and read.names else None
 
         def collect() -> Read:
             if first is not None:
-                self._descend(read, read.names.keys(), layers, first)
+                self._descend(read, read.names.values(), layers, first)
             if not self.is_in_force:
                 read.forget()
             return read
@@ -627,6 +635,15 @@ class TieredCache:
         """Whether all nodes still have the generations under which they answered, as far as this process knows."""
         return all(node.current() == generation for node, generation in read.nodes.items())
 
+    def learn(self, generations: Mapping[bytes, bytes]) -> None:
+        """Note the lowest readable generations of nodes, as a hash in Redis has them."""
+        if generations == self._learned:  # the usual case
+            return
+        lowest = parse_generations(generations)
+        for node in self.nodes():
+            node.health.learn(lowest.get(node.name, 0))
+        self._learned = generations
+
     def _generations_in_l1(self) -> dict[MemcachedNode, int]:
         nodes = [slot.node for group in self.groups for slot in group.slots]
         return {node: now for node in nodes if (now := node.current()) is not None}
@@ -665,7 +682,7 @@ class TieredCache:
         It is for keys that contain their version, or have one writer. Values with several writers need `update`.
         """
         names, ttl_seconds = named(values), bounded(ttl_seconds)
-        items = {key: make(Kind.VALUE, values[name], ttl_seconds) for key, name in names.items()}
+        items = {key: make(Kind.VALUE, values[name], ttl_seconds) for name, key in names.items()}
         return self._store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
 
     def append_many(self, appends: Mapping[str, Append]) -> Callable[[], bool]:
@@ -675,7 +692,7 @@ class TieredCache:
         One round trip: unlike a tombstone, the new value leads no reader to a layer that does not have it yet.
         """
         names, layers = named(appends), (self.main, self.backup, *self.groups)
-        raw = {key: appends[name] for key, name in names.items()}
+        raw = {key: appends[name] for name, key in names.items()}
         # second slots that hold no values get tombstones, as when an item is stored
         items = dict.fromkeys(raw, _tombstone())
         emptied = [copy for one in layers if not one.reads_other for copy in one.copies(items, 0)]
@@ -694,19 +711,22 @@ class TieredCache:
 
         It stores tombstones: during their short life no reader can refill an older value.
         """
-        return self._store(dict.fromkeys(named(keys), _tombstone()), ttl_seconds=TOMBSTONE_SECONDS)
+        items = dict.fromkeys(named(keys).values(), _tombstone())
+        return self._store(items, ttl_seconds=TOMBSTONE_SECONDS)
 
     def gets(self, key: str) -> tuple[bytes, Token] | None:
         """A value and its token, from Main, from Backup only while Main fails; None on a miss.
 
         A key that is moving to another slot is a miss: writers who know different topologies would not meet.
         """
-        return next((self._gets(raw) for raw in named([key]) if not self._is_moving(raw)), None)
+        raws = named([key]).values()
+        return next((self._gets(raw) for raw in raws if not self._is_moving(raw)), None)
 
     def cas(self, key: str, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
         """Replace the value that `gets` read; False when it has changed, or the node failed."""
         return any(
-            self._cas(raw, value, token, ttl_seconds=bounded(ttl_seconds)) for raw in named([key])
+            self._cas(raw, value, token, ttl_seconds=bounded(ttl_seconds))
+            for raw in named([key]).values()
         )
 
     def update(self, key: str, change: Change, *, ttl_seconds: int, tries: int = CAS_TRIES) -> bool:

@@ -81,6 +81,7 @@ def _newest_ids(name: str) -> ReadThrough[int, NewestIds]:
         decode=unpack_newest_ids,
         family="content",
         negative_ttl_seconds=0,
+        is_personal=True,
     )
 
 

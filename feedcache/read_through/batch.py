@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from feedcache import stats
 from feedcache.connections import Redis, RedisError, configuration, configured_topology
-from feedcache.memcached_node import GENERATIONS_KEY, parse_generations
+from feedcache.memcached_node import GENERATIONS_KEY
 from feedcache.memcached_tiers import Append, Read, TieredCache, tiers, write_in_force
 from feedcache.read_through.cache import ReadThrough, ReadThroughCall
 from feedcache.redis_clients import Command, PendingCommands, raise_first_error, server_of
@@ -154,7 +154,8 @@ class Batch:
             commands = [command for part in queued for command in part.commands]
             self._pending.append((PendingCommands(client, commands), queued))
         names = [name for queued in self._reads for name in queued.names]
-        self._collect_read = self.cache.ask(names)
+        is_shared = not all(queued.kind.is_personal for queued in self._reads)
+        self._collect_read = self.cache.ask(names, uses_l1=is_shared)
 
     def _collect(self) -> None:
         try:
@@ -202,10 +203,8 @@ class Batch:
         """Whether the nodes of Memcached and their topology are those that Redis names."""
         if check.has_failed:
             return False
-        fields, text = check.answers
-        lowest = parse_generations(fields)
-        for node in self.cache.nodes():
-            node.health.learn(lowest.get(node.name, 0))
+        generations, text = check.answers
+        self.cache.learn(generations)
         return (
             self.cache.topology.version == _version_of(text)
             and self.cache.is_configured

@@ -1,5 +1,7 @@
 """Values that carry the revision they were made from: read through with `accept`, appended to in place."""
 
+from dataclasses import replace
+
 import pytest
 
 from feedcache.memcached_node import Kind
@@ -133,6 +135,14 @@ def test_what_is_stale_everywhere_is_loaded_once_and_written_over(two_groups):
     name = FENCED.name_of(1, two_groups).encode()
     layers = (two_groups.main, *two_groups.groups)
     assert [layer.read([name]).items[name].data for layer in layers] == [b"7 101"] * 3
+
+
+def test_what_one_account_reads_takes_no_room_in_l1(two_groups):
+    own = replace(FENCED, name="test-own", is_personal=True)
+    for kind, is_in_l1 in ((FENCED, True), (own, False)):
+        for _ in range(40):  # each at a group chosen at random
+            assert kind.get_many([1], lambda _keys: {1: (7, 1)}) == {1: (7, 1)}
+        assert kind.layers_with(1) == [("l1", is_in_l1), ("l1", is_in_l1), ("main", True)]
 
 
 def test_what_is_appended_reaches_every_layer(two_groups):

@@ -438,9 +438,7 @@ def test_random_histories_read_from_vectors_are_what_postgresql_says(seed):
         if chance.random() < 0.7 or not mine:
             visibility = chance.choice(["public", "public", "unlisted", "followers"])
             reply_to = chance.choice([None, *mine[:1]])
-            late.append(
-                (add, published(author, visibility=visibility, reply_to_id=reply_to))
-            )
+            late.append((add, published(author, visibility=visibility, reply_to_id=reply_to)))
         else:
             late.append((outbox.remove, delete_post(chance.choice(mine[:20]), by=author)))
         for change, changed in chance.sample(late, min(len(late), chance.randrange(3))):
