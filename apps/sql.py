@@ -150,11 +150,8 @@ class Columns(Generic[M]):
         return f"INSERT INTO {self._model._meta.db_table} ({names}) VALUES ({params})"  # noqa: S608 -- names of ours
 
     def values(self, instance: M) -> dict[str, Any]:
-        fields = self._model._meta.concrete_fields
-        return {
-            field.attname: field.get_db_prep_save(getattr(instance, field.attname), connection)
-            for field in fields
-        }
+        """The parameters of `insertion`. The driver takes them as they are: not for files and JSON."""
+        return {name: getattr(instance, name) for name in self._names}
 
     def instance(self, values: Sequence[Any]) -> M:
         """From the values of the columns, in their order."""

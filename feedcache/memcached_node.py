@@ -92,13 +92,12 @@ def store_request(
     verb: bytes, items: Iterable[tuple[bytes, Item]], *, ttl_seconds: int, noreply: bool
 ) -> bytes:
     """`set`, `add` or `append` several values, or `cas` each with its token."""
-    end = b" noreply\r\n" if noreply else b"\r\n"
+    end = b" noreply" if noreply else b""
     parts = []
     for key, (data, flags, token) in items:
         cas = b" %d" % token if verb == b"cas" else b""
-        parts.append(b"%s %s %d %d %d%s%s" % (verb, key, flags, ttl_seconds, len(data), cas, end))
-        parts.append(data)
-        parts.append(b"\r\n")
+        head = (verb, key, flags, ttl_seconds, len(data), cas, end)
+        parts.append(b"%s %s %d %d %d%s%s\r\n%s\r\n" % (*head, data))
     return b"".join(parts)
 
 

@@ -26,7 +26,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from feedcache import stats
 from feedcache.connections import Redis, dedicated_configuration, refills_all_l1
@@ -42,6 +42,7 @@ from feedcache.memcached_node import (
     delete_request,
     flags_of,
     get_request,
+    parse_generations,
     store_request,
     sync_generations,
 )
@@ -220,13 +221,6 @@ class Layer:
         """This layer, and its second slots if they hold values."""
         return [self, self.other] if self.other is not None and self.reads_other else [self]
 
-    def append(self, items: Items) -> None:
-        """Append to the items that are there, without waiting; may get lost."""
-        for slot, part in (each for layer in self.both() for each in layer.by_slot(items)):
-            generation = slot.node.current()
-            if generation is not None:
-                slot.node.send_noreply(_append([(key, items[key]) for key in part]), generation)
-
     def lease(self, keys: Collection[bytes]) -> "Leases":
         """Try to become the loader of each key, and read in the same round trip what has been stored meanwhile."""
         leases, requests = Leases(), []
@@ -268,32 +262,48 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
             request.node.miss_write()
 
 
-def append_everywhere(
-    layers: Sequence[Layer], items: Items, start: bytes, *, ttl_seconds: int
-) -> None:
-    """Append to items in all these layers, or to `start` where there is none, and wait until all have it.
+class Append(NamedTuple):
+    """Bytes to append to a value. `start`: what a missing one begins with, for `ttl_seconds`; None: it stays so."""
+
+    data: bytes
+    start: bytes | None = None
+    ttl_seconds: int = 0
+
+
+def send_appends(layers: Sequence[Layer], appends: Mapping[bytes, Append]) -> Callable[[], None]:
+    """Append in all these layers. The function returned must be called: it waits until all have it.
 
     All nodes work at the same time, so it is one round trip. Appending may be repeated. A node that does not answer has
     missed a write. Does not extend the life of an item.
     """
     requests, asked = [], []
     for layer in (one for each in layers for one in each.both()):
-        for slot, part in layer.by_slot(items):
-            build = _appends(slot.node, [(key, items[key]) for key in part], start, ttl_seconds)
-            request = slot.node.send(build, lines=2 * len(part))
+        for slot, part in layer.by_slot(appends):
+            build = _appends(slot.node, [(key, appends[key]) for key in part])
+            begun = sum(appends[key].start is not None for key in part)
+            request = slot.node.send(build, lines=begun + len(part))
             if request is None:
                 slot.node.miss_write()
             else:
                 requests.append((request, part))
                 asked.append(layer)
+    return partial(_receive_appends, requests, asked, appends)
+
+
+def _receive_appends(
+    requests: Sequence[tuple[PendingRequest, list[bytes]]],
+    asked: Sequence[Layer],
+    appends: Mapping[bytes, Append],
+) -> None:
     for (request, part, answer), layer in zip(_collect(requests), asked, strict=True):
         if answer is None:
             request.node.miss_write()
             continue
-        pairs = zip(part, answer.lines[1::2], strict=True)
-        refused = [key for key, line in pairs if line != b"STORED"]  # too large, or just expired
-        new = {key: make(Kind.VALUE, start + items[key].data, ttl_seconds) for key in refused}
-        layer.write(b"set", new, ttl_seconds=ttl_seconds)
+        for key, line in zip(part, answer.lines[-len(part) :], strict=True):
+            data, start, ttl_seconds = appends[key]
+            if line != b"STORED" and start is not None:  # too large, or just expired
+                new = make(Kind.VALUE, start + data, ttl_seconds)
+                layer.write(b"set", {key: new}, ttl_seconds=ttl_seconds)
 
 
 @dataclass(slots=True)
@@ -366,7 +376,8 @@ def _collect(
 
 def _get(node: MemcachedNode, keys: Sequence[bytes]) -> RequestBuilder:
     def build(prefix: bytes) -> bytes:
-        return get_request([*(prefix + VALUE_MARK + key for key in keys), node.stamp_key])
+        begin = prefix + VALUE_MARK
+        return get_request([*[begin + key for key in keys], node.stamp_key])
 
     return build
 
@@ -404,28 +415,23 @@ def _refill(items: Sequence[tuple[bytes, Item]], leased: Sequence[bytes]) -> Req
     return build
 
 
-def _append(items: Sequence[tuple[bytes, Item]]) -> RequestBuilder:
-    def build(prefix: bytes) -> bytes:
-        named = [(prefix + VALUE_MARK + key, item) for key, item in items]
-        return store_request(b"append", named, ttl_seconds=0, noreply=True)
-
-    return build
-
-
-def _appends(
-    node: MemcachedNode, items: Sequence[tuple[bytes, Item]], start: bytes, ttl_seconds: int
-) -> RequestBuilder:
-    begin = make(Kind.VALUE, start, ttl_seconds)
+def _appends(node: MemcachedNode, appends: Sequence[tuple[bytes, Append]]) -> RequestBuilder:
+    """First add what missing values begin with, then append to all."""
+    starts = [
+        (key, make(Kind.VALUE, start, ttl_seconds), ttl_seconds)
+        for key, (_data, start, ttl_seconds) in appends
+        if start is not None
+    ]
 
     def build(prefix: bytes) -> bytes:
-        parts = []
-        for key, item in items:
-            name = prefix + VALUE_MARK + key
-            for verb, one in ((b"add", begin), (b"append", item)):
-                parts.append(
-                    store_request(verb, [(name, one)], ttl_seconds=ttl_seconds, noreply=False)
-                )
-        return b"".join(parts) + get_request([node.stamp_key])
+        begin = prefix + VALUE_MARK
+        stores = [
+            store_request(b"add", [(begin + key, item)], ttl_seconds=ttl_seconds, noreply=False)
+            for key, item, ttl_seconds in starts
+        ]
+        named = [(begin + key, Item(one.data)) for key, one in appends]
+        stores.append(store_request(b"append", named, ttl_seconds=0, noreply=False))
+        return b"".join(stores) + get_request([node.stamp_key])
 
     return build
 
@@ -441,7 +447,7 @@ def _lease(node: MemcachedNode, keys: Sequence[bytes]) -> RequestBuilder:
 
 MAX_KEYS_PER_CALL = 1000
 REFILL_WITHIN_SECONDS = 5.0  # half the life of a tombstone
-ABSENT = Kind.ABSENT.value
+ABSENT, TOMBSTONE = Kind.ABSENT.value, Kind.TOMBSTONE.value  # each is a bit of the flags
 
 _is_key = re.compile(rb"[!-~]{1,200}").fullmatch
 
@@ -457,9 +463,9 @@ class Token:
 
 @dataclass(slots=True)
 class Read:
-    """What was read of some keys, and where. `names`: the requested keys as text, by key as bytes."""
+    """What was read of some keys, and where. `names`: the requested keys as bytes, by key as text."""
 
-    names: dict[bytes, str]
+    names: dict[str, bytes]
     group: Layer | None
     began: float = field(default_factory=time.monotonic)
     items: dict[bytes, Item] = field(default_factory=dict)  # values, and negative entries
@@ -475,10 +481,10 @@ class Read:
         """Add the items that a layer returned."""
         self.answers.append((layer, items))
         for key, item in items.items():
-            if item.kind in (Kind.VALUE, Kind.ABSENT):
-                self.items[key] = item
-            else:
+            if item.flags & TOMBSTONE:
                 self.tokens.setdefault(layer, {})[key] = item.token
+            else:  # a value, or a negative entry
+                self.items[key] = item
 
     def refuse(self, key: bytes) -> Layer:
         """Mark the item of a key as unusable, so that exactly this one may be replaced; returns its layer."""
@@ -504,11 +510,11 @@ class Read:
         return time.monotonic() - self.began < REFILL_WITHIN_SECONDS
 
 
-def named(keys: Collection[str]) -> dict[bytes, str]:
+def named(keys: Collection[str]) -> dict[str, bytes]:
     """Keys as bytes. Those that Memcached does not accept are left out, which makes them misses."""
     if len(keys) > MAX_KEYS_PER_CALL:
         raise ValueError(f"at most {MAX_KEYS_PER_CALL} keys a call, not {len(keys)}")
-    return {raw: key for key in keys if _is_key(raw := key.encode())}
+    return {key: raw for key in keys if _is_key(raw := key.encode())}
 
 
 TOMBSTONE_SECONDS = 10  # longer than a reader of the old value may take to refill it
@@ -550,6 +556,7 @@ class TieredCache:
         self.backup = pool_of(topology, Pool.BACKUP, clients)
         self.groups = tuple(layer_of("l1", group, clients, epoch=epoch) for group in topology.l1)
         self._refills_all_l1 = refills_all_l1()
+        self._learned: Mapping[bytes, bytes] = {}
 
     @property
     def is_in_force(self) -> bool:
@@ -562,28 +569,30 @@ class TieredCache:
         """The values present. At most 1,000 keys."""
         read = self.read(keys)
         self.refill(read)
-        names = read.names
         return {
-            names[key]: item.data for key, item in read.items.items() if not item.flags & ABSENT
+            name: item.data
+            for name, key in read.names.items()
+            if (item := read.items.get(key)) and not item.flags & ABSENT
         }
 
-    def read(self, keys: Collection[str]) -> Read:
+    def read(self, keys: Collection[str], *, uses_l1: bool = True) -> Read:
         """Read keys, and return the read for a later `fill` or `refill`; stores nothing itself."""
-        return self.ask(keys)()
+        return self.ask(keys, uses_l1=uses_l1)()
 
-    def ask(self, keys: Collection[str]) -> Callable[[], Read]:
+    def ask(self, keys: Collection[str], *, uses_l1: bool = True) -> Callable[[], Read]:
         """Send a `read` to the first layer now. The function returned must be called: it waits for the answers."""
-        group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
+        groups = self.groups if uses_l1 else ()
+        group = random.choice(groups) if groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
-        if self._refills_all_l1:
+        if self._refills_all_l1 and uses_l1:
             read.nodes |= self._generations_in_l1()
-        hot_keys.sample(read.names)
+        hot_keys.sample(read.names.values())
         layers = self._layers(group)
-        first = layers[0].ask(read.names.keys()) if layers and read.names else None
+        first = layers[0].ask(read.names.values()) if layers and read.names else None
 
         def collect() -> Read:
             if first is not None:
-                self._descend(read, read.names.keys(), layers, first)
+                self._descend(read, read.names.values(), layers, first)
             if not self.is_in_force:
                 read.forget()
             return read
@@ -626,6 +635,15 @@ class TieredCache:
         """Whether all nodes still have the generations under which they answered, as far as this process knows."""
         return all(node.current() == generation for node, generation in read.nodes.items())
 
+    def learn(self, generations: Mapping[bytes, bytes]) -> None:
+        """Note the lowest readable generations of nodes, as a hash in Redis has them."""
+        if generations == self._learned:  # the usual case
+            return
+        lowest = parse_generations(generations)
+        for node in self.nodes():
+            node.health.learn(lowest.get(node.name, 0))
+        self._learned = generations
+
     def _generations_in_l1(self) -> dict[MemcachedNode, int]:
         nodes = [slot.node for group in self.groups for slot in group.slots]
         return {node: now for node in nodes if (now := node.current()) is not None}
@@ -664,49 +682,51 @@ class TieredCache:
         It is for keys that contain their version, or have one writer. Values with several writers need `update`.
         """
         names, ttl_seconds = named(values), bounded(ttl_seconds)
-        items = {key: make(Kind.VALUE, values[name], ttl_seconds) for key, name in names.items()}
+        items = {key: make(Kind.VALUE, values[name], ttl_seconds) for name, key in names.items()}
         return self._store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
 
-    def append_many(self, values: Mapping[str, bytes]) -> None:
-        """Append to stored values in all layers, without waiting; may get lost. Does not extend their lives."""
-        names = named(values)
-        items = {key: Item(values[name]) for key, name in names.items()}
-        for layer in (self.main, self.backup, *self.groups):
-            layer.append(items)
-
-    def append_everywhere(
-        self, values: Mapping[str, bytes], start: bytes, *, ttl_seconds: int
-    ) -> None:
-        """Append to stored values in all layers, or to `start` where none is stored, and wait until all have it.
+    def append_many(self, appends: Mapping[str, Append]) -> Callable[[], bool]:
+        """Append to values in all layers now. The function returned must be called: it waits until all have it, and
+        returns whether all processes will read it.
 
         One round trip: unlike a tombstone, the new value leads no reader to a layer that does not have it yet.
         """
-        names, layers = named(values), (self.main, self.backup, *self.groups)
-        items = {key: Item(values[name]) for key, name in names.items()}
+        names, layers = named(appends), (self.main, self.backup, *self.groups)
+        raw = {key: appends[name] for name, key in names.items()}
         # second slots that hold no values get tombstones, as when an item is stored
+        items = dict.fromkeys(raw, _tombstone())
         emptied = [copy for one in layers if not one.reads_other for copy in one.copies(items, 0)]
         if emptied:
             set_everywhere(emptied)
-        append_everywhere(layers, items, start, ttl_seconds=bounded(ttl_seconds))
+        wait = send_appends(layers, raw)
+
+        def result() -> bool:
+            wait()
+            return self.announce_missed()
+
+        return result
 
     def delete_many(self, keys: Collection[str]) -> bool:
         """Delete at most 1,000 keys, so that no older value is found under them afterwards.
 
         It stores tombstones: during their short life no reader can refill an older value.
         """
-        return self._store(dict.fromkeys(named(keys), _tombstone()), ttl_seconds=TOMBSTONE_SECONDS)
+        items = dict.fromkeys(named(keys).values(), _tombstone())
+        return self._store(items, ttl_seconds=TOMBSTONE_SECONDS)
 
     def gets(self, key: str) -> tuple[bytes, Token] | None:
         """A value and its token, from Main, from Backup only while Main fails; None on a miss.
 
         A key that is moving to another slot is a miss: writers who know different topologies would not meet.
         """
-        return next((self._gets(raw) for raw in named([key]) if not self._is_moving(raw)), None)
+        raws = named([key]).values()
+        return next((self._gets(raw) for raw in raws if not self._is_moving(raw)), None)
 
     def cas(self, key: str, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
         """Replace the value that `gets` read; False when it has changed, or the node failed."""
         return any(
-            self._cas(raw, value, token, ttl_seconds=bounded(ttl_seconds)) for raw in named([key])
+            self._cas(raw, value, token, ttl_seconds=bounded(ttl_seconds))
+            for raw in named([key]).values()
         )
 
     def update(self, key: str, change: Change, *, ttl_seconds: int, tries: int = CAS_TRIES) -> bool:

@@ -8,6 +8,7 @@ the Sentinels.
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache, cached_property, lru_cache
@@ -144,7 +145,47 @@ class BreakingPool(_CountsCalls):
         super().release(connection)
 
 
-class RedisConnections(BreakingPool, redis.BlockingConnectionPool):
+class IdleFirst(redis.BlockingConnectionPool):
+    """A pool that keeps idle connections in a list. redis-py's own way is a hundred calls to lend one and take it back:
+    a fortieth of a page for every round trip.
+    """
+
+    def reset(self) -> None:
+        """Forget all connections: at the start, and in a forked child."""
+        pool: Any = super()  # the library's types end here
+        pool.reset()
+        self._idle: list[Any] = []  # a list's append and pop are atomic
+
+    def get_connection(self, *_args: Any, **_options: Any) -> Any:
+        pool: Any = super()
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            return pool.get_connection()
+        if connection.pid == os.getpid():  # else this is a child, whose pool will be reset
+            if _is_clean(connection):
+                return connection
+            connection.disconnect()
+            pool.release(connection)
+        return pool.get_connection()
+
+    def release(self, connection: Any) -> None:
+        pool: Any = super()
+        if connection.pid != os.getpid() or self.pool.empty():  # somebody may wait for it
+            pool.release(connection)
+        else:
+            self._idle.append(connection)
+
+
+def _is_clean(connection: Any) -> bool:
+    """Whether a connection is open, and nothing is left to read on it."""
+    try:
+        return not connection.can_read()
+    except (redis.RedisError, OSError):
+        return False
+
+
+class RedisConnections(BreakingPool, IdleFirst):
     """The connections to one server."""
 
 

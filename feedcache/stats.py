@@ -65,7 +65,12 @@ def count_call(backend: str, began: float, *, failed: bool = False) -> None:
     The time is that from the request to its answer. If several calls wait at once, each counts the whole wait.
     """
     microseconds = int((time.perf_counter() - began) * 1e6)
-    count(CALL + backend, {CALLS: 1, MICROSECONDS: microseconds, FAILED: failed})
+    subject = CALL + backend
+    with _lock:
+        _counts[subject, CALLS] += 1
+        _counts[subject, MICROSECONDS] += microseconds
+        if failed:
+            _counts[subject, FAILED] += 1
     calls = _calls.get()
     if calls is not None:
         calls[backend] += 1

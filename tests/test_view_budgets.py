@@ -4,10 +4,13 @@ Twenty posts, warm, by a reader who marked nothing. A number that has to grow gr
 """
 
 import gzip
+from itertools import cycle
 from typing import NamedTuple
 
 import pytest
+from django.db import connection
 from django.template.base import Node
+from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.cache import VIEWERS
 from apps.engagement.cache import BOOKMARKS, LIKES
@@ -19,10 +22,15 @@ from apps.timeline import publishing
 from apps.timeline.fanout import switch
 from apps.timeline.models import Policy
 from apps.web.urls import urlpatterns
+from feedcache.memcached_tiers import tiers, use_topology
 from feedcache.structures import bloom
+from feedcache.topology import Node as Server
+from feedcache.topology import Topology
+from tests.feedcache.pools import started
 from tests.support.factories import deliver, make_user, publish
 from tests.support.waiting import wait_until
 from tests.support.waves import relayed
+from tools.bench.site import trips
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
 POSTS = 20
@@ -79,6 +87,43 @@ def test_a_page_keeps_to_its_budget(
     assert len(sent) <= budget.trips
     assert asked <= budget.asked
     assert len(gzip.compress(answer.content)) <= budget.answered
+
+
+@pytest.fixture
+def groups_of_l1(memcached):
+    """Main, and as many groups of L1 as requests are counted: each finds one that it has not asked before."""
+    before, labels = tiers().topology, ["main", *(f"l1-{n}" for n in range(PUBLICATIONS))]
+    with started(labels) as servers:
+        main, *groups = ((Server(label, one.address, 64),) for label, one in servers.items())
+        use_topology(Topology(before.version, main, (), tuple(groups), epoch=before.epoch))
+        yield tiers().groups
+        use_topology(before)
+
+
+PUBLICATIONS = 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_publication_keeps_to_its_trips(alice, api_of, groups_of_l1, monkeypatch):
+    """Who asks and the limits; the rows, in a transaction; and the caches, outbox included, after the commit."""
+    client = api_of(alice)
+
+    def publication():
+        assert client.post("/api/v1/statuses", {"status": "Hello."}).status_code == 200
+
+    for _warm in range(
+        3
+    ):  # the first of a day is news for the author's card; a token is read twice
+        publication()
+    groups = cycle(groups_of_l1)
+    monkeypatch.setattr("feedcache.memcached_tiers.random.choice", lambda _groups: next(groups))
+    for _number in range(PUBLICATIONS):
+        with trips.counted() as found, CaptureQueriesContext(connection) as statements:
+            publication()
+        assert found.by_server[trips.OTHER] <= 2  # the nodes of this test
+        assert found.by_server[trips.REDIS] <= 2
+        assert found.trips - found.by_server[trips.BROKER] <= 2  # both at the same time
+        assert len(statements) <= 4
 
 
 # Trips: as home; and whom of the pulled authors the reader follows, and their outboxes.

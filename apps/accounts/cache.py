@@ -241,6 +241,7 @@ VIEWERS: ReadThrough[int, Viewer] = ReadThrough(
     family="content",
     negative_ttl_seconds=0,
     single_flight=False,
+    is_personal=True,
 )
 
 

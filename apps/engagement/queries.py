@@ -6,6 +6,7 @@ every "perhaps" is confirmed by the row, so that no false like appears and a rem
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,7 +65,7 @@ def ask_existence(
     return queue_many(batch, viewer_id, dict.fromkeys(ON_PAGES.values(), post_ids), stage="flags")
 
 
-def recommended_earlier(viewer_id: int, post_ids: Collection[int]) -> set[int]:
+def recommended_earlier(viewer_id: int, post_ids: Collection[int]) -> AbstractSet[int]:
     """The posts that were recommended to a viewer before, and one in a hundred that were not; one round trip."""
     return check_many(viewer_id, {RECOMMENDED: post_ids})[RECOMMENDED].perhaps
 

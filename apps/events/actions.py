@@ -69,6 +69,10 @@ _conditions: dict[
 
 broker = Breaker(max_pause_seconds=1)
 
+# A third of the work of a message: texts for monitors, which a worker makes itself where somebody looks, and a
+# declaration of the queue, which workers declare when they start.
+_PLAIN: dict[str, Any] = {"argsrepr": "", "kwargsrepr": "", "declare": ()}
+
 KEEP_DONE_DAYS = 3
 # Rows that have been due for this long lost their message, or wait in a long queue. A worker is about to take others.
 SWEEP_OVERDUE = timedelta(seconds=1)
@@ -76,7 +80,7 @@ SWEEP_OVERDUE = timedelta(seconds=1)
 RECORD = """
 INSERT INTO events_event (state, attempts, last_error, due_at, created_at, name, payload, subscriber)
 SELECT %(event_state)s, 0, '', statement_timestamp(), statement_timestamp(), %(event)s, %(payload)s::jsonb, subscriber
-FROM unnest(%(subscribers)s::text[]) WITH ORDINALITY AS names (subscriber, place) ORDER BY place
+FROM unnest(string_to_array(%(subscribers)s, ' ')) WITH ORDINALITY AS names (subscriber, place) ORDER BY place
 RETURNING id
 """
 
@@ -135,7 +139,7 @@ def recording(name: str, **payload: Any) -> dict[str, Any]:
         "event_state": leases.State.PENDING.value,
         "event": name,
         "payload": orjson.dumps(payload).decode(),
-        "subscribers": subscribers(name),
+        "subscribers": " ".join(subscribers(name)),
     }
 
 
@@ -154,7 +158,7 @@ def enqueue(
     if not broker.is_closed and not broker.allows():
         return
     try:
-        current_app.send_task(task_name, args=args, queue=queue, expires=expires)
+        current_app.send_task(task_name, args=args, queue=queue, expires=expires, **_PLAIN)
     except (OperationalError, OSError) as error:
         broker.fail()
         logger.warning(

@@ -4,7 +4,7 @@ Each include rule scans a bounded range of an index: an author's posts, a tag's 
 statement merges the candidates and checks the exclude rules; the pipeline of all timelines decides who may see them.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
@@ -102,7 +102,7 @@ def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedI
     rules = _labels(feed)
     return page.with_items(
         [
-            replace(item, because=tuple(rules[place - 1] for place in candidates.places[item.id]))
+            item._replace(because=tuple(rules[place - 1] for place in candidates.places[item.id]))
             for item in page.items
         ]
     )

@@ -53,4 +53,5 @@ FILTERS: ReadThrough[Owner, Filters] = ReadThrough(
     decode=_decode,
     family="content",
     negative_ttl_seconds=0,
+    is_personal=True,
 )

@@ -65,6 +65,7 @@ GRAPH_REVISION: ReadThrough[int, int] = ReadThrough(
     decode=unpack_number,
     family="content",
     negative_ttl_seconds=0,
+    is_personal=True,
 )
 
 

@@ -81,6 +81,7 @@ def _newest_ids(name: str) -> ReadThrough[int, NewestIds]:
         decode=unpack_newest_ids,
         family="content",
         negative_ttl_seconds=0,
+        is_personal=True,
     )
 
 
@@ -319,7 +320,7 @@ def cache_published(
     source: PostContent | None,
     writes: Iterable[QueueWrites],
 ) -> None:
-    """Cache a new post. `source`: the post that it reposts or quotes. `writes` go to Redis in the same round trip."""
+    """Cache a new post. `source`: the post that it reposts or quotes. `writes` are sent together with its own."""
     together = list(writes)
     if content.is_open:
         if _is_first_of_day(counts, content.id):

@@ -142,6 +142,7 @@ READERS: ReadThrough[int, ReaderEntry] = ReadThrough(
     decode=CachedDecoder(_decode_reader, maximum=MAX_DECODED),
     family="content",
     negative_ttl_seconds=0,
+    is_personal=True,
 )
 CAMPAIGNS: ReadThrough[int, tuple[LiveCampaign, ...]] = ReadThrough(
     name="campaigns",

@@ -23,7 +23,7 @@ from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.store import Changed
 from apps.timeline.fanout import dispatch, lag
 from apps.timeline.sources import outbox
-from feedcache.read_through import write_together
+from feedcache.read_through import QueueWrites, write_together
 from feedcache.structures.rate_limit import RateLimitResult
 
 
@@ -47,23 +47,24 @@ def publish(
         idempotency_key=idempotency_key,
         content_digest=content_digest,
         counted=counted,
-        more_writes=dispatch.own_timeline_writes,
+        more_writes=_own_timelines,
     )
     # the process that published it may have died before it updated any pages
     if published.content is None:
         write_together([dispatch.own_timeline_writes(published.post)])
         outbox.repair(author.pk)
-    outbox.add(published)
     return published
+
+
+def _own_timelines(new: Changed) -> list[QueueWrites]:
+    """A new post enters its author's home cache, the square and the outbox before the request is answered."""
+    return [dispatch.own_timeline_writes(new.post), *outbox.additions(new)]
 
 
 def repost(author: User, post_id: int, *, counted: RateLimitResult | None = None) -> Post:
     """Repost a public post; idempotent. `counted` and Unavailable as for `publish`. NotFound, NotAllowed, TooMany."""
     lag.require_room()
-    writes = dispatch.own_timeline_writes
-    published = actions.repost(author, post_id, counted=counted, more_writes=writes)
-    outbox.add(published)
-    return published.post
+    return actions.repost(author, post_id, counted=counted, more_writes=_own_timelines).post
 
 
 def undo_repost(author: User, post_id: int) -> None:

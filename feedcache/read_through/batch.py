@@ -14,12 +14,12 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from feedcache import stats
 from feedcache.connections import Redis, RedisError, configuration, configured_topology
-from feedcache.memcached_node import GENERATIONS_KEY, parse_generations
-from feedcache.memcached_tiers import Read, TieredCache, tiers
+from feedcache.memcached_node import GENERATIONS_KEY
+from feedcache.memcached_tiers import Append, Read, TieredCache, tiers, write_in_force
 from feedcache.read_through.cache import ReadThrough, ReadThroughCall
 from feedcache.redis_clients import Command, PendingCommands, raise_first_error, server_of
 from feedcache.servers import topology_listener
@@ -41,6 +41,15 @@ class _QueuedRead:
     accept: Callable[[Any, Any], bool] | None
     stage: str
     values: dict[Any, Any] = field(default_factory=dict)
+
+
+class _QueuedAppend(NamedTuple):
+    """A queued append to one value in Memcached."""
+
+    kind: ReadThrough[Any, Any]
+    key: Any
+    data: bytes
+    start: bytes | None
 
 
 @dataclass(slots=True)
@@ -71,10 +80,13 @@ class Batch:
         self.cache: TieredCache = tiers()
         self.read: Read | None = None
         self.is_current = False  # until `execute` has checked it
+        self.has_appended = True  # whether all processes will read what was queued to be appended
         self._reads: list[_QueuedRead] = []
+        self._appends: list[_QueuedAppend] = []
         self._servers: dict[str, tuple[Redis, list[QueuedCommands]]] = {}
         self._pending: list[tuple[PendingCommands, list[QueuedCommands]]] = []
         self._collect_read: Callable[[], Read]
+        self._collect_appends: Callable[[], bool]
         self._revision_check: QueuedCommands | None = None
         self._began = 0.0
 
@@ -103,6 +115,16 @@ class Batch:
         self.execute(check_revisions=True)
         return found().get(key) if self.is_current else None
 
+    def append(
+        self, kind: ReadThrough[K, V], key: K, data: bytes, *, start: bytes | None = None
+    ) -> None:
+        """Queue bytes to append, after a commit, to the cached value of a key, or to `start` where there is none.
+
+        They may be appended more than once. Readers must refuse a value that lies in a lower layer and is behind one
+        that they have met above. `execute` waits until every layer has them, and sets `has_appended`.
+        """
+        self._appends.append(_QueuedAppend(kind, key, data, start))
+
     def commands(
         self, client: Redis, commands: Sequence[Command], *, stages: Sequence[str] = ()
     ) -> QueuedCommands:
@@ -126,11 +148,14 @@ class Batch:
             commands = [("HGETALL", GENERATIONS_KEY), ("GET", topology_listener.KEY)]
             self._revision_check = self.commands(configuration(), commands)
         self._began = perf_counter()
+        if self._appends:
+            self._collect_appends = self._send_appends(self.cache)
         for client, queued in self._servers.values():
             commands = [command for part in queued for command in part.commands]
             self._pending.append((PendingCommands(client, commands), queued))
         names = [name for queued in self._reads for name in queued.names]
-        self._collect_read = self.cache.ask(names)
+        is_shared = not all(queued.kind.is_personal for queued in self._reads)
+        self._collect_read = self.cache.ask(names, uses_l1=is_shared)
 
     def _collect(self) -> None:
         try:
@@ -144,9 +169,21 @@ class Batch:
             raise
         if self._revision_check is not None:
             self.is_current = self._has_current(self._revision_check)
+        if self._appends:
+            self.has_appended = self._collect_appends()
+            if not self.cache.is_in_force:
+                self.has_appended = write_in_force(lambda cache: self._send_appends(cache)())
         for each in self._reads:
             call = ReadThroughCall(each.kind, self.cache, read, each.names, each.load, each.accept)
             each.values = call.run(refill=each is self._reads[-1])
+
+    def _send_appends(self, cache: TieredCache) -> Callable[[], bool]:
+        return cache.append_many(
+            {
+                kind.name_of(key, cache): Append(data, start, kind.jittered_ttl())
+                for kind, key, data, start in self._appends
+            }
+        )
 
     def _assign(self, pending: PendingCommands, queued: Sequence[QueuedCommands]) -> None:
         try:
@@ -166,10 +203,8 @@ class Batch:
         """Whether the nodes of Memcached and their topology are those that Redis names."""
         if check.has_failed:
             return False
-        fields, text = check.answers
-        lowest = parse_generations(fields)
-        for node in self.cache.nodes():
-            node.health.learn(lowest.get(node.name, 0))
+        generations, text = check.answers
+        self.cache.learn(generations)
         return (
             self.cache.topology.version == _version_of(text)
             and self.cache.is_configured

@@ -30,7 +30,8 @@ class ReadThrough(Generic[K, V]):
     `family` is the class of data in the topology, which staff can flush as a whole. Missing values are cached as
     missing for `negative_ttl_seconds` (0: not at all), until a value is stored. With `single_flight`, only one of many
     callers that miss a key at once loads it (see `single_flight`). `decode_many` decodes many values faster than
-    `decode`, and returns None for each value that `decode` would refuse.
+    `decode`, and returns None for each value that `decode` would refuse. Values that are `is_personal` are read by
+    one account each: where nothing else is read with them, L1 is left out, which is for what many read.
     """
 
     name: str
@@ -42,6 +43,7 @@ class ReadThrough(Generic[K, V]):
     family: str = ""
     negative_ttl_seconds: int = NEGATIVE_TTL_SECONDS
     single_flight: bool = True
+    is_personal: bool = False
     decode_many: Callable[[Sequence[bytes]], Sequence[V | None]] | None = None
 
     def get_many(
@@ -61,7 +63,8 @@ class ReadThrough(Generic[K, V]):
         names = self.names(keys, cache)
         if not names:
             return {}
-        return ReadThroughCall(self, cache, cache.read(names), names, load, accept).run()
+        read = cache.read(names, uses_l1=not self.is_personal)
+        return ReadThroughCall(self, cache, read, names, load, accept).run()
 
     def set_many(self, values: dict[K, V]) -> bool:
         """Store committed values; returns whether all are in Main or Backup."""
@@ -90,7 +93,7 @@ class ReadThrough(Generic[K, V]):
     def layers_with(self, key: K) -> list[tuple[str, bool]]:
         """Each layer of Memcached in the order of reads, and whether it has a value of this key. Copies nothing."""
         cache = tiers()
-        name = self._name(key, cache).encode()
+        name = self.name_of(key, cache).encode()
         return [
             (layer.name, _is_value(layer.read([name]).items.get(name)))
             for layer in (*cache.groups, cache.main, cache.backup)
@@ -103,7 +106,7 @@ class ReadThrough(Generic[K, V]):
         That function stores the value, unless another change came first.
         """
         cache = tiers()
-        name = self._name(key, cache)
+        name = self.name_of(key, cache)
         token = cache.before_change([name])
 
         def store(value: V) -> None:
@@ -126,7 +129,7 @@ class ReadThrough(Generic[K, V]):
             return data
 
         def write(cache: TieredCache) -> bool:
-            name = self._name(key, cache)
+            name = self.name_of(key, cache)
             cache.update(name, step, ttl_seconds=ttl_seconds, tries=RENEW_TRIES)
             return cache.announce_missed()
 
@@ -141,28 +144,6 @@ class ReadThrough(Generic[K, V]):
 
         return write_in_force(write)
 
-    def append(self, key: K, data: bytes, *, start: bytes) -> bool:
-        """After a commit: append bytes to the cached value, or to `start` where there is none; it may be repeated.
-
-        Returns whether all processes will read them. Readers must refuse a value that lies in a lower layer and is
-        behind one that they have met above.
-        """
-
-        def write(cache: TieredCache) -> bool:
-            values, ttl_seconds = {self._name(key, cache): data}, self.jittered_ttl()
-            cache.append_everywhere(values, start, ttl_seconds=ttl_seconds)
-            return cache.announce_missed()
-
-        return write_in_force(write)
-
-    def append_if_cached(self, key: K, data: bytes) -> None:
-        """Append bytes to the cached value without waiting. For values that notice repeated and lost appends."""
-
-        def write(cache: TieredCache) -> None:
-            cache.append_many({self._name(key, cache): data})
-
-        write_in_force(write)
-
     def names(self, keys: Iterable[K], cache: TieredCache) -> dict[str, K]:
         """Keys by their names in Memcached."""
         epoch = cache.topology.epochs.get(self.family or self.name, 0)
@@ -172,7 +153,8 @@ class ReadThrough(Generic[K, V]):
     def jittered_ttl(self) -> int:
         return max(round(self.ttl_seconds * random.uniform(1 - TTL_JITTER, 1)), 1)  # noqa: S311 -- not a secret
 
-    def _name(self, key: K, cache: TieredCache) -> str:
+    def name_of(self, key: K, cache: TieredCache) -> str:
+        """The name of one key in Memcached."""
         return next(iter(self.names([key], cache)))
 
 
@@ -199,18 +181,17 @@ class ReadThroughCall(Generic[K, V]):
     def run(self, *, refill: bool = True) -> dict[K, V]:
         """The values of all keys. With `refill`, also copy items to the tiers above; the last call of a read does."""
         self.values: dict[K, V] = {}
-        names = self.read.names.items()
-        self.keys = {raw: self.names[name] for raw, name in names if name in self.names}
+        raws = self.read.names
+        self.keys = {raws[name]: key for name, key in self.names.items() if name in raws}
         self.unusable: dict[bytes, str] = {}  # why the first item of a key was unusable
         self.absent: set[bytes] = set()
         missing = self._accept_all()
         self._count(missing)
         if len(self.keys) < len(self.names):
-            accepted = set(self.read.names.values())
-            refused = [key for name, key in self.names.items() if name not in accepted]
+            refused = [key for name, key in self.names.items() if name not in raws]
             self.values |= self.load(refused)  # Memcached does not take such keys
         if missing and self.kind.single_flight:
-            load_once(self.cache, self.read, missing, load=self._load, accept=self._accept_item)
+            load_once(self.cache, self.read, missing, load=self._load, accept=self._accept_one)
         elif missing:
             self.cache.fill(self.read, self._load(missing))
         if refill:
@@ -222,57 +203,44 @@ class ReadThroughCall(Generic[K, V]):
         missing: list[bytes] = []
         pending: Collection[bytes] = self.keys
         while pending:
-            missing += [raw for raw in pending if raw not in self.read.items]
-            pending = self._decode_many([raw for raw in pending if raw in self.read.items])
+            found = [raw for raw in pending if raw in self.read.items]
+            if len(found) < len(pending):
+                missing += [raw for raw in pending if raw not in self.read.items]
+            pending = self._accept(found)
             if pending:
                 self.cache.read_below(self.read, pending)
         return missing
 
-    def _decode_many(self, raws: list[bytes]) -> list[bytes]:
-        """Decode the items of keys; returns the keys with unusable items."""
-        decode_many, items = self.kind.decode_many, self.read.items
-        if decode_many is None:
-            return [raw for raw in raws if not self._accept_item(raw)]
-        values = decode_many([items[raw].data for raw in raws])
-        return [
-            raw
-            for raw, value in zip(raws, values, strict=True)
-            if not self._is_absent(raw) and not self._accept_value(raw, value)
-        ]
-
-    def _is_absent(self, raw: bytes) -> bool:
-        """Whether the item of a key is a negative entry; if so, notes it."""
-        if not self.read.items[raw].flags & ABSENT:
-            return False
-        self.absent.add(raw)
-        return True
-
-    def _accept_item(self, raw: bytes) -> bool:
+    def _accept_one(self, raw: bytes) -> bool:
         """Whether the item of a key is usable."""
-        item = self.read.items[raw]
-        if item.flags & ABSENT:
-            self.absent.add(raw)
-            return True
-        try:
-            value = self.kind.decode(item.data)
-        except Exception:  # noqa: BLE001 -- whatever a codec makes of garbage, it is a miss
-            value = None
-        if value is not None and self.accept is None:
-            self.values[self.keys[raw]] = value
-            return True
-        return self._accept_value(raw, value)
+        return not self._accept([raw])
 
-    def _accept_value(self, raw: bytes, value: V | None) -> bool:
-        """Whether a value, None for garbage, is usable."""
-        if value is None:
-            self.unusable.setdefault(raw, stats.GARBAGE)
-            return False
-        key = self.keys[raw]
-        if self.accept is not None and not self.accept(key, value):
-            self.unusable.setdefault(raw, stats.STALE)
-            return False
-        self.values[key] = value
-        return True
+    def _accept(self, raws: Sequence[bytes]) -> list[bytes]:
+        """Take the usable items of keys; returns the keys with unusable ones."""
+        items, accept, unusable = self.read.items, self.accept, list[bytes]()
+        values = self._decoded([items[raw].data for raw in raws])
+        for raw, value in zip(raws, values, strict=True):
+            key = self.keys[raw]
+            if items[raw].flags & ABSENT:  # a negative entry
+                self.absent.add(raw)
+            elif value is not None and (accept is None or accept(key, value)):
+                self.values[key] = value
+            else:
+                unusable.append(raw)
+                self.unusable.setdefault(raw, stats.GARBAGE if value is None else stats.STALE)
+        return unusable
+
+    def _decoded(self, data: Sequence[bytes]) -> Sequence[V | None]:
+        """The values of these bytes; None for garbage."""
+        if self.kind.decode_many is not None:
+            return self.kind.decode_many(data)
+        decode, values = self.kind.decode, list[V | None]()
+        for one in data:
+            try:
+                values.append(decode(one))
+            except Exception:  # noqa: BLE001 -- whatever a codec makes of garbage, it is a miss
+                values.append(None)
+        return values
 
     def _load(self, missing: list[bytes]) -> Items:
         """Load the missing keys; returns the items to store."""
@@ -289,6 +257,7 @@ class ReadThroughCall(Generic[K, V]):
 
     def _count(self, missing: Collection[bytes]) -> None:
         """Count each key once: by its final result, or by why it is missing."""
-        outcomes = Counter(self.unusable.get(raw, stats.MISS) for raw in missing)
-        outcomes |= {stats.HIT: len(self.values), stats.NEGATIVE: len(self.absent)}
+        outcomes = {stats.HIT: len(self.values), stats.NEGATIVE: len(self.absent)}
+        if missing:
+            outcomes |= Counter(self.unusable.get(raw, stats.MISS) for raw in missing)
         stats.count(self.kind.name, outcomes)

@@ -24,6 +24,7 @@ import struct
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -271,8 +272,7 @@ class Generation:
         return json.dumps({"token": self.token, "layers": self.layers})
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """The live filter of a kind, and the one being built."""
 
     live: Generation | None = None
@@ -571,12 +571,11 @@ _SECOND_SHIFT = AUTHOR_BITS + SEQUENCE_BITS  # the bits of a post id below its s
 Pair = tuple[int, int]  # user id, post id
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The requested posts that may be marked, and those that are unknown. All others are certainly not marked."""
 
-    perhaps: set[int] = field(default_factory=set)
-    unknown: set[int] = field(default_factory=set)
+    perhaps: AbstractSet[int] = frozenset()
+    unknown: AbstractSet[int] = frozenset()
 
 
 class _PairRecord(NamedTuple):
@@ -594,6 +593,7 @@ class _Group(NamedTuple):
     members: list[_PairRecord]
 
 
+_NONE = State()
 _states: dict[str, State] = {}  # cached by this process; every lookup compares it with the store
 
 
@@ -671,14 +671,14 @@ class _Lookup:
     def __init__(
         self, client: Redis, user_id: int, wanted: Mapping[Marks, Collection[int]]
     ) -> None:
-        self._states = {marks: _states.get(marks.name, State()) for marks in wanted}
-        self._groups: dict[Marks, list[_Group]] = {}
+        self._states = {marks: _states.get(marks.name, _NONE) for marks in wanted}
+        self._groups: dict[Marks, list[_Group]] = dict.fromkeys(wanted, [])
         for marks, ids in wanted.items():
             live = self._states[marks].live
-            layers = live.layers if live else {}  # pairs of unopened segments are not hashed
-            pairs = ((user_id, one) for one in ids) if layers else ()
-            records = _since(marks.horizon, marks, pairs, layers)
-            self._groups[marks] = _groups(marks, live, records)
+            if live and live.layers:  # pairs of unopened segments are not hashed
+                pairs = ((user_id, one) for one in ids)
+                records = _since(marks.horizon, marks, pairs, live.layers)
+                self._groups[marks] = _groups(marks, live, records)
         groups = [(marks, group) for marks, found in self._groups.items() for group in found]
         self.commands: list[Command] = [read_command(marks.name for marks in wanted)]
         if is_cluster(client):  # chunks are in different slots
@@ -712,7 +712,7 @@ def _found(
 
 def _mark(marks: Marks, records: list[_PairRecord], new: set[Pair]) -> bool:
     """Mark records, in one round trip if their segments are open. Adds to `new`; False if it must be repeated."""
-    state = _states.get(marks.name, State())
+    state = _states.get(marks.name, _NONE)
     filters = [(generation, _groups(marks, generation, records)) for generation in state.all]
     commands = [read_command([marks.name])]
     for generation, groups in filters:
@@ -763,12 +763,8 @@ def _is_ready(
     return not missing
 
 
-def _groups(
-    marks: Marks, generation: Generation | None, records: list[_PairRecord]
-) -> list[_Group]:
+def _groups(marks: Marks, generation: Generation, records: list[_PairRecord]) -> list[_Group]:
     """The records of each chunk of each layer. A segment that was never opened has none."""
-    if generation is None:
-        return []
     groups: dict[tuple[int, int, int], list[_PairRecord]] = defaultdict(list)
     for record in records:
         for layer in range(generation.layers.get(record.segment, 0)):

@@ -25,9 +25,8 @@ of a bitmap all its readers are taken for online (docs/decisions/0109).
 """
 
 import secrets
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from heapq import merge as merge_sorted
 from itertools import compress
 from time import perf_counter
 from typing import Any, cast
@@ -269,7 +268,7 @@ class HomeWindows:
     def ids(self, reader_id: int) -> list[int]:
         """All ids of a window, newest first; at most `length`."""
         members = cast("list[bytes]", timelines().lrange(self.key(reader_id), 0, -1))
-        return [_id(member) for member in members if member != NO_MORE]
+        return [MAX_ID - int(member) for member in members if member != NO_MORE]
 
     def whole(self, reader_id: int) -> WindowRange | None:
         """A whole window, for audits; `complete` means that nothing older exists. Does not extend its life."""
@@ -397,10 +396,6 @@ def _member(post_id: int) -> str:
     return f"{MAX_ID - post_id:019d}"
 
 
-def _id(member: bytes) -> int:
-    return MAX_ID - int(member)
-
-
 def parse_range(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRange | None:
     """The answers to `HomeWindows.read_commands`; None without a window, and for garbage: a rebuild overwrites it."""
     exists, members = answers
@@ -425,7 +420,7 @@ def parse_range_up(answers: Sequence[Any], *, oldest: int) -> WindowRange | None
 
 def _ids(members: Sequence[bytes]) -> list[int] | None:
     try:
-        return [_id(member) for member in members if member != NO_MORE]
+        return [MAX_ID - int(member) for member in members if member != NO_MORE]
     except ValueError:
         return None
 
@@ -552,8 +547,7 @@ def merge_down(parts: Sequence[WindowRange], *, newest: int | None, count: int) 
     """Merge ranges: up to `count` distinct ids, newest first, and none below the highest end of a range."""
     began = perf_counter()
     end = max(_end(part, newest=newest, count=count) for part in parts)
-    merged = _distinct([part.ids for part in parts], newest_first=True)
-    ids = [post_id for post_id in merged if post_id >= end]
+    ids = [post_id for post_id in _distinct(parts, newest_first=True) if post_id >= end]
     spend(["merge"], perf_counter() - began)
     # a full page: the rest of the range does not matter
     return Merged(ids[:count], end=0 if len(ids) >= count else end)
@@ -563,7 +557,7 @@ def merge_up(parts: Sequence[WindowRange], *, count: int) -> Merged | None:
     """Merge ranges: up to `count` distinct ids, oldest first; None if a window does not reach down to the start."""
     if not all(part.complete for part in parts):
         return None
-    return Merged(list(_distinct([part.ids for part in parts], newest_first=False))[:count])
+    return Merged(_distinct(parts, newest_first=False)[:count])
 
 
 def _end(part: WindowRange, *, newest: int | None, count: int) -> int:
@@ -577,12 +571,8 @@ def _end(part: WindowRange, *, newest: int | None, count: int) -> int:
     return MAX_ID if newest is None else newest
 
 
-def _distinct(lists: Sequence[list[int]], *, newest_first: bool) -> Iterable[int]:
-    last = None
-    for post_id in merge_sorted(*lists, reverse=newest_first):
-        if post_id != last:
-            yield post_id
-        last = post_id
+def _distinct(parts: Sequence[WindowRange], *, newest_first: bool) -> list[int]:
+    return sorted(set[int]().union(*(part.ids for part in parts)), reverse=newest_first)
 
 
 # KEYS: live. ARGV: the first member to read, and how many more.

@@ -1,12 +1,11 @@
 """The newest ids that a member marked, such as likes, and their bytes in a cache."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from feedcache.read_through.envelope import pack_ids, unpack_ids
 
 
-@dataclass(frozen=True, slots=True)
-class NewestIds:
+class NewestIds(NamedTuple):
     """The ids that somebody marked, complete from `floor` on."""
 
     ids: frozenset[int] = frozenset()

@@ -138,7 +138,7 @@ def test_what_was_shown_although_it_was_gone_is_a_leak(alice, bob, posts, way):
     elif way == "muted":
         mute_user(bob, alice)
     else:
-        page.items[4] = replace(page.items[4], post=replace(page.items[4].post, id=posts[5] - 7))
+        page.items[4] = page.items[4]._replace(post=replace(page.items[4].post, id=posts[5] - 7))
     turn, a_minute_later = AuditPass(), time.time() + 60
     auditor.check_page(turn, Sample.of_page(bob.pk, a_minute_later, Cursor(), page))
     assert Kind.EXTRA in {finding.kind for finding in turn.findings}

@@ -1,10 +1,12 @@
 """Values that carry the revision they were made from: read through with `accept`, appended to in place."""
 
+from dataclasses import replace
+
 import pytest
 
 from feedcache.memcached_node import Kind
 from feedcache.memcached_tiers import make, tiers
-from feedcache.read_through import ReadThrough
+from feedcache.read_through import Batch, ReadThrough
 from feedcache.topology import Node, Topology
 from tests.feedcache.pools import started
 from tests.support.memory import flush, forget
@@ -37,6 +39,13 @@ def read(keys, revision):
 
     found = FENCED.get_many(keys, load, accept=lambda _key, value: value[0] == revision)
     return found, sorted(loaded)
+
+
+def append(key, data, *, start=None):
+    batch = Batch()
+    batch.append(FENCED, key, data, start=start)
+    batch.execute()
+    assert batch.has_appended
 
 
 def test_another_revision_is_a_miss_and_is_written_over():
@@ -77,7 +86,7 @@ def seen_while_it_is_loaded(act):
 
 
 def test_what_is_appended_while_a_value_is_loaded_is_no_value():
-    assert seen_while_it_is_loaded(lambda: FENCED.append_if_cached(1, b"7 5")) == [{}, {}]
+    assert seen_while_it_is_loaded(lambda: append(1, b"7 5")) == [{}, {}]
 
 
 def test_a_new_value_is_stored_although_somebody_looks_for_it():
@@ -94,8 +103,9 @@ def test_what_is_stored_can_be_seen_without_loading():
 def test_what_is_appended_is_appended_to_what_is_stored():
     FENCED.set_many({1: (7, 1)})
     for key in (1, 2):
-        FENCED.append_if_cached(key, b"5")
-    assert FENCED.peek_many([1, 2]) == {1: (7, 15)}
+        append(key, b"5")
+    append(3, b"5", start=b"7 ")
+    assert FENCED.peek_many([1, 2, 3]) == {1: (7, 15), 3: (7, 5)}
 
 
 @pytest.fixture
@@ -109,7 +119,7 @@ def two_groups(memcached):
 
 def test_what_is_stale_in_l1_alone_is_renewed_there_without_a_load(two_groups):
     FENCED.set_many({1: (7, 1)})
-    name = FENCED._name(1, two_groups).encode()
+    name = FENCED.name_of(1, two_groups).encode()
     for group in two_groups.groups:
         group.write(b"set", {name: make(Kind.VALUE, b"6 1", 60)}, ttl_seconds=60)
     for _ in range(40):  # each at a group chosen at random
@@ -122,14 +132,22 @@ def test_what_is_stale_everywhere_is_loaded_once_and_written_over(two_groups):
     assert read([1], 7) == ({1: (7, 101)}, [1])
     for _ in range(20):
         assert read([1], 7) == ({1: (7, 101)}, [])
-    name = FENCED._name(1, two_groups).encode()
+    name = FENCED.name_of(1, two_groups).encode()
     layers = (two_groups.main, *two_groups.groups)
     assert [layer.read([name]).items[name].data for layer in layers] == [b"7 101"] * 3
 
 
+def test_what_one_account_reads_takes_no_room_in_l1(two_groups):
+    own = replace(FENCED, name="test-own", is_personal=True)
+    for kind, is_in_l1 in ((FENCED, True), (own, False)):
+        for _ in range(40):  # each at a group chosen at random
+            assert kind.get_many([1], lambda _keys: {1: (7, 1)}) == {1: (7, 1)}
+        assert kind.layers_with(1) == [("l1", is_in_l1), ("l1", is_in_l1), ("main", True)]
+
+
 def test_what_is_appended_reaches_every_layer(two_groups):
     FENCED.set_many({1: (7, 1)})
-    FENCED.append_if_cached(1, b"5")
-    name = FENCED._name(1, two_groups).encode()
+    append(1, b"5")
+    name = FENCED.name_of(1, two_groups).encode()
     layers = (two_groups.main, *two_groups.groups)
     assert [layer.read([name]).items[name].data for layer in layers] == [b"7 15"] * 3

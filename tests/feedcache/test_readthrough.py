@@ -40,11 +40,11 @@ class Loader:
 
 
 def stored(key):
-    return tiers().get_many([NUMBERS._name(key, tiers())])
+    return tiers().get_many([NUMBERS.name_of(key, tiers())])
 
 
 def store(key, data):
-    tiers().set_many({NUMBERS._name(key, tiers()): data}, ttl_seconds=60)
+    tiers().set_many({NUMBERS.name_of(key, tiers()): data}, ttl_seconds=60)
 
 
 def test_what_is_missing_is_loaded_once_and_stored():
@@ -57,7 +57,7 @@ def test_what_is_missing_is_loaded_once_and_stored():
 
 def test_every_layer_is_asked_for_a_key_and_nothing_is_copied():
     NUMBERS.get_many([2], Loader(absent=[3]))
-    cache, key = tiers(), NUMBERS._name(2, tiers()).encode()
+    cache, key = tiers(), NUMBERS.name_of(2, tiers()).encode()
     assert dict(NUMBERS.layers_with(2))["main"]
     assert not any(has for _name, has in NUMBERS.layers_with(3))
     NUMBERS.get_many([3], Loader(absent=[3]))  # its absence is stored, which is no value

@@ -219,7 +219,7 @@ def test_whoever_waited_too_long_loads(monkeypatch):
     monkeypatch.setattr(single_flight, "WAIT_SECONDS", 0.05)
     cache = tiers()
     read = cache.read(["crowd:1.0:hot"])
-    assert cache.lease(read, read.names.keys()).won
+    assert cache.lease(read, read.names.values()).won
     load = Loader()
     assert CROWD.get_many(["hot"], load) == {"hot": b"v"}
     assert len(leases()) == 1, "another one's"

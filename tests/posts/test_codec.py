@@ -301,7 +301,7 @@ def test_what_somebody_planted_in_the_cache_is_loaded_anew_and_written_over(
     alice, planted, memcached
 ):
     post = publish(alice, "The real one.")
-    name = CACHED_POSTS._name(post.pk, tiers())
+    name = CACHED_POSTS.name_of(post.pk, tiers())
     tiers().set_many({name: planted}, ttl_seconds=60)
     found = CACHED_POSTS.get_many([post.pk], load_cached_posts)
     assert vars(found[post.pk].content)["body"] == "The real one."
@@ -315,7 +315,7 @@ def test_plain_and_compressed_values_stand_side_by_side(alice, memcached):
     posts = [publish(alice, body) for body in bodies]
     keys = [post.pk for post in posts]
     CACHED_POSTS.get_many(keys, load_cached_posts)
-    stored = tiers().get_many([CACHED_POSTS._name(key, tiers()) for key in keys])
+    stored = tiers().get_many([CACHED_POSTS.name_of(key, tiers()) for key in keys])
     assert sorted(value[0] for value in stored.values()) == [0, 1]
     found = CACHED_POSTS.get_many(keys, lambda _missing: {})
     assert [vars(found[key].content)["body"] for key in keys] == [body.strip() for body in bodies]

@@ -124,7 +124,7 @@ def cached(post_id):
 
 
 def name_of(post_id):
-    return CACHED_POSTS._name(post_id, tiers())
+    return CACHED_POSTS.name_of(post_id, tiers())
 
 
 @pytest.mark.usefixtures("memcached")

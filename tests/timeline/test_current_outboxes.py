@@ -17,11 +17,11 @@ from apps.timeline.fanout import switch
 from apps.timeline.home import home_timeline
 from apps.timeline.models import Policy
 from apps.timeline.sources import outbox
-from apps.timeline.sources.outbox import SHORT_OUTBOXES
+from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES
 from feedcache import memcached_tiers
 from feedcache.memcached_node import Kind
 from feedcache.memcached_tiers import tiers, use_topology
-from feedcache.read_through import ReadThrough
+from feedcache.read_through import Batch
 from feedcache.structures import id_vector
 from feedcache.topology import Node, Topology
 from tests.feedcache.pools import started
@@ -100,7 +100,7 @@ def queries(work):
 
 
 def name_of(author):
-    return SHORT_OUTBOXES._name(author.pk, tiers()).encode()
+    return SHORT_OUTBOXES.name_of(author.pk, tiers()).encode()
 
 
 def lose(layer, author):
@@ -111,6 +111,25 @@ def lose(layer, author):
         return
     with suppress(FileNotFoundError):  # it is cut off
         told(node.url, b"delete %s:%s\r\n" % (node.head(generation), name_of(author)))
+
+
+def append(author, data):
+    """Append to the copies of the author's short vector."""
+    batch = Batch()
+    batch.append(SHORT_OUTBOXES, author.pk, data, start=b"")
+    batch.execute()
+    assert batch.has_appended
+
+
+def lose_what_is_appended(monkeypatch, kind):
+    """What is appended to these vectors gets lost."""
+    append = Batch.append
+
+    def lossy(batch, appended, *args, **options):
+        if appended is not kind:
+            append(batch, appended, *args, **options)
+
+    monkeypatch.setattr(Batch, "append", lossy)
 
 
 def leave_in(wanted, author):
@@ -142,10 +161,10 @@ def test_a_warm_page_asks_no_sql_also_after_publications_edits_and_deletions(ali
 
 @pytest.mark.parametrize("is_lost", [False, True])
 def test_the_long_vector_is_at_the_revision_of_the_short_one(alice, monkeypatch, is_lost):
-    """Nobody waits for what is appended to it."""
+    """Also when it has missed a change."""
     assert page(alice, count=250) == truth([alice.pk])
     if is_lost:
-        monkeypatch.setattr(ReadThrough, "append_if_cached", lambda *_args: None)
+        lose_what_is_appended(monkeypatch, LONG_OUTBOXES)
     publishing.delete(page(alice, count=230)[-1], by=alice)
     assert queries(lambda: page(alice, count=220)) == is_lost
     assert page(alice, count=250) == truth([alice.pk])
@@ -170,7 +189,7 @@ def test_a_reader_who_loaded_before_a_change_stores_nothing_old(alice, relays, m
     if cached == "unknown everywhere":
         outbox.forget(alice.pk)
     elif cached != "nowhere":
-        SHORT_OUTBOXES.append(alice.pk, id_vector.forgotten(), start=b"")
+        append(alice, id_vector.forgotten())
 
     def late(length, author_ids):
         loaded = load(length, author_ids)
@@ -191,16 +210,17 @@ PARTS = [part for size in range(5) for part in combinations(range(len(LABELS)), 
 @pytest.mark.parametrize("number", [24, pytest.param(96, marks=pytest.mark.long)])
 def test_a_change_may_reach_the_layers_in_any_order(alice, relays, monkeypatch, number):
     """It is one round trip to all of them. Readers come in between, and refill what was evicted; none keeps the old."""
-    append = memcached_tiers.append_everywhere
+    send = memcached_tiers.send_appends
 
-    def one_by_one(all_layers, items, start, *, ttl_seconds):
+    def one_by_one(all_layers, appends):
         for place in order:
             page(alice)
             page(alice)
-            append([all_layers[place]], items, start, ttl_seconds=ttl_seconds)
+            send([all_layers[place]], appends)()
         page(alice)
+        return lambda: None
 
-    monkeypatch.setattr(memcached_tiers, "append_everywhere", one_by_one)
+    monkeypatch.setattr(memcached_tiers, "send_appends", one_by_one)
     for order, part in random.Random(number).sample(list(product(ORDERS, PARTS)), number):
         leave_in([layers()[place] for place in part], alice)
         publish(alice)
@@ -279,7 +299,7 @@ def test_what_is_too_large_to_grow_is_begun_anew(alice, relays):
 def test_more_changes_than_a_vector_takes_are_one_query(alice):
     page(alice)
     for revision in range(1, id_vector.MAX_CHANGES + 2):
-        SHORT_OUTBOXES.append(alice.pk, id_vector.unchanged(revision=230 + revision), start=b"")
+        append(alice, id_vector.unchanged(revision=230 + revision))
     assert queries(lambda: page(alice)) == 1
     assert queries(lambda: page(alice)) == 0
     assert page(alice) == newest(alice)

@@ -136,17 +136,17 @@ def test_restricted_posts_are_never_cached(shown, alice, bob, same):
 
 def test_what_is_quoted_from_few_is_never_cached(shown, bob, same):
     [item] = [item for item in items_of(bob) if item.quoted]
-    quoted = replace(item.quoted, post=replace(item.quoted.post, visibility="followers"))
-    same(bob, [replace(item, source=quoted)])
+    quoted = item.quoted._replace(post=replace(item.quoted.post, visibility="followers"))
+    same(bob, [item._replace(source=quoted)])
     assert not cached()
 
 
 def test_what_a_filter_warns_of_pushes_out_no_card_of_everybody(shown, bob, same):
     [item] = [item for item in items_of(bob) if item.quoted]
-    same(bob, [replace(item, warnings=("Spiders",))])
+    same(bob, [item._replace(warnings=("Spiders",))])
     assert not cached()
     before = post_card._render_filtered.cache_info().hits
-    same(bob, [replace(item, warnings=("Spiders",)), replace(item, warnings=("Snakes",))])
+    same(bob, [item._replace(warnings=("Spiders",)), item._replace(warnings=("Snakes",))])
     assert post_card._render_filtered.cache_info().hits > before
 
 
@@ -160,17 +160,17 @@ def test_readers_who_may_do_the_same_share_a_card(shown, alice, bob, carol, same
         item.flags._replace(liked=True),
         item.flags._replace(muted=True),
     ):
-        assert same(bob, [replace(item, flags=other)]) != page
+        assert same(bob, [item._replace(flags=other)]) != page
     assert cached() == 4
     assert same(bob, [item]) == page
 
 
 def test_a_card_has_every_count_but_those_that_no_card_shows(shown, alice, bob):
     numbered = Counts(*range(1, len(Counts._fields) + 1))
-    item = replace(items_of(bob)[-1], counts=numbered)
+    item = items_of(bob)[-1]._replace(counts=numbered)
     for_others = card_of(item, Viewer.of(bob)).item.counts
     assert for_others == numbered._replace(bookmarks=0, quotes=0, reads=0)
-    own = replace(item, flags=item.flags._replace(own=True))
+    own = item._replace(flags=item.flags._replace(own=True))
     assert card_of(own, Viewer.of(alice)).item.counts == numbered._replace(bookmarks=0, quotes=0)
 
 
@@ -178,7 +178,7 @@ def test_who_may_quote_is_no_other_readers_affair(alice, bob, carol, same):
     follow_user(bob, alice)
     delivered(alice, "Ask first.", quote_policy="followers")
     [item] = items_of(bob)
-    stranger = replace(item, follows_author=False)
+    stranger = item._replace(follows_author=False)
     assert "data-quote" in same(bob, [item])
     assert "data-quote" not in same(carol, [stranger])
     assert "data-quote" in same(bob, [item])

@@ -19,6 +19,7 @@ from apps.timeline.publishing import undo_repost
 from apps.timeline.sources import outbox, sql
 from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES, Outboxes
 from feedcache.memcached_tiers import Layer, tiers
+from feedcache.read_through import write_together
 from feedcache.structures.id_vector import IdVector
 from tests.support.factories import (
     deliver,
@@ -37,6 +38,11 @@ from tests.timeline.outboxes import crowd, follow_all, inside, truth, write
 pytestmark = pytest.mark.django_db(transaction=True)  # vectors are written after a commit
 
 ALL = 10_000
+
+
+def add(new):
+    """What a publication does with the outbox."""
+    transaction.on_commit(lambda: write_together(outbox.additions(new)))
 
 
 @pytest.fixture(autouse=True)
@@ -175,8 +181,8 @@ def test_publishing_and_deleting_keep_both_vectors_without_a_query(django_assert
     post = published(alice)
     answer = published(alice, reply_to_id=publish(make_user()).pk)
     with django_assert_num_queries(0):
-        outbox.add(post)
-        outbox.add(answer)
+        add(post)
+        add(answer)
     ids = truth([alice.pk])
     assert state(vector_of(alice)) == (ids[:202], False)
     assert state(vector_of(alice, LONG_OUTBOXES)) == (ids, True)
@@ -201,7 +207,7 @@ def test_a_complete_vector_stays_so_when_it_grows_over_its_length():
     ids = write(alice, 200)[::-1]
     read(alice)
     new = published(alice)
-    outbox.add(new)
+    add(new)
     assert state(vector_of(alice)) == ([new.post.pk, *ids], True)
     outbox.remove(delete_post(new.post.pk, by=alice))
     assert state(vector_of(alice)) == (ids, True)
@@ -215,7 +221,7 @@ def test_changes_that_arrive_in_any_order_or_not_at_all_never_show(order):
     read(alice)
     changes = [published(alice), published(alice)]
     for number in order:
-        outbox.add(changes[number])
+        add(changes[number])
     fits = vector_of(alice) is not None
     assert fits == ({*order} == {0, 1})
     assert read(alice) == [changes[1].post.pk, changes[0].post.pk, kept.pk]
@@ -233,7 +239,7 @@ def test_a_deletion_that_arrives_before_the_publication_it_follows():
     new = published(alice)
     gone = delete_post(new.post.pk, by=alice)
     outbox.remove(gone)
-    outbox.add(new)
+    add(new)
     assert read(alice) == [kept.pk]
 
 
@@ -249,13 +255,13 @@ def test_a_post_published_while_a_vector_is_made_is_not_lost(monkeypatch, arrive
         if not made:  # the rows have been read, the vector is not stored yet
             made.append(published(alice))
             if arrives == "before the vector is stored":
-                outbox.add(made[0])
+                add(made[0])
         return loaded
 
     monkeypatch.setattr(outbox, "load", late)
     assert read(alice) == [first.pk]
     if arrives == "after it":
-        outbox.add(made[0])
+        add(made[0])
         assert vector_of(alice) is not None
     assert read(alice) == [made[0].post.pk, first.pk]
 
@@ -269,7 +275,7 @@ def test_concurrent_publications_and_deletions_lose_no_id():
         for number in range(8):
             new = published(alice, f"{index} {number}")
             post = new.post
-            outbox.add(new)
+            add(new)
             if number % 3 == 0:
                 outbox.remove(delete_post(post.pk, by=alice))
             assert post.pk in read(alice) or number % 3 == 0
@@ -285,7 +291,7 @@ def test_a_rollback_leaves_no_trace():
     for outboxes_are_warm in (False, True):
         with transaction.atomic():
             new = published(alice)
-            outbox.add(new)
+            add(new)
             assert read(alice) == [new.post.pk, first.pk]
             transaction.set_rollback(True)
         assert (vector_of(alice) is not None) == outboxes_are_warm
@@ -307,7 +313,7 @@ def test_restricted_posts_neither_enter_nor_move_the_revision():
     before = revision_of(alice)
     hidden = [published(alice, "to @bob", visibility=one) for one in ("followers", "mentioned")]
     for post in hidden:
-        outbox.add(post)
+        add(post)
     outbox.remove(delete_post(hidden[0].post.pk, by=alice))
     deliver()
     assert revision_of(alice) == before
@@ -322,7 +328,7 @@ def test_a_repost_and_its_withdrawal_move_the_outbox():
     read(alice)
     wrapper = repost(alice, source.pk)
     assert read(alice) == [wrapper.pk, own.pk]
-    outbox.add(actions.repost(alice, source.pk))  # it is there already: nothing is entered twice
+    add(actions.repost(alice, source.pk))  # it is there already: nothing is entered twice
     assert read(alice) == [wrapper.pk, own.pk]
     undo_repost(alice, source.pk)
     assert read(alice) == [own.pk]
@@ -349,7 +355,7 @@ def test_the_same_idempotency_key_enters_a_post_once():
     read(alice)
     again = published(alice, idempotency_key="k")
     assert (again.post, again.revision, again.content) == (post, None, None)
-    outbox.add(again)
+    add(again)
     assert read(alice) == [post.pk]
     assert vector_of(alice) is not None
 
@@ -378,7 +384,7 @@ def test_garbage_is_a_miss_and_is_written_over(data):
     alice = make_user("alice")
     ids = write(alice, 210)[::-1]
     plant(alice, data)
-    outbox.add(published(alice))
+    add(published(alice))
     ids = truth([alice.pk])
     assert read(alice) == ids
     assert state(vector_of(alice)) == (ids[:200], False)
@@ -391,7 +397,7 @@ def test_without_memcached_postgresql_answers():
     with dead_memcached():
         assert read(alice) == ids
         new = published(alice)
-        outbox.add(new)
+        add(new)
         assert read(alice, count=5) == [new.post.pk, *ids[:4]]
     assert read(alice, count=5) == [new.post.pk, *ids[:4]]
 
@@ -432,9 +438,7 @@ def test_random_histories_read_from_vectors_are_what_postgresql_says(seed):
         if chance.random() < 0.7 or not mine:
             visibility = chance.choice(["public", "public", "unlisted", "followers"])
             reply_to = chance.choice([None, *mine[:1]])
-            late.append(
-                (outbox.add, published(author, visibility=visibility, reply_to_id=reply_to))
-            )
+            late.append((add, published(author, visibility=visibility, reply_to_id=reply_to)))
         else:
             late.append((outbox.remove, delete_post(chance.choice(mine[:20]), by=author)))
         for change, changed in chance.sample(late, min(len(late), chance.randrange(3))):

@@ -125,7 +125,7 @@ def _exists_then_add(module: Any) -> None:
 def _no_own_push(module: Any) -> None:
     """Neither the own home cache nor the outbox has a post before a worker ran."""
     module.dispatch.own_timeline_writes = lambda _post: lambda _batch: lambda: None
-    module.outbox.add = lambda _new: None
+    module.outbox.additions = lambda _new: []
 
 
 def _no_relation_fence(module: Any) -> None:

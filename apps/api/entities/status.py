@@ -478,11 +478,10 @@ def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fra
 def _cache_key(item: FeedItem) -> tuple[Hashable, ...] | None:
     """Everything that a status depends on besides the content of its post, also for the post it reposts or quotes.
 
-    None for statuses that are not cached: restricted posts, polls, and posts that match a filter or need a reason.
+    None for statuses that are not cached: restricted posts, polls, and posts that match a filter or are promoted.
     """
     post = item.post
-    is_special = item.filtered or item.promotion or item.followed_tag or item.followed_at
-    if is_special or not post.is_open or post.poll:
+    if item.filtered or item.promotion or not post.is_open or post.poll:
         return None
     source = item.source
     shared = None
@@ -500,6 +499,7 @@ def _cache_key(item: FeedItem) -> tuple[Hashable, ...] | None:
         item.reply_to_id,
         item.lost_quote,
         item.preview,
+        tuple(reasons(item)) if item.followed_tag or item.followed_at else (),
         shared,
     )
 

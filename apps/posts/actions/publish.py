@@ -51,13 +51,13 @@ def publish_post(
     idempotency_key: str = "",
     content_digest: Sequence[str] = (),
     counted: RateLimitResult | None = None,
-    more_writes: Callable[[Post], QueueWrites] | None = None,
+    more_writes: Callable[[Changed], Sequence[QueueWrites]] | None = None,
 ) -> Changed:
     """Publish a post: id, row, mentions, counts and event in one transaction, at a cost independent of the followers.
 
     The same idempotency key of the same author returns the first post (`idempotency`); `content_digest` then identifies
-    the pictures. `counted` is the result of the limit if it was counted already. `more_writes` go to Redis after the
-    commit, together with those of the caches. Invalid, NotFound, TooMany.
+    the pictures. `counted` is the result of the limit if it was counted already. `more_writes` are sent after
+    the commit, together with those of the caches. Invalid, NotFound, TooMany.
     """
     body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
@@ -97,7 +97,7 @@ def repost(
     post_id: int,
     *,
     counted: RateLimitResult | None = None,
-    more_writes: Callable[[Post], QueueWrites] | None = None,
+    more_writes: Callable[[Changed], Sequence[QueueWrites]] | None = None,
 ) -> Changed:
     """Repost an open post (of a repost: its source); idempotent. `counted`, `more_writes`: as for `publish_post`.
 
@@ -219,16 +219,17 @@ def _insert(
     source: PostContent | None,
     *,
     mentioned: Collection[int] = (),
-    more_writes: Callable[[Post], QueueWrites] | None,
+    more_writes: Callable[[Changed], Sequence[QueueWrites]] | None,
 ) -> Changed:
     """Write a post, and after the commit its caches, with `more_writes` in the same round trip."""
     written = store.insert(post, counts, mentioned=mentioned)
+    published = Changed(post, store.next_revision(post, counts), content)
     writes = [put_writes(USER_COUNTS, written.counts)]
     if more_writes:
-        writes.append(more_writes(post))
+        writes += more_writes(published)
     cache_published(counts, content, source, writes)
     dispatch_after_commit(written.event_ids)
-    return Changed(post, store.next_revision(post, counts), content)
+    return published
 
 
 def _note_published(author: User, counts: UserCounts, post: Post) -> None:

@@ -233,11 +233,11 @@ def _what_brought(item: FeedItem, facts: ReaderFacts) -> FeedItem:
     if _is_followed(item, facts):
         since = facts.followed_since.get(item.post.author_id)
         if since and item.post.created_ms < since * 1000:
-            return replace(item, followed_at=datetime.fromtimestamp(since, UTC))
+            return item._replace(followed_at=datetime.fromtimestamp(since, UTC))
         return item
     if _has_public_tag(item, facts):
-        return replace(item, followed_tag=_tag(item, facts))
-    return replace(item, promotion=facts.promotion_of(item.post))
+        return item._replace(followed_tag=_tag(item, facts))
+    return item._replace(promotion=facts.promotion_of(item.post))
 
 
 def _asks_for_follow(item: FeedItem) -> str:

@@ -6,7 +6,6 @@ are never filtered.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from django.utils import timezone
 
@@ -27,9 +26,9 @@ def mark(item: FeedItem, filters: Filters, context: FilterContext | None) -> Fee
         return item
     titles = tuple(match.filter.title for match in matches if context in match.filter.places)
     if item.is_repost and item.source:
-        source = replace(item.source, filtered=matches, warnings=titles)
-        return replace(item, filtered=matches, warnings=titles, source=source)
-    return replace(item, filtered=matches, warnings=titles)
+        source = item.source._replace(filtered=matches, warnings=titles)
+        return item._replace(filtered=matches, warnings=titles, source=source)
+    return item._replace(filtered=matches, warnings=titles)
 
 
 def is_hidden(item: FeedItem, context: FilterContext | None) -> bool:

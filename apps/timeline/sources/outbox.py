@@ -31,7 +31,7 @@ from apps.posts.visibility import is_open
 from apps.sql import Row, rows_of
 from apps.timeline.sources import merge, replica, sql, virtual_follows
 from feedcache.ids import answers_another
-from feedcache.read_through import Batch, Future, ReadThrough
+from feedcache.read_through import Batch, Future, QueueWrites, ReadThrough, write_together
 from feedcache.structures import id_vector
 from feedcache.structures.id_vector import IdVector
 
@@ -200,42 +200,56 @@ def _by_author(rows: Iterable[Row]) -> dict[int, int]:
     return {user_id: outbox_revision for user_id, outbox_revision, _graph_revision in rows}
 
 
-def add(new: Changed) -> None:
-    """After the commit, put a new post at the head of its author's vectors, if they are cached."""
+def additions(new: Changed) -> list[QueueWrites]:
+    """Writes to send after the commit: put a new post at the head of its author's vectors."""
     post = new.post
     entry = id_vector.entry(post.pk, is_reply=answers_another(post.reply_to_id, post.author_id))
-    _append(new, partial(id_vector.added, entry))
+    return _writes(new, partial(id_vector.added, entry))
 
 
 def remove(deleted: Changed) -> None:
     """After the commit, remove a deleted post from its author's vectors."""
-    _append(deleted, partial(id_vector.removed, deleted.post.pk))
+    _send_after_commit(_writes(deleted, partial(id_vector.removed, deleted.post.pk)))
 
 
 def advance(edited: Changed) -> None:
     """After the commit, bring the vectors to the revision of an edit, which changes no ids."""
-    _append(edited, id_vector.unchanged)
+    _send_after_commit(_writes(edited, id_vector.unchanged))
 
 
-def _append(changed: Changed, change: Callable[..., bytes]) -> None:
-    if changed.revision is not None:
-        _append_data(changed.post.author_id, change(revision=changed.revision))
+def _writes(changed: Changed, change: Callable[..., bytes]) -> list[QueueWrites]:
+    """None for a change that does not move the outbox."""
+    if changed.revision is None:
+        return []
+    return [_appending(changed.post.author_id, change(revision=changed.revision))]
 
 
-def _append_data(author_id: int, data: bytes) -> None:
-    def append() -> None:
-        LONG_OUTBOXES.append_if_cached(author_id, data)
-        if not SHORT_OUTBOXES.append(author_id, data, start=id_vector.UNKNOWN):
-            logger.warning("the outbox of %s may be old until the event is handled", author_id)
+def _appending(author_id: int, data: bytes) -> QueueWrites:
+    """Append to both vectors; where there is no short one, to one of unknown ids."""
 
-    transaction.on_commit(append)
+    def queue(batch: Batch) -> Callable[[], None]:
+        batch.append(SHORT_OUTBOXES, author_id, data, start=id_vector.UNKNOWN)
+        batch.append(LONG_OUTBOXES, author_id, data)
+
+        def check() -> None:
+            if not batch.has_appended:
+                logger.warning("the outbox of %s may be old until the event is handled", author_id)
+
+        return check
+
+    return queue
+
+
+def _send_after_commit(writes: list[QueueWrites]) -> None:
+    if writes:
+        transaction.on_commit(partial(write_together, writes))
 
 
 def repair(author_id: int) -> None:
     """Reload the vectors of an author that missed an update; the long one only if it is cached."""
     revisions = revisions_of([author_id])
     for revision in revisions.values():
-        _append_data(author_id, id_vector.reached(revision=revision))
+        _send_after_commit([_appending(author_id, id_vector.reached(revision=revision))])
     _vectors(SHORT_OUTBOXES, revisions)
     if LONG_OUTBOXES.peek_many([author_id]):
         _vectors(LONG_OUTBOXES, revisions)
@@ -243,7 +257,7 @@ def repair(author_id: int) -> None:
 
 def forget(author_id: int) -> None:
     """Make every cached vector of an author a miss."""
-    _append_data(author_id, id_vector.forgotten())
+    _send_after_commit([_appending(author_id, id_vector.forgotten())])
 
 
 def _groups(author_ids: Iterable[int]) -> Iterator[list[int]]:

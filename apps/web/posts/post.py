@@ -121,7 +121,7 @@ def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase
         return redirect(f"{item.url}/history")
     # old versions have no "edited" mark, and nobody can vote in their polls
     versions = [
-        replace(item, post=replace(version, edited_ms=None, poll=None))
+        item._replace(post=replace(version, edited_ms=None, poll=None))
         for version in reversed(versions_of(item.post))
     ]
     return render(request, "timeline/history.html", {"item": item, "versions": versions})

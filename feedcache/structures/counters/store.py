@@ -63,9 +63,9 @@ class ClosedError(Exception):
     """Another server takes the increments of this part."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CounterStore:
-    """The records of `schema`, divided into buckets.
+    """The records of `schema`, divided into buckets. Instances are compared by identity.
 
     A cold bucket expires `cold_ttl_seconds` after its last read.
     """
@@ -155,14 +155,18 @@ class CounterStore:
         if answers[0] != WHOLE:
             return None
         try:
-            zeros = self.schema.zeros
-            values = [zeros if raw is None else self._value(raw) for raw in answers[1:]]
+            zeros, unpack = self.schema.zeros, self.schema.unpack
+            values = [
+                zeros if raw is None else unpack(raw) if type(raw) is bytes else self._rare(raw)
+                for raw in answers[1:]
+            ]
             return dict(zip(order, values, strict=True))
         except ValueError as error:
             logger.warning("counters of %s: %s", self.schema.name, error)
             return None
 
-    def _value(self, raw: Any) -> Found:
+    def _rare(self, raw: Any) -> Found:
+        """A cold id, or a record with large counts."""
         return ASK_SOURCE if raw == -1 else self._values(raw)
 
     def records(self, ids: Collection[int]) -> dict[int, Row | None]:

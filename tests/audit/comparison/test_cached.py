@@ -24,6 +24,7 @@ from apps.timeline.models import TimelineEntry
 from apps.timeline.sources import outbox
 from apps.timeline.sources.outbox import LONG_OUTBOXES, SHORT_OUTBOXES
 from feedcache.connections import timelines
+from feedcache.read_through import Batch
 from feedcache.structures import id_vector
 from feedcache.structures.week_bucket import Bucket
 from tests.support.factories import deliver, publish, seconds_ago
@@ -162,9 +163,9 @@ def test_a_false_value_is_found_at_the_third_look_named_and_repaired(
 def test_a_value_behind_its_revision_is_no_mistake(posts, alice):
     for vectors in (SHORT_OUTBOXES, LONG_OUTBOXES):
         outbox._vectors(vectors, outbox.revisions_of([alice.pk]))
-    SHORT_OUTBOXES.append(
-        alice.pk, id_vector.forgotten(), start=b""
-    )  # of which pages believe every one
+    batch = Batch()
+    batch.append(SHORT_OUTBOXES, alice.pk, id_vector.forgotten(), start=b"")
+    batch.execute()  # pages believe every short vector
     UserCounts.objects.filter(pk=alice.pk).update(outbox_revision=10_000)
     for name in ("outbox", "week"):
         number, wrong = compared(name, alice.pk)

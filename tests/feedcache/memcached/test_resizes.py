@@ -7,7 +7,7 @@ import pytest
 from feedcache import memcached_tiers
 from feedcache.connections import timelines
 from feedcache.memcached_node import Kind
-from feedcache.memcached_tiers import TieredCache, tiers, use_topology, write_in_force
+from feedcache.memcached_tiers import Append, TieredCache, tiers, use_topology, write_in_force
 from feedcache.servers import topology_listener
 from feedcache.servers.topology_listener import LEASE_SECONDS, Listener, Stored
 from feedcache.slot_map import even_map, rebalanced
@@ -87,7 +87,7 @@ def test_what_a_neighbour_appends_is_in_all_that_is_read(steps, writer, reader):
     for cache in (steps[reader], steps[writer], steps[reader]):
         cache.set_many(dict.fromkeys(KEYS, b"old"), ttl_seconds=TTL)
         cache.get_many(KEYS)
-    steps[writer].append_everywhere(dict.fromkeys(KEYS, b"+"), b"start", ttl_seconds=TTL)
+    assert steps[writer].append_many(dict.fromkeys(KEYS, Append(b"+", b"start", TTL)))()
     assert all(value.endswith(b"+") for value in steps[reader].get_many(KEYS).values())
 
 
