@@ -79,7 +79,7 @@ def verdict_text(verdict: Verdict) -> list[str]:
     """In lines."""
     run = verdict.run
     restored = f"{verdict.accounts:,} accounts and {verdict.posts:,} posts"
-    compared = f"{run.deliveries:,} deliveries, {run.receipts:,} receipts, {run.follows:,} follows and {run.counts:,} counts"
+    compared = f"{run.deliveries:,} deliveries, {run.receipts:,} receipts, {run.follows:,} follows, {run.counts:,} counts"
     lines = [
         f"{restored} were restored into a scratch database.",
         f"The auditor compared {compared}: {run.violations} violations.",
