@@ -834,6 +834,9 @@ METRICS_ADDRESSES = env.list("METRICS_ADDRESSES", default=[])  # as in 10.0.0.7 
 
 # --- logs -----------------------------------------------------------------------------------------
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
+LOG_FORMAT = env.str("LOG_FORMAT", "line")  # "json": an object a line, for programs
+LOG_FILE = env.str("LOG_FILE", "")  # else standard error; it is opened again when it was renamed
+ACCESS_LOG = env.bool("ACCESS_LOG", False)  # a line for each request, without addresses and queries
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -843,15 +846,24 @@ LOGGING = {
     },
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"},
+        "json": {"()": "feedsite.monitoring.logs.JSONFormatter"},
     },
     "handlers": {
-        "console": {
-            "class": "logging.StreamHandler",
-            "formatter": "line",
+        "log": {
+            **(
+                {
+                    "class": "logging.handlers.WatchedFileHandler",
+                    "filename": LOG_FILE,
+                    "delay": True,
+                }
+                if LOG_FILE
+                else {"class": "logging.StreamHandler"}
+            ),
+            "formatter": "json" if LOG_FORMAT == "json" else "line",
             "filters": ["request_id"],
         },
     },
-    "root": {"handlers": ["console"], "level": LOG_LEVEL},
+    "root": {"handlers": ["log"], "level": LOG_LEVEL},
     "loggers": {
         "django.server": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},  # the sweepers log four lines a second

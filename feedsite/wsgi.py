@@ -15,8 +15,10 @@ stop_if_refused()
 topology_listener.start("web")
 # models are not ready before the application is
 from apps.timeline.fanout import lag
+from feedsite.monitoring import pools
 
 topology_listener.listener().every_second(lag.follow)
+topology_listener.listener().every_second(pools.count)
 
 # Exempt what is imported from garbage collection, which would take 0.1 s now and then; requests
 # leave few cycles.

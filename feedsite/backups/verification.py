@@ -78,11 +78,13 @@ def _missing(backup: Backup) -> Iterator[str]:
 def verdict_text(verdict: Verdict) -> list[str]:
     """In lines."""
     run = verdict.run
-    restored = f"{verdict.accounts:,} accounts and {verdict.posts:,} posts"
-    compared = f"{run.deliveries:,} deliveries, {run.receipts:,} receipts, {run.follows:,} follows, {run.counts:,} counts"
+    rows = (
+        f"{run.deliveries:,} deliveries, {run.receipts:,} receipts, {run.follows:,} follows"
+        f" and {run.counts:,} counts"
+    )
     lines = [
-        f"{restored} were restored into a scratch database.",
-        f"The auditor compared {compared}: {run.violations} violations.",
+        f"{verdict.accounts:,} accounts and {verdict.posts:,} posts were restored into a scratch database.",
+        f"The auditor compared {rows}: {run.violations} violations.",
     ]
     lines += [f"  {finding}" for finding in verdict.findings[:MAX_NAMED]]
     if verdict.missing:

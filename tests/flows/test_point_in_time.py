@@ -26,10 +26,17 @@ def ask(server, statement):
         return connection.execute(statement).fetchone()[0]
 
 
-def archiving(directory, archive, **options):
-    """A server that archives its log, or reads it from there, by the commands of the page."""
+class Recovering(Postgres):
+    """A server on a base backup, which replays the archive first."""
+
+    def _make_database(self):
+        """It is in the copy."""
+
+
+def server_in(directory, kind=Postgres, **options):
+    """A server with the options that the page tells."""
     directory.mkdir(exist_ok=True)
-    return Postgres(directory / "data", directory, directory, options={**THROWAWAY, **options})
+    return kind(directory / "data", directory, directory, options={**THROWAWAY, **options})
 
 
 def basebackup(server, target):
@@ -52,9 +59,8 @@ def archive(tmp_path):
 def test_people_who_came_before_the_moment_are_there_and_later_ones_are_not(
     tmp_path, archive, transactional_db
 ):
-    primary = archiving(
+    primary = server_in(
         tmp_path / "primary",
-        archive,
         archive_mode="on",
         archive_command=f"test ! -f {archive}/%f && cp %p {archive}/%f",
         archive_timeout="60s",
@@ -72,13 +78,13 @@ def test_people_who_came_before_the_moment_are_there_and_later_ones_are_not(
     ask(primary, "SELECT pg_switch_wal()::text")
     written = ask(primary, "SELECT pg_walfile_name(pg_current_wal_lsn() - 1)")
     archived = f"SELECT last_archived_wal >= '{written}' FROM pg_stat_archiver"
-    wait_until(lambda: ask(primary, archived), "the log is archived")  # fmt: skip
+    wait_until(lambda: ask(primary, archived), "the log is archived")
     primary.stop()
     shutil.rmtree(tmp_path / "primary")  # all that is left is the base and the archive
 
-    restored = archiving(
+    restored = server_in(
         tmp_path / "base",
-        archive,
+        Recovering,
         restore_command=f"cp {archive}/%f %p",
         recovery_target_time=moment,
         recovery_target_action="promote",
