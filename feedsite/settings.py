@@ -352,6 +352,12 @@ AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # for a delive
 HOME_HISTORY_DAYS = env.int("HOME_HISTORY_DAYS", 90)
 AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
 RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)  # whom each delivery reached; after that only how many
+# What is kept how long is in docs/retention.md; 0: for ever.
+LEDGER_DAYS = env.int(
+    "LEDGER_DAYS", 0
+)  # deliveries with their receipts; the auditor checks no older ones
+NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", 0)
+EVENT_DAYS = env.int("EVENT_DAYS", 3)  # events that were handled
 
 # --- streaming: a process of its own, at an address of its own ------------------------------------
 STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")  # http(s); what clients connect to
@@ -606,6 +612,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.accounts.tasks.purge_sessions": 3600,
     "apps.digest.tasks.make": 3600,
     "apps.events.tasks.purge": 3600,
+    "apps.notifications.tasks.purge": 3600,
     "apps.oauth.tasks.purge": 3600,
     "apps.posts.tasks.purge_keys": 3600,
     "apps.previews.tasks.purge": 3600,

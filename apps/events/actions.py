@@ -69,7 +69,6 @@ _conditions: dict[
 
 broker = Breaker(max_pause_seconds=1)
 
-KEEP_DONE_DAYS = 3
 # Rows that have been due for this long lost their message, or wait in a long queue. A worker is about to take others.
 SWEEP_OVERDUE = timedelta(seconds=1)
 # SQL, because a post has many subscribers and the ORM would build an object for each. `recording` returns its values.
@@ -211,7 +210,7 @@ def discard_dead(event_ids: list[int]) -> int:
 
 
 def purge_done() -> int:
-    """Delete events that were done more than `KEEP_DONE_DAYS` ago; returns their number."""
-    horizon = timezone.now() - timedelta(days=KEEP_DONE_DAYS)
+    """Delete events that were done more than `EVENT_DAYS` ago; returns their number."""
+    horizon = timezone.now() - timedelta(days=settings.EVENT_DAYS)
     done = Event.objects.filter(state=leases.State.DONE, finished_at__lt=horizon)
     return purge(done.order_by("finished_at"))

@@ -6,6 +6,7 @@ cannot be read is missing, and one of the checks of health says why.
 
 import logging
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import cache
 
 from django.apps import apps
@@ -25,6 +26,7 @@ from feedsite.monitoring.health import current_state
 logger = logging.getLogger(__name__)
 
 SECONDS = 3.0  # of all statements of an answer
+DAY = timedelta(days=1)
 MAX_ROWS = 10_000  # that are counted of each kind
 ROLES = ("web", "worker", "beat", "streaming")  # of which none may be missing without a word
 # Tables whose dead letters have an index. The others have few, and staff see them in the admin.
@@ -36,10 +38,11 @@ SELECT '{name}', (SELECT count(*) FROM (SELECT FROM {table} WHERE {due} LIMIT %(
 """
 _DEAD = "SELECT '{name}', count(*) FROM (SELECT FROM {table} WHERE state = %(dead)s LIMIT %(maximum)s) AS rows"
 _AUDIT = """
-SELECT (SELECT count(*) FROM audit_auditfinding WHERE repaired_at IS NULL AND last_found_at > {yesterday}),
-    (SELECT count(*) FROM audit_auditfinding WHERE repaired_at > {yesterday}),
+SELECT (SELECT count(*) FROM audit_auditfinding
+        WHERE repaired_at IS NULL AND last_found_at > statement_timestamp() - %(day)s),
+    (SELECT count(*) FROM audit_auditfinding WHERE repaired_at > statement_timestamp() - %(day)s),
     (SELECT extract(epoch FROM statement_timestamp() - max(started_at)) FROM audit_auditrun)
-""".format(yesterday="statement_timestamp() - interval '1 day'")
+"""
 _CONNECTIONS = """
 SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
     current_setting('max_connections')::int
@@ -138,7 +141,7 @@ def _replicas(limit: TimeLimit) -> Iterator[Metric]:
 
 
 def _rows(limit: TimeLimit, statement: str) -> list[Row]:
-    params = {"pending": State.PENDING, "dead": State.DEAD, "maximum": MAX_ROWS}
+    params = {"pending": State.PENDING, "dead": State.DEAD, "maximum": MAX_ROWS, "day": DAY}
     try:
         return limit.rows_of(statement, params)
     except (DatabaseError, TooSlow) as error:
