@@ -87,7 +87,7 @@ KEPT = (
          "apps.privacy.tasks.purge"),
     Kept("Reports of imports", "privacy.Import privacy.ImportLine", "IMPORT_KEEP_DAYS", "they ended",
          "apps.privacy.tasks.purge"),
-    Kept("Which erasures were done", "privacy.Erasure", "for ever: a number and times, no name"),
+    Kept("Which erasures were done", "privacy.Erasure", "for ever: numbers and times"),
     Kept("Uses of tags by day", "tags.TagDay", "apps.tags.trends.KEEP_DAYS", "the day", "apps.tags.tasks.count_tags"),
     Kept("Orders of ranked pages", "ranking.RankSession", "apps.ranking.ordering.SESSION_TTL", "they were made",
          "apps.ranking.tasks.purge"),

@@ -22,7 +22,7 @@ are gone is no mistake. A delivery that is unfinished or dead stays, and so do a
 `manage backup --keep` ([backup.md](backup.md)): what was deleted is in them until then.
 
 Logs: containers keep 250 MB each (`docker-compose.yml`). A file that `LOG_FILE` names is yours to rotate: when it was
-renamed it is begun anew (logrotate without `copytruncate`). `./run` puts a log above 10 MB aside when it starts, as one
+renamed it is begun anew (logrotate without `copytruncate`). `./run` moves what a log above 10 MB holds into its one
 older file. The lines of requests (`ACCESS_LOG`) have no addresses and no queries, but paths, which name accounts and
 posts.
 """
