@@ -34,7 +34,7 @@ WITH post AS (
 )
 SELECT post.id, j.post_id IS NULL AND pending.id IS NULL AS undelivered
 FROM post LEFT JOIN timeline_fanoutjob j ON j.post_id = post.id LEFT JOIN pending ON pending.id = post.id
-WHERE post.id >= greatest(%(begin)s, (SELECT min(post_id) FROM timeline_fanoutjob))
+WHERE post.id >= %(begin)s AND post.id >= (SELECT min(post_id) FROM timeline_fanoutjob)
 """
 # Receipts with the one before each in its job. Where that one is gone nothing can be said of the seal.
 _RECEIPTS = f"""
