@@ -16,8 +16,10 @@ HIT, MISS, NEGATIVE, GARBAGE, STALE = "hit", "miss", "negative", "garbage", "sta
 ERROR = "error"  # a tier was skipped, or did not answer
 CALL, REQUESTS = "call:", "requests:"  # prefixes of backends and of classes of interfaces
 OUTGOING = "outgoing:"  # prefix of requests to other sites
+POOL = "pool:"  # prefix of pools of database connections
 CALLS, MICROSECONDS, FAILED = "calls", "microseconds", "failed"
 SLOW, REFUSED = "slow", "refused"  # outcomes of requests
+BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds of requests: the limits of a histogram
 
 Counts = Counter[tuple[str, str]]  # (subject, outcome) -> how often
 Stages = dict[str, float]  # name -> seconds, in the order in which they first ended
@@ -42,6 +44,11 @@ def count(subject: str, numbers: Mapping[str, int]) -> None:
         for outcome, number in numbers.items():
             if number:
                 _counts[subject, outcome] += number
+
+
+def bound_of(seconds: float) -> str:
+    """The outcome by which a request counts in the histogram; empty for one above all bounds."""
+    return next((f"within {bound}" for bound in BOUNDS if seconds <= bound), "")
 
 
 def drain() -> Counts:

@@ -19,6 +19,7 @@ from django.db import close_old_connections
 
 from feedcache.servers import topology_listener
 from feedsite.checks import stop_if_refused
+from feedsite.monitoring import pools
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
 
@@ -68,6 +69,7 @@ def prepare_worker(**_signal: Any) -> None:
 @worker_process_init.connect
 def follow_topology(**_signal: Any) -> None:
     """Each child of the worker."""
+    topology_listener.listener().every_second(pools.count)
     topology_listener.start("worker")
     freeze_gc()
 

@@ -5,10 +5,12 @@ streaming server, the workers and beat refuse to start: see `stop_if_refused`. P
 tests and for development.
 """
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -47,6 +49,7 @@ REDIS_ROLES = (
 )
 BROKER_PORTS = {"rediss": 6379, "sentinel": 26379, "amqps": 5671}
 POOLERS = ("", "transaction")
+LOG_FORMATS = ("line", "json")
 CONNECTION = ("host", "port", "user", "password", "dbname")  # of the parameters of PostgreSQL
 CONNECT_SECONDS = 2
 
@@ -361,6 +364,31 @@ def check_metrics(**_options: object) -> list[CheckMessage]:
         for text in settings.METRICS_ADDRESSES
         if _network(text) is None
     ]
+
+
+@checks.register
+def check_logs(**_options: object) -> list[CheckMessage]:
+    """A form that nobody knows, and a file that cannot be written: lines would be lost without a word."""
+    messages: list[CheckMessage] = []
+    if settings.LOG_FORMAT not in LOG_FORMATS:
+        messages.append(
+            Error(
+                f"LOG_FORMAT is {settings.LOG_FORMAT!r}.",
+                hint=f"One of {', '.join(LOG_FORMATS)}.",
+                id="feedsite.E027",
+            )
+        )
+    if settings.LOG_FILE:
+        file = Path(settings.LOG_FILE)
+        if not os.access(file if file.exists() else file.parent, os.W_OK) or file.is_dir():
+            messages.append(
+                Error(
+                    f"LOG_FILE={file} cannot be written.",
+                    hint="Leave it out for standard error, or make its folder and give it to the site's user.",
+                    id="feedsite.E028",
+                )
+            )
+    return messages
 
 
 @checks.register(checks.Tags.database)

@@ -13,6 +13,7 @@ django.setup()
 
 # models are not ready before this
 from apps.timeline.fanout import lag
+from feedsite.monitoring import pools
 from feedsite.server.handler import Handler
 from feedsite.templates import load_all
 
@@ -21,6 +22,7 @@ stop_if_refused()
 load_all()
 topology_listener.start("web")
 topology_listener.listener().every_second(lag.follow)
+topology_listener.listener().every_second(pools.count)
 
 # Exempt what is imported from garbage collection, which would take 0.1 s now and then; requests
 # leave few cycles.

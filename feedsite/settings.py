@@ -357,6 +357,12 @@ AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # for a delive
 HOME_HISTORY_DAYS = env.int("HOME_HISTORY_DAYS", 90)
 AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
 RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)  # whom each delivery reached; after that only how many
+# What is kept how long is in docs/retention.md; 0: for ever.
+LEDGER_DAYS = env.int(
+    "LEDGER_DAYS", 0
+)  # deliveries with their receipts; the auditor checks no older ones
+NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", 0)
+EVENT_DAYS = env.int("EVENT_DAYS", 3)  # events that were handled
 
 # --- streaming: a process of its own, at an address of its own ------------------------------------
 STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")  # http(s); what clients connect to
@@ -611,6 +617,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.accounts.tasks.purge_sessions": 3600,
     "apps.digest.tasks.make": 3600,
     "apps.events.tasks.purge": 3600,
+    "apps.notifications.tasks.purge": 3600,
     "apps.oauth.tasks.purge": 3600,
     "apps.posts.tasks.purge_keys": 3600,
     "apps.previews.tasks.purge": 3600,
@@ -840,6 +847,9 @@ METRICS_ADDRESSES = env.list("METRICS_ADDRESSES", default=[])  # as in 10.0.0.7 
 
 # --- logs -----------------------------------------------------------------------------------------
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
+LOG_FORMAT = env.str("LOG_FORMAT", "line")  # "json": an object a line, for programs
+LOG_FILE = env.str("LOG_FILE", "")  # else standard error; it is opened again when it was renamed
+ACCESS_LOG = env.bool("ACCESS_LOG", False)  # a line for each request, without addresses and queries
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -850,15 +860,24 @@ LOGGING = {
     },
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"},
+        "json": {"()": "feedsite.monitoring.logs.JSONFormatter"},
     },
     "handlers": {
-        "console": {
-            "class": "logging.StreamHandler",
-            "formatter": "line",
+        "log": {
+            **(
+                {
+                    "class": "logging.handlers.WatchedFileHandler",
+                    "filename": LOG_FILE,
+                    "delay": True,
+                }
+                if LOG_FILE
+                else {"class": "logging.StreamHandler"}
+            ),
+            "formatter": "json" if LOG_FORMAT == "json" else "line",
             "filters": ["request_id"],
         },
     },
-    "root": {"handlers": ["console"], "level": LOG_LEVEL},
+    "root": {"handlers": ["log"], "level": LOG_LEVEL},
     "loggers": {
         "django.server": {"level": "WARNING"},
         "django.request": {"filters": ["not_refused_early"]},

@@ -15,7 +15,7 @@ from apps.graph.models import Followee, Follower
 from apps.posts.models import Post
 from apps.sql import rows_of
 from apps.timeline.fanout.lag import DELIVERY
-from apps.timeline.fanout.receipts import CONTENT
+from apps.timeline.fanout.receipts import CONTENT, ledger_begin
 from apps.timeline.models import FanoutChunk
 
 # Per run: the next so many rows of a round; of deliveries and receipts as many of the newest, too.
@@ -23,7 +23,7 @@ DELIVERIES, RECEIPTS, FOLLOWS, COUNTS = 1_000, 500, 10_000, 200
 STUCK_SECONDS = 90  # longer than a lease: its worker died, and no sweeper came
 
 # Posts of a slice and of the newest, and whether each lacks a job: nothing is left that could begin its delivery. Posts
-# older than the first job of all were there before the ledger.
+# older than the first job of all were there before the ledger; the deliveries of some were deleted (LEDGER_DAYS).
 _POSTS = """
 WITH post AS (
     (SELECT id FROM posts_post WHERE deleted_at IS NULL ORDER BY id DESC LIMIT %(maximum)s)
@@ -34,7 +34,7 @@ WITH post AS (
 )
 SELECT post.id, j.post_id IS NULL AND pending.id IS NULL AS undelivered
 FROM post LEFT JOIN timeline_fanoutjob j ON j.post_id = post.id LEFT JOIN pending ON pending.id = post.id
-WHERE post.id >= (SELECT min(post_id) FROM timeline_fanoutjob)
+WHERE post.id >= %(begin)s AND post.id >= (SELECT min(post_id) FROM timeline_fanoutjob)
 """
 # Receipts with the one before each in its job. Where that one is gone nothing can be said of the seal.
 _RECEIPTS = f"""
@@ -94,6 +94,11 @@ _SIDES: tuple[tuple[Subject, type[Followee] | type[Follower], str, str], ...] = 
 def check_deliveries(audit_pass: AuditPass) -> None:
     """Deliveries that never began, lack a chunk, are stuck, dead or given up."""
     _check_unfinished(audit_pass)
+    check_jobs(audit_pass)
+
+
+def check_jobs(audit_pass: AuditPass) -> None:
+    """The next deliveries: those that never began, or lack a chunk."""
     with next_slice(Subject.DELIVERIES, Post, DELIVERIES) as part:
         _check_jobs(audit_pass, _bounds(part, DELIVERIES))
 
@@ -110,7 +115,7 @@ def _check_unfinished(audit_pass: AuditPass) -> None:
 
 
 def _check_jobs(audit_pass: AuditPass, bounds: dict[str, Any]) -> None:
-    posts = rows(_POSTS, bounds | {"subscriber": DELIVERY})
+    posts = rows(_POSTS, bounds | {"subscriber": DELIVERY, "begin": ledger_begin()})
     audit_pass.run.deliveries += len(posts)
     for post in posts:
         if post["undelivered"]:
@@ -201,7 +206,11 @@ def check_counts(audit_pass: AuditPass) -> None:
     for subject, counted in ((Subject.POST_COUNTS, POSTS), (Subject.USER_COUNTS, USERS)):
         with next_slice(subject, counted.table.model, COUNTS) as part:
             report = reconcile.Report()
-            reconcile.reconcile_batch(counted, part.after, report, fix=True, limit=COUNTS)
+            if audit_pass.repairs:
+                reconcile.reconcile_batch(counted, part.after, report, fix=True, limit=COUNTS)
+            else:  # with the rows alone: no counters in Redis are of this database
+                report.compared = part.compared
+                report.note(counted, counted.drifted(part.ids()))
             audit_pass.run.counts += report.compared
             note_drift(audit_pass, report)
 

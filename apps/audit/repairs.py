@@ -100,17 +100,18 @@ def repair_follow(follower_id: int, followee_id: int) -> bool:
 
 @dataclass
 class AuditPass:
-    """A run in progress: its report and its findings."""
+    """A run in progress: its report and its findings. Without `repairs` it only reports."""
 
     run: AuditRun = field(default_factory=AuditRun)
     findings: list[AuditFinding] = field(default_factory=list)
+    repairs: bool = True
 
     def found(self, kind: Kind, repair: Callable[[], object], **about: Any) -> None:
         """Record a violation, try to repair it, and record whether that helped: unless it raised or returned False.
 
         One that could not be repaired before either is only counted once more.
         """
-        fixed = _attempt(repair)
+        fixed = self.repairs and _attempt(repair)
         if not fixed and _found_again(kind, **about):
             return
         self.run.violations += 1

@@ -72,8 +72,6 @@ broker = Breaker(max_pause_seconds=1)
 # A third of the work of a message: texts for monitors, which a worker makes itself where somebody looks, and a
 # declaration of the queue, which workers declare when they start.
 _PLAIN: dict[str, Any] = {"argsrepr": "", "kwargsrepr": "", "declare": ()}
-
-KEEP_DONE_DAYS = 3
 # Rows that have been due for this long lost their message, or wait in a long queue. A worker is about to take others.
 SWEEP_OVERDUE = timedelta(seconds=1)
 # SQL, because a post has many subscribers and the ORM would build an object for each. `recording` returns its values.
@@ -215,7 +213,7 @@ def discard_dead(event_ids: list[int]) -> int:
 
 
 def purge_done() -> int:
-    """Delete events that were done more than `KEEP_DONE_DAYS` ago; returns their number."""
-    horizon = timezone.now() - timedelta(days=KEEP_DONE_DAYS)
+    """Delete events that were done more than `EVENT_DAYS` ago; returns their number."""
+    horizon = timezone.now() - timedelta(days=settings.EVENT_DAYS)
     done = Event.objects.filter(state=leases.State.DONE, finished_at__lt=horizon)
     return purge(done.order_by("finished_at"))

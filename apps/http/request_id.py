@@ -2,6 +2,7 @@
 
 from contextvars import ContextVar
 
+ANSWERED = "feedsite.request_id"  # in META of a request, for what is said of it later
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
 

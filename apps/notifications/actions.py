@@ -2,7 +2,9 @@
 
 from collections.abc import Collection
 from datetime import timedelta
+from time import monotonic
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -24,6 +26,7 @@ from apps.notifications.models import (
 )
 from apps.notifications.policy import CONDITIONS
 from apps.pagination import id_after
+from apps.sql import PURGE_SECONDS
 
 _MARK = """
 INSERT INTO notifications_readmarker (user_id, timeline, last_read_id, version, updated_at)
@@ -116,6 +119,25 @@ def clear(viewer: User) -> None:
     newest = Notification.objects.filter(user=viewer).order_by("-pk").first()
     if newest is not None:
         _delete(Notification.objects.filter(user=viewer, pk__lte=newest.pk))
+
+
+def purge(*, seconds: float = PURGE_SECONDS) -> int:
+    """Delete notifications that are older than `NOTIFICATION_DAYS`, oldest first; how many.
+
+    By id, which has an index: a new one of a group has a new id, so hardly any is younger than its neighbours.
+    """
+    if not settings.NOTIFICATION_DAYS:
+        return 0
+    horizon = timezone.now() - timedelta(days=settings.NOTIFICATION_DAYS)
+    until, total = monotonic() + seconds, 0
+    while True:
+        oldest = Notification.objects.order_by("pk").values_list("pk", "created_at")
+        rows = list(oldest[:DELETE_BATCH_SIZE])
+        old = [number for number, created_at in rows if created_at < horizon]
+        Notification.objects.filter(pk__in=old).delete()
+        total += len(old)
+        if len(old) < DELETE_BATCH_SIZE or monotonic() >= until:
+            return total
 
 
 def _delete(rows: QuerySet[Notification]) -> None:

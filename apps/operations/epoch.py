@@ -14,7 +14,7 @@ import logging
 import secrets
 from datetime import timedelta
 
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -29,7 +29,15 @@ logger = logging.getLogger(__name__)
 
 BEATS = "topology:beats"  # the highest count of beats
 EPOCH_BITS = 48
+LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # a part of the past may be gone
 NOTICE = timedelta(days=7)  # how long pages say that the database went back
+# Programs remember the highest number that they saw, of notifications for example, and ask for higher ones: what was
+# given out in the time that is lost must not be given out again. A tenth more is more than any backup misses.
+_SKIP_IDS = """
+SELECT count(setval(format('%%I.%%I', schemaname, sequencename)::regclass,
+    last_value + greatest(1000, last_value / 10)))
+FROM pg_sequences WHERE schemaname = current_schema() AND data_type = 'bigint'::regtype AND last_value IS NOT NULL
+"""
 _LOCK = 0x65706F6368  # key of an advisory lock, held while an epoch begins
 _SERVER = """
 SELECT (SELECT system_identifier FROM pg_control_system())::text,
@@ -112,9 +120,20 @@ def _begin(reason: Reason, *, after: CacheEpoch | None, beats: int = 0) -> Cache
             table=table,
             beats=beats + 1,
         )
+    if reason in LOST:
+        _skip_ids()
     if reason != Reason.INSTALLED:
         _forget_everything(epoch)
     return epoch
+
+
+def _skip_ids() -> None:
+    """Go on with higher ids than were given out in the time that is lost."""
+    try:
+        with transaction.atomic():
+            rows_of(_SKIP_IDS, {})
+    except DatabaseError as error:  # the sequences belong to another role
+        logger.warning("ids of the lost time may be given out again: %s", error)
 
 
 def _forget_everything(epoch: CacheEpoch) -> None:

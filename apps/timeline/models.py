@@ -35,7 +35,8 @@ class FollowerScan(LeasedRow):
     class Meta:
         abstract = True
         indexes = [
-            models.Index(fields=["due_at"], condition=Q(state=State.PENDING), name="%(class)s_due")
+            models.Index(fields=["due_at"], condition=Q(state=State.PENDING), name="%(class)s_due"),
+            models.Index(fields=["due_at"], condition=Q(state=State.DEAD), name="%(class)s_dead"),
         ]
 
 
@@ -67,7 +68,9 @@ class Chunk(LeasedRow):
         indexes = [
             models.Index(
                 fields=["due_at", "id"], condition=Q(state=State.PENDING), name="%(class)s_due"
-            )
+            ),
+            # health and the auditor look for dead letters all the time, among all deliveries that there were
+            models.Index(fields=["due_at"], condition=Q(state=State.DEAD), name="%(class)s_dead"),
         ]
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from apps.events import actions as events
 from apps.graph.actions import purge_past_relations
 from apps.tags.actions import purge_past_follows
 from apps.timeline import publishing
-from apps.timeline.fanout import auto_policy, dispatch, switch
+from apps.timeline.fanout import auto_policy, dispatch, receipts, switch
 from apps.timeline.sources import replica, square
 
 SWEEP_LIMIT, SWEEP_HELPERS = 5, 2
@@ -72,9 +72,10 @@ def maintain_replicas() -> None:
 
 @shared_task
 def purge_history() -> None:
-    """Delete the records of ended follows, mutes and blocks that are too old for `history.as_of`."""
+    """Delete old deliveries, and ended follows, mutes and blocks that are too old for `history.as_of`."""
     purge_past_relations()
     purge_past_follows()
+    receipts.purge_ledger()
 
 
 @shared_task

@@ -4,12 +4,13 @@ Migrations that were squashed or renamed without `replaces` end in the middle, a
 (`docs/decisions/0144`). So a database is looked at before its first migration.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from django.apps import apps
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations import Migration
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -29,26 +30,37 @@ COULD_BE_SPLIT = (
 
 def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
     """CommandError, in one line, when the data cannot be brought along. Reads only."""
-    loader = MigrationLoader(None, load=False)
-    loader.load_disk()
-    migrations = loader.disk_migrations
-    replaced = {name for migration in migrations.values() for name in migration.replaces}
-    applied = {
-        name
-        for name in MigrationRecorder(connection).applied_migrations()
-        if name[0] not in _left_out()
-    }
-    if unknown := applied - set(migrations) - replaced:
-        lacks = any(
-            name not in applied and not (migration.replaces and applied.issuperset(migration.replaces))
-            for name, migration in migrations.items()
-        )  # fmt: skip
-        raise CommandError(_too_old(unknown) if lacks else _too_new(unknown))
+    applied = set(MigrationRecorder(connection).applied_migrations())
+    refuse_other_migrations(applied)
     recorded = {app for app, _ in applied}
-    if tables := _tables_of({app for app, _ in migrations} - recorded, connection):
+    if tables := _tables_of({app for app, _ in _known_migrations()} - recorded, connection):
         raise CommandError(_unrecorded(tables))
     if split := _split_tables(connection):
         raise CommandError(_in_shards(split))
+
+
+def refuse_other_migrations(applied: Collection[Name]) -> None:
+    """CommandError when data with these migrations, of a database or of a backup, cannot be brought along."""
+    migrations = _known_migrations()
+    replaced = {name for migration in migrations.values() for name in migration.replaces}
+    own = {name for name in applied if name[0] not in _left_out()}
+    if unknown := own - set(migrations) - replaced:
+        raise CommandError(_too_old(unknown) if is_behind(own) else _too_new(unknown))
+
+
+def is_behind(applied: Collection[Name]) -> bool:
+    """Whether data with these migrations lacks one of this version's."""
+    return any(
+        name not in applied and not (migration.replaces and set(applied).issuperset(migration.replaces))
+        for name, migration in _known_migrations().items()
+    )  # fmt: skip
+
+
+def _known_migrations() -> Mapping[Name, Migration]:
+    """Those of this version's code."""
+    loader = MigrationLoader(None, load=False)
+    loader.load_disk()
+    return loader.disk_migrations
 
 
 def _left_out() -> set[str]:

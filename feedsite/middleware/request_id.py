@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase
 
-from apps.http.request_id import request_id
+from apps.http.request_id import ANSWERED, request_id
 
 
 class RequestIdMiddleware:
@@ -15,7 +15,8 @@ class RequestIdMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        token = request_id.set(secrets.token_hex(8))
+        request.META[ANSWERED] = secrets.token_hex(8)
+        token = request_id.set(request.META[ANSWERED])
         try:
             response = self._get_response(request)
             response.headers["X-Request-Id"] = request_id.get()

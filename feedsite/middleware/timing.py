@@ -1,4 +1,4 @@
-"""Counts requests, the slow and the failed ones among them, and shows staff the time of each stage.
+"""Counts requests, the slow and the failed ones among them, logs them, and shows staff the time of each stage.
 
 The counts are of the class of the request (`apps.http.interfaces`), and end up with those of all processes
 (`feedcache.servers.totals`). `Server-Timing` has the steps of a page (source 000); browsers show it beside the request.
@@ -6,6 +6,7 @@ Milliseconds; stages that wait at the same time each count the whole wait. Other
 may reveal what it read. With DEBUG everybody does.
 """
 
+import logging
 from collections.abc import Callable
 from time import perf_counter
 
@@ -18,6 +19,9 @@ from apps.http.requests import viewer_of
 from feedcache import stats
 from feedsite.middleware.load_shedding import REFUSED
 
+logger = logging.getLogger("feedsite.access")
+
+SECRET_PARAMETERS = frozenset({"token", "uidb64"})  # of addresses in mails
 # The long tail of requests (source 004); people feel that the site is stuck (source 001).
 SLOW_SECONDS = 1.0
 
@@ -35,6 +39,8 @@ class TimingMiddleware:
         seconds = perf_counter() - began
         if not request.path.startswith(settings.STATIC_URL):
             _count(request, response, seconds)
+            if settings.ACCESS_LOG:
+                _log(request, response, seconds)
         if stages and _may_see(request):
             stages["total"] = seconds
             response.headers["Server-Timing"] = ", ".join(
@@ -52,7 +58,29 @@ def _count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> 
         stats.REFUSED: was_refused,
         stats.FAILED: response.status_code >= 500 and not was_refused,
     }
+    if bound := stats.bound_of(seconds):
+        outcomes[bound] = 1
     stats.count(stats.REQUESTS + class_of(request), outcomes)
+
+
+def _log(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
+    """One line, without address and query: the proxy logs the one, and the other may have keys."""
+    fields = {
+        "method": request.method,
+        "path": _path(request),
+        "status": response.status_code,
+        "ms": round(seconds * 1000, 1),
+        "class": class_of(request),
+    }
+    logger.info("%s %s %s in %s ms, %s", *fields.values(), extra={"fields": fields})
+
+
+def _path(request: HttpRequest) -> str:
+    """The route where the path has something that opens a door."""
+    match = request.resolver_match
+    if match is not None and not SECRET_PARAMETERS.isdisjoint(match.kwargs):
+        return f"/{match.route}"
+    return request.path
 
 
 def _may_see(request: HttpRequest) -> bool:

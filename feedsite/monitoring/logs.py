@@ -1,8 +1,13 @@
-"""Filters of the log."""
+"""The form of the log: its filters, and JSON. Imported before Django's apps are ready."""
 
 import logging
+import os
+from datetime import UTC, datetime
+from typing import Any
 
-from apps.http.request_id import request_id
+import orjson
+
+from apps.http.request_id import ANSWERED, request_id
 from apps.throttling import REFUSED_EARLY
 
 
@@ -16,10 +21,11 @@ class AsInfo(logging.Filter):
 
 
 class RequestIdFilter(logging.Filter):
-    """Adds `request_id` to log records."""
+    """Adds `request_id` to log records. Django logs an answer of 4xx when the request has left the middleware."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = request_id.get()
+        answered = getattr(getattr(record, "request", None), "META", {})
+        record.request_id = answered.get(ANSWERED) or request_id.get()
         return True
 
 
@@ -29,3 +35,21 @@ class NotRefusedEarly(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         request = getattr(record, "request", None)
         return request is None or REFUSED_EARLY not in request.META
+
+
+class JSONFormatter(logging.Formatter):
+    """An object a line: time (UTC), level, logger, message, request_id, process, exception; `fields` of the record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            "request_id": getattr(record, "request_id", "-"),
+            "process": os.getpid(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return orjson.dumps(entry, default=str).decode()

@@ -14,7 +14,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, Metric, SummaryMetricFamily
+from prometheus_client.core import (
+    CounterMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+    SummaryMetricFamily,
+)
 from prometheus_client.registry import Collector
 
 from apps.errors import NotAllowed, Unavailable
@@ -25,6 +30,8 @@ from feedcache import stats
 from feedcache.connections import RedisError
 from feedcache.servers import totals
 from feedcache.stats import Counts
+from feedsite.monitoring import pools
+from feedsite.monitoring.gauges import Gauges
 from feedsite.monitoring.health import FORWARDED
 
 PERMISSION = "operations.view_cachenode"  # of staff
@@ -44,6 +51,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         ) from error
     registry = CollectorRegistry()
     registry.register(_Counted(counts))
+    registry.register(Gauges())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
@@ -72,7 +80,7 @@ class _Counted(Collector):
         self._level: ServiceLevel = service_level(counts)
 
     def collect(self) -> Iterator[Metric]:
-        requests = SummaryMetricFamily(
+        requests = HistogramMetricFamily(
             "feedsite_request_duration_seconds",
             "Answered requests and their time.",
             labels=["class"],
@@ -86,7 +94,9 @@ class _Counted(Collector):
             )
         }
         for one in self._level.requests:
-            requests.add_metric([one.name], one.number, one.microseconds / 1e6)
+            requests.add_metric(
+                [one.name], self._buckets(one.name, one.number), one.microseconds / 1e6
+            )
             for name, family in outcomes.items():
                 family.add_metric([one.name], getattr(one, name))
         yield requests
@@ -115,7 +125,29 @@ class _Counted(Collector):
         for (subject, outcome), number in sorted(self._counts.items()):
             if subject.startswith(stats.OUTGOING):
                 outgoing.add_metric([subject.removeprefix(stats.OUTGOING), outcome], number)
-            elif not subject.startswith((stats.CALL, stats.REQUESTS)):
+            elif not subject.startswith((stats.CALL, stats.REQUESTS, stats.POOL)):
                 reads.add_metric([subject, outcome], number)
         yield reads
         yield outgoing
+        yield from self._pools()
+
+    def _buckets(self, name: str, number: int) -> list[tuple[str, float]]:
+        """Of a histogram: how many requests took at most so many seconds, cumulative as Prometheus has them."""
+        within = 0
+        buckets: list[tuple[str, float]] = []
+        for bound in stats.BOUNDS:
+            within += self._counts[stats.REQUESTS + name, stats.bound_of(bound)]
+            buckets.append((str(bound), within))
+        return [*buckets, ("+Inf", number)]
+
+    def _pools(self) -> Iterator[Metric]:
+        labels = ["database"]
+        families = {
+            name: CounterMetricFamily(f"feedsite_pool_{metric}", text, labels=labels)
+            for name, (metric, text) in pools.METRICS.items()
+        }
+        for (subject, outcome), number in sorted(self._counts.items()):
+            if subject.startswith(stats.POOL) and outcome in families:
+                value = number / 1000 if outcome in pools.MILLISECONDS else number
+                families[outcome].add_metric([subject.removeprefix(stats.POOL)], value)
+        yield from families.values()

@@ -3,12 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.db.models import F
 
 from apps.audit import auditor, tasks
 from apps.audit.models import AuditFinding, AuditRun, Kind
-from apps.events.actions import KEEP_DONE_DAYS, purge_done
+from apps.events.actions import purge_done
 from apps.events.leases import State
 from apps.events.models import Event
 from apps.graph.actions import follow_user
@@ -75,7 +76,7 @@ def lose_job(post_id, bob):
 def lose_job_and_events(post_id, bob):
     """As if the events were purged long ago."""
     FanoutJob.objects.filter(pk=post_id).delete()
-    days = timedelta(days=KEEP_DONE_DAYS + 1)
+    days = timedelta(days=settings.EVENT_DAYS + 1)
     Event.objects.update(finished_at=F("finished_at") - days)
     assert purge_done()
 

@@ -281,7 +281,7 @@ def test_old_news_is_purged_and_nothing_else(subscribe):
     for _ in range(4):
         record(name)
     old, new, dead, waiting = Event.objects.order_by("pk")
-    long_ago = timezone.now() - timedelta(days=actions.KEEP_DONE_DAYS, seconds=1)
+    long_ago = timezone.now() - timedelta(days=settings.EVENT_DAYS, seconds=1)
     Event.objects.filter(pk=old.pk).update(state=State.DONE, finished_at=long_ago)
     Event.objects.filter(pk=new.pk).update(state=State.DONE, finished_at=timezone.now())
     Event.objects.filter(pk=dead.pk).update(state=State.DEAD, finished_at=long_ago)

@@ -286,6 +286,7 @@ TASKS = {
     "apps.events.tasks.sweep": run_plain,
     "apps.events.tasks.purge": run_plain,
     "apps.events.tasks.recall": run_plain,
+    "apps.notifications.tasks.purge": run_plain,
     "apps.oauth.tasks.purge": run_plain,
     "apps.accounts.tasks.maintain_counts": run_plain,
     "apps.accounts.tasks.send_mail": run_mail,

@@ -205,3 +205,24 @@ def test_people_are_told_that_the_database_went_back(first, page_of):
     epoch._begin(Reason.WENT_BACK, after=CacheEpoch.objects.get(value=first))
     assert sentence in page.get("/status").text
     assert sentence in page.get("/audit").text
+
+
+def test_ids_of_the_lost_time_are_not_given_out_again(first, alice):
+    """A program that asks for what is newer than the last number it saw would miss what gets a lower one."""
+
+    def last():
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT last_value FROM pg_sequences WHERE sequencename = 'events_event_id_seq'"
+            )
+            return cursor.fetchone()[0] or 0
+
+    delivered(alice)
+    before = last()
+    epoch.begin_by_hand()
+    skipped = last()
+    assert skipped >= before + 1000
+    delivered(alice)
+    assert last() > skipped
+    epoch.watch()
+    assert last() < skipped + 1000  # once

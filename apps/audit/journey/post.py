@@ -30,7 +30,7 @@ MAX_SECONDS = 600  # listed one by one; the last of them stands for all that com
 FINISHED_WITHIN = timedelta(seconds=10)  # of the job that an event leads to
 
 # The event of a publication, and when a worker took it: the beginning of its lease. One that is done is found by the
-# time of the job that it led to. They are kept for some days (`events.actions.KEEP_DONE_DAYS`).
+# time of the job that it led to. They are kept for some days (`EVENT_DAYS`).
 _EVENT = """
 WITH found AS (
     (SELECT created_at, NULL::timestamptz AS taken_at FROM events_event

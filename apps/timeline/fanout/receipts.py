@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 from django.conf import settings
 from django.db import connection
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from apps.events import leases
 from apps.events.live import announce
-from apps.timeline.models import FanoutChunk
+from apps.sql import purge as purge_rows
+from apps.timeline.models import Backfill, BackfillChunk, FanoutChunk, FanoutJob
+from feedcache.ids import EPOCH, first_id_at
 
 PURGE_BATCH = 1000
 
@@ -116,6 +119,41 @@ def unpack(packed: bytes) -> Collection[int]:
     planes = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(8, -1)
     found: list[int] = np.cumsum(planes.T.copy().view("<u8"), dtype=np.uint64).tolist()
     return found
+
+
+def ledger_begin() -> int:
+    """The first id of the posts whose deliveries are kept (`LEDGER_DAYS`)."""
+    if not settings.LEDGER_DAYS:
+        return 0
+    until = timezone.now() - timedelta(days=settings.LEDGER_DAYS)
+    return first_id_at(max(int(until.timestamp()), EPOCH))
+
+
+def purge_ledger() -> int:
+    """Delete the deliveries of old posts with their receipts, and backfills that ended; how many deliveries.
+
+    The oldest go first, up to the first that is unfinished: a gap would look like posts that were never delivered.
+    """
+    horizon = timezone.now() - timedelta(days=settings.RECEIPT_DAYS)
+    owed = BackfillChunk.objects.filter(job=OuterRef("pk")).exclude(state=leases.State.DONE)
+    ended = Backfill.objects.filter(~Exists(owed), state=leases.State.DONE, finished_at__lt=horizon)
+    purge_rows(ended.order_by("pk"))
+    begin = ledger_begin()
+    return (
+        purge_rows(FanoutJob.objects.filter(pk__lt=_first_open(begin)).order_by("pk"))
+        if begin
+        else 0
+    )
+
+
+def _first_open(until: int) -> int:
+    """The first post whose delivery is unfinished, at most `until`."""
+    open_states = (leases.State.PENDING, leases.State.DEAD)
+    found = [until]
+    for rows, post_id in ((FanoutJob.objects, "pk"), (FanoutChunk.objects, "job_id")):
+        for state in open_states:  # each has an index
+            found += rows.filter(state=state).order_by(post_id).values_list(post_id, flat=True)[:1]
+    return min(found)
 
 
 def purge() -> int:

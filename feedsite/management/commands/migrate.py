@@ -35,7 +35,7 @@ def connected_for_migrations(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Use a connection past pool and pooler, without a statement timeout and with a short lock timeout."""
     usual = connection.settings_dict
     connection.close()  # back into its pool, while the settings still name one
-    connection.settings_dict = _for_migrations(connection.alias, usual)
+    connection.settings_dict = settings_for_migrations(connection.alias, usual)
     try:
         yield
     finally:
@@ -43,7 +43,8 @@ def connected_for_migrations(connection: BaseDatabaseWrapper) -> Iterator[None]:
         connection.settings_dict = usual
 
 
-def _for_migrations(alias: str, usual: dict[str, Any]) -> dict[str, Any]:
+def settings_for_migrations(alias: str, usual: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a connection that goes past pool and pooler, for work without a limit in time."""
     config = dict(usual)
     if alias == DEFAULT_DB_ALIAS and settings.MIGRATIONS_DATABASE_URL:
         overrides = Environment.db_url_config(settings.MIGRATIONS_DATABASE_URL)
