@@ -73,6 +73,7 @@ class CardItem(NamedTuple):
     reply_to_handle: str
     circle_name: str
     warnings: tuple[str, ...]
+    covers: tuple[str, ...]
     quoted: QuotedPost | None
     lost_quote: bool
     poll: PollResult | None
@@ -136,7 +137,8 @@ class PostCard(NamedTuple):
         """The card without its <article> element, which depends on the position in the feed."""
         if not self.is_cached:
             return _render(self)
-        return _render_filtered(self) if self.item.warnings else _render_cached(self)
+        is_filtered = self.item.warnings or self.item.covers
+        return _render_filtered(self) if is_filtered else _render_cached(self)
 
 
 def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
@@ -188,6 +190,7 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
         reply_to_handle=item.reply_to_handle,
         circle_name=item.circle_name,
         warnings=item.warnings,
+        covers=item.covers,
         quoted=QuotedPost(quoted.post, Appearance.of(quoted.author), quoted.mutes_author)
         if quoted
         else None,

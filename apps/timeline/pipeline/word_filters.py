@@ -7,12 +7,13 @@ are never filtered.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.filters.matching import Filters
-from apps.filters.models import FilterContext
+from apps.filters.models import FilterAction, FilterContext
 from apps.filters.queries import active_filters_of
 from apps.timeline.pipeline.items import FeedItem
 
@@ -25,11 +26,15 @@ def mark(item: FeedItem, filters: Filters, context: FilterContext | None) -> Fee
     matches = filters.matches(shown.id, _texts(shown), timezone.now())
     if not matches:
         return item
-    titles = tuple(match.filter.title for match in matches if context in match.filter.places)
+    here = [match.filter for match in matches if context in match.filter.places]
+    changes: dict[str, Any] = {
+        "filtered": matches,
+        "warnings": tuple(each.title for each in here if each.act != FilterAction.BLUR),
+        "covers": tuple(each.title for each in here if each.act == FilterAction.BLUR),
+    }
     if item.is_repost and item.source:
-        source = replace(item.source, filtered=matches, warnings=titles)
-        return replace(item, filtered=matches, warnings=titles, source=source)
-    return replace(item, filtered=matches, warnings=titles)
+        return replace(item, source=replace(item.source, **changes), **changes)
+    return replace(item, **changes)
 
 
 def is_hidden(item: FeedItem, context: FilterContext | None) -> bool:
