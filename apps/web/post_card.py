@@ -57,6 +57,7 @@ class QuotedPost(NamedTuple):
     post: PostContent
     author: Appearance
     mutes_author: bool
+    is_own: bool  # by the viewer, who may take it out of a quote by somebody else
 
     @property
     def url(self) -> str:
@@ -191,9 +192,7 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
         circle_name=item.circle_name,
         warnings=item.warnings,
         covers=item.covers,
-        quoted=QuotedPost(quoted.post, Appearance.of(quoted.author), quoted.mutes_author)
-        if quoted
-        else None,
+        quoted=_quoted(quoted) if quoted else None,
         lost_quote=item.lost_quote,
         poll=item.poll,
         preview=item.preview,
@@ -202,6 +201,11 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
         can_repost=item.can_repost,
         can_quote=item.can_quote,
     )
+
+
+def _quoted(item: FeedItem) -> QuotedPost:
+    author = Appearance.of(item.author)
+    return QuotedPost(item.post, author, item.mutes_author, item.flags.own)
 
 
 def _times(post: PostContent, quoted: PostContent | None) -> list[datetime]:

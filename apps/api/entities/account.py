@@ -440,15 +440,15 @@ class LinesField(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
-class OnlyField(serializers.ChoiceField):
-    """A Mastodon setting that has only one possible value here: other values are refused instead of ignored."""
+class OnlyField(serializers.BooleanField):
+    """A Mastodon setting that has only one possible value here: the other is refused instead of ignored."""
 
-    def __init__(self, only: str | bool, **options: Any) -> None:  # noqa: FBT001 -- the value itself
-        super().__init__([only], **options)
+    def __init__(self, *, only: bool, **options: Any) -> None:
+        super().__init__(**options)
         self.only = only
 
-    def to_internal_value(self, data: Any) -> Any:
-        if str(data).lower() != str(self.only).lower():
+    def to_internal_value(self, data: Any) -> bool:
+        if super().to_internal_value(data) != self.only:
             raise serializers.ValidationError(_("This site has no such setting."))
         return self.only
 
@@ -482,10 +482,10 @@ class ProfileInput(Input):
         required=False, allow_blank=True, source="header_alt"
     )
     fields_attributes = LinesField(required=False, source="lines")
-    hide_collections = OnlyField(False, required=False)  # noqa: FBT003 -- the value itself
-    show_media = OnlyField(True, required=False)  # noqa: FBT003 -- the value itself
-    show_media_replies = OnlyField(True, required=False)  # noqa: FBT003 -- the value itself
-    show_featured = OnlyField(True, required=False)  # noqa: FBT003 -- the value itself
+    hide_collections = OnlyField(only=False, required=False)
+    show_media = OnlyField(only=True, required=False)
+    show_media_replies = OnlyField(only=True, required=False)
+    show_featured = OnlyField(only=True, required=False)
     source = PostingInput(required=False)  # type: ignore[assignment]  # the entity's own name for it
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The site as JSON: in the Mastodon shape, and as nodeinfo; its announcements."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from django.conf import settings
 from django.template.loader import render_to_string
@@ -120,8 +120,8 @@ class TranslationJson(TypedDict):
 class FeedAccessJson(TypedDict):
     """Who may read a timeline: here everybody."""
 
-    local: Literal["public"]
-    remote: Annotated[Literal["public"], "There are no posts of other sites."]
+    local: str
+    remote: Annotated[str, "There are no posts of other sites."]
 
 
 class TimelinesAccessJson(TypedDict):

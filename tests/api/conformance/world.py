@@ -76,5 +76,6 @@ def make_world(alice: Any, bob: Any, carol: Any) -> Mapping[str, Any]:
         "client_id": program.application.client_id, "client_secret": program.secret,
         "in_an_hour": lambda: in_an_hour().isoformat(),
         "picture": lambda: SimpleUploadedFile("a.png", picture(), "image/png"),
+        "small_picture": lambda: SimpleUploadedFile("a.png", picture((10, 10)), "image/png"),
         "text_file": lambda: SimpleUploadedFile("a.txt", b"words", "text/plain"),
     }  # fmt: skip
