@@ -72,7 +72,10 @@ class Validator(OAuth2Validator):
         refused: programs ask for what newer servers and their staff have.
         """
         request.scopes = [name for name in scopes if name in NAMES] or DEFAULT_SCOPES
-        return super().validate_scopes(client_id, request.scopes, client, request, *args, **kwargs)
+        may_have: bool = super().validate_scopes(
+            client_id, request.scopes, client, request, *args, **kwargs
+        )
+        return may_have
 
     def validate_grant_type(
         self,

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Sum
@@ -153,7 +154,7 @@ def tags_to_feature(user_id: int, *, maximum: int) -> list[Tag]:
     return [tags[tag_id] for tag_id in ids]
 
 
-def _own_uses(user_id: int) -> QuerySet[TagUse, dict[str, int]]:
+def _own_uses(user_id: int) -> QuerySet[Any, Any]:
     """An account's public uses of each tag: `tag`, `uses`, and `last`, the id of the last post."""
     own = TagUse.objects.filter(is_public=True).alias(author=AUTHOR_OF_POST).filter(author=user_id)
     return own.values("tag").annotate(uses=Count("pk"), last=Max("post_id"))

@@ -338,6 +338,8 @@ def subject(address, owner):
         return quoted.pk
     if "status_id" in address:
         return publish(owner).pk
+    if address.startswith("featured_tags/<"):
+        return feature_tag(owner, "tea").pk
     if "poll_id" in address:
         return publish(owner, "Which?", poll=PollDraft(["Red", "Green"], 300)).pk
     if "media_id" in address:
@@ -539,8 +541,6 @@ def asker_and_subject(method, address, alice, bob, api_of):
         talk = Conversation.objects.create(user=alice, thread_id=post.pk, last_post=post)
         number = talk.pk
     number = told(address, bob, alice) or number
-    if address.startswith("featured_tags/<"):
-        number, owners = feature_tag(alice, "tea").pk, True
     if "filters/" in address:
         number, owners = part_of_a_filter(alice, address), True
     if address == "push/subscription":

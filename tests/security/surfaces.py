@@ -146,7 +146,9 @@ def _of_posts() -> Iterator[Surface]:
     yield Surface("/@{handle}/{id}/embed", "card and embed", anybody=True)
     yield Surface("/@{handle}/{id}/card.png", "card and embed", anybody=True)
     for path in ("/oembed", "/api/oembed"):
-        yield Surface(f"{path}?url=http://testserver/@{{handle}}/{{id}}", "card and embed", anybody=True)
+        yield Surface(
+            f"{path}?url=http://testserver/@{{handle}}/{{id}}", "card and embed", anybody=True
+        )
     for path in ("/explain/{id}", "/explain/{id}/journey", "/posts/{id}/edit", "/posts/{id}/delete",
                  "/compose?reply_to={id}", "/compose?quote={id}",
                  "/search?q=http://testserver/@{handle}/{id}", "/@{handle}/report?post={id}"):  # fmt: skip

@@ -49,7 +49,7 @@ def filled(value: Any, world: Mapping[str, Any], answers: Mapping[str, Any]) -> 
             filled(key, world, answers): filled(item, world, answers) for key, item in value.items()
         }
     if isinstance(value, Like | With | Without):
-        return type(value)(*(filled(part, world, answers) for part in value))  # type: ignore[arg-type]  # as it was
+        return type(value)(*(filled(part, world, answers) for part in value))
     if isinstance(value, list | tuple):
         return type(value)(filled(item, world, answers) for item in value)
     return value

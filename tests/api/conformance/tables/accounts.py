@@ -1,5 +1,7 @@
 """Accounts, one's own account and profile, relations, directory, suggestions, endorsements."""
 
+from typing import Any
+
 from tests.api.conformance.expectations import ABSENT, Like, expect, has, lacks
 
 ACCOUNT = {
@@ -17,6 +19,39 @@ RELATIONSHIP = {
     "note": "",
 }  # fmt: skip
 NO_FEDERATION = "there are no other sites"
+
+# What is changed, what is sent, and what the answer says then.
+Changes = list[tuple[str, dict[str, Any], dict[str, Any]]]
+CREDENTIAL_CHANGES: Changes = [
+    ("display_name", {"display_name": "Al"}, {"display_name": "Al"}),
+    ("note", {"note": "Hi"}, {"source.note": "Hi", "note": "<p>Hi</p>"}),
+    ("locked", {"locked": True}, {"locked": True}),
+    ("bot", {"bot": True}, {"bot": True}),
+    ("discoverable", {"discoverable": False}, {"discoverable": False}),
+    ("indexable", {"indexable": False}, {"indexable": False, "noindex": True}),
+    ("source[privacy]", {"source": {"privacy": "unlisted"}}, {"source.privacy": "unlisted"}),
+    ("source[sensitive]", {"source": {"sensitive": True}}, {"source.sensitive": True}),
+    ("source[language]", {"source": {"language": "de"}}, {"source.language": "de"}),
+    ("source[quote_policy]", {"source": {"quote_policy": "nobody"}}, {"source.quote_policy": "nobody"}),
+    ("fields_attributes", {"fields_attributes": [{"name": "Web", "value": "here"}]},
+     {"source.fields.0.name": "Web", "fields.0.value": "here"}),
+    ("fields_attributes with numbers", {"fields_attributes": {"0": {"name": "A", "value": "b"}}},
+     {"source.fields.0.name": "A"}),
+]  # fmt: skip
+PROFILE_CHANGES: Changes = [
+    ("display_name", {"display_name": "Al"}, {"display_name": "Al"}),
+    ("note, as it was written", {"note": "Hi #river"}, {"note": "Hi #river"}),
+    ("avatar_description", {"avatar_description": "Me"}, {"avatar_description": "Me"}),
+    ("header_description", {"header_description": "Hills"}, {"header_description": "Hills"}),
+    ("locked", {"locked": True}, {"locked": True}),
+    ("bot", {"bot": True}, {"bot": True}),
+    ("discoverable", {"discoverable": False}, {"discoverable": False}),
+    ("indexable", {"indexable": False}, {"indexable": False}),
+    ("fields_attributes", {"fields_attributes": [{"name": "Web", "value": "here"}]},
+    {"fields.0.value": "here"}),
+    ("show_media=true", {"show_media": True, "show_media_replies": True, "show_featured": True},
+     {"show_media": True}),
+]  # fmt: skip
 
 ACCOUNTS = [
     *[
@@ -118,22 +153,7 @@ CREDENTIALS = [
            differs="403: the token is not of a person"),
     *[
         expect(f"{name} can be changed", "alice PATCH accounts/update_credentials", 200, members, body=body)
-        for name, body, members in [
-            ("display_name", {"display_name": "Al"}, {"display_name": "Al"}),
-            ("note", {"note": "Hi"}, {"source.note": "Hi", "note": "<p>Hi</p>"}),
-            ("locked", {"locked": True}, {"locked": True}),
-            ("bot", {"bot": True}, {"bot": True}),
-            ("discoverable", {"discoverable": False}, {"discoverable": False}),
-            ("indexable", {"indexable": False}, {"indexable": False, "noindex": True}),
-            ("source[privacy]", {"source": {"privacy": "unlisted"}}, {"source.privacy": "unlisted"}),
-            ("source[sensitive]", {"source": {"sensitive": True}}, {"source.sensitive": True}),
-            ("source[language]", {"source": {"language": "de"}}, {"source.language": "de"}),
-            ("source[quote_policy]", {"source": {"quote_policy": "nobody"}}, {"source.quote_policy": "nobody"}),
-            ("fields_attributes", {"fields_attributes": [{"name": "Web", "value": "here"}]},
-             {"source.fields.0.name": "Web", "fields.0.value": "here"}),
-            ("fields_attributes with numbers", {"fields_attributes": {"0": {"name": "A", "value": "b"}}},
-             {"source.fields.0.name": "A"}),
-        ]
+        for name, body, members in CREDENTIAL_CHANGES
     ],
     expect("a picture and a header", "alice PATCH accounts/update_credentials", 200, {"avatar": Like("/media/")},
            body={"avatar": "{picture}", "header": "{picture}"}, form=True),
@@ -161,20 +181,7 @@ CREDENTIALS = [
     expect("without a token 401 (profile)", "nobody GET profile", 401),
     *[
         expect(f"the profile takes {name}", "alice PATCH profile", 200, members, body=body)
-        for name, body, members in [
-            ("display_name", {"display_name": "Al"}, {"display_name": "Al"}),
-            ("note, as it was written", {"note": "Hi #river"}, {"note": "Hi #river"}),
-            ("avatar_description", {"avatar_description": "Me"}, {"avatar_description": "Me"}),
-            ("header_description", {"header_description": "Hills"}, {"header_description": "Hills"}),
-            ("locked", {"locked": True}, {"locked": True}),
-            ("bot", {"bot": True}, {"bot": True}),
-            ("discoverable", {"discoverable": False}, {"discoverable": False}),
-            ("indexable", {"indexable": False}, {"indexable": False}),
-            ("fields_attributes", {"fields_attributes": [{"name": "Web", "value": "here"}]},
-            {"fields.0.value": "here"}),
-            ("show_media=true", {"show_media": True, "show_media_replies": True, "show_featured": True},
-             {"show_media": True}),
-        ]
+        for name, body, members in PROFILE_CHANGES
     ],
     expect("the profile takes pictures", "alice PATCH profile", 200, {"avatar": Like("^http"), "header": Like("^http")},
            body={"avatar": "{picture}", "header": "{picture}"}, form=True),
