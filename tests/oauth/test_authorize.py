@@ -98,7 +98,7 @@ def test_scopes_that_do_not_exist_are_asked_for_in_vain(alice, page_of, program)
     answer = page_of(alice).post(asked, {"allow": "1"})
     assert exchange(program, code_of(answer)).json()["scope"] == "read"
     # one that exists, and that the program did not register, is refused as before
-    answer = page_of(alice).post(address(program, scope="read push"), {"allow": "1"})
+    answer = page_of(alice).post(address(program, scope="read profile"), {"allow": "1"})
     assert "error=invalid_scope" in answer.headers["Location"]
 
 
@@ -158,7 +158,7 @@ def test_nobody_is_sent_where_the_program_did_not_register(alice, page_of, progr
 @pytest.mark.parametrize(
     ("wrong", "error"),
     [
-        ({"scope": "read everything"}, "invalid_scope"),
+        ({"scope": "read profile"}, "invalid_scope"),
         ({"response_type": "token"}, "unauthorized_client"),
         ({"response_type": "nonsense"}, "unsupported_response_type"),
         ({"code_challenge": "x" * 43, "code_challenge_method": "nonsense"}, "invalid_request"),

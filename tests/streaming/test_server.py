@@ -93,9 +93,8 @@ def test_a_token_that_is_revoked_meanwhile_is_refused(subscribed, settings, monk
 def test_whoever_listens_is_told_that_a_filter_of_theirs_changed(subscribed):
     async def scene():
         hub = Hub()
-        mine, other = (
-            await hub.join(User(pk=number), "token", covered_by(["read"])) for number in (1, 2)
-        )
+        mine = await hub.join(User(pk=1), "token", covered_by(["read"]))
+        other = await hub.join(User(pk=2), "token", covered_by(["read"]))
         for connection in (mine, other):
             connection.add(queries.USER, ["user"])
         await hub._handle("filters_changed", {"user_id": 1})
