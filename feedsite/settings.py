@@ -720,7 +720,7 @@ CONTENT_SECURITY_POLICY = {
 }
 # Clients in browsers send tokens in a header, so any origin may call the API; pages, above all the consent page, are
 # excluded.
-CORS_URLS_REGEX = r"^/(api|oauth/(token|revoke)|\.well-known|nodeinfo)(/|$)"
+CORS_URLS_REGEX = r"^/(api|oauth/(token|revoke|userinfo)|\.well-known|nodeinfo)(/|$)"
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_HEADERS = ("accept", "authorization", "content-type", "idempotency-key", "if-none-match")
 CORS_EXPOSE_HEADERS = (
@@ -805,6 +805,7 @@ SPECTACULAR_SETTINGS = {
             "count",
             "cached",
         ],
+        "QuotePolicyEnum": ["public", "followers", "nobody"],
         "PolicyEnum": ["push", "online", "pull", "auto", "site"],
         "PushPolicyEnum": ["all", "followed", "follower", "none"],
         "MediaTypeEnum": ["image", "gifv", "video", "audio"],

@@ -266,7 +266,8 @@ TABLES_OF_OTHERS = {
     "timeline": (
         "candidates are one range over posts, actions and relations: the deepest source, below all caches",
         """
-        accounts_user accounts_usercounts graph_followee graph_listmember posts_post tags_taguse
+        accounts_user accounts_usercounts graph_followee graph_listmember posts_post tags_featuredtag tags_tag
+        tags_taguse
         """,
     ),
 }

@@ -28,6 +28,7 @@ from apps.accounts.models import (
     Mail,
     MailKind,
     PostVisibility,
+    QuotePolicy,
     TextSize,
     Theme,
     User,
@@ -48,6 +49,7 @@ _CHOICES: dict[str, Collection[str]] = {
     "text_size": TextSize.values,
     "interface_language": {"", *dict(settings.LANGUAGES)},
     "post_visibility": PostVisibility.values,
+    "quote_policy": QuotePolicy.values,
     "keys": Keys.values,
     "density": Density.values,
 }
@@ -108,15 +110,15 @@ def update_profile(user: User, **fields: Any) -> User:
 
 def remove_avatar(user: User) -> None:
     """Return to the avatar that is generated from the handle."""
-    replaced, user.avatar = user.avatar.name, None
-    _save_card(user, "avatar")
+    replaced, user.avatar, user.avatar_alt = user.avatar.name, None, ""
+    _save_card(user, "avatar", "avatar_alt")
     _delete_files([replaced])
 
 
 def remove_header(user: User) -> None:
     """Return to the header that is generated from the handle."""
-    replaced, user.header = user.header.name, ""
-    _save_card(user, "header")
+    replaced, user.header, user.header_alt = user.header.name, "", ""
+    _save_card(user, "header", "header_alt")
     _delete_files([replaced])
 
 

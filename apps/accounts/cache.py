@@ -58,6 +58,8 @@ class Card:
     bio: str
     avatar: str
     header: str
+    avatar_alt: str
+    header_alt: str
     lines: list[list[str]]
     is_bot: bool
     is_discoverable: bool
@@ -130,7 +132,7 @@ def _user_of(card: Card, counts: tuple[int, ...]) -> User:
 # Unread cards expire after a day. Every change updates them, except the date of the last open post.
 CARDS: ReadThrough[int, Card] = ReadThrough(
     name="card",
-    version=4,
+    version=5,
     ttl_seconds=24 * 3600,
     key_of=str,
     encode=_encode,

@@ -32,6 +32,7 @@ BIO_MAX_CHARACTERS = 500
 NAME_MAX_CHARACTERS = 50
 MAX_LINES = 4
 LINE_MAX_CHARACTERS = 255  # for a name, and for a value
+PICTURE_ALT_MAX_CHARACTERS = 500  # of the descriptions of avatar and header
 
 
 class Theme(models.TextChoices):
@@ -68,6 +69,14 @@ class PostVisibility(models.TextChoices):
     PUBLIC = "public", _("Public")
     UNLISTED = "unlisted", _("Quiet public")
     FOLLOWERS = "followers", _("Followers")
+
+
+class QuotePolicy(models.TextChoices):
+    """Who besides its author may quote an open post; restricted ones cannot be quoted."""
+
+    PUBLIC = "public", _("Everybody")
+    FOLLOWERS = "followers", _("Followers")
+    NOBODY = "nobody", _("Nobody")
 
 
 # Mastodon's names for these.
@@ -113,6 +122,20 @@ class User(AbstractBaseUser, PermissionsMixin):
     bio = models.TextField(_("bio"), max_length=BIO_MAX_CHARACTERS, blank=True)
     avatar = models.ImageField(_("avatar"), upload_to="avatars/", blank=True)
     header = models.ImageField(_("header"), upload_to="headers/", blank=True, db_default="")
+    avatar_alt = models.CharField(
+        _("description of the avatar"),
+        max_length=PICTURE_ALT_MAX_CHARACTERS,
+        blank=True,
+        default="",
+        db_default="",
+    )
+    header_alt = models.CharField(
+        _("description of the header"),
+        max_length=PICTURE_ALT_MAX_CHARACTERS,
+        blank=True,
+        default="",
+        db_default="",
+    )
     # pairs of a name and a value
     lines = models.JSONField(
         _("lines of the profile"),
@@ -135,6 +158,13 @@ class User(AbstractBaseUser, PermissionsMixin):
     post_sensitive = models.BooleanField(_("posts are sensitive"), default=False, db_default=False)
     post_language = models.CharField(
         _("language of posts"), max_length=10, blank=True, db_default=""
+    )
+    quote_policy = models.CharField(
+        _("who may quote posts"),
+        max_length=9,
+        choices=QuotePolicy.choices,
+        default=QuotePolicy.PUBLIC,
+        db_default=QuotePolicy.PUBLIC,
     )
     is_locked = models.BooleanField(
         _("asks before it is followed"), default=False, db_default=False

@@ -11,6 +11,7 @@ from apps.accounts.models import (
     LINE_MAX_CHARACTERS,
     MAX_LINES,
     NAME_MAX_CHARACTERS,
+    PICTURE_ALT_MAX_CHARACTERS,
 )
 from apps.errors import Invalid
 from apps.media.avatars import avatar_file, header_file
@@ -28,8 +29,9 @@ def clean_profile(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The cleaned values for an account's columns; fields that are None are left out.
 
     `display_name`, `bio`, `lines` (pairs of a name and a value), `avatar` and `header` (open
-    files), `is_bot`, `is_discoverable`, `is_indexable`, `post_visibility`, `post_sensitive`,
-    `post_language`. Invalid, and KeyError for an unknown name.
+    files), `avatar_alt` and `header_alt` (their descriptions), `is_bot`, `is_discoverable`,
+    `is_indexable`, `post_visibility`, `post_sensitive`, `post_language`, `quote_policy`. Invalid,
+    and KeyError for an unknown name.
     """
     return {name: _CLEAN[name](value) for name, value in fields.items() if value is not None}
 
@@ -68,6 +70,17 @@ def _clean_lines(lines: Iterable[tuple[str, str]]) -> list[list[str]]:
     return clean
 
 
+def _clean_alt(name: str) -> Callable[[str], str]:
+    def clean(text: str) -> str:
+        alt = normalise(_OVERRIDES.sub("", text))
+        if len(alt) > PICTURE_ALT_MAX_CHARACTERS:
+            maximum = {"count": PICTURE_ALT_MAX_CHARACTERS}
+            raise _invalid({name: _("At most %(count)d characters.") % maximum})
+        return alt
+
+    return clean
+
+
 def _invalid(errors: dict[str, str]) -> Invalid:
     return Invalid(" ".join(errors.values()), errors=errors)
 
@@ -82,10 +95,13 @@ _CLEAN: dict[str, Callable[[Any], Any]] = {
     "lines": _clean_lines,
     "avatar": avatar_file,
     "header": header_file,
+    "avatar_alt": _clean_alt("avatar_description"),
+    "header_alt": _clean_alt("header_description"),
     "is_bot": bool,
     "is_discoverable": bool,
     "is_indexable": bool,
     "post_visibility": _unchanged,
     "post_sensitive": bool,
     "post_language": _unchanged,
+    "quote_policy": _unchanged,
 }

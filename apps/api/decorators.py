@@ -66,7 +66,7 @@ def operation(
     a Problem as body, in addition to those from `complete_document`; the default is for resources of the viewer. The
     function's docstring is the description; `name` and `tags` default to the names of the function and its module.
     """
-    if get_origin(response) is list:
+    if get_origin(response) is list and is_typeddict(get_args(response)[0]):
         response = Entity(get_args(response)[0], many=True)
     elif is_typeddict(response):
         response = Entity(response)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User, UserCounts
 from apps.accounts.profile import single_line
 from apps.errors import NotFound, invalid
+from apps.events.live import announce
 from apps.filters.matching import fold
 from apps.filters.models import (
     KEYWORD_MAX_CHARACTERS,
@@ -209,10 +210,13 @@ def _lock(owner: User) -> None:
 
 
 def _changed(owner: User) -> None:
-    """Call this after every change. It raises the revision, so that the cached filters are not read any more."""
+    """Call this after every change. It raises the revision, so that the cached filters are not read any more, and
+    programs that listen are told.
+    """
     owner.counts.filters = Filter.objects.filter(owner=owner).count()
     owner.counts.filters_revision += 1
     owner.counts.save(update_fields=["filters", "filters_revision"])
+    announce("filters_changed", user_id=owner.pk)
 
 
 def _clean_title(text: str) -> str:

@@ -32,7 +32,7 @@ def _decode(data: bytes) -> Filters:
                     id=row["id"],
                     title=row["title"],
                     places=frozenset(row["places"]),
-                    hides=row["hides"],
+                    act=row["act"],
                     expires_at=row["expires_at"] and datetime.fromisoformat(row["expires_at"]),
                     keywords=[Keyword(**keyword) for keyword in row["keywords"]],
                     posts={int(post_id): row_id for post_id, row_id in row["posts"].items()},
@@ -46,7 +46,7 @@ def _decode(data: bytes) -> Filters:
 
 FILTERS: ReadThrough[Owner, Filters] = ReadThrough(
     name="filters",
-    version=2,
+    version=3,
     ttl_seconds=24 * 3600,
     key_of=lambda owner: f"{owner[0]}:{owner[1]}",
     encode=_encode,

@@ -21,6 +21,8 @@ from itertools import islice
 
 import regex
 
+from apps.filters.models import FilterAction
+
 # The folded text of a post is cut here. Only texts that folding makes longer, up to eighteen times, reach this.
 MAX_CHARACTERS = 40_000
 # Up to so many keywords are searched one by one first, which is faster for most posts.
@@ -28,7 +30,7 @@ FEW = 50
 MAX_REMEMBERED = 200  # posts whose matches are kept for later pages
 # The limits of what a page says about the matches in a post.
 MAX_TOLD = 10  # keywords per filter
-MAX_FILTERS_TOLD = 2  # filters, and any others that hide or warn where these do not
+MAX_FILTERS_TOLD = 2  # filters, and any others that hide, warn or cover where these do not
 _BETWEEN = "\0"  # separates parts; no text in PostgreSQL contains it
 _BETWEEN_TEXTS = (
     "\uffff"  # separates texts; not a character, so that no keyword matches across two texts
@@ -58,10 +60,14 @@ class ActiveFilter:
     id: int
     title: str
     places: Collection[str]
-    hides: bool
+    act: str
     expires_at: datetime | None = None
     keywords: Sequence[Keyword] = ()
     posts: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def hides(self) -> bool:
+        return self.act == FilterAction.HIDE
 
     def acts_at(self, moment: datetime) -> bool:
         return self.expires_at is None or self.expires_at > moment
@@ -92,10 +98,10 @@ class Filters:
         found = self._remembered(_divided(_BETWEEN_TEXTS.join(texts)))
         if post_id in self._naming:
             found = self._with_those_that_name(post_id, found)
-        matches, acts = list[FilterMatch](), set[tuple[str, bool]]()
+        matches, acts = list[FilterMatch](), set[tuple[str, str]]()
         for match in found:
             if match.filter.acts_at(now):
-                own = {(place, match.filter.hides) for place in match.filter.places}
+                own = {(place, match.filter.act) for place in match.filter.places}
                 if len(matches) < MAX_FILTERS_TOLD or not own <= acts:
                     matches.append(match)
                     acts |= own

@@ -27,6 +27,7 @@ class FilterAction(models.TextChoices):
     """What happens to a post that a filter matches."""
 
     WARN = "warn", _("Hide it behind a warning")
+    BLUR = "blur", _("Cover its pictures")
     HIDE = "hide", _("Hide it completely")
 
 

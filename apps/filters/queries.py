@@ -13,7 +13,6 @@ from apps.filters.models import (
     MAX_FOLDED_CHARACTERS,
     MAX_KEYWORDS,
     Filter,
-    FilterAction,
     FilterKeyword,
     FilterPost,
 )
@@ -107,7 +106,7 @@ def _active_filter(row: Filter, keywords: list[Keyword]) -> ActiveFilter:
         id=row.pk,
         title=row.title,
         places=frozenset(row.places),
-        hides=row.act == FilterAction.HIDE,
+        act=row.act,
         expires_at=row.expires_at,
         keywords=keywords,
         posts={each.post_id: each.pk for each in row.posts.all()},

@@ -2,7 +2,8 @@
 
 from typing import TypedDict
 
-from django.utils.translation import gettext, gettext_noop
+from django.conf import settings
+from django.utils.translation import gettext, gettext_noop, override
 
 # Numbers are permanent: reports refer to them.
 RULES = {
@@ -17,16 +18,40 @@ RULES = {
 }
 
 
-class RuleJson(TypedDict):
+# Languages that have another name in Mastodon.
+_MASTODON_CODES = {"zh-hans": "zh-CN"}
+
+
+class RuleTextJson(TypedDict):
+    """A rule in one language."""
+
+    text: str
+    hint: str
+
+
+class RuleJson(RuleTextJson):
     """A rule of the site."""
 
     id: str
-    text: str
-    hint: str
+    translations: dict[str, RuleTextJson]
 
 
 def rules_json() -> list[RuleJson]:
     """The rules in the language of the request, in Mastodon's format."""
     return [
-        {"id": str(number), "text": gettext(text), "hint": ""} for number, text in RULES.items()
+        {
+            "id": str(number),
+            "text": gettext(text),
+            "hint": "",
+            "translations": {
+                _MASTODON_CODES.get(code, code): _in(code, text)
+                for code, _name in settings.LANGUAGES
+            },
+        }
+        for number, text in RULES.items()
     ]
+
+
+def _in(code: str, text: str) -> RuleTextJson:
+    with override(code):
+        return {"text": gettext(text), "hint": ""}

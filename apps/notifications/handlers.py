@@ -27,7 +27,9 @@ from feedcache.ids import author_of
 # For recipients whom another statement has found; whether they want it is asked of the rows of each.
 _CREATE_MANY = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at)
-SELECT c.user_id, %(kind)s, %(author)s, %(post)s, now() FROM accounts_usercounts c
+SELECT c.user_id, %(kind)s, %(author)s, told.post_id, now()
+FROM accounts_usercounts c JOIN unnest(%(users)s::bigint[], %(posts)s::bigint[]) told(user_id, post_id)
+    ON told.user_id = c.user_id
 WHERE c.user_id = ANY(%(users)s) AND c.user_id <> %(author)s
   AND NOT EXISTS (
       SELECT FROM graph_mute m WHERE m.owner_id = c.user_id AND m.muted_id = %(author)s AND m.hides_notifications)
@@ -52,6 +54,10 @@ WHERE owner_id = %(author)s AND notifies AND id > %(after)s
 _REPOSTERS = """
 SELECT id, author_id AS user_id FROM posts_post
 WHERE source_id = %(post)s AND kind = 'repost' AND deleted_at IS NULL AND id > %(after)s
+"""
+_QUOTERS = """
+SELECT id, author_id AS user_id FROM posts_post
+WHERE source_id = %(post)s AND kind = 'quote' AND deleted_at IS NULL AND id > %(after)s
 """
 # In the order of the index of a poll's votes; a voter who chose several options gets one notification.
 _VOTERS = """
@@ -138,9 +144,10 @@ def notify_watching_followers(payload: Payload) -> None:
 
 @handles("post_edited")
 def notify_of_edited_post(payload: Payload) -> None:
-    """Notify the people who reposted it, of the first edit only."""
+    """Notify the people who reposted or quoted it, of the first edit only."""
     if (post := _post(payload["post_id"])) is not None:
         _notify_many(_REPOSTERS, post, NotificationKind.EDIT)
+        _notify_many(_QUOTERS, post, NotificationKind.QUOTED_EDIT, of_found=True)
 
 
 @handles("post_edited")
@@ -296,8 +303,13 @@ def _delete(
     rows.delete()
 
 
-def _notify_many(recipients: str, post: PostContent, kind: NotificationKind) -> None:
-    """Notify the accounts that the SELECT `recipients` returns of a post, one batch per statement."""
+def _notify_many(
+    recipients: str, post: PostContent, kind: NotificationKind, *, of_found: bool = False
+) -> None:
+    """Notify the accounts that the SELECT `recipients` returns of a post, one batch per statement.
+
+    `of_found`: the notification is about the posts that the SELECT returns, instead of `post`.
+    """
     values: dict[str, int | str] = {
         "thread": post.thread_id,
         "author": post.author_id,
@@ -313,7 +325,9 @@ def _notify_many(recipients: str, post: PostContent, kind: NotificationKind) -> 
             return
         size, after = len(batch), batch[-1][0]
         with transaction.atomic():
-            created = rows_of(_CREATE_MANY, {**values, "users": [user_id for _, user_id in batch]})
+            users = [user_id for _id, user_id in batch]
+            posts = [found if of_found else post.id for found, _user_id in batch]
+            created = rows_of(_CREATE_MANY, {**values, "users": users, "posts": posts})
             _tell_apps([pk for pk, _user_id in created])
             for _pk, user_id in created:
                 announce("notified", user_id=user_id)

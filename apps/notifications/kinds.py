@@ -22,6 +22,7 @@ class NotificationKind(models.TextChoices):
     REQUEST = "request", _("follow request")
     POST = "post", _("new post")
     EDIT = "edit", _("edit")
+    QUOTED_EDIT = "q_edit", _("edit of a quoted post")
     POLL = "poll", _("end of a poll")
 
 
@@ -106,6 +107,12 @@ TOLD: dict[str, Told] = {
         _("A post that you reposted was edited"),
         "pencil",
         _("edited a post that you reposted"),
+    ),
+    NotificationKind.QUOTED_EDIT: Told(
+        "quoted_update",
+        _("A post that you quoted was edited"),
+        "pencil",
+        _("edited a post that you quoted"),
     ),
     NotificationKind.POLL: Told(
         "poll",

@@ -15,7 +15,12 @@ from apps.posts.models import Post, Visibility
 
 NEW_ACCOUNT = timedelta(days=30)
 # The reader asked for these, by a vote, a repost or the bell of a followed account: no policy applies.
-EXEMPT_KINDS = (NotificationKind.POLL, NotificationKind.EDIT, NotificationKind.POST)
+EXEMPT_KINDS = (
+    NotificationKind.POLL,
+    NotificationKind.EDIT,
+    NotificationKind.QUOTED_EDIT,
+    NotificationKind.POST,
+)
 CONDITIONS = ("for_not_following", "for_not_followers", "for_new_accounts", "for_private_mentions")
 
 

@@ -59,6 +59,24 @@ class Core(OAuthLibCore):
 class Validator(OAuth2Validator):
     """Also allows the password grant, the only one for command line clients. Guesses count as failed logins."""
 
+    def validate_scopes(
+        self,
+        client_id: str,
+        scopes: list[str],
+        client: Any,
+        request: Any,
+        *args: Any,
+        **kwargs: Any,
+    ) -> bool:
+        """Whether an application may have these scopes. Names that do not exist here are not granted, instead of
+        refused: programs ask for what newer servers and their staff have.
+        """
+        request.scopes = [name for name in scopes if name in NAMES] or DEFAULT_SCOPES
+        may_have: bool = super().validate_scopes(
+            client_id, request.scopes, client, request, *args, **kwargs
+        )
+        return may_have
+
     def validate_grant_type(
         self,
         client_id: str,

@@ -8,6 +8,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from apps.accounts.models import QuotePolicy
 from apps.events.leases import LeasedRow, State
 from apps.graph.models import Circle
 from apps.posts.keys import AuthorOfPost, OnePostKey, PostId, PostKey
@@ -33,14 +34,6 @@ class Visibility(models.TextChoices):
     FRIENDS = "friends", _("Friends")  # followers whom the author follows as well
     MENTIONED = "mentioned", _("Mentioned people")
     CIRCLE = "circle", _("A circle")
-
-
-class QuotePolicy(models.TextChoices):
-    """Who besides its author may quote an open post; restricted ones cannot be quoted."""
-
-    PUBLIC = "public", _("Everybody")
-    FOLLOWERS = "followers", _("Followers")
-    NOBODY = "nobody", _("Nobody")
 
 
 OPEN = (Visibility.PUBLIC, Visibility.UNLISTED)
@@ -453,7 +446,7 @@ class Attachment(models.Model):
     preview = models.FileField(_("preview"), upload_to="pictures/", blank=True, db_default="")
     width = models.PositiveIntegerField(_("width"), editable=False)
     height = models.PositiveIntegerField(_("height"), editable=False)
-    alt = models.TextField(_("description"), max_length=1500, blank=True)
+    alt = models.TextField(_("description"), max_length=10_000, blank=True)
     blurhash = models.CharField(_("blurred"), max_length=40, blank=True, db_default="")
     moves = models.BooleanField(_("moving"), default=False, db_default=False, editable=False)
     # of video and sound

@@ -121,6 +121,14 @@ def bury(post: Post, counts: UserCounts) -> Changed:
     return Changed(post, revision)
 
 
+def remove_quoted(post: Post, counts: UserCounts) -> Changed:
+    """Take the quoted post out of a quote, as a new version. The post stays a quote, of nothing."""
+    if post.source_id is not None and counted(post):
+        POST_COUNTS.change(post.source_id, {"quotes": -1})
+    post.source_id = None
+    return save_version(post, counts, ["source", "version"])
+
+
 def save_version(post: Post, counts: UserCounts, columns: Collection[str]) -> Changed:
     """Save these columns of a post, `version` among them, as a new version."""
     post.version += 1

@@ -32,7 +32,7 @@ from apps.notifications.models import NotificationPermission, NotificationPolicy
 from apps.notifications.policy import CONDITIONS
 from apps.posts.models import Attachment, Post, SavedDraft, ScheduledPost, ThreadMute
 from apps.privacy.hooks import ARCHIVE, Part, Record, address_of
-from apps.tags.models import PastTagFollow, TagFollow
+from apps.tags.models import FeaturedTag, PastTagFollow, TagFollow
 from apps.texts import without_control_characters
 from feedcache.ids import author_of
 
@@ -254,6 +254,7 @@ PARTS = [
     Part("circle_members.csv", _of(graph.CircleMember, "group__owner", "group", "member"),
          _each(lambda row: {"Circle": row.group.name, "Account address": address_of(row.member.handle)})),
     Part("followed_tags.csv", _of(TagFollow, "user", "tag"), _each(lambda row: {"Tag": f"#{row.tag.name}"})),
+    Part("featured_tags.csv", _of(FeaturedTag, "user", "tag"), _each(lambda row: {"Tag": f"#{row.tag.name}"})),
     _accounts("past_relations.csv", (graph.PastRelation, "owner", "other"),
               lambda row: {"Kind": row.kind, **_past(row)}),
     Part("past_followed_tags.csv", _of(PastTagFollow, "user", "tag"),
@@ -354,7 +355,7 @@ def pictures_of(user: User) -> QuerySet[Attachment]:
 def _account(user: User) -> Record:
     names = (
         "handle", "email", "pending_email", "display_name", "bio", "lines", "is_bot", "is_discoverable", "is_indexable",
-        "is_locked",
+        "is_locked", "avatar_alt", "header_alt", "quote_policy",
         "post_visibility", "post_sensitive", "post_language", "interface_language", "theme", "text_size",
         "density", "loads_by_button", "hides_read", "hides_replies", "groups_reposts", "hides_activity", "keys",
         "asks_for_alt", "plays_loops", "second_column",

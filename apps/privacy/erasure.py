@@ -67,7 +67,7 @@ from apps.privacy.hooks import ERASURE, Step
 from apps.privacy.models import Erasure
 from apps.privacy.moving.imports import discard_imports
 from apps.search.models import Dismissal, PersonEntry, PostEntry, StarterPack
-from apps.tags.models import PastTagFollow, TagFollow
+from apps.tags.models import FeaturedTag, PastTagFollow, TagFollow
 from apps.throttling import Origin
 from apps.timeline import publishing
 from apps.timeline.models import TimelineEntry, TimelineSpan
@@ -217,6 +217,7 @@ def mine(user: User, limit: int) -> int:
         ThreadMute.objects.filter(user=user),
         TagFollow.objects.filter(user=user),
         PastTagFollow.objects.filter(user=user),
+        FeaturedTag.objects.filter(user=user),
         graph.PastRelation.objects.filter(Q(owner=user) | Q(other=user)),
         Filter.objects.filter(owner=user),
         graph.AccountNote.objects.filter(Q(owner=user) | Q(about=user)),

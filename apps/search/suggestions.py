@@ -18,7 +18,7 @@ from apps.accounts.queries import ACCOUNT, account_of, cached_users, users_by_id
 from apps.errors import NotAllowed, NotFound
 from apps.graph.actions import follow_user
 from apps.graph.queries import ExactRelations, exact_relations
-from apps.posts.models import Post
+from apps.posts.models import Post, Visibility
 from apps.search.models import Dismissal, StarterPack
 from apps.sql import rows_of
 from apps.tags.models import TagFollow
@@ -31,6 +31,8 @@ from feedcache.servers.topology_listener import current, listener
 
 logger = logging.getLogger(__name__)
 
+# The directory lists so many of the youngest accounts, and the authors of so many of the newest public posts.
+MAX_YOUNGEST, MAX_NEWEST_POSTS = 500, 2_000
 MAX_DISMISSED = 200  # per account; with more, the oldest are deleted
 MAX_PACKS = 6  # on a page
 # `people_to_begin_with` chooses from so many of the most followed accounts,
@@ -148,6 +150,29 @@ def _load_suggested(keys: list[tuple[int, str]]) -> dict[tuple[int, str], tuple[
 
 def _suggested(viewer_id: int, limit: int) -> list[User]:
     return [account_of(row) for row in rows_of(_SUGGESTIONS, {"viewer": viewer_id, "limit": limit})]
+
+
+def listed_people(
+    viewer: User | None, *, newest_first: bool, limit: int, offset: int = 0
+) -> list[User]:
+    """The youngest discoverable accounts, or those that wrote one of the newest public posts, the last first.
+
+    Without accounts that the viewer blocks or mutes, or that block the viewer.
+    """
+    discoverable = User.objects.filter(is_discoverable=True, suspended_at=None)
+    if newest_first:
+        ids = list(discoverable.order_by("-pk").values_list("pk", flat=True)[:MAX_YOUNGEST])
+    else:
+        public = Post.objects.filter(visibility=Visibility.PUBLIC, deleted_at=None).order_by("-pk")
+        written = public.values_list("pk", flat=True)[:MAX_NEWEST_POSTS]
+        authors = list(dict.fromkeys(map(author_of, written)))
+        found = set(discoverable.filter(pk__in=authors).values_list("pk", flat=True))
+        ids = [pk for pk in authors if pk in found]
+    if viewer is not None:
+        known = exact_relations(viewer.pk, ids)
+        ids = [pk for pk in ids if pk not in known.severed | known.muting]
+    users = users_by_id(ids[offset : offset + limit])
+    return [users[pk] for pk in ids[offset : offset + limit] if pk in users]
 
 
 def popular_people(*, limit: int) -> list[User]:

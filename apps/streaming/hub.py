@@ -158,19 +158,26 @@ class Hub:
                         self._events_of_post, name, ids["post_id"], self._listeners()
                     )
                 )
-            elif name == "notified":
-                await self._deliver_notifications(ids["user_id"])
-            elif name in {"conversed", "seen"}:
-                is_new = name == "conversed"
-                await self._deliver_conversation(ids["user_id"], ids["post_id"], is_new=is_new)
-            elif name == "marked":
-                await self._deliver_markers(ids["user_id"])
             elif name == "delivered":
                 self._deliver_progress(ids["post_id"])
             elif name == "tokens_ended":
                 await self._end_streams_of(list(self._by_listener.get(ids["user_id"], ())))
+            else:
+                await self._deliver_to_one(name, ids["user_id"], ids)
         except Exception:
             logger.exception("could not deliver %s to the streams", name)
+
+    async def _deliver_to_one(self, name: str, listener_id: int, ids: Mapping[str, Any]) -> None:
+        """What concerns one member."""
+        if name == "notified":
+            await self._deliver_notifications(listener_id)
+        elif name in {"conversed", "seen"}:
+            is_new = name == "conversed"
+            await self._deliver_conversation(listener_id, ids["post_id"], is_new=is_new)
+        elif name == "marked":
+            await self._deliver_markers(listener_id)
+        elif name == "filters_changed":
+            self._deliver([queries.event_of_filters(listener_id)])
 
     def _events_of_post(
         self, name: str, post_id: int, listeners: dict[Stream, list[int]]

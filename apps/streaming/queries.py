@@ -124,6 +124,11 @@ def events_of_markers(listener_id: int) -> list[StreamEvent]:
     return [StreamEvent(listener_id, frozenset({USER}), "feedsite.markers", payload)]
 
 
+def event_of_filters(listener_id: int) -> StreamEvent:
+    """A filter of the listener's was made, changed or deleted; the program reads them again. There is no payload."""
+    return StreamEvent(listener_id, frozenset({USER}), "filters_changed", "")
+
+
 def event_of_delivery(post_id: int) -> StreamEvent:
     """To the author of a post: its delivery has come further. Mastodon has no event for it."""
     payload = _text({"id": str(post_id)})

@@ -10,13 +10,14 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.cache import viewer_changed
 from apps.accounts.models import User, UserCounts
-from apps.errors import invalid
+from apps.errors import NotFound, invalid
 from apps.sql import purge
-from apps.tags.models import PastTagFollow, Tag, TagFollow, TagUse
+from apps.tags.models import FeaturedTag, PastTagFollow, Tag, TagFollow, TagUse
 from apps.tags.queries import publicly_used, tag_named
 from apps.tags.trends import clear_cached_trending_tags
 
 BATCH = 5_000
+MAX_FEATURED = 10  # tags on a profile
 MAX_FOLLOWED = 200  # tags per account, because each adds a bounded scan to the home page
 
 
@@ -104,6 +105,43 @@ def unfollow_tag(user: User, name: str) -> Tag:
         PastTagFollow.objects.create(user=user, tag_id=follow.tag_id, began_at=follow.created_at)
     _count(user)
     return tag
+
+
+@transaction.atomic
+def feature_tag(user: User, name: str) -> FeaturedTag:
+    """Show a tag on one's profile. Idempotent. NotFound for an invalid name; Invalid beyond 10 tags."""
+    tag = tag_named(name)
+    _lock(user)
+    own = FeaturedTag.objects.filter(user=user).select_related("tag")
+    if (row := own.filter(tag__name=tag.name).first()) is not None:
+        return row
+    if own.count() >= MAX_FEATURED:
+        raise invalid("name", _("At most %(count)d tags.") % {"count": MAX_FEATURED})
+    row = FeaturedTag.objects.create(user=user, tag_id=get_or_create_tag_ids([tag.name])[tag.name])
+    return own.get(pk=row.pk)
+
+
+@transaction.atomic
+def choose_featured_tags(user: User, names: Iterable[str]) -> None:
+    """Show exactly these tags on one's profile. NotFound and Invalid as for `feature_tag`; then nothing has changed."""
+    chosen = {tag_named(name).name for name in names}
+    FeaturedTag.objects.filter(user=user).exclude(tag__name__in=chosen).delete()
+    for name in sorted(chosen):
+        feature_tag(user, name)
+
+
+def unfeature_tag(user: User, name: str) -> Tag:
+    """Show a tag on one's profile no more. NotFound for an invalid name."""
+    tag = tag_named(name)
+    FeaturedTag.objects.filter(user=user, tag__name=tag.name).delete()
+    return tag
+
+
+def remove_featured_tag(user: User, row_id: int) -> None:
+    """The same, by the id of the row. NotFound."""
+    deleted, _by_model = FeaturedTag.objects.filter(user=user, pk=row_id).delete()
+    if not deleted:
+        raise NotFound(_("This tag is not on your profile."))
 
 
 def purge_past_follows() -> None:

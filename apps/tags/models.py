@@ -6,6 +6,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from apps.tags.names import NAME_MAX_CHARACTERS, tag_address
+from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
+
+AUTHOR_OF_POST = models.F("post_id").bitrightshift(SEQUENCE_BITS).bitand(MAX_AUTHOR_ID)
 
 
 class Tag(models.Model):
@@ -44,7 +47,15 @@ class TagUse(models.Model):
                 fields=["tag", "-post_id"],
                 condition=models.Q(is_public=True),
                 name="tag_use_public",
-            )
+            ),
+            # an author's own uses: a post id contains its author
+            models.Index(
+                AUTHOR_OF_POST,
+                "tag",
+                "post_id",
+                condition=models.Q(is_public=True),
+                name="tag_use_author",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -67,6 +78,23 @@ class TagFollow(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} -> {self.tag_id}"
+
+
+class FeaturedTag(models.Model):
+    """`user` shows a tag on the profile."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    tag = models.ForeignKey(Tag, models.CASCADE, related_name="+", db_index=False)
+    created_at = models.DateTimeField(_("since"), default=timezone.now)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("featured tag"), _("featured tags")
+        constraints = [models.UniqueConstraint("user", "tag", name="featured_tag_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} shows {self.tag_id}"
 
 
 class PastTagFollow(models.Model):

@@ -3,9 +3,10 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
@@ -13,9 +14,16 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.errors import NotFound
 from apps.pagination import Cursor, Page, page_of_rows
-from apps.tags.models import PastTagFollow, Tag, TagDay, TagFollow, TagUse
+from apps.tags.models import (
+    AUTHOR_OF_POST,
+    FeaturedTag,
+    PastTagFollow,
+    Tag,
+    TagDay,
+    TagFollow,
+    TagUse,
+)
 from apps.tags.names import normalize
-from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
 
 DAYS = 7  # in a tag's history
 
@@ -62,8 +70,7 @@ def publicly_used(tags: QuerySet[Tag]) -> QuerySet[Tag]:
 
     A tag with only restricted or deleted posts must be indistinguishable from a tag that nobody ever used.
     """
-    author = F("post_id").bitrightshift(SEQUENCE_BITS).bitand(MAX_AUTHOR_ID)
-    uses = TagUse.objects.filter(tag=OuterRef("pk"), is_public=True).alias(author=author)
+    uses = TagUse.objects.filter(tag=OuterRef("pk"), is_public=True).alias(author=AUTHOR_OF_POST)
     uses = uses.filter(Exists(User.objects.filter(pk=OuterRef("author"), suspended_at=None)))
     # the first row, not EXISTS, which PostgreSQL may plan as a join with all uses
     first = Subquery(uses.order_by("-post_id").values("post_id")[:1])
@@ -105,6 +112,52 @@ def followers_among(names: Collection[str], user_ids: Collection[int]) -> set[in
     """The accounts among `user_ids` that follow one of the tags, given by normalized name."""
     rows = TagFollow.objects.filter(tag__name__in=names, user__in=user_ids)
     return set(rows.values_list("user_id", flat=True))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnUse:
+    """A tag on a profile, with how often its owner used it in public posts, and the last of these."""
+
+    row: FeaturedTag
+    uses: int = 0
+    last_post_id: int | None = None
+
+
+def featured_tags(user_id: int) -> list[OwnUse]:
+    """The tags on an account's profile, the most used first."""
+    rows = list(FeaturedTag.objects.filter(user=user_id).select_related("tag").order_by("pk"))
+    uses = _own_uses(user_id).filter(tag__in=[row.tag_id for row in rows]) if rows else ()
+    found = {use["tag"]: use for use in uses}
+    featured = [
+        OwnUse(row, found[row.tag_id]["uses"], found[row.tag_id]["last"])
+        if row.tag_id in found
+        else OwnUse(row)
+        for row in rows
+    ]
+    return sorted(featured, key=lambda use: (-use.uses, use.row.pk))
+
+
+def featured_ids(user: User | None) -> set[int]:
+    """The ids of the tags on a viewer's own profile."""
+    if user is None:
+        return set()
+    return set(FeaturedTag.objects.filter(user=user).values_list("tag", flat=True))
+
+
+def tags_to_feature(user_id: int, *, maximum: int) -> list[Tag]:
+    """The tags that an account uses most, without those on its profile."""
+    uses = _own_uses(user_id).exclude(
+        tag__in=FeaturedTag.objects.filter(user=user_id).values("tag")
+    )
+    ids = [use["tag"] for use in uses.order_by("-uses", "tag")[:maximum]]
+    tags = Tag.objects.in_bulk(ids)
+    return [tags[tag_id] for tag_id in ids]
+
+
+def _own_uses(user_id: int) -> QuerySet[Any, Any]:
+    """An account's public uses of each tag: `tag`, `uses`, and `last`, the id of the last post."""
+    own = TagUse.objects.filter(is_public=True).alias(author=AUTHOR_OF_POST).filter(author=user_id)
+    return own.values("tag").annotate(uses=Count("pk"), last=Max("post_id"))
 
 
 def followed_page(user: User, cursor: Cursor) -> Page[Tag]:

@@ -40,8 +40,10 @@ from feedcache.structures.id_vector import IdVector
 _PINNED = """ARRAY(
     SELECT id FROM posts_post WHERE author_id = u.id AND deleted_at IS NULL AND pinned_at IS NOT NULL
     ORDER BY pinned_at DESC LIMIT %(pinned)s)"""
+_FEATURED = """ARRAY(
+    SELECT t.name FROM tags_featuredtag f JOIN tags_tag t ON t.id = f.tag_id WHERE f.user_id = u.id ORDER BY f.id)"""
 _HEAD = f"""
-SELECT {ACCOUNT}, {_PINNED}, {RELATIONSHIP}, {{badge}}, ARRAY[{{facts}}]::boolean[]
+SELECT {ACCOUNT}, {_PINNED}, {_FEATURED}, {RELATIONSHIP}, {{badge}}, ARRAY[{{facts}}]::boolean[]
 FROM accounts_user u {WITH_COUNTS} WHERE u.handle = %(handle)s AND u.suspended_at IS NULL
 """  # noqa: S608 -- constants
 _WITH_MEDIA = [Kind.PICTURE, Kind.VIDEO, Kind.AUDIO]
@@ -67,13 +69,14 @@ class ProfileFilter:
 
 @dataclass(frozen=True, slots=True)
 class ProfileHead:
-    """The owner of a profile, the viewer's relationship to them, and the ids of their pinned posts, the last pinned
-    first. `badge` and `facts` are the values of the page's own SQL expressions.
+    """The owner of a profile, the viewer's relationship to them, the ids of their pinned posts, the last pinned first,
+    and the names of the tags that they show. `badge` and `facts` are the values of the page's own SQL expressions.
     """
 
     owner: User
     relationship: Relationship
     pinned_ids: list[int]
+    featured_tags: list[str]
     badge: list[int] | None
     facts: list[bool]
 
@@ -88,9 +91,10 @@ def profile_head(
     """
     values = {"handle": handle.lower(), "viewer": viewer_id, "pinned": settings.PINNED_POSTS_MAX}
     statement = _HEAD.format(badge=badge, facts=", ".join(facts))
-    for *account, pinned_ids, related, number, held in rows_of(statement, values):
+    for *account, pinned, featured, related, number, held in rows_of(statement, values):
         owner = account_of(tuple(account))
-        return ProfileHead(owner, relationship_of(owner.pk, related), pinned_ids, number, held)
+        relationship = relationship_of(owner.pk, related)
+        return ProfileHead(owner, relationship, pinned, featured, number, held)
     raise NotFound(_("There is no account with this handle."))
 
 

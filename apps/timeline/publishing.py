@@ -17,7 +17,7 @@ from apps.errors import NotFound, TooMany, Unavailable
 from apps.events import leases
 from apps.posts.actions import edit as editing
 from apps.posts.actions import publish as actions
-from apps.posts.actions import schedule
+from apps.posts.actions import quotes, schedule
 from apps.posts.actions.drafts import Draft
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.store import Changed
@@ -84,6 +84,13 @@ def edit(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
 def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
     """Choose who may quote one's own post; existing quotes stay. NotFound."""
     changed = editing.set_quote_policy(author, post_id, policy)
+    outbox.advance(changed)
+    return changed.post
+
+
+def revoke_quote(owner: User, post_id: int, quote_id: int) -> Post:
+    """Take one's own post out of a quote. NotFound."""
+    changed = quotes.revoke_quote(owner, post_id, quote_id)
     outbox.advance(changed)
     return changed.post
 

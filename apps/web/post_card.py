@@ -57,6 +57,7 @@ class QuotedPost(NamedTuple):
     post: PostContent
     author: Appearance
     mutes_author: bool
+    is_own: bool  # by the viewer, who may take it out of a quote by somebody else
 
     @property
     def url(self) -> str:
@@ -73,6 +74,7 @@ class CardItem(NamedTuple):
     reply_to_handle: str
     circle_name: str
     warnings: tuple[str, ...]
+    covers: tuple[str, ...]
     quoted: QuotedPost | None
     lost_quote: bool
     poll: PollResult | None
@@ -136,7 +138,8 @@ class PostCard(NamedTuple):
         """The card without its <article> element, which depends on the position in the feed."""
         if not self.is_cached:
             return _render(self)
-        return _render_filtered(self) if self.item.warnings else _render_cached(self)
+        is_filtered = self.item.warnings or self.item.covers
+        return _render_filtered(self) if is_filtered else _render_cached(self)
 
 
 def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
@@ -188,9 +191,8 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
         reply_to_handle=item.reply_to_handle,
         circle_name=item.circle_name,
         warnings=item.warnings,
-        quoted=QuotedPost(quoted.post, Appearance.of(quoted.author), quoted.mutes_author)
-        if quoted
-        else None,
+        covers=item.covers,
+        quoted=_quoted(quoted) if quoted else None,
         lost_quote=item.lost_quote,
         poll=item.poll,
         preview=item.preview,
@@ -199,6 +201,11 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
         can_repost=item.can_repost,
         can_quote=item.can_quote,
     )
+
+
+def _quoted(item: FeedItem) -> QuotedPost:
+    author = Appearance.of(item.author)
+    return QuotedPost(item.post, author, item.mutes_author, item.flags.own)
 
 
 def _times(post: PostContent, quoted: PostContent | None) -> list[datetime]:

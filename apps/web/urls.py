@@ -72,6 +72,7 @@ urlpatterns: list[URLPattern] = [
     *urlpatterns_of(PAGES),
     # documents for programs
     path("oembed", oembed.oembed, name="oembed"),
+    path("api/oembed", oembed.oembed),  # Mastodon's address
     path("sitemap.xml", sitemaps.index, name="sitemap"),
     path("sitemap-pages.xml", sitemaps.pages, name="sitemap_pages"),
     path("sitemap-people-<int:number>.xml", sitemaps.accounts, name="sitemap_accounts"),

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
+from apps.api.entities.instance import privacy_facts
 from apps.http.requests import SiteRequest
 from apps.moderation.house_rules import rules_json
 from apps.operations.epoch import last_return
@@ -188,12 +189,7 @@ def rules(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def privacy(request: HttpRequest) -> HttpResponse:
-    context = {
-        "here": "about",
-        "home_history_days": settings.HOME_HISTORY_DAYS,
-        "import_keep_days": settings.IMPORT_KEEP_DAYS,
-    }
-    return render(request, "privacy.html", context)
+    return render(request, "privacy.html", {"here": "about", **privacy_facts()})
 
 
 pages: list[URLPattern] = [

@@ -1,4 +1,8 @@
-"""Responses are private unless a view says otherwise: no shared cache holds a page of one person."""
+"""Responses are private unless a view says otherwise: no shared cache holds a page of one person.
+
+What the API answers to nobody in particular may be stored by anybody, who asks each time whether it still holds: most
+of these questions end with 304, and what is deleted is gone at once.
+"""
 
 from http import HTTPStatus
 
@@ -7,14 +11,27 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
+API = "/api/"
+
 
 def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
     """Whether the response is a picture: the same for all viewers and languages."""
     return request.path.startswith(settings.MEDIA_URL) and response.status_code == HTTPStatus.OK
 
 
+def is_for_everybody(request: HttpRequest, response: HttpResponseBase) -> bool:
+    """Whether it answers a question to the API without a token or a session."""
+    return (
+        request.path.startswith(API)
+        and request.method in {"GET", "HEAD"}
+        and response.status_code in {HTTPStatus.OK, HTTPStatus.NOT_MODIFIED}
+        and "Authorization" not in request.headers
+        and settings.SESSION_COOKIE_NAME not in request.COOKIES
+    )
+
+
 class CacheHeadersMiddleware(MiddlewareMixin):
-    """Adds `Cache-Control: private, no-cache`, which leaves the browser's back/forward cache usable, and `Vary`."""
+    """Adds `Cache-Control` and `Vary`. `no-cache` leaves the browser's back/forward cache usable."""
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
@@ -23,7 +40,9 @@ class CacheHeadersMiddleware(MiddlewareMixin):
             del response.headers["Vary"]
             return response
         if not response.has_header("Cache-Control"):
-            response.headers["Cache-Control"] = "private, no-cache"
+            scope = "public" if is_for_everybody(request, response) else "private"
+            response.headers["Cache-Control"] = f"{scope}, no-cache"
         # the same URL answers htmx with a fragment
-        patch_vary_headers(response, ("HX-Request", "Cookie"))
+        is_page = not request.path.startswith(API)
+        patch_vary_headers(response, ("HX-Request" if is_page else "Authorization", "Cookie"))
         return response

@@ -28,6 +28,7 @@ def test_everything_changes_and_is_seen_by_others(alice, bob, api_of, picture):
     assert answer.status_code == 200
     assert body["source"] | {"note": ""} == {
         "privacy": "private", "sensitive": True, "language": "zh", "note": "", "follow_requests_count": 0,
+        "quote_policy": "public", "attribution_domains": [],
         "fields": [{"name": "Web", "value": "https://tea.example", "verified_at": None}],
         "discoverable": False, "indexable": False, "hide_collections": False,
     }  # fmt: skip

@@ -11,8 +11,8 @@ ALLOWED = "Access-Control-Allow-Origin"
 
 
 @each(
-    "path", ["/api/v1/timelines/home", "/api/v2/instance", "/oauth/token", "/oauth/revoke", "/.well-known/nodeinfo",
-             "/nodeinfo/2.0"]
+    "path", ["/api/v1/timelines/home", "/api/v2/instance", "/oauth/token", "/oauth/revoke", "/oauth/userinfo",
+             "/.well-known/nodeinfo", "/nodeinfo/2.0"]
 )  # fmt: skip
 def test_browsers_may_ask_with_a_token(client, path):
     asked = {

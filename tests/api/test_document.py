@@ -6,6 +6,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 FILES = {
     "/api/v1/accounts/update_credentials",
+    "/api/v1/profile",
     "/api/v1/media",
     "/api/v2/media",
     "/api/v1/media/{media_id}",

@@ -29,6 +29,8 @@ from apps.posts.actions.publish import delete_post
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post
+from apps.tags.actions import feature_tag
+from feedcache.ids import MAX_ID
 from tests.support.cases import each
 from tests.support.factories import make_user, publish
 from tests.support.pictures import picture
@@ -43,6 +45,9 @@ ENDPOINTS = [
     ("GET", "accounts/verify_credentials", True),
     ("PATCH", "accounts/update_credentials", True),
     ("GET", "preferences", True),
+    *((method, "profile", True) for method in ("GET", "PATCH")),
+    *(("DELETE", f"profile/{what}", True) for what in ("avatar", "header")),
+    *((method, "domain_blocks", True) for method in ("GET", "POST", "DELETE")),
     ("GET", "emails/check_confirmation", True),
     ("POST", "emails/confirmations", True),
     ("GET", "accounts", False),
@@ -51,6 +56,9 @@ ENDPOINTS = [
     ("POST", "apps", False),
     ("GET", "apps/verify_credentials", True),
     *(("GET", what, False) for what in ("instance", "v2/instance", "instance/rules", "custom_emojis")),
+    *(("GET", f"instance/{what}", False) for what in ("peers", "domain_blocks", "extended_description",
+                                                      "privacy_policy", "languages")),
+    ("GET", "directory", False),
     ("GET", "accounts/<int:account_id>", False),
     ("GET", "accounts/<int:account_id>/statuses", False),
     ("GET", "accounts/<int:account_id>/followers", False),
@@ -72,7 +80,10 @@ ENDPOINTS = [
     ("POST", "tags/<str:name>/follow", True),
     ("POST", "tags/<str:name>/unfollow", True),
     ("GET", "followed_tags", True),
-    ("GET", "featured_tags", True),
+    *((method, "featured_tags", True) for method in ("GET", "POST")),
+    ("GET", "featured_tags/suggestions", True),
+    ("DELETE", "featured_tags/<int:row_id>", True),
+    *(("POST", f"tags/<str:name>/{act}", True) for act in ("feature", "unfeature")),
     ("GET", "accounts/<int:account_id>/featured_tags", False),
     ("GET", "trends", False),
     ("GET", "trends/tags", False),
@@ -116,6 +127,7 @@ ENDPOINTS = [
     ("GET", "v2/notifications/<str:group_key>", True),
     ("GET", "v2/notifications/<str:group_key>/accounts", True),
     ("POST", "v2/notifications/<str:group_key>/dismiss", True),
+    ("POST", "v2/notifications/clear", True),
     ("GET", "announcements", True),
     ("POST", "announcements/<int:announcement_id>/dismiss", True),
     *((method, "announcements/<int:announcement_id>/reactions/<str:emoji>", True) for method in ("PUT", "DELETE")),
@@ -134,6 +146,7 @@ ENDPOINTS = [
     ("GET", "statuses/<int:status_id>", False),
     ("PUT", "statuses/<int:status_id>", True),
     ("PUT", "statuses/<int:status_id>/interaction_policy", True),
+    ("POST", "statuses/<int:status_id>/quotes/<int:quote_id>/revoke", True),
     ("DELETE", "statuses/<int:status_id>", True),
     ("GET", "statuses/<int:status_id>/context", False),
     *(("POST", f"statuses/<int:status_id>/{act}", True)
@@ -223,12 +236,12 @@ BODY.update(
 )
 
 
-def application_client():
+def application_client(scope="write"):
     """A program that asks for itself."""
     made = register_application(name="A program", scopes="read write")
     client = APIClient()
     said = {"grant_type": "client_credentials", "client_id": made.application.client_id, "client_secret": made.secret,
-            "scope": "write"}  # fmt: skip
+            "scope": scope}  # fmt: skip
     token = client.post("/oauth/token", said, format="json").json()["access_token"]
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
     return client
@@ -265,10 +278,18 @@ def bare_path(path):
     return path.removeprefix("/api/").removeprefix("v1/")
 
 
+def quote_of(number):
+    """The id of a quote of a post, if there is one."""
+    exists = isinstance(number, int) and number < MAX_ID
+    quotes = Post.objects.filter(source=number, kind="quote") if exists else Post.objects.none()
+    return quotes.values_list("pk", flat=True).first() or 1
+
+
 def call(client, method, address, number=0, *, slash="", **more):
     path = (
         base(address)
         + address.replace("<int:status_id>", str(number))
+        .replace("<int:quote_id>", str(quote_of(number)))
         .replace("<int:media_id>", str(number))
         .replace("<int:poll_id>", str(number))
         .replace("<int:account_id>", str(number))
@@ -311,8 +332,14 @@ def call(client, method, address, number=0, *, slash="", **more):
 
 def subject(address, owner):
     """The number of something of an owner's that an address is about."""
+    if "quote_id" in address:
+        quoted = publish(owner)
+        publish(make_user(), quote_of_id=quoted.pk)
+        return quoted.pk
     if "status_id" in address:
         return publish(owner).pk
+    if address.startswith("featured_tags/<"):
+        return feature_tag(owner, "tea").pk
     if "poll_id" in address:
         return publish(owner, "Which?", poll=PollDraft(["Red", "Green"], 300)).pk
     if "media_id" in address:
@@ -493,7 +520,10 @@ def asker_and_subject(method, address, alice, bob, api_of):
         "media_id" in address
         or address.endswith(("/receipt", "/journey"))
         or "feed_id" in address
-        or (address.startswith("statuses") and address.endswith(("/reblog", "pin", "/source")))
+        or (
+            address.startswith("statuses")
+            and address.endswith(("/reblog", "pin", "/source", "/revoke"))
+        )
         or method
         in {
             "PUT",

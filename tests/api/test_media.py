@@ -64,7 +64,7 @@ def test_a_picture_is_described_until_it_is_posted(api, bob, api_of):
 
 @each(
     "more", [{"focus": "1"}, {"focus": "a,b"}, {"focus": "2,0"}, {"focus": "nan,0"}, {"focus": "1,1,1"},
-             {"description": "x" * 1501}, {"data": b"<svg/>"}, {"data": picture((5001, 5000), mode="1")}],
+             {"description": "x" * 10_001}, {"data": b"<svg/>"}, {"data": picture((5001, 5000), mode="1")}],
 )  # fmt: skip
 def test_uploads_that_break_a_rule_are_refused(api, more):
     answer = upload(api, **more)

@@ -191,7 +191,7 @@ def _value(name, schema):
     if name in {"max_id", "min_id", "since_id", "last_id", "account_id", "id[]"}:
         return str(2**60)
     known = {"limit": "5", "type": "", "timeline[]": "home", "after": "", "session": ""}
-    known |= {"date": "2026-11-20", "until": "2026-11-20T00:00:00Z", "as_of": ""}
+    known |= {"order": "new", "date": "2026-11-20", "until": "2026-11-20T00:00:00Z", "as_of": ""}
     if name in known:
         return known[name]
     kind = schema.get("type")
@@ -320,6 +320,8 @@ def _samples(world):
     }  # fmt: skip
     profile = {
         "display_name": "Alice", "note": "Hi", "locked": False, "bot": False, "discoverable": True, "indexable": True,
+        "avatar_description": "Me", "header_description": "Hills", "show_media": True, "show_media_replies": True,
+        "show_featured": True,
         "fields_attributes[0][name]": "Web", "fields_attributes[0][value]": "here", "hide_collections": False,
         "source[privacy]": "public", "avatar": _file(), "header": _file(),
     }  # fmt: skip
@@ -333,6 +335,10 @@ def _samples(world):
         ("post", "/api/v1/accounts/{account_id}/mute"): {"notifications": True, "duration": 60},
         ("post", "/api/v1/accounts/{account_id}/note"): {"comment": "A friend"},
         ("patch", "/api/v1/accounts/update_credentials"): profile,
+        ("patch", "/api/v1/profile"): {**profile, "avatar": _file(), "header": _file()},
+        ("post", "/api/v1/domain_blocks"): {"domain": "example.com"},
+        ("delete", "/api/v1/domain_blocks"): {"domain": "example.com"},
+        ("post", "/api/v1/featured_tags"): {"name": "river"},
         ("post", "/api/v1/apps"): {
             "client_name": "Test", "redirect_uris": "urn:ietf:wg:oauth:2.0:oob", "scopes": "read", "website": "",
         },
@@ -384,7 +390,7 @@ def _file():
 
 def test_what_this_site_cannot_hide_is_refused(alice, api_of):
     program, address = api_of(alice), "/api/v1/accounts/update_credentials"
-    for refused in ({"hide_collections": True}, {"source": {"quote_policy": "nobody"}}):
+    for refused in ({"hide_collections": True}, {"show_media": False}, {"show_featured": False}):
         assert program.patch(address, refused, format="json").status_code == 422
-    for asked in ({"hide_collections": "false"}, {"source": {"quote_policy": "public"}}):
+    for asked in ({"hide_collections": "false"}, {"show_media": "true"}):
         assert program.patch(address, asked, format="json").status_code == 200

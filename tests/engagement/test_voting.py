@@ -1,4 +1,5 @@
 from datetime import timedelta
+from io import BytesIO
 
 import pytest
 from django.utils import timezone
@@ -14,9 +15,11 @@ from apps.posts.actions import polls
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Poll
 from apps.posts.queries import visible_posts
 from tests.support.factories import deliver, make_user, publish
+from tests.support.pictures import picture
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
@@ -106,10 +109,21 @@ def test_polls_that_break_a_rule_are_refused(alice, draft):
     assert not Poll.objects.exists()
 
 
-def test_a_poll_needs_a_text_and_no_pictures(alice):
-    for body, more in (("", {}), ("Which?", {"media_ids": [5]})):
-        with pytest.raises(Invalid):
-            publish(alice, body, poll=COLOURS, **more)
+def test_a_poll_needs_a_text(alice):
+    with pytest.raises(Invalid):
+        publish(alice, "", poll=COLOURS)
+
+
+@pytest.mark.usefixtures("media")
+def test_a_poll_may_stand_beside_pictures(alice, bob, page_of):
+    upload = upload_picture(alice, BytesIO(picture()), alt="A wall")
+    post = publish(alice, "Which?", poll=COLOURS, media_ids=[upload.pk])
+    page = page_of(bob).get(f"/@alice/{post.pk}").text
+    assert COLOURS.options[0] in page
+    assert 'alt="A wall"' in page
+    edit_post(alice, post.pk, body="Which one?", poll=PollDraft(["Red", "Yellow"], 3600))
+    content = visible_posts(bob.pk, [post.pk]).posts[post.pk]
+    assert (content.poll.options, len(content.pictures)) == (("Red", "Yellow"), 1)
 
 
 def test_an_edit_that_asks_again_drops_the_votes_and_one_that_does_not_keeps_them(alice, bob):

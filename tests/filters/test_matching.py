@@ -29,7 +29,7 @@ def keyword(text, *, whole):
 
 
 def looking_for(*keywords):
-    return Filters([ActiveFilter(1, "", (), hides=False, keywords=keywords)])
+    return Filters([ActiveFilter(1, "", (), act="warn", keywords=keywords)])
 
 
 def is_in(text_of_keyword, text, *, whole):
@@ -72,8 +72,8 @@ def test_a_keyword_is_in_one_text():
 
 def test_what_is_caught_says_by_what():
     words = [keyword("tea", whole=True), keyword("milk", whole=True)]
-    drinks = ActiveFilter(7, "Drinks", {"home"}, hides=False, keywords=words, posts={5: 9})
-    named = ActiveFilter(8, "Named", {"home"}, hides=False, posts={6: 9})
+    drinks = ActiveFilter(7, "Drinks", {"home"}, act="warn", keywords=words, posts={5: 9})
+    named = ActiveFilter(8, "Named", {"home"}, act="warn", posts={6: 9})
     filters = Filters([drinks, named])
     assert filters.matches(5, ["TEA", "and sugar"], NOW) == (
         FilterMatch(drinks, ("tea",), names_post=True),
@@ -104,11 +104,11 @@ def told(filters, *, post_id=1):
 
 def test_a_few_filters_say_why():
     words = [keyword("tea", whole=True)]
-    alike = [ActiveFilter(n, "", {"home"}, hides=False, keywords=words) for n in range(1, 50)]
+    alike = [ActiveFilter(n, "", {"home"}, act="warn", keywords=words) for n in range(1, 50)]
     assert told(alike) == [1, 2]
     over = datetime(2000, 1, 1, tzinfo=UTC)
     assert told([replace(alike[0], expires_at=over), *alike[1:]]) == [2, 3]
-    named = [*alike[:20], ActiveFilter(99, "", {"home"}, hides=False, posts={7: 1})]
+    named = [*alike[:20], ActiveFilter(99, "", {"home"}, act="warn", posts={7: 1})]
     assert told(named[::-1], post_id=7) == [99, 20]
     assert told(named[::-1], post_id=8) == [20, 19]
 
@@ -116,9 +116,9 @@ def test_a_few_filters_say_why():
 def test_a_filter_that_acts_elsewhere_or_otherwise_is_told_however_many_there_are():
     """Programs hide and warn by what they are told."""
     words = [keyword("tea", whole=True)]
-    alike = [ActiveFilter(n, "", {"home"}, hides=False, keywords=words) for n in range(1, 50)]
-    hiding = ActiveFilter(60, "", {"home"}, hides=True, keywords=words)
-    elsewhere = ActiveFilter(61, "", {"home", "thread"}, hides=False, keywords=words)
+    alike = [ActiveFilter(n, "", {"home"}, act="warn", keywords=words) for n in range(1, 50)]
+    hiding = ActiveFilter(60, "", {"home"}, act="hide", keywords=words)
+    elsewhere = ActiveFilter(61, "", {"home", "thread"}, act="warn", keywords=words)
     again = replace(elsewhere, id=62)
     assert told([*alike, hiding, elsewhere, again]) == [1, 2, 60, 61]
 

@@ -293,6 +293,20 @@ def test_who_reposted_is_told_of_an_edit_once(alice, bob, carol):
         assert told(carol) == told(deaf) == []
 
 
+def test_who_quoted_is_told_of_an_edit_with_the_quote(alice, bob, carol):
+    post = publish(alice)
+    quotes = [publish(bob, f"Look {n}", quote_of_id=post.pk).pk for n in range(2)]
+    deaf = make_user()
+    publish(deaf, "Look", quote_of_id=post.pk)
+    mute_thread(deaf, post.pk)
+    publish(carol, "Look", quote_of_id=post.pk)
+    block_user(alice, carol)
+    for body in ("Another text.", "And another one."):
+        edit_post(alice, post.pk, body=body)
+        assert sorted(told(bob)) == [("q_edit", "alice", quote) for quote in sorted(quotes)]
+        assert told(carol) == told(deaf) == []
+
+
 @pytest.mark.parametrize("visibility", ["public", "mentioned"])
 def test_who_is_mentioned_by_an_edit_is_told_once(alice, bob, carol, visibility):
     deaf = make_user("deaf")

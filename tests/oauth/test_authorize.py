@@ -91,6 +91,17 @@ def test_an_allowed_program_gets_a_code_that_is_worth_one_token(alice, page_of, 
     assert exchange(program, query["code"][0]).json()["error"] == "invalid_grant"
 
 
+def test_scopes_that_do_not_exist_are_asked_for_in_vain(alice, page_of, program):
+    asked = address(program, scope="read admin:read read:collections")
+    page = page_of(alice).get(asked).text
+    assert page.count("<li>") == 1
+    answer = page_of(alice).post(asked, {"allow": "1"})
+    assert exchange(program, code_of(answer)).json()["scope"] == "read"
+    # one that exists, and that the program did not register, is refused as before
+    answer = page_of(alice).post(address(program, scope="read profile"), {"allow": "1"})
+    assert "error=invalid_scope" in answer.headers["Location"]
+
+
 def test_a_code_without_an_address_is_shown_on_a_page(alice, page_of, program):
     answer = page_of(alice).post(address(program, redirect_uri=OUT_OF_BAND), {"allow": "1"})
     assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
@@ -147,7 +158,7 @@ def test_nobody_is_sent_where_the_program_did_not_register(alice, page_of, progr
 @pytest.mark.parametrize(
     ("wrong", "error"),
     [
-        ({"scope": "read everything"}, "invalid_scope"),
+        ({"scope": "read profile"}, "invalid_scope"),
         ({"response_type": "token"}, "unauthorized_client"),
         ({"response_type": "nonsense"}, "unsupported_response_type"),
         ({"code_challenge": "x" * 43, "code_challenge_method": "nonsense"}, "invalid_request"),

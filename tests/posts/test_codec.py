@@ -9,6 +9,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.posts.actions.drafts import ALT_MAX_CHARACTERS
 from apps.posts.cache import CACHED_POSTS, load_cached_posts, load_contents
 from apps.posts.content.post import (
     MAX_BYTES,
@@ -283,7 +284,8 @@ def test_the_longest_post_fits():
             **vars(RICH),
             "body": "\U0001f469\u200d" * 5000,  # what is stored of the longest text that is taken
             "pictures": tuple(
-                Picture(n, "/media/pictures/" + "a" * 80, 4000, 4000, "界" * 1500) for n in range(4)
+                Picture(n, "/media/pictures/" + "a" * 80, 4000, 4000, "界" * ALT_MAX_CHARACTERS)
+                for n in range(4)
             ),
         }
     )

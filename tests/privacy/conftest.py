@@ -24,7 +24,7 @@ from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.saved_drafts import save_draft
 from apps.search.models import StarterPack
-from apps.tags.actions import follow_tag, unfollow_tag
+from apps.tags.actions import feature_tag, follow_tag, unfollow_tag
 from apps.timeline.home import home_timeline
 from tests.support.factories import deliver, make_user, publish, repost
 from tests.support.pictures import picture
@@ -88,6 +88,7 @@ def life(page_of, settings):
     create_feed(alice, name=f"Feed {CANARY}", include_people=["bob"], include_words=[CANARY])
     create_feed(carol, name="Carol's", include_people=[alice.handle, "bob"])
     follow_tag(alice, "birds")
+    feature_tag(alice, "river")
     StarterPack.objects.create(title="A good start", language="en").members.set([alice, bob])
     mute_thread(alice, theirs.pk)
     file_report(alice, carol, category="spam", comment=f"report {CANARY}")

@@ -55,7 +55,8 @@ _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the a
         "accounts/familiar_followers?id[]={author_id}", "accounts/verify_credentials", "endorsements", "suggestions",
         "accounts/{friend_id}", "blocks", "mutes", "follow_requests")),
     ("tags and trends", V1, (
-        "trends", "trends/tags", "trends/statuses", "trends/links", "tags/river", "followed_tags", "featured_tags")),
+        "trends", "trends/tags", "trends/statuses", "trends/links", "tags/river", "followed_tags", "featured_tags",
+        "featured_tags/suggestions", "directory", "directory?order=new", "profile")),
     ("notifications", V1, (
         "notifications?limit=80", "notifications/unread_count", "notifications/requests",
         "notifications/requests/merged", "notifications/requests/{author_id}",
@@ -144,7 +145,10 @@ def _of_posts() -> Iterator[Surface]:
     yield Surface("/p/{short}", "page of a post")
     yield Surface("/@{handle}/{id}/embed", "card and embed", anybody=True)
     yield Surface("/@{handle}/{id}/card.png", "card and embed", anybody=True)
-    yield Surface("/oembed?url=http://testserver/@{handle}/{id}", "card and embed", anybody=True)
+    for path in ("/oembed", "/api/oembed"):
+        yield Surface(
+            f"{path}?url=http://testserver/@{{handle}}/{{id}}", "card and embed", anybody=True
+        )
     for path in ("/explain/{id}", "/explain/{id}/journey", "/posts/{id}/edit", "/posts/{id}/delete",
                  "/compose?reply_to={id}", "/compose?quote={id}",
                  "/search?q=http://testserver/@{handle}/{id}", "/@{handle}/report?post={id}"):  # fmt: skip
@@ -189,10 +193,12 @@ def _writes() -> Iterator[Surface]:
     yield Surface("/api/v1/statuses/{id}", "write", "DELETE")
     quoting = {"quote_approval_policy": "nobody"}
     yield Surface("/api/v1/statuses/{id}/interaction_policy", "write", "PUT", quoting)
+    yield Surface("/api/v1/statuses/{root}/quotes/{id}/revoke", "write", "POST")
+    yield Surface("/api/v1/statuses/{id}/quotes/{root}/revoke", "write", "POST")
     yield Surface("/api/v1/polls/{id}/votes", "write", "POST", {"choices": [0]})
     yield Surface("/api/v2/filters/{filter}/statuses", "write", "POST", {"status_id": "{id}"})
-    for verb in (*MARK_VERBS, "repost", "unrepost", "pin", "unpin", "mute_thread", "unmute_thread", "edit", "delete",
-                 "vote"):  # fmt: skip
+    for verb in (*MARK_VERBS, "repost", "unrepost", "pin", "unpin", "mute_thread", "unmute_thread", "revoke_quote",
+                 "edit", "delete", "vote"):  # fmt: skip
         data = {"edit": {"body": "Not mine."}, "vote": {"choices": "0"}}.get(verb, {})
         yield Surface(f"/posts/{{id}}/{verb}", "write", "POST", data)
     yield Surface(
@@ -259,6 +265,11 @@ ELSEWHERE: dict[str, str] = {
             "api/docs",
             "api/v1/custom_emojis",
             "api/v1/instance/translation_languages",
+            "api/v1/instance/peers",
+            "api/v1/instance/domain_blocks",
+            "api/v1/instance/extended_description",
+            "api/v1/instance/privacy_policy",
+            "api/v1/instance/languages",
         ),
         _PLAIN,
     ),
@@ -279,6 +290,7 @@ ELSEWHERE: dict[str, str] = {
             "oauth/authorize",
             "oauth/token",
             "oauth/revoke",
+            "oauth/userinfo",
             ".well-known/oauth-authorization-server",
             "api/v1/apps",
             "api/v1/apps/verify_credentials",
@@ -340,6 +352,9 @@ ELSEWHERE: dict[str, str] = {
             "settings/security/passkeys/<int:passkey_id>/remove",
             "notifications/unread",
             "api/v1/accounts/update_credentials",
+            "api/v1/profile/avatar",
+            "api/v1/profile/header",
+            "api/v1/domain_blocks",
             "ranked/algorithm",
             "home/read",
             "home/marker",
@@ -390,6 +405,8 @@ ELSEWHERE: dict[str, str] = {
             "api/v1/suggestions/<int:account_id>",
             "api/v1/tags/<str:name>/follow",
             "api/v1/tags/<str:name>/unfollow",
+            "api/v1/tags/<str:name>/feature",
+            "api/v1/tags/<str:name>/unfeature",
             "tags/<str:name>/follow",
             "tags/<str:name>/unfollow",
             "welcome/packs/<int:pack_id>/follow",
@@ -423,7 +440,9 @@ ELSEWHERE: dict[str, str] = {
             "settings/circles/<int:group_id>/remove",
             "settings/circles/<int:group_id>/delete",
             "settings/circles/<int:group_id>/leave",
+            "api/v1/featured_tags/<int:row_id>",
             "api/v1/notifications/clear",
+            "api/v2/notifications/clear",
             "api/v1/notifications/requests/accept",
             "api/v1/notifications/requests/dismiss",
             "api/v1/notifications/requests/<int:account_id>/accept",

@@ -18,6 +18,7 @@ from apps.posts.actions.publish import delete_post
 from apps.streaming.queries import (
     DIRECT,
     event_of_delivery,
+    event_of_filters,
     events_of_conversation,
     events_of_delete,
     events_of_markers,
@@ -206,6 +207,12 @@ def test_a_marker_that_moved_is_what_the_api_answers(alice, bob, api_of):
     assert json.loads(event.payload) == api_of(bob).get("/api/v1/markers").json()
     suspend(bob)
     assert events_of_markers(bob.pk) == []
+
+
+def test_a_filter_that_changed_is_told_without_a_payload(bob):
+    event = event_of_filters(bob.pk)
+    assert (event.listener_id, event.streams) == (bob.pk, frozenset({HOME}))
+    assert (event.event, event.payload) == ("filters_changed", "")
 
 
 def test_the_progress_of_a_delivery_is_told_to_its_author(alice, bob):

@@ -11,6 +11,7 @@ from apps.oauth.queries import Bearer
 from apps.scopes import covered_by
 from apps.streaming import hub as hub_module
 from apps.streaming import server as server_module
+from apps.streaming import queries
 from apps.streaming.hub import Hub
 from apps.streaming.server import Server
 
@@ -85,6 +86,21 @@ def test_a_token_that_is_revoked_meanwhile_is_refused(subscribed, settings, monk
     async def scene():
         server = Server()
         assert [await status_of(server, USER_STREAM) for _ in range(2)] == [401, 401]
+
+    asyncio.run(scene())
+
+
+def test_whoever_listens_is_told_that_a_filter_of_theirs_changed(subscribed):
+    async def scene():
+        hub = Hub()
+        mine = await hub.join(User(pk=1), "token", covered_by(["read"]))
+        other = await hub.join(User(pk=2), "token", covered_by(["read"]))
+        for connection in (mine, other):
+            connection.add(queries.USER, ["user"])
+        await hub._handle("filters_changed", {"user_id": 1})
+        delivered = await mine.next(seconds=5)
+        assert (delivered.event, delivered.payload) == ("filters_changed", "")
+        assert await other.next(seconds=0.01) is None
 
     asyncio.run(scene())
 

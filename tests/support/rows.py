@@ -29,7 +29,7 @@ from apps.posts.actions.uploads import upload_picture
 from apps.posts.saved_drafts import save_draft
 from apps.privacy.models import Erasure, Export, Import
 from apps.search.trends import rank_posts
-from apps.tags.actions import follow_tag
+from apps.tags.actions import feature_tag, follow_tag
 from apps.tags.trends import TRENDING_CACHE, count_days
 from apps.timeline.models import AuthorPolicy, Policy, PolicyChange
 from tests.promotions.conftest import make_campaign, make_segment, trait
@@ -119,7 +119,7 @@ class Rows:
         edit_post(reader, self.root, body=f"Version {n}")
         with each_decoded_once():
             photo = upload_picture(reader, BytesIO(picture()), alt=f"Own picture {n}").pk
-        pin_post(reader, publish(reader, f"Mine {n}", media_ids=[photo]).pk)
+        pin_post(reader, publish(reader, f"Mine {n} #used{n}", media_ids=[photo]).pk)
         like_post(reader, post)
         bookmark_post(reader, post)
         schedule_post(reader, Draft(body=f"Later {n}"), timezone.now() + timedelta(hours=n))
@@ -149,6 +149,7 @@ class Rows:
         add_keyword(reader, self.filter, keyword=f"word{n}", whole_word=True)
         add_post(reader, self.filter, self.posts[-1])
         follow_tag(reader, f"tea{n}")
+        feature_tag(reader, f"own{n}")
         issue_token(reader, name=f"Token {n}")
         program = register_application(name=f"Program {n}", scopes="read").application
         issue_access(reader, program, scopes=["read"])

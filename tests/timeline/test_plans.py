@@ -14,6 +14,8 @@ from apps.posts.models import Post
 from apps.posts.queries import visible_posts
 from apps.search.suggestions import suggested_people
 from apps.sql import rows_of
+from apps.tags.actions import feature_tag
+from apps.tags.queries import _own_uses as own_uses
 from apps.timeline.sources import sql as pull
 from feedcache.ids import compose
 from tests.support.factories import publish
@@ -103,6 +105,12 @@ def test_a_feed_by_rules_is_one_bounded_range_per_person_and_tag(plan_of, bob):
     plan = plan_of(lambda: rows_of(*feeds._statement(feed, CURSOR, is_own=True)))
     assert "using post_outbox" in plan
     assert "using tag_use_public" in plan
+
+
+def test_the_tags_of_a_profile_are_counted_in_its_owner_s_own_uses(plan_of, alice):
+    feature_tag(alice, "tea")
+    plan = plan_of(lambda: list(own_uses(alice.pk)))
+    assert "using tag_use_author" in plan
 
 
 READS = {

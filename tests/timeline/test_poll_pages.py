@@ -7,6 +7,7 @@ from django.core.files.base import ContentFile
 
 from apps.engagement.actions import vote
 from apps.engagement.models import Vote
+from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.posts.actions.drafts import NewPicture, PollDraft
 from tests.support.factories import publish
 
@@ -77,6 +78,23 @@ def test_hidden_numbers_are_not_on_the_page(alice, bob, page_of):
     page = page_of(bob).get(f"/@alice/{post.pk}").content.decode()
     assert "100 %" not in page
     assert "Your vote" in page
+
+
+@pytest.mark.parametrize("act", ["blur", "warn"])
+def test_a_filter_covers_pictures_or_all(alice, bob, page_of, settings, tmp_path, act):
+    settings.MEDIA_ROOT = str(tmp_path)
+    words = [KeywordChange(keyword="wall", whole_word=False)]
+    create_filter(bob, FilterChange("No walls", ["account"], act=act, keywords=words))
+    wall = NewPicture(ContentFile(b"RIFF", name="wall.webp"), width=4, height=3, alt="A wall")
+    publish(alice, "Look.", pictures=[wall])
+    publish(alice, "Only words of a wall.")
+    page = page_of(bob).get("/@alice").text
+    pictured = page.partition("Only words of a wall.")[2]
+    assert "Filtered: No walls" in pictured
+    before, _cover, behind = pictured.partition("Filtered: No walls")
+    assert ("Look." in before) is (act == "blur")
+    assert 'alt="A wall"' in behind
+    assert page.count("Filtered: No walls") == (1 if act == "blur" else 2)
 
 
 @pytest.mark.parametrize("is_sensitive", [True, False])

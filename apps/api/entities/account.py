@@ -1,8 +1,9 @@
 """Accounts, relationships and reports as JSON, in the Mastodon shape."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
+from urllib.parse import urlencode
 
 import orjson
 from django.conf import settings
@@ -10,7 +11,7 @@ from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from apps.accounts.models import PRIVACY, User
+from apps.accounts.models import PRIVACY, QuotePolicy, User
 from apps.addresses import absolute, picture_address
 from apps.api.entities.base import (
     ID,
@@ -29,6 +30,7 @@ from apps.graph.familiar_followers import FamiliarFollowers
 from apps.graph.queries import Relationship
 from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report
 from apps.posts.content.text import html, line_html
+from apps.tags.queries import OwnUse
 from feedcache.ids import second_of
 
 
@@ -38,6 +40,14 @@ class FieldJson(TypedDict):
     name: str
     value: str
     verified_at: DateTime | None
+
+
+class FeatureApprovalJson(TypedDict):
+    """Who may put an account into a collection: nobody."""
+
+    automatic: list[str]
+    manual: list[str]
+    current_user: Literal["denied"]
 
 
 class AccountJson(TypedDict):
@@ -59,8 +69,15 @@ class AccountJson(TypedDict):
     uri: Uri
     avatar: Uri
     avatar_static: Uri
+    avatar_description: str
     header: Uri
     header_static: Uri
+    header_description: str
+    hide_collections: Annotated[bool, "Never: there is no such setting."]
+    show_media: Annotated[bool, "Always: there is no such setting."]
+    show_media_replies: Annotated[bool, "Always: there is no such setting."]
+    show_featured: Annotated[bool, "Always: there is no such setting."]
+    feature_approval: Annotated[FeatureApprovalJson, "There are no collections."]
     followers_count: int
     following_count: int
     statuses_count: int
@@ -120,13 +137,20 @@ def _account_json(user: User) -> AccountJson:
         "uri": address,
         "avatar": picture,
         "avatar_static": picture,
+        "avatar_description": user.avatar_alt,
         "header": banner,
         "header_static": banner,
+        "header_description": user.header_alt,
+        "hide_collections": False,
+        "show_media": True,
+        "show_media_replies": True,
+        "show_featured": True,
+        "feature_approval": {"automatic": [], "manual": [], "current_user": "denied"},
         "followers_count": user.counts.followers,
         "following_count": user.counts.following,
         "statuses_count": user.counts.posts,
         # may be cached although posts change it: the author's first post of a day removes the card from the cache
-        "last_status_at": _day_of(user.counts.last_open_post_id),
+        "last_status_at": day_of(user.counts.last_open_post_id),
         "emojis": [],
         "roles": [],
         "fields": [
@@ -146,12 +170,14 @@ class SourceJson(TypedDict):
     privacy: str
     sensitive: bool
     language: str | None
+    quote_policy: Annotated[str, QuotePolicy]
     note: str
     fields: list[FieldJson]
     follow_requests_count: int
     discoverable: bool
     indexable: bool
     hide_collections: bool
+    attribution_domains: Annotated[list[str], "Always empty."]
 
 
 class RoleJson(TypedDict):
@@ -177,17 +203,95 @@ def credential_account_json(user: User, *, requests: int) -> CredentialAccountJs
         "privacy": PRIVACY[user.post_visibility],
         "sensitive": user.post_sensitive,
         "language": user.post_language or None,
+        "quote_policy": user.quote_policy,
         "note": user.bio,
-        "fields": [
-            {"name": name, "value": value, "verified_at": None} for name, value in user.lines
-        ],
+        "fields": _plain_fields(user),
         "discoverable": user.is_discoverable,
         "indexable": user.is_indexable,
         "hide_collections": False,
+        "attribution_domains": [],
         "follow_requests_count": requests,
     }
     role: RoleJson = {"id": "0", "name": "", "color": "", "permissions": "0", "highlighted": False}
     return {**account_json(user), "source": source, "role": role}
+
+
+def _plain_fields(user: User) -> list[FieldJson]:
+    """The lines of a profile as their owner wrote them."""
+    return [{"name": name, "value": value, "verified_at": None} for name, value in user.lines]
+
+
+class FeaturedTagJson(TypedDict):
+    """A tag on a profile. Public posts of the account are counted, and their number is a string, as in Mastodon."""
+
+    id: Annotated[str, "For `DELETE`; not the id of the tag."]
+    name: str
+    url: Annotated[Uri, "The account's posts with the tag."]
+    statuses_count: str
+    last_status_at: Date | None
+
+
+def featured_tag_json(use: OwnUse, owner: User) -> FeaturedTagJson:
+    tag = use.row.tag
+    return {
+        "id": str(use.row.pk),
+        "name": tag.name,
+        "url": absolute(f"/search?{urlencode({'q': f'from:{owner.handle} #{tag.name}'})}"),
+        "statuses_count": str(use.uses),
+        "last_status_at": day_of(use.last_post_id),
+    }
+
+
+class ProfileJson(TypedDict):
+    """One's own profile, as it can be edited: texts are as they were written."""
+
+    id: str
+    display_name: str
+    note: str
+    fields: list[FieldJson]
+    avatar: Annotated[Uri | None, "Null without a picture of one's own."]
+    avatar_static: Uri | None
+    avatar_description: str
+    header: Annotated[Uri | None, "Null without a picture of one's own."]
+    header_static: Uri | None
+    header_description: str
+    locked: bool
+    bot: bool
+    hide_collections: bool
+    discoverable: bool
+    indexable: bool
+    show_media: bool
+    show_media_replies: bool
+    show_featured: bool
+    attribution_domains: list[str]
+    featured_tags: list[FeaturedTagJson]
+
+
+def profile_json(user: User, featured: Iterable[OwnUse]) -> ProfileJson:
+    avatar = absolute(user.avatar_url) if user.avatar_url else None
+    header = absolute(user.header_url) if user.header_url else None
+    return {
+        "id": str(user.pk),
+        "display_name": user.display_name,
+        "note": user.bio,
+        "fields": _plain_fields(user),
+        "avatar": avatar,
+        "avatar_static": avatar,
+        "avatar_description": user.avatar_alt,
+        "header": header,
+        "header_static": header,
+        "header_description": user.header_alt,
+        "locked": user.is_locked,
+        "bot": user.is_bot,
+        "hide_collections": False,
+        "discoverable": user.is_discoverable,
+        "indexable": user.is_indexable,
+        "show_media": True,
+        "show_media_replies": True,
+        "show_featured": True,
+        "attribution_domains": [],
+        "featured_tags": [featured_tag_json(use, user) for use in featured],
+    }
 
 
 PreferencesJson = TypedDict(
@@ -196,6 +300,7 @@ PreferencesJson = TypedDict(
         "posting:default:visibility": str,
         "posting:default:sensitive": bool,
         "posting:default:language": str | None,
+        "posting:default:quote_policy": str,
         "reading:expand:media": str,
         "reading:expand:spoilers": bool,
         "reading:autoplay:gifs": bool,
@@ -209,13 +314,15 @@ def preferences_json(user: User) -> PreferencesJson:
         "posting:default:visibility": PRIVACY[user.post_visibility],
         "posting:default:sensitive": user.post_sensitive,
         "posting:default:language": user.post_language or None,
+        "posting:default:quote_policy": user.quote_policy,
         "reading:expand:media": "default",
         "reading:expand:spoilers": False,
         "reading:autoplay:gifs": user.plays_loops,
     }
 
 
-def _day_of(post_id: int | None) -> Date | None:
+def day_of(post_id: int | None) -> Date | None:
+    """The day (UTC) of a post."""
     return datetime.fromtimestamp(second_of(post_id), UTC).date().isoformat() if post_id else None
 
 
@@ -333,15 +440,15 @@ class LinesField(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
-class OnlyField(serializers.ChoiceField):
-    """A Mastodon setting that has only one possible value here: other values are refused instead of ignored."""
+class OnlyField(serializers.BooleanField):
+    """A Mastodon setting that has only one possible value here: the other is refused instead of ignored."""
 
-    def __init__(self, only: str | bool, **options: Any) -> None:  # noqa: FBT001 -- the value itself
-        super().__init__([only], **options)
+    def __init__(self, *, only: bool, **options: Any) -> None:
+        super().__init__(**options)
         self.only = only
 
-    def to_internal_value(self, data: Any) -> Any:
-        if str(data).lower() != str(self.only).lower():
+    def to_internal_value(self, data: Any) -> bool:
+        if super().to_internal_value(data) != self.only:
             raise serializers.ValidationError(_("This site has no such setting."))
         return self.only
 
@@ -352,7 +459,7 @@ class PostingInput(Input):
     privacy = serializers.ChoiceField(list(PRIVACY.values()), required=False)
     sensitive = serializers.BooleanField(required=False)
     language = serializers.RegexField(LANGUAGE, required=False, allow_blank=True, allow_null=True)
-    quote_policy = OnlyField("public", required=False)
+    quote_policy = serializers.ChoiceField(QuotePolicy.values, required=False)
 
 
 class ProfileInput(Input):
@@ -368,12 +475,22 @@ class ProfileInput(Input):
     indexable = serializers.BooleanField(required=False, source="is_indexable")
     avatar = UploadField(required=False, allow_empty_file=True)
     header = UploadField(required=False, allow_empty_file=True)
+    avatar_description = serializers.CharField(
+        required=False, allow_blank=True, source="avatar_alt"
+    )
+    header_description = serializers.CharField(
+        required=False, allow_blank=True, source="header_alt"
+    )
     fields_attributes = LinesField(required=False, source="lines")
-    hide_collections = OnlyField(False, required=False)  # noqa: FBT003 -- the value itself
+    hide_collections = OnlyField(only=False, required=False)
+    show_media = OnlyField(only=True, required=False)
+    show_media_replies = OnlyField(only=True, required=False)
+    show_featured = OnlyField(only=True, required=False)
     source = PostingInput(required=False)  # type: ignore[assignment]  # the entity's own name for it
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        attrs.pop("hide_collections", None)
+        for name in ("hide_collections", "show_media", "show_media_replies", "show_featured"):
+            attrs.pop(name, None)
         posting = attrs.pop("source", {})
         if "privacy" in posting:
             visibility_by_name = {name: visibility for visibility, name in PRIVACY.items()}
@@ -382,6 +499,8 @@ class ProfileInput(Input):
             attrs["post_sensitive"] = posting["sensitive"]
         if "language" in posting:
             attrs["post_language"] = posting["language"] or ""
+        if "quote_policy" in posting:
+            attrs["quote_policy"] = posting["quote_policy"]
         return attrs
 
 
@@ -431,6 +550,12 @@ class NoteInput(Input):
     comment = serializers.CharField(
         source="text", allow_blank=True, default="", max_length=NOTE_MAX_CHARACTERS
     )
+
+
+class DomainInput(Input):
+    """The domain of another site."""
+
+    domain = serializers.RegexField(r"\A[^\s/@]+\Z", max_length=253)
 
 
 class ReportInput(Input):

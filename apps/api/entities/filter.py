@@ -119,9 +119,7 @@ def _result(match: FilterMatch, post_id: int) -> FilterResultJson:
             "title": active_filter.title,
             "context": [place for place in _PLACES if place in active_filter.places],
             "expires_at": optional_timestamp(active_filter.expires_at),
-            "filter_action": (
-                FilterAction.HIDE if active_filter.hides else FilterAction.WARN
-            ).value,
+            "filter_action": active_filter.act,
         },
         "keyword_matches": list(match.keywords) or None,
         "status_matches": [str(post_id)] if match.names_post else None,

@@ -1,13 +1,23 @@
 """The site as JSON: in the Mastodon shape, and as nodeinfo; its announcements."""
 
-from typing import Annotated, TypedDict
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypedDict
 
 from django.conf import settings
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from apps.accounts.models import (
+    BIO_MAX_CHARACTERS,
+    LINE_MAX_CHARACTERS,
+    MAX_LINES,
+    NAME_MAX_CHARACTERS,
+    PICTURE_ALT_MAX_CHARACTERS,
+)
 from apps.addresses import absolute, picture_address
 from apps.api.entities.base import DateTime, Object, optional_timestamp, timestamp
 from apps.api.hooks import TRANSLATES, vapid_key
+from apps.languages import WRITTEN
 from apps.media.sandbox import PICTURE_TYPES
 from apps.media.sizes import MAX_PIXELS
 from apps.media.video import AUDIO_TYPES, MAX_FRAME_RATE, VIDEO_TYPES, is_available
@@ -21,19 +31,30 @@ from apps.posts.actions.drafts import (
     POLL_SECONDS,
 )
 from apps.posts.content.text import URL_CHARACTERS, html
+from apps.tags.actions import MAX_FEATURED
 from apps.texts import normalise
 
-MASTODON_VERSION = "4.3.0"  # clients derive the features of the API from it
-API_VERSION = 2  # the API version of that Mastodon version
+# Clients derive from these what the API can do. Version 10 of the API has collections, which are missing here.
+MASTODON_VERSION = "4.6.0"
+API_VERSION = 9
+# When the text of templates/_privacy.html and of templates/_about.html last changed.
+TEXTS_CHANGED_AT = datetime(2026, 11, 27, tzinfo=UTC)
 SOURCE = "https://github.com/feedsite/feedsite"
 NODEINFO = "http://nodeinfo.diaspora.software/ns/schema/2.0"
 
 
 class AccountLimitsJson(TypedDict):
-    """Limits of accounts."""
+    """Limits of accounts, in characters where they are lengths."""
 
+    max_display_name_length: int
+    max_note_length: int
+    max_avatar_description_length: int
+    max_header_description_length: int
     max_featured_tags: int
     max_pinned_statuses: int
+    max_profile_fields: int
+    profile_field_name_limit: int
+    profile_field_value_limit: int
 
 
 class StatusLimitsJson(TypedDict):
@@ -96,18 +117,36 @@ class TranslationJson(TypedDict):
     enabled: bool
 
 
+class FeedAccessJson(TypedDict):
+    """Who may read a timeline: here everybody."""
+
+    local: str
+    remote: Annotated[str, "There are no posts of other sites."]
+
+
+class TimelinesAccessJson(TypedDict):
+    """Who may read which timelines."""
+
+    live_feeds: FeedAccessJson
+    hashtag_feeds: FeedAccessJson
+    trending_link_feeds: FeedAccessJson
+
+
 class ConfigurationJson(LimitsJson):
     """What the site allows, with addresses."""
 
     urls: InstanceUrlsJson
     vapid: VapidJson
     translation: TranslationJson
+    timelines_access: TimelinesAccessJson
+    limited_federation: Annotated[bool, "Always: there are no other sites."]
 
 
 class ThumbnailJson(TypedDict):
     """A picture of the site."""
 
     url: str
+    description: str
     blurhash: str | None
     versions: dict[str, str]
 
@@ -136,7 +175,9 @@ class RegistrationsJson(TypedDict):
 
     enabled: bool
     approval_required: bool
+    reason_required: bool
     message: str | None
+    min_age: int | None
     url: str
 
 
@@ -155,6 +196,7 @@ class InstanceJson(TypedDict):
     version: str
     source_url: str
     description: str
+    wrapstodon: str | None
     usage: UsageJson
     thumbnail: ThumbnailJson
     icon: list[IconJson]
@@ -201,6 +243,29 @@ class InstanceV1Json(TypedDict):
     rules: list[RuleJson]
 
 
+class TextJson(TypedDict):
+    """A text about the site, in the language of the request."""
+
+    updated_at: DateTime
+    content: Annotated[str, "HTML."]
+
+
+class LanguageJson(TypedDict):
+    """A language that posts may be in."""
+
+    code: str
+    name: Annotated[str, "In the language itself."]
+
+
+class DomainBlockJson(TypedDict):
+    """Only for the schema: no other site is known, so none is blocked."""
+
+    domain: str
+    digest: str
+    severity: str
+    comment: str | None
+
+
 class CustomEmojiJson(TypedDict):
     """An emoji of the site's own."""
 
@@ -232,7 +297,7 @@ class NodeinfoJson(TypedDict):
     services: dict[str, list[str]]
     openRegistrations: bool
     usage: Object
-    metadata: dict[str, str]
+    metadata: Annotated[Object, "`upstream` names the software whose API this is."]
 
 
 def instance_json(people: int) -> InstanceJson:
@@ -243,8 +308,14 @@ def instance_json(people: int) -> InstanceJson:
         "version": _version(),
         "source_url": SOURCE,
         "description": _about(),
+        "wrapstodon": None,
         "usage": {"users": {"active_month": people}},
-        "thumbnail": {"url": picture_address("img/banner.svg"), "blurhash": None, "versions": {}},
+        "thumbnail": {
+            "url": picture_address("img/banner.svg"),
+            "description": _("A red sun over green hills."),
+            "blurhash": None,
+            "versions": {},
+        },
         "icon": [{"src": picture_address("favicon.svg"), "size": "any"}],
         "languages": _languages(),
         "configuration": {
@@ -252,17 +323,25 @@ def instance_json(people: int) -> InstanceJson:
                 "streaming": _streaming(),
                 "status": None,
                 "about": absolute("/about"),
-                "privacy_policy": absolute("/about"),
+                "privacy_policy": absolute("/privacy"),
                 "terms_of_service": None,
             },
             "vapid": {"public_key": vapid_key()},
             **_limits(),
             "translation": {"enabled": any(is_on() for is_on in TRANSLATES)},
+            "timelines_access": {
+                "live_feeds": {"local": "public", "remote": "public"},
+                "hashtag_feeds": {"local": "public", "remote": "public"},
+                "trending_link_feeds": {"local": "public", "remote": "public"},
+            },
+            "limited_federation": True,
         },
         "registrations": {
             "enabled": True,
             "approval_required": False,
+            "reason_required": False,
             "message": None,
+            "min_age": None,
             "url": absolute("/join"),
         },
         "api_versions": {"mastodon": API_VERSION},
@@ -301,7 +380,11 @@ def nodeinfo_json(people: int, posts: int) -> NodeinfoJson:
         "services": {"inbound": [], "outbound": []},
         "openRegistrations": True,
         "usage": {"users": {"total": people}, "localPosts": posts},
-        "metadata": {"nodeName": settings.SITE_NAME},
+        # programs that look for "mastodon" in the name of the software look here, too
+        "metadata": {
+            "nodeName": settings.SITE_NAME,
+            "upstream": {"name": "mastodon", "version": MASTODON_VERSION},
+        },
     }
 
 
@@ -309,11 +392,51 @@ def nodeinfo_links_json() -> NodeinfoLinksJson:
     return {"links": [{"rel": NODEINFO, "href": absolute("/nodeinfo/2.0")}]}
 
 
+def extended_description_json() -> TextJson:
+    """The first part of the page /about."""
+    return _text("_about.html", {"site_name": settings.SITE_NAME})
+
+
+def privacy_policy_json() -> TextJson:
+    """The page /privacy."""
+    return _text("_privacy.html", privacy_facts())
+
+
+def privacy_facts() -> dict[str, int]:
+    """What the text on privacy says in numbers."""
+    return {
+        "home_history_days": settings.HOME_HISTORY_DAYS,
+        "import_keep_days": settings.IMPORT_KEEP_DAYS,
+    }
+
+
+def _text(template: str, context: dict[str, Any]) -> TextJson:
+    content = render_to_string(template, context).strip()
+    return {
+        "updated_at": timestamp(TEXTS_CHANGED_AT),
+        "content": content.replace('href="/', f'href="{settings.SITE_URL}/'),
+    }
+
+
+def languages_json() -> list[LanguageJson]:
+    return [{"code": code, "name": name} for code, name in WRITTEN]
+
+
 def _limits() -> LimitsJson:
     """The limits that both versions share."""
     takes_video = is_available()
     return {
-        "accounts": {"max_featured_tags": 10, "max_pinned_statuses": settings.PINNED_POSTS_MAX},
+        "accounts": {
+            "max_display_name_length": NAME_MAX_CHARACTERS,
+            "max_note_length": BIO_MAX_CHARACTERS,
+            "max_avatar_description_length": PICTURE_ALT_MAX_CHARACTERS,
+            "max_header_description_length": PICTURE_ALT_MAX_CHARACTERS,
+            "max_featured_tags": MAX_FEATURED,
+            "max_pinned_statuses": settings.PINNED_POSTS_MAX,
+            "max_profile_fields": MAX_LINES,
+            "profile_field_name_limit": LINE_MAX_CHARACTERS,
+            "profile_field_value_limit": LINE_MAX_CHARACTERS,
+        },
         "statuses": {
             "max_characters": settings.POST_MAX_CHARACTERS,
             "max_media_attachments": MAX_PICTURES,

@@ -7,7 +7,9 @@ from drf_spectacular.utils import extend_schema_field
 from oauth2_provider.models import AccessToken
 from rest_framework import serializers
 
+from apps.accounts.models import User
 from apps.addresses import absolute
+from apps.api.entities.account import account_json
 from apps.api.entities.base import Input, Uri
 from apps.api.hooks import vapid_key
 from apps.oauth.actions import SCOPES_DEFAULT
@@ -104,6 +106,29 @@ class SignUpErrorJson(TypedDict):
     details: NotRequired[dict[str, list[SignUpFieldErrorJson]]]
 
 
+class UserInfoJson(TypedDict):
+    """Who has given the token, in the claims of OpenID Connect."""
+
+    iss: Annotated[Uri, "As `issuer` of the authorization server."]
+    sub: Annotated[Uri, "The address of the account, as `uri` of an account."]
+    name: str
+    preferred_username: str
+    profile: Uri
+    picture: Uri
+
+
+def user_info_json(user: User) -> UserInfoJson:
+    account = account_json(user)
+    return {
+        "iss": settings.SITE_URL,
+        "sub": account["uri"],
+        "name": account["display_name"],
+        "preferred_username": account["username"],
+        "profile": account["url"],
+        "picture": account["avatar"],
+    }
+
+
 class OAuthServerJson(TypedDict):
     """The metadata of the authorization server (RFC 8414)."""
 
@@ -112,6 +137,7 @@ class OAuthServerJson(TypedDict):
     authorization_endpoint: Uri
     token_endpoint: Uri
     revocation_endpoint: Uri
+    userinfo_endpoint: Uri
     app_registration_endpoint: Uri
     scopes_supported: list[str]
     response_types_supported: list[str]
@@ -130,6 +156,7 @@ def server_json() -> OAuthServerJson:
         "authorization_endpoint": absolute("/oauth/authorize"),
         "token_endpoint": absolute("/oauth/token"),
         "revocation_endpoint": absolute("/oauth/revoke"),
+        "userinfo_endpoint": absolute("/oauth/userinfo"),
         "app_registration_endpoint": absolute("/api/v1/apps"),
         "scopes_supported": sorted(OFFERED),
         "response_types_supported": ["code"],

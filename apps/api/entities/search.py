@@ -1,11 +1,14 @@
 """Search results, tags and trends as JSON, in the Mastodon shape."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime, time
 from typing import Annotated, TypedDict
 
+from rest_framework import serializers
+
 from apps.addresses import absolute
 from apps.api.entities.account import AccountJson
-from apps.api.entities.base import Date, Uri
+from apps.api.entities.base import Input, Uri
 from apps.api.entities.status import StatusJson
 from apps.tags.queries import Day, TagUsage
 
@@ -29,14 +32,15 @@ class TagJson(TypedDict):
     featuring: bool
 
 
-def tag_json(usage: TagUsage) -> TagJson:
+def tag_json(usage: TagUsage, featured: Collection[int] = ()) -> TagJson:
+    """`featured`: the ids of the tags on the viewer's own profile."""
     return {
         "id": str(usage.tag.pk) if usage.is_in_use else None,
         "name": usage.tag.name,
         "url": absolute(usage.tag.url),
         "history": [_day_json(day) for day in usage.history],
         "following": usage.is_followed,
-        "featuring": False,
+        "featuring": usage.tag.pk in featured,
     }
 
 
@@ -49,14 +53,10 @@ def _day_json(day: Day) -> TagDayJson:
     }
 
 
-class FeaturedTagJson(TypedDict):
-    """Only for the schema: the list of featured tags is always empty."""
+class FeaturedTagInput(Input):
+    """A tag to show on one's profile, with or without its #."""
 
-    id: str
-    name: str
-    url: Uri
-    statuses_count: str
-    last_status_at: Date | None
+    name = serializers.CharField()
 
 
 class SearchJson(TypedDict):

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from apps.accounts.models import User
+from apps.accounts.models import QuotePolicy, User
 from apps.addresses import absolute
 from apps.api.entities.account import AccountJson, account_as_bytes, account_json
 from apps.api.entities.base import (
@@ -35,7 +35,7 @@ from apps.posts.actions.drafts import (
     PollDraft,
 )
 from apps.posts.content.post import Application, Picture, PostContent
-from apps.posts.models import QuotePolicy, ScheduledPost, Visibility
+from apps.posts.models import ScheduledPost, Visibility
 from apps.tags.names import tag_address
 from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from apps.timeline.pipeline.reasons import reasons
@@ -273,8 +273,9 @@ class QuoteJson(TypedDict):
     """The quote in a status."""
 
     state: Annotated[
-        Literal["accepted", "muted_account", "unauthorized"],
-        "`muted_account`: the viewer mutes whom it quotes; fold it. `unauthorized`: there is nothing to show.",
+        Literal["accepted", "muted_account", "revoked", "unauthorized"],
+        "`muted_account`: the viewer mutes whom it quotes; fold it. `revoked`: the quoted author took the post out. "
+        "`unauthorized`: there is nothing to show.",
     ]
     quoted_status: "StatusJson | None"
 
@@ -333,7 +334,10 @@ class StatusJson(TypedDict):
     created_at: DateTime
     edited_at: DateTime | None
     account: AccountJson
-    content: Annotated[str, "HTML: p, br, a, span only."]
+    content: Annotated[
+        str,
+        "HTML: p, br, a, span only. That of a quote begins with a paragraph of the class `quote-inline`.",
+    ]
     visibility: StatusVisibility
     sensitive: bool
     spoiler_text: str
@@ -375,7 +379,7 @@ def status_json(item: FeedItem) -> StatusJson:
         "created_at": timestamp(post.created_at),
         "edited_at": optional_timestamp(post.edited_at),
         "account": account_json(item.author),
-        "content": content.absolute_html,
+        "content": _quote_line(original) + content.absolute_html,
         "visibility": VISIBILITY_NAMES[post.visibility],
         "sensitive": content.sensitive or bool(content.content_warning),
         "spoiler_text": content.content_warning,
@@ -431,9 +435,18 @@ def _extension(item: FeedItem) -> StatusExtensionJson:
     return cast("StatusExtensionJson", extension | added)
 
 
+def _quote_line(item: FeedItem) -> str:
+    """The address of the quoted post, for programs that do not know quotes. Others leave out what has this class."""
+    if item.quoted is None:
+        return ""
+    address = absolute(item.quoted.url)
+    return f'<p class="quote-inline">RE: <a href="{address}">{address}</a></p>'
+
+
 def _quote(item: FeedItem) -> QuoteJson | None:
     if item.lost_quote:
-        return {"state": "unauthorized", "quoted_status": None}
+        is_revoked = item.post.source_id is None
+        return {"state": "revoked" if is_revoked else "unauthorized", "quoted_status": None}
     if item.quoted is None:
         return None
     state: Literal["accepted", "muted_account"] = (
@@ -740,7 +753,7 @@ class StatusInput(Input):
         default=list,
         help_text="At most 4 pictures, or one video or sound, from `POST /api/v2/media`.",
     )
-    poll = PollInput(default=None, help_text="Not beside pictures.")
+    poll = PollInput(default=None)
     circle_id = serializers.RegexField(
         ID,
         default=None,
@@ -754,7 +767,7 @@ class StatusInput(Input):
     quote_approval_policy = serializers.ChoiceField(
         QuotePolicy.values,
         default=None,
-        help_text="Who may quote it; absent: everybody. Others can quote public and unlisted posts only.",
+        help_text="Who may quote it; absent: your default. Others can quote public and unlisted posts only.",
     )
     allowed_mentions = serializers.ListField(
         child=serializers.RegexField(ID),

@@ -1,6 +1,6 @@
 """Accounts: shown, made, changed by their owners, reported; preferences, confirmation of the e-mail address."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -10,7 +10,13 @@ from rest_framework.exceptions import ErrorDetail, NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.actions import register, set_locked, update_profile
+from apps.accounts.actions import (
+    register,
+    remove_avatar,
+    remove_header,
+    set_locked,
+    update_profile,
+)
 from apps.accounts.email.confirmation import send_confirmation
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle, user_by_id, users_by_id
@@ -21,11 +27,13 @@ from apps.api.entities.account import (
     CredentialAccountJson,
     PreferencesJson,
     ProfileInput,
+    ProfileJson,
     ReportInput,
     ReportJson,
     account_json,
     credential_account_json,
     preferences_json,
+    profile_json,
     report_json,
 )
 from apps.api.entities.oauth import (
@@ -43,6 +51,7 @@ from apps.http.requests import client_address
 from apps.moderation.actions import file_report
 from apps.oauth.actions import issue_access
 from apps.oauth.queries import Bearer
+from apps.tags.queries import featured_tags
 from apps.throttling import check_sign_up
 
 MAX_ACCOUNTS = 100  # shown at once
@@ -120,13 +129,53 @@ def verify_credentials(request: Request) -> Response:
 @endpoint(PATCH="write:accounts")
 def update_credentials(request: Request) -> Response:
     """Change the viewer's profile and the defaults of new posts."""
-    fields = validated(ProfileInput(data=request.data))
     viewer = viewer_of(request)
+    _update_profile(viewer, request)
+    return _credentials(viewer)
+
+
+def _update_profile(viewer: User, request: Request) -> None:
+    fields = validated(ProfileInput(data=request.data))
     locked = fields.pop("is_locked", None)
     update_profile(viewer, **fields)
     if locked is not None:
         set_locked(viewer, locked=locked)
-    return _credentials(viewer)
+
+
+@operation(
+    "Your profile, as you can edit it", ProfileJson, method="GET", name="show_profile", errors=[401]
+)
+@operation(
+    "Change your profile",
+    ProfileJson,
+    method="PATCH",
+    name="change_profile",
+    request=ProfileInput,
+    errors=[400, 401, 422],
+    description="As `update_credentials`, with another response.",
+)
+@endpoint(GET=("read:accounts", "profile"), PATCH="write:accounts")
+def profile(request: Request) -> Response:
+    """The viewer's profile with its texts as they were written, and with the tags on it."""
+    viewer = viewer_of(request)
+    if request.method == "PATCH":
+        _update_profile(viewer, request)
+    return Response(profile_json(viewer, featured_tags(viewer.pk)))
+
+
+def _picture_removal(name: str, summary: str, remove: Callable[[User], None]) -> Any:
+    @operation(summary, CredentialAccountJson, name=name, errors=[401])
+    @endpoint(DELETE="write:accounts")
+    def view(request: Request) -> Response:
+        viewer = viewer_of(request)
+        remove(viewer)
+        return _credentials(viewer)
+
+    return view
+
+
+delete_avatar = _picture_removal("delete_avatar", "Remove your avatar", remove_avatar)
+delete_header = _picture_removal("delete_header", "Remove your header", remove_header)
 
 
 def _credentials(viewer: User) -> Response:

@@ -11,15 +11,21 @@ from apps.api.entities.audit import AuditJson, audit_json
 from apps.api.entities.instance import (
     AnnouncementJson,
     CustomEmojiJson,
+    DomainBlockJson,
     InstanceJson,
     InstanceV1Json,
+    LanguageJson,
     NodeinfoJson,
     NodeinfoLinksJson,
+    TextJson,
     announcement_json,
+    extended_description_json,
     instance_json,
     instance_v1_json,
+    languages_json,
     nodeinfo_json,
     nodeinfo_links_json,
+    privacy_policy_json,
 )
 from apps.api.openapi import EMPTY_OBJECT
 from apps.api.params import is_true
@@ -62,6 +68,46 @@ def audit(_request: Request) -> Response:
 def instance_rules(_request: Request) -> Response:
     """The rules of the site, which reports name by id."""
     return Response(rules_json())
+
+
+@operation("Sites that this one knows: there are none", list[str], errors=[])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def peers(_request: Request) -> Response:
+    """Always empty: the site does not federate."""
+    return Response([])
+
+
+@operation("Sites that this one blocks: there are none", list[DomainBlockJson], errors=[])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def blocked_sites(_request: Request) -> Response:
+    """Always empty: the site does not federate."""
+    return Response([])
+
+
+@operation("What this site is, at length", TextJson, errors=[])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def extended_description(_request: Request) -> Response:
+    """The text of the page `/about`."""
+    return Response(extended_description_json())
+
+
+@operation("What is stored, and who sees it", TextJson, errors=[])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def privacy_policy(_request: Request) -> Response:
+    """The text of the page `/privacy`."""
+    return Response(privacy_policy_json())
+
+
+@operation("The languages to choose from for a post", list[LanguageJson], errors=[])
+@endpoint(GET=ANY_TOKEN, public=True)
+@authentication_classes([])
+def instance_languages(_request: Request) -> Response:
+    """Those that pages offer; a post may be in any other, too."""
+    return Response(languages_json())
 
 
 @operation("Emojis of this site: there are none", list[CustomEmojiJson], errors=[])

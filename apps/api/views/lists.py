@@ -115,10 +115,12 @@ def members(request: Request, list_id: int) -> Response:
 def _members(request: Request, list_id: int) -> Response:
     user_list, query = own_group(UserList, viewer_of(request), list_id), request.query_params
     cursor = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
-    if query.get("limit") == "0":  # Mastodon's way to ask for everybody
+    wants_all = query.get("limit") == "0"  # Mastodon's way to ask for everybody
+    if wants_all:
         cursor = replace(cursor, limit=UserList.MAX_MEMBERS)
     page = members_page(user_list, cursor)
-    return paged(request, page, [account_json(user) for user in page.items])
+    people = [account_json(user) for user in page.items]
+    return Response(people) if wants_all else paged(request, page, people)
 
 
 @operation("Which of your lists an account is in", list[ListJson])

@@ -130,12 +130,19 @@ def dismiss_notification(request: Request, notification_id: int) -> Response:
     return Response({})
 
 
-@operation("Forget all notifications", EMPTY_OBJECT, errors=[401])
-@endpoint(POST="write:notifications")
-def clear_notifications(request: Request) -> Response:
-    """Delete all of the viewer's notifications."""
-    actions.clear(viewer_of(request))
-    return Response({})
+def _clear(name: str) -> Callable[..., Response]:
+    @operation("Forget all notifications", EMPTY_OBJECT, name=name, errors=[401])
+    @endpoint(POST="write:notifications")
+    def view(request: Request) -> Response:
+        """Delete all of the viewer's notifications."""
+        actions.clear(viewer_of(request))
+        return Response({})
+
+    return view
+
+
+clear_notifications = _clear("clear_notifications")
+clear_grouped_notifications = _clear("clear_grouped_notifications")
 
 
 @operation(

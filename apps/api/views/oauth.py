@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.authentication.backends import login_name
+from apps.api.authentication import viewer_of
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.oauth import (
     ApplicationInput,
@@ -24,9 +25,11 @@ from apps.api.entities.oauth import (
     RevocationInput,
     TokenInput,
     TokenJson,
+    UserInfoJson,
     application_json,
     registration_json,
     server_json,
+    user_info_json,
 )
 from apps.api.openapi import EMPTY_OBJECT, Entity
 from apps.api.params import validated
@@ -112,6 +115,25 @@ def revoke_token(request: Request) -> Response:
     return Response(
         json.loads(body) if body else {}, status=status, headers=_without_content_type(headers)
     )
+
+
+@operation(
+    "Who gave the token, for programs that log people in",
+    UserInfoJson,
+    method="GET",
+    errors=[401, 403],
+)
+@operation(
+    "Who gave the token, as OpenID Connect also asks",
+    UserInfoJson,
+    method="POST",
+    name="post_user_info",
+    errors=[401, 403],
+)
+@endpoint(GET="profile", POST="profile")
+def user_info(request: Request) -> Response:
+    """The claims about the account of the token; the scope `profile` suffices, and is needed."""
+    return Response(user_info_json(viewer_of(request)))
 
 
 def _without_content_type(headers: dict[str, str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,6 +15,7 @@ from apps.api.authentication import viewer_of
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.account import (
     AccountJson,
+    DomainInput,
     FamiliarFollowersJson,
     FollowInput,
     MutedAccountJson,
@@ -25,9 +27,10 @@ from apps.api.entities.account import (
     muted_account_json,
     relationship_json,
 )
-from apps.api.openapi import Entity
+from apps.api.openapi import EMPTY_OBJECT, Entity
 from apps.api.pagination import CURSOR_PARAMETERS, PEOPLE_DEFAULT, paged, people_cursor
 from apps.api.params import id_params, validated
+from apps.errors import invalid
 from apps.graph import actions
 from apps.graph.familiar_followers import common_followers
 from apps.graph.queries import (
@@ -205,6 +208,43 @@ mutes = _own_list(
     scope="read:mutes",
     entity=MutedAccountJson,
 )
+
+
+@operation(
+    "Sites that you have blocked: there are none",
+    list[str],
+    method="GET",
+    errors=[400, 401],
+    parameters=CURSOR_PARAMETERS,
+)
+@operation(
+    "Block a site: refused, because there are no others",
+    EMPTY_OBJECT,
+    method="POST",
+    name="block_domain",
+    request=DomainInput,
+    errors=[401, 422],
+)
+@operation(
+    "Unblock a site",
+    EMPTY_OBJECT,
+    method="DELETE",
+    name="unblock_domain",
+    request=DomainInput,
+    errors=[401, 422],
+)
+@endpoint(GET="read:blocks", POST="write:blocks", DELETE="write:blocks")
+def domain_blocks(request: Request) -> Response:
+    """The site does not federate, so no site can be blocked, and none is."""
+    if request.method == "GET":
+        people_cursor(request)  # 400 for a malformed one, as everywhere
+        return Response([])
+    validated(DomainInput(data=request.data))
+    if request.method == "POST":
+        raise invalid(
+            "domain", _("There are no other sites here that could be blocked."), "no_federation"
+        )
+    return Response({})
 
 
 @operation(

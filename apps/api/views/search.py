@@ -1,7 +1,8 @@
 """Search, trends, suggestions and tags."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,8 +11,21 @@ from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
 from apps.api.authentication import viewer_of
 from apps.api.decorators import endpoint, operation
-from apps.api.entities.account import AccountJson, SuggestionJson, account_json, suggestion_json
-from apps.api.entities.search import FeaturedTagJson, SearchJson, TagJson, TrendsLinkJson, tag_json
+from apps.api.entities.account import (
+    AccountJson,
+    FeaturedTagJson,
+    SuggestionJson,
+    account_json,
+    featured_tag_json,
+    suggestion_json,
+)
+from apps.api.entities.search import (
+    FeaturedTagInput,
+    SearchJson,
+    TagJson,
+    TrendsLinkJson,
+    tag_json,
+)
 from apps.api.entities.status import StatusJson, status_json
 from apps.api.openapi import EMPTY_OBJECT
 from apps.api.pagination import (
@@ -23,18 +37,19 @@ from apps.api.pagination import (
     people_cursor,
     posts_cursor,
 )
-from apps.api.params import is_true, offset_of, shows_its_answer
-from apps.errors import BadRequest
+from apps.api.params import is_true, offset_of, shows_its_answer, validated
+from apps.errors import BadRequest, invalid
 from apps.http.requests import limit_searches
 from apps.http.requests import viewer_of as optional_viewer_of
 from apps.pagination import Cursor, Page
 from apps.scopes import ANY_TOKEN
 from apps.search.queries import post_at_url, search_people, search_posts
 from apps.search.query_parser import parse_query
-from apps.search.suggestions import dismiss_suggestion, suggested_people
+from apps.search.suggestions import dismiss_suggestion, listed_people, suggested_people
 from apps.search.trends import recommended_posts, trending_posts
-from apps.tags import actions
+from apps.tags import actions, queries
 from apps.tags.models import Tag
+from apps.tags.names import normalize
 from apps.tags.queries import followed_page, tag_named, tag_usages, tags_beginning
 from apps.tags.trends import trending_tags
 from apps.timeline.pipeline.items import FeedItem
@@ -44,6 +59,7 @@ from feedcache.ids import parse_id
 FOLLOWED_DEFAULT, MAX_FOLLOWED = 100, 200
 TRENDING_DEFAULT, MAX_TRENDING = 10, 20
 KINDS = ("accounts", "statuses", "hashtags")
+DIRECTORY_ORDERS = ("active", "new")
 LIMIT = OpenApiParameter("limit", int, description="How many of each kind at most; clamped.")
 OFFSET = OpenApiParameter("offset", int, description="How many to skip, at most 150.")
 
@@ -95,9 +111,7 @@ def search(request: Request) -> Response:
         results["statuses"] = [status_json(item) for item in shown]
     if kind in {"", "hashtags"}:
         tags = tags_beginning(text.strip(), maximum=offset + cursor.limit)[offset:]
-        results["hashtags"] = [
-            tag_json(usage) for usage in tag_usages(tags, viewer, are_in_use=True)
-        ]
+        results["hashtags"] = _tags_json(tags, viewer, are_in_use=True)
     return Response(results, headers=ends_early_header(page))
 
 
@@ -228,13 +242,14 @@ def show_tag(request: Request, name: str) -> Response:
 
 
 def _change_tag(
-    name: str, summary: str, change: Callable[[User, str], Tag]
+    name: str, summary: str, change: Callable[[User, str], object], *, scope: str = "write:follows"
 ) -> Callable[..., Response]:
     @operation(summary, TagJson, name=f"{name}_tag", tags=["tags"], errors=[401, 404, 422])
-    @endpoint(POST="write:follows")
+    @endpoint(POST=scope)
     def view(request: Request, name: str) -> Response:
         viewer = viewer_of(request)
-        return _tag(change(viewer, name), viewer)
+        change(viewer, name)
+        return _tag(tag_named(name), viewer)
 
     return view
 
@@ -243,10 +258,23 @@ follow_tag = _change_tag(
     "follow", "Follow a tag: its posts are on your home page", actions.follow_tag
 )
 unfollow_tag = _change_tag("unfollow", "Unfollow a tag", actions.unfollow_tag)
+feature_tag = _change_tag(
+    "feature", "Show a tag on your profile", actions.feature_tag, scope="write:accounts"
+)
+unfeature_tag = _change_tag(
+    "unfeature", "Show a tag on your profile no more", actions.unfeature_tag, scope="write:accounts"
+)
 
 
 def _tag(tag: Tag, viewer: User | None) -> Response:
-    return Response(tag_json(tag_usages([tag], viewer)[0]))
+    return Response(_tags_json([tag], viewer)[0])
+
+
+def _tags_json(
+    tags: Collection[Tag], viewer: User | None, *, are_in_use: bool = False
+) -> list[TagJson]:
+    usages, featured = tag_usages(tags, viewer, are_in_use=are_in_use), queries.featured_ids(viewer)
+    return [tag_json(usage, featured) for usage in usages]
 
 
 @operation(
@@ -262,7 +290,7 @@ def followed_tags(request: Request) -> Response:
     viewer, query = viewer_of(request), request.query_params
     cursor = Cursor.from_query(query, default=FOLLOWED_DEFAULT, maximum=MAX_FOLLOWED)
     page = followed_page(viewer, cursor)
-    return paged(request, page, [tag_json(usage) for usage in tag_usages(page.items, viewer)])
+    return paged(request, page, _tags_json(page.items, viewer))
 
 
 def _trends(name: str) -> Callable[..., Response]:
@@ -282,8 +310,7 @@ def _trends(name: str) -> Callable[..., Response]:
         query = request.query_params
         maximum = Cursor.from_query(query, default=TRENDING_DEFAULT, maximum=MAX_TRENDING).limit
         page = trending_tags(maximum=maximum, offset=offset_of(query))
-        tags = tag_usages(page, optional_viewer_of(request), are_in_use=True)
-        return Response([tag_json(usage) for usage in tags])
+        return Response(_tags_json(page, optional_viewer_of(request), are_in_use=True))
 
     return view
 
@@ -293,30 +320,91 @@ trends = _trends("trends")  # the same at its older address
 
 
 @operation(
-    "The tags on your profile: none, this site has no such feature",
-    list[FeaturedTagJson],
-    tags=["tags"],
-    errors=[401],
+    "The tags on your profile", list[FeaturedTagJson], method="GET", tags=["tags"], errors=[401]
 )
-@endpoint(GET="read:accounts")
+@operation(
+    "Show a tag on your profile",
+    FeaturedTagJson,
+    method="POST",
+    name="create_featured_tag",
+    tags=["tags"],
+    request=FeaturedTagInput,
+    errors=[401, 404, 422],
+)
+@endpoint(GET="read:accounts", POST="write:accounts")
 def featured_tags(request: Request) -> Response:
-    """Always empty; for clients that ask."""
-    del request
-    return Response([])
+    """The tags on the viewer's profile, the most used first; at most ten."""
+    viewer = viewer_of(request)
+    if request.method == "GET":
+        return _featured(viewer)
+    fields = validated(FeaturedTagInput(data=request.data))
+    if normalize(fields["name"]) is None:
+        raise invalid("name", _("This cannot be a tag."))
+    row = actions.feature_tag(viewer, fields["name"])
+    (use,) = (use for use in queries.featured_tags(viewer.pk) if use.row.pk == row.pk)
+    return Response(featured_tag_json(use, viewer))
+
+
+@operation("Show a tag on your profile no more, by its id there", EMPTY_OBJECT, tags=["tags"])
+@endpoint(DELETE="write:accounts")
+def featured_tag(request: Request, row_id: int) -> Response:
+    """Remove a tag from the viewer's profile."""
+    actions.remove_featured_tag(viewer_of(request), row_id)
+    return Response({})
 
 
 @operation(
-    "The tags on a profile: none, this site has no such feature",
-    list[FeaturedTagJson],
+    "Tags that you use and could show on your profile", list[TagJson], tags=["tags"], errors=[401]
+)
+@endpoint(GET="read:accounts")
+def featured_tag_suggestions(request: Request) -> Response:
+    """The ten tags that the viewer uses most in public posts, without those on the profile."""
+    viewer = viewer_of(request)
+    tags = queries.tags_to_feature(viewer.pk, maximum=actions.MAX_FEATURED)
+    return Response([tag_json(usage) for usage in tag_usages(tags, viewer)])
+
+
+@operation("The tags on a profile", list[FeaturedTagJson], tags=["accounts"], errors=[404])
+@endpoint(GET=ANY_TOKEN, public=True)
+def account_featured_tags(_request: Request, account_id: int) -> Response:
+    """The most used first."""
+    return _featured(user_by_id(account_id))
+
+
+def _featured(owner: User) -> Response:
+    uses = queries.featured_tags(owner.pk)
+    return Response([featured_tag_json(use, owner) for use in uses])
+
+
+@operation(
+    "Accounts that let themselves be found",
+    list[AccountJson],
     tags=["accounts"],
-    errors=[404],
+    errors=[400],
+    parameters=[
+        OpenApiParameter("order", str, enum=DIRECTORY_ORDERS, description="Without it `active`."),
+        OpenApiParameter("local", bool, description="All accounts are of this site."),
+        LIMIT,
+        OFFSET,
+    ],
 )
 @endpoint(GET=ANY_TOKEN, public=True)
-def account_featured_tags(request: Request, account_id: int) -> Response:
-    """Always empty for an existing account; for clients that ask."""
-    del request
-    user_by_id(account_id)
-    return Response([])
+def directory(request: Request) -> Response:
+    """`active`: who wrote one of the newest 2,000 public posts, the last first; `new`: the youngest accounts first.
+
+    Without accounts that the viewer blocks or mutes, or that block the viewer.
+    """
+    query = request.query_params
+    order = query.get("order") or "active"
+    if order not in DIRECTORY_ORDERS:
+        raise BadRequest("order is active or new.", code="bad_parameter")
+    people = listed_people(
+        optional_viewer_of(request),
+        newest_first=order == "new",
+        limit=people_cursor(request).limit,
+        offset=offset_of(query),
+    )
+    return Response([account_json(user) for user in people])
 
 
 def _suggested(request: Request) -> list[User]:

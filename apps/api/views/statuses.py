@@ -66,7 +66,6 @@ from apps.posts.actions.schedule import (
 )
 from apps.posts.actions.uploads import uploaded_pictures
 from apps.posts.content.post import Picture
-from apps.posts.models import QuotePolicy
 from apps.posts.queries import source_of, versions_of
 from apps.throttling import rate_limit
 from apps.timeline import publishing
@@ -145,7 +144,7 @@ def _publish(request: Request) -> Response:
         language=fields["language"] or viewer.post_language,
         media_ids=[int(number) for number in fields["media_ids"]],
         poll=PollInput.draft(fields["poll"]),
-        quote_policy=fields["quote_approval_policy"] or QuotePolicy.PUBLIC,
+        quote_policy=fields["quote_approval_policy"] or viewer.quote_policy,
         allowed_mentions=_ids(fields["allowed_mentions"]),
         application=getattr(application, "name", ""),
         website=getattr(application, "website", ""),
@@ -411,6 +410,15 @@ def status_quotes(request: Request, status_id: int) -> Response:
     """The quotes of a post, newest first; follow the `Link` header."""
     cursor = Cursor.from_query(request.query_params)
     return statuses_page(request, quotes_timeline(requests.viewer_of(request), status_id, cursor))
+
+
+@operation("Take your post out of a quote", StatusJson)
+@endpoint(POST="write:statuses")
+def revoke_quote(request: Request, status_id: int, quote_id: int) -> Response:
+    """Remove the viewer's post `status_id` from the status `quote_id` that quotes it; the response is that status."""
+    viewer = viewer_of(request)
+    publishing.revoke_quote(viewer, status_id, quote_id)
+    return _status(viewer, quote_id)
 
 
 @operation("A poll", PollJson, tags=["polls"], errors=[404])

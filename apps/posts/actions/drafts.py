@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.files.base import File
 from django.utils.translation import gettext as _
 
+from apps.accounts.models import QuotePolicy
 from apps.errors import Invalid, NotAllowed, invalid
 from apps.graph.groups.queries import circle_names, require_may_post
 from apps.posts.content.post import PostContent
@@ -21,12 +22,12 @@ from apps.posts.content.text import (
     tags,
     without_handles,
 )
-from apps.posts.models import Kind, Medium, QuotePolicy, Visibility
+from apps.posts.models import Kind, Medium, Visibility
 from apps.posts.visibility import narrowest
 from apps.texts import is_visible, normalise
 
 MAX_PICTURES = 4
-ALT_MAX_CHARACTERS = 1500  # of a picture's description
+ALT_MAX_CHARACTERS = 10_000  # of a picture's description
 CONTENT_WARNING_MAX_CHARACTERS = 200
 Focus = tuple[float, float]  # the point of a picture that crops keep: -1 (left, bottom) to 1
 POLL_OPTIONS = (2, 4)  # minimum, maximum
@@ -126,8 +127,6 @@ def clean_draft(draft: Draft) -> str:
     check_quote_policy(draft.quote_policy)
     check_unique(draft.media_ids)
     if draft.poll is not None:
-        if pictures:
-            raise invalid("poll", _("A post has pictures or a poll, not both."), "not_allowed")
         check_poll(draft.poll)
     return body
 

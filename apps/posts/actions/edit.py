@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_ids_by_handle
-from apps.errors import Invalid, NotFound, invalid
+from apps.errors import Invalid, NotFound
 from apps.events.actions import record
 from apps.posts import store
 from apps.posts.actions.attachments import pictures_of, rearrange
@@ -88,7 +88,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Chang
         post.body = clean_body(body, required=not pictures, visibility=post.visibility)
         _relabel(post, edit, pictures)
         if edit.poll is not None:
-            _replace_poll(post, edit.poll, pictures)
+            _replace_poll(post, edit.poll)
         mentions = user_ids_by_handle(mentioned_handles(post.body))
         if _parts(post, pictures) == before:
             if edit.poll is not None:  # only its end may differ
@@ -167,9 +167,7 @@ def _relabel(post: Post, edit: Changes, pictures: list[Picture]) -> None:
         post.kind = kind_of([picture.medium for picture in pictures])
 
 
-def _replace_poll(post: Post, draft: PollDraft, pictures: list[Picture]) -> None:
-    if pictures:
-        raise invalid("poll", _("A post has pictures or a poll, not both."), "not_allowed")
+def _replace_poll(post: Post, draft: PollDraft) -> None:
     check_poll(draft)
     replace_poll(post, draft)
     post.has_poll = True

@@ -18,10 +18,11 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 from orjson import Fragment
 
+from apps.accounts.models import QuotePolicy
 from apps.media.addresses import address_of
 from apps.media.sizes import PREVIEW_SIDE, fitted_size
 from apps.posts.content.text import html, tags
-from apps.posts.models import OPEN, Attachment, Kind, Medium, Poll, Post, QuotePolicy
+from apps.posts.models import OPEN, Attachment, Kind, Medium, Poll, Post
 from apps.posts.wire import post_pb2 as wire
 from apps.tags.names import normalize
 from feedcache.ids import MAX_ID

@@ -13,7 +13,7 @@ from apps.engagement.marks import ViewerFlags
 from apps.engagement.queries import PollResult
 from apps.filters.matching import FilterMatch
 from apps.posts.content.post import PostContent
-from apps.posts.models import Counts
+from apps.posts.models import Counts, Kind
 from feedcache.ids import author_of, to_base36
 
 
@@ -74,6 +74,7 @@ class FeedItem(NamedTuple):
     reply_to_handle: str = ""
     filtered: tuple[FilterMatch, ...] = ()  # matches of the viewer's filters
     warnings: tuple[str, ...] = ()  # titles of the filters that apply in this context
+    covers: tuple[str, ...] = ()  # titles of those that only cover its pictures
     poll: PollResult | None = None
     preview: LinkPreview | None = None
     follows_author: bool = False
@@ -113,9 +114,8 @@ class FeedItem(NamedTuple):
 
     @property
     def lost_quote(self) -> bool:
-        """Whether it quotes a post that the viewer may not see, or that is deleted."""
-        missing = self.post.source_id is not None and self.source is None
-        return missing and not self.is_repost and not self.is_nested
+        """Whether it quotes a post that the viewer may not see, that is deleted, or that its author took out."""
+        return self.post.kind == Kind.QUOTE and self.source is None and not self.is_nested
 
     @property
     def poll_is_over(self) -> bool:

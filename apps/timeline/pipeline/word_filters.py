@@ -6,12 +6,13 @@ are never filtered.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.filters.matching import Filters
-from apps.filters.models import FilterContext
+from apps.filters.models import FilterAction, FilterContext
 from apps.filters.queries import active_filters_of
 from apps.timeline.pipeline.items import FeedItem
 
@@ -24,11 +25,15 @@ def mark(item: FeedItem, filters: Filters, context: FilterContext | None) -> Fee
     matches = filters.matches(shown.id, _texts(shown), timezone.now())
     if not matches:
         return item
-    titles = tuple(match.filter.title for match in matches if context in match.filter.places)
+    here = [match.filter for match in matches if context in match.filter.places]
+    changes: dict[str, Any] = {
+        "filtered": matches,
+        "warnings": tuple(each.title for each in here if each.act != FilterAction.BLUR),
+        "covers": tuple(each.title for each in here if each.act == FilterAction.BLUR),
+    }
     if item.is_repost and item.source:
-        source = item.source._replace(filtered=matches, warnings=titles)
-        return item._replace(filtered=matches, warnings=titles, source=source)
-    return item._replace(filtered=matches, warnings=titles)
+        return item._replace(source=item.source._replace(**changes), **changes)
+    return item._replace(**changes)
 
 
 def is_hidden(item: FeedItem, context: FilterContext | None) -> bool:

@@ -38,6 +38,8 @@ from apps.http.requests import (
     viewer_of,
 )
 from apps.http.verification import second_factor_required
+from apps.tags.actions import choose_featured_tags
+from apps.tags.queries import featured_tags
 from apps.web.forms.accounts import (
     AppearanceForm,
     EmailForm,
@@ -52,7 +54,14 @@ from apps.web.forms.accounts import (
 from apps.web.forms.graph import PrivacyForm
 from apps.web.timelines.second_column import second_columns
 
-PROFILE = ("display_name", "bio", "lines", "is_bot", "avatar", "header")
+PROFILE = ("display_name", "bio", "lines", "is_bot", "avatar", "header", "avatar_alt", "header_alt")
+# Fields of the actions' errors -> fields of the form.
+PROFILE_FIELDS = {
+    "fields": "lines",
+    "name": "featured_tags",
+    "avatar_description": "avatar_alt",
+    "header_description": "header_alt",
+}
 PREFERENCES: dict[str, type[Form]] = {
     "writing": WritingForm,
     "reading": ReadingForm,
@@ -79,14 +88,18 @@ def profile(request: AuthenticatedRequest) -> HttpResponseBase:
         "bio": user.bio,
         "lines": "\n".join(f"{name}: {value}" for name, value in user.lines),
         "is_bot": user.is_bot,
+        "avatar_alt": user.avatar_alt,
+        "header_alt": user.header_alt,
+        "featured_tags": " ".join(f"#{use.row.tag.name}" for use in featured_tags(user.pk)),
     }
     form = ProfileForm(request.POST or None, request.FILES or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
+            choose_featured_tags(user, data["featured_tags"])
             update_profile(user, **{name: data[name] for name in PROFILE})
         except Invalid as error:
-            add_errors(form, error, {"fields": "lines"})
+            add_errors(form, error, PROFILE_FIELDS)
         else:
             if data["remove_avatar"]:
                 remove_avatar(user)

@@ -16,10 +16,12 @@ from apps.accounts.email.confirmation import clean_email
 from apps.accounts.models import (
     BIO_MAX_CHARACTERS,
     NAME_MAX_CHARACTERS,
+    PICTURE_ALT_MAX_CHARACTERS,
     Density,
     Keys,
     MailKind,
     PostVisibility,
+    QuotePolicy,
     TextSize,
     Theme,
 )
@@ -172,6 +174,16 @@ class PasskeyForm(forms.Form):
     answer = forms.CharField(required=False, max_length=20_000, widget=forms.HiddenInput)
 
 
+def _picture_alt(label: Any) -> forms.CharField:
+    return _text(
+        label,
+        maximum=PICTURE_ALT_MAX_CHARACTERS,
+        required=False,
+        help_text=_("For those who cannot see it."),
+        dir="auto",
+    )
+
+
 class IntroductionForm(forms.Form):
     """The parts of a profile that others see first."""
 
@@ -205,6 +217,15 @@ class IntroductionForm(forms.Form):
         return data
 
 
+def _tag_names(text: str) -> list[str]:
+    """The tags that somebody typed, as typed; ValidationError for what cannot be one."""
+    names = text.replace(",", " ").replace("，", " ").split()
+    if wrong := [name for name in names if normalize(name) is None]:
+        message = _("%(name)s cannot be a tag: it may have letters, digits and _.")
+        raise forms.ValidationError(message, params={"name": wrong[0]})
+    return names
+
+
 class TopicsForm(forms.Form):
     """Tags to follow, and languages. `offered`: the names of tags to choose from."""
 
@@ -235,11 +256,7 @@ class TopicsForm(forms.Form):
         self.fields["tags"].choices = choices  # type: ignore[attr-defined]  # it is a choice field
 
     def clean_others(self) -> list[str]:
-        names = str(self.cleaned_data["others"]).replace(",", " ").replace("，", " ").split()
-        if wrong := [name for name in names if normalize(name) is None]:
-            text = _("%(name)s cannot be a tag: it may have letters, digits and _.")
-            raise forms.ValidationError(text, params={"name": wrong[0]})
-        return names
+        return _tag_names(self.cleaned_data["others"])
 
     def names(self) -> list[str]:
         """The tags that were chosen or typed, each once."""
@@ -254,14 +271,27 @@ class ProfileForm(IntroductionForm):
     )
     header_box = forms.CharField(required=False, widget=forms.HiddenInput)
     remove_header = forms.BooleanField(label=_("Remove the wide picture"), required=False)
+    avatar_alt = _picture_alt(_("What your picture shows"))
+    header_alt = _picture_alt(_("What your wide picture shows"))
     lines = forms.CharField(
         label=_("Lines"),
         required=False,
         help_text=_("Up to four, each a name and a value: Web: https://example.org"),
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
     )
+    featured_tags = _text(
+        _("Tags"),
+        maximum=1100,
+        required=False,
+        help_text=_("Up to ten, separated by spaces, with or without #: what you write about."),
+        autocomplete="off",
+        dir="auto",
+    )
     is_bot = switch(_("This account is a program"))
     remove_avatar = forms.BooleanField(label=_("Remove the picture"), required=False)
+
+    def clean_featured_tags(self) -> list[str]:
+        return _tag_names(self.cleaned_data["featured_tags"])
 
     def clean_lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, split at the first colon of each line."""
@@ -283,6 +313,9 @@ class AppearanceForm(forms.Form):
 class WritingForm(forms.Form):
     post_visibility = forms.ChoiceField(
         label=_("New posts are for"), choices=PostVisibility.choices, widget=forms.RadioSelect
+    )
+    quote_policy = forms.ChoiceField(
+        label=_("New posts may be quoted by"), choices=QuotePolicy.choices, widget=forms.RadioSelect
     )
     post_sensitive = switch(_("Hide my pictures until somebody wants to see them"))
     asks_for_alt = switch(_("Ask me when a picture has no description"))

@@ -182,6 +182,7 @@ class ComposeForm(EditForm, MomentForm):
         }
         super().__init__(data, initial={**defaults, **(initial or {})}, auto_id=auto_id)
         self.asks_for_alt = author.asks_for_alt
+        self.quote_policy = author.quote_policy
         visibilities = [choice for choice in Visibility.choices if choice[0] != Visibility.CIRCLE]
         audiences = [
             (f"{CIRCLE_PREFIX}{circle.id}", circle_label(circle.name)) for circle in circles
@@ -267,6 +268,7 @@ class ComposeForm(EditForm, MomentForm):
             language=self.written_language,
             sensitive=data["sensitive"],
             poll=self._poll(),
+            quote_policy=self.quote_policy,
         )
 
     def _poll(self) -> PollDraft | None:

@@ -61,7 +61,7 @@ def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpRes
     page = profile_timeline(owner, viewer, cursor, only, batches=batches)
     context: dict[str, Any] = {
         "profile": owner,
-        "facts": ProfileFacts.of(owner),
+        "facts": ProfileFacts.of(owner, head.featured_tags),
         "here": "profile" if viewer_id == owner.pk else "",
         "tab": tab,
         "feed_url": request.path,

@@ -16,11 +16,18 @@ from apps.errors import Invalid
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, next_url
 from apps.posts.actions.edit import pin_post, unpin_post
 from apps.posts.actions.mute_thread import mute_thread, unmute_thread
-from apps.timeline.publishing import repost, undo_repost
+from apps.timeline.publishing import repost, revoke_quote, undo_repost
 from apps.timeline.thread import visible_item
 from apps.web.post_card import Viewer, render_actions, render_poll
 
 _ANCHOR = re.compile(r"p([0-9]{1,19})")
+
+
+def _revoke_quote(viewer: User, quote_id: int) -> None:
+    """Take the viewer's post out of a quote by somebody else."""
+    quoted_id = visible_item(viewer.pk, quote_id).post.source_id
+    revoke_quote(viewer, quoted_id or 0, quote_id)
+
 
 ACTS: dict[str, Callable[[User, int], object]] = {
     **MARK_VERBS,
@@ -30,6 +37,7 @@ ACTS: dict[str, Callable[[User, int], object]] = {
     "unpin": unpin_post,
     "mute_thread": mute_thread,
     "unmute_thread": unmute_thread,
+    "revoke_quote": _revoke_quote,
 }
 
 

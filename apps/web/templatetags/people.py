@@ -54,6 +54,8 @@ class Wide(Protocol):
     def handle(self) -> str: ...
     @property
     def header_url(self) -> str: ...
+    @property
+    def header_alt(self) -> str: ...
 
 
 @register.simple_tag
@@ -89,8 +91,9 @@ def banner(user: Wide) -> SafeString:
     """The user's header picture, or hills in the colours of the avatar; 3:1."""
     if user.header_url:
         return format_html(
-            '<img class="banner" src="{}" width="1500" height="500" alt="" decoding="async">',
+            '<img class="banner" src="{}" width="1500" height="500" alt="{}" decoding="async">',
             user.header_url,
+            user.header_alt,
         )
     seed = crc32(user.handle.encode())
     ground, tone = PALETTE[seed % len(PALETTE)]
@@ -190,8 +193,10 @@ class ProfileFacts(NamedTuple):
     url: str
     avatar_url: str
     header_url: str
+    header_alt: str
     bio: str
     lines: tuple[tuple[str, ...], ...]
+    featured_tags: tuple[str, ...]
     is_bot: bool
     is_locked: bool
     is_indexable: bool
@@ -201,7 +206,7 @@ class ProfileFacts(NamedTuple):
     posts: int
 
     @classmethod
-    def of(cls, user: User) -> "ProfileFacts":
+    def of(cls, user: User, featured_tags: Sequence[str]) -> "ProfileFacts":
         return cls(
             user.pk,
             user.handle,
@@ -209,8 +214,10 @@ class ProfileFacts(NamedTuple):
             user.url,
             user.avatar_url,
             user.header_url,
+            user.header_alt,
             user.bio,
             tuple(map(tuple, user.lines)),
+            tuple(featured_tags),
             user.is_bot,
             user.is_locked,
             user.is_indexable,

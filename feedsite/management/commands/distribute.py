@@ -36,6 +36,7 @@ DISTRIBUTED = {
     **{mark.table: "user_id" for mark in ROW_MARKS},
     "engagement_vote": "user_id",
     "tags_tagfollow": "user_id",
+    "tags_featuredtag": "user_id",
     "notifications_notification": "user_id",
     "notifications_conversation": "user_id",
     "notifications_unwantedkind": "user_id",

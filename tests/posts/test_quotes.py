@@ -1,0 +1,84 @@
+"""What authors of quoted posts decide: that a quote shows their post no more."""
+
+import pytest
+
+from apps.errors import NotFound
+from apps.pagination import Cursor
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.publish import delete_post
+from apps.posts.models import Post
+from apps.timeline.publishing import revoke_quote
+from apps.timeline.thread import quotes_timeline, visible_item
+from tests.support.factories import publish, repost
+from tests.support.pages import ids
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
+
+
+def item(viewer, post):
+    return visible_item(viewer.pk, post.pk)
+
+
+def test_a_revoked_quote_is_a_quote_of_nothing(alice, bob, carol):
+    quoted = publish(alice, "Mine")
+    quote = publish(bob, "Look", quote_of_id=quoted.pk)
+    assert item(carol, quote).quoted.id == quoted.pk  # and is cached
+    before = item(carol, quote).post.version
+    revoke_quote(alice, quoted.pk, quote.pk)
+    for reader in (alice, bob, carol):
+        seen = item(reader, quote)
+        assert (seen.quoted, seen.lost_quote, seen.post.body) == (None, True, "Look")
+        assert seen.post.version == before + 1
+    assert item(carol, quoted).counts.quotes == 0
+    assert quotes_timeline(carol, quoted.pk, Cursor()).items == []
+
+
+def test_a_repost_of_it_shows_nothing_either(alice, bob, carol):
+    quoted = publish(alice, "Mine")
+    shared = repost(carol, publish(bob, "Look", quote_of_id=quoted.pk).pk)
+    assert item(carol, shared).shown.quoted.id == quoted.pk
+    revoke_quote(alice, quoted.pk, Post.objects.get(kind="quote").pk)
+    assert item(carol, shared).shown.quoted is None
+
+
+def test_an_edit_does_not_bring_it_back(alice, bob):
+    quoted = publish(alice, "Mine")
+    quote = publish(bob, "Look", quote_of_id=quoted.pk)
+    revoke_quote(alice, quoted.pk, quote.pk)
+    edit_post(bob, quote.pk, body="Look again")
+    assert item(alice, quote).lost_quote
+    delete_post(quote.pk, by=bob)
+    assert item(alice, quoted).counts.quotes == 0  # not one below
+
+
+def test_only_the_quoted_author_may_and_only_what_they_see(alice, bob, carol):
+    quoted, other = publish(alice, "Mine"), publish(alice, "Another")
+    quote = publish(bob, "Look", quote_of_id=quoted.pk)
+    hidden = publish(carol, "Look", quote_of_id=quoted.pk, visibility="followers")
+    for owner, post, of in (
+        (bob, quoted, quote),
+        (carol, quoted, quote),
+        (alice, other, quote),
+        (alice, quoted, hidden),
+        (alice, quoted, quoted),
+    ):
+        with pytest.raises(NotFound):
+            revoke_quote(owner, post.pk, of.pk)
+    revoke_quote(alice, quoted.pk, quote.pk)
+    with pytest.raises(NotFound):  # it quotes nothing any more
+        revoke_quote(alice, quoted.pk, quote.pk)
+
+
+def test_the_menu_of_a_card_offers_it_to_the_quoted_author(alice, bob, carol, page_of):
+    quoted = publish(alice, "Mine")
+    quote = publish(bob, "Look", quote_of_id=quoted.pk)
+    action = f"/posts/{quote.pk}/revoke_quote"
+    quotes = f"/@alice/{quoted.pk}/quotes"
+    assert action in page_of(alice).get(quotes).text
+    for reader in (bob, carol, None):
+        assert action not in page_of(reader).get(quotes).text
+    assert page_of(carol).post(action).status_code == 404
+    page_of(alice).post(action)
+    page = page_of(carol).get(f"/@bob/{quote.pk}").text
+    assert "The quoted post isn't available." in page
+    assert ids(quotes_timeline(alice, quoted.pk, Cursor())) == []
