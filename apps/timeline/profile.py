@@ -67,8 +67,9 @@ class ProfileFilter:
 
 @dataclass(frozen=True, slots=True)
 class ProfileHead:
-    """The owner of a profile, the viewer's relationship to them, and the ids of their pinned posts, the last pinned
-    first. `badge` and `facts` are the values of the page's own SQL expressions.
+    """The owner of a profile, the viewer's relationship to them, and the ids of their pinned posts, last pinned first.
+
+    `badge` and `facts` are the values of the page's own SQL expressions.
     """
 
     owner: User
@@ -121,7 +122,7 @@ def profile_timeline(
         batches=batches,
     )
     if not page.items and author.pk in exact_relations(viewer_id, [author.pk]).severed:
-        return Page()  # its cursor would name a post that the viewer may not see
+        return Page()  # the cursor would reveal the id of a post that the viewer may not see
     return page
 
 

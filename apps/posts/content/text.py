@@ -30,11 +30,10 @@ UNSPACED = (
 
 
 def _address_pattern() -> str:
-    """A pattern for addresses, in the syntax that Python and JavaScript share: http or https, a host with a dot, the
-    rest.
+    """A pattern for addresses in a syntax that Python and JavaScript share: http or https, a host with a dot, the rest.
 
-    Brackets belong to an address in pairs. Letters of a script without spaces belong to it after a sign, but not after
-    ASCII letters.
+    Brackets belong to an address in pairs. Letters of a script without spaces belong to it after punctuation, but not
+    after ASCII letters.
     """
     letter = r"[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]"  # of hosts in all scripts
     label = rf"{letter}(?:(?:{letter}|[-_])*{letter})?"

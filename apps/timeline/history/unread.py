@@ -1,4 +1,4 @@
-"""What is unread on home since a position: new posts above it, and posts that arrived late, below it."""
+"""Unread posts on home since a position: new posts above it, and posts that arrived late below it."""
 
 import re
 import time
@@ -45,7 +45,8 @@ def newer_candidate_count(viewer: User, since_id: int, *, maximum: int = 99) -> 
 
 @dataclass(frozen=True, slots=True)
 class ReadPosition:
-    """How far a reader has read: the newest id on the page, and the time of reading (Unix milliseconds)."""
+    """The place up to which a reader has read: the newest id on the page, and the time of reading (Unix milliseconds).
+    """
 
     newest_id: int
     at_ms: int
