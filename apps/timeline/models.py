@@ -149,7 +149,7 @@ class BackfillChunk(Chunk):
 
 
 class Policy(models.TextChoices):
-    """A mode, or `auto`: the cheapest mode according to repeated measurements, or `site`."""
+    """A mode; or `auto`, the cheapest mode by repeated measurements; or `site`, the policy of the site."""
 
     PUSH = "push", _("push to everybody")
     ONLINE = "online", _("push to those online")
