@@ -406,7 +406,7 @@ def _rows_of(edge: Followee) -> QuerySet[Followee]:
 
 
 def _remember(kind: PastRelation.Kind, row: Relation, other_id: int, **terms: Any) -> None:
-    """Record a relation, or the terms of one, that has just ended."""
+    """Record a relation that has just ended, or whose options have just changed."""
     PastRelation.objects.create(
         kind=kind,
         owner_id=row.owner_id,

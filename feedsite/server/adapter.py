@@ -1,8 +1,7 @@
-"""Adapts granian (RSGI) to Django (WSGI): a request takes a thread
-only once it is complete, and until its response is built.
+"""Adapts granian (RSGI) to Django (WSGI). A request occupies a thread only from its complete arrival to its response.
 
-Slow clients occupy a connection of the event loop, never a thread: headers have the server's
-timeout, bodies that of `feedsite.server.bodies`, and the server sends files itself.
+Slow clients occupy a connection of the event loop, never a thread: granian limits the time for headers,
+`feedsite.server.bodies` that for bodies, and the server sends files itself.
 """
 
 import asyncio
@@ -25,14 +24,14 @@ Environ = dict[str, Any]
 Headers = list[tuple[str, str]]
 WSGI = Callable[[Environ, Any], Iterable[Any]]
 
-MEMORY_BYTES = 64 * 1024  # larger bodies are spooled to disk: slow senders hold no memory
-RESPONSE_BYTES = 1024 * 1024  # larger responses go through a file, for slow readers
+MEMORY_BYTES = 64 * 1024  # larger bodies are spooled to disk, so that slow senders use no memory
+RESPONSE_BYTES = 1024 * 1024  # larger responses go through a file, because of slow readers
 DELETE_AFTER_SECONDS = 60  # by then the server has opened such a file
 CLOSE_HEADER = ("connection", "close")
 
 
 class Scope(Protocol):
-    """The attributes of granian's scope that are used."""
+    """The attributes of granian's scope that are used here."""
 
     http_version: str
     server: str
@@ -61,7 +60,7 @@ class RSGIAdapter:
         }
 
     def __rsgi_del__(self, _loop: asyncio.AbstractEventLoop) -> None:
-        """The server has stopped: finish the requests that have begun."""
+        """The server has stopped: finish the requests that have started."""
         self._threads.shutdown()
 
     async def __rsgi__(self, scope: Scope, proto: Any) -> None:
@@ -78,7 +77,7 @@ class RSGIAdapter:
             loop.call_later(DELETE_AFTER_SECONDS, _remove, file_name)
 
     def _respond(self, environ: Environ, proto: Any) -> str | None:
-        """Run the application and hand its response to the server; the name of a file to delete later."""
+        """Run the application and pass its response to the server. Returns the name of a file to delete later."""
         response = Response(unread=UNREAD in environ)
         try:
             content = self._application(environ, response.start)
@@ -90,7 +89,7 @@ class RSGIAdapter:
                     close()
         except Exception:
             logger.exception("no answer to %s %s", environ["REQUEST_METHOD"], environ["PATH_INFO"])
-            proto.response_empty(500, [])  # ignored if a response was begun
+            proto.response_empty(500, [])  # ignored if the response has started
             return None
 
 
@@ -107,7 +106,7 @@ class File:
         self.file.close()
 
     def path(self) -> str | None:
-        """The path of the file on disk, if all of it is to be sent; else None."""
+        """The path of the file on disk, if it is sent as a whole; otherwise None."""
         name = getattr(self.file, "name", None)
         if not isinstance(name, str) or not Path(name).is_absolute():
             return None
@@ -132,7 +131,7 @@ class Response:
         self._headers = [*headers, CLOSE_HEADER] if self._unread else headers
 
     def send(self, content: Iterable[bytes], proto: Any) -> str | None:
-        """Hand the whole response over; the name of a file made for it."""
+        """Send the whole response. Returns the name of a temporary file made for it, to be deleted later."""
         if isinstance(content, File):
             path = content.path()
             if path is not None and Path(path).stat().st_size > MEMORY_BYTES:
@@ -155,11 +154,11 @@ class Response:
         return file.name
 
 
-GONE = 0  # the client went away before the body was complete: no response
+GONE = 0  # the client disconnected before the body was complete: no response
 
 
 async def _read(proto: Any, body: Body, environ: Environ) -> IO[bytes]:
-    """The complete body; empty when it is refused, with the reason in the environment."""
+    """The complete body; empty if it is refused, with the reason in the environment."""
     if not body.refused:
         stream: IO[bytes] = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 -- the caller closes it
         reason = await _fill(stream, proto, body)
@@ -175,7 +174,7 @@ async def _read(proto: Any, body: Body, environ: Environ) -> IO[bytes]:
 
 
 async def _fill(stream: IO[bytes], proto: Any, body: Body) -> int | None:
-    """Read the whole body; the reason if it fails."""
+    """Read the whole body. Returns the reason if it fails."""
     received = 0
     try:
         async with asyncio.timeout(body.seconds):

@@ -1,8 +1,7 @@
-"""Bounds of request bodies: size, and the time they may take to arrive.
+"""Limits for request bodies: size, and time to arrive.
 
-`feedsite.server.adapter` reads a body before its request takes a thread. The reason for refusing
-one goes to Django in the request's environment, which answers with its own texts, headers and
-language.
+`feedsite.server.adapter` reads a body before its request occupies a thread. If it is refused, Django gets the reason in
+the request's environment, and answers with its own texts, headers and language.
 """
 
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from apps.errors import DomainError
 
-UNREAD = "feedsite.unread_body"  # key of the environment: the status
+UNREAD = "feedsite.unread_body"  # key of the environment, with the status as value
 TOO_LARGE, TOO_SLOW, NO_LENGTH = (
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     HTTPStatus.REQUEST_TIMEOUT,
@@ -29,7 +28,8 @@ class BodyRejected(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body to come. `length` in bytes, `seconds` it may take; `refused` is the status it is refused with, or 0."""
+    """An announced body: `length` in bytes, `seconds` that it may take; `refused` is the status that refuses it, or 0.
+    """
 
     length: int
     seconds: float = 0
@@ -42,7 +42,7 @@ EMPTY_BODY = Body(0)
 def announced(headers: Mapping[str, str], path: str) -> Body:
     """The body that the headers (names in lower case) of a request to this path announce.
 
-    A body without a length is refused: its end could not be told from a broken connection.
+    A body without a length is refused: its end could not be distinguished from a broken connection.
     """
     if "transfer-encoding" in headers:
         return Body(0, refused=NO_LENGTH)
@@ -65,7 +65,7 @@ def announced(headers: Mapping[str, str], path: str) -> Body:
 
 
 def error_of(request: HttpRequest) -> BodyRejected | None:
-    """The reason the body was not read, or None."""
+    """The reason why the body was not read, or None."""
     status = request.META.get(UNREAD)
     if status is None:
         return None
