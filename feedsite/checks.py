@@ -218,7 +218,10 @@ def check_servers(**_options: object) -> list[CheckMessage]:
         )
     if settings.CELERY_BROKER_URL.startswith("sentinel") and not settings.CELERY_BROKER_MASTER:
         messages.append(
-            Error("CELERY_BROKER_MASTER is missing: Sentinels need the name of the primary.", id="feedsite.E018")
+            Error(
+                "CELERY_BROKER_MASTER is missing: Sentinels need the name of the primary.",
+                id="feedsite.E018",
+            )
         )
     places = [_place(settings.DATABASES[alias]) for alias in settings.REPLICA_DATABASES]
     if len({_place(settings.DATABASES["default"]), *places}) <= len(places):
@@ -247,7 +250,9 @@ def _wrong_with_redis() -> Iterator[CheckMessage]:
             yield Error(text, hint=hint, id="feedsite.E009")
     for name, primary in REPLICAS.items():
         if any(url.startswith(CLUSTERS) for url in getattr(settings, name)):
-            hint = f"With {primary} on a cluster leave this empty: replicas of a cluster are not used."
+            hint = (
+                f"With {primary} on a cluster leave this empty: replicas of a cluster are not used."
+            )
             yield Error(f"{name} names a cluster.", hint=hint, id="feedsite.E025")
     for name in REDIS_ROLES:
         if getattr(settings, name).startswith(SENTINELS):
@@ -259,7 +264,7 @@ def _wrong_with_redis() -> Iterator[CheckMessage]:
 
 @checks.register(checks.Tags.database, checks.Tags.caches)
 def check_tls_to_servers(**_options: object) -> list[CheckMessage]:
-    """TLS files that cannot be read, and servers whose certificate is refused. A server that is down only costs time."""
+    """TLS files that cannot be read, and servers whose certificate is refused. Servers that are down are skipped."""
     return list(_wrong_with_tls())
 
 

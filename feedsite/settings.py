@@ -202,7 +202,8 @@ DATABASES["default"]["OPTIONS"] = {
     "pool": {
         "min_size": env.int("DATABASE_POOL_MIN", 1),
         "max_size": env.int("DATABASE_POOL_MAX", 12),
-        "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),  # after which the request gets 503
+        # After this the request gets 503.
+        "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),
     },
 }
 if not DATABASE_POOLER:
@@ -234,7 +235,8 @@ for _number, _url in enumerate(env.list("REPLICA_DATABASE_URLS", default=[]), st
     # A page that waits for a lost replica queries the primary after `timeout`.
     _limited = connection_limited_to(REPLICA_TIMEOUT_SECONDS)
     DATABASES[f"replica{_number}"] = _as_default(_url, timeout=0.5, connection_class=_limited)
-REPLICA_MAX_LAG_SECONDS = env.float("REPLICA_MAX_LAG_SECONDS", 10.0)  # replicas further behind are not read
+# Replicas further behind are not read.
+REPLICA_MAX_LAG_SECONDS = env.float("REPLICA_MAX_LAG_SECONDS", 10.0)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
@@ -309,7 +311,8 @@ COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)
 HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries in Redis per reader
 # Extended by each read; a reader counts as online while the home cache exists.
 HOME_WINDOW_TTL_SECONDS = env.int("HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600)
-INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; the lifetime is that of home
+# For restricted posts; kept as long as home.
+INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)
 # How long a page waits for the outboxes of pulled authors before it is built without them.
 MERGED_AUTHORS_SECONDS = env.float("MERGED_AUTHORS_SECONDS", 0.25)
 # The orders that readers can choose; the first one is the default (docs/feed_algorithms.md).
@@ -352,10 +355,12 @@ AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # maximum time
 # How far back home pages can be shown as they were: ended follows, mutes and blocks are kept this long.
 HOME_HISTORY_DAYS = env.int("HOME_HISTORY_DAYS", 90)
 AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
-RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)  # the readers that each delivery reached; after that only their number
+# How long the readers that each delivery reached are stored; afterwards only their number.
+RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)
 
 # --- streaming: a process of its own, at an address of its own ------------------------------------
-STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")  # http(s); the address that clients connect to
+# The address that clients connect to: http(s), not ws(s).
+STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")
 STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)  # per process
 STREAMING_CONNECTIONS_PER_USER = env.int("STREAMING_CONNECTIONS_PER_USER", 10)
 STREAMING_HEARTBEAT_SECONDS = env.float("STREAMING_HEARTBEAT_SECONDS", 15.0)
@@ -364,8 +369,9 @@ STREAMING_CHECK_SECONDS = env.float("STREAMING_CHECK_SECONDS", 15.0)  # between 
 STREAMING_QUEUE = env.int("STREAMING_QUEUE", 200)
 
 # --- hot authors: every process caches their newest posts --------------------------------------
-HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # at least
-HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)  # or at least this, in one process
+# An author is hot with this many followers, or this many reads in one process.
+HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)
+HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)
 # 1 to 5: maximum age of these posts if a message is lost.
 HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)
 HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # with 60 posts each, per process
@@ -377,11 +383,13 @@ EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)
 EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
 EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
 EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # PostgreSQL answers for older posts
-EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)  # older posts count as unread
+# Older posts count as unread.
+EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)
 # --- relations ------------------------------------------------------------------------------------
 # How long Redis keeps the relations of an account after the last read.
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
-GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)  # from this length on, the beginning of a list of people is in Redis
+# The beginning of a list of people is in Redis if the list is at least this long.
+GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)
 GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # entries of it
 # Larger sets of followers are not cached; "followed by" then queries PostgreSQL.
 GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
@@ -394,7 +402,8 @@ SEARCH_SECONDS = env.float("SEARCH_SECONDS", 3.0)
 
 # Minimum size of a segment of a campaign: smaller ones get no promoted posts, and their size is not shown.
 CAMPAIGN_MIN_PEOPLE = env.int("CAMPAIGN_MIN_PEOPLE", 100)
-PROMOTIONS_AFTER_DAYS = env.int("PROMOTIONS_AFTER_DAYS", 7)  # minimum age of an account for promoted posts
+# Minimum age of an account for promoted posts.
+PROMOTIONS_AFTER_DAYS = env.int("PROMOTIONS_AFTER_DAYS", 7)
 
 # --- rate limits: (number, seconds) ---------------------------------------------------------------
 RATE_LIMITS = {
@@ -413,7 +422,7 @@ RATE_LIMITS = {
     "guess_address": (env.int("LIMIT_GUESS_ADDRESS", 30), 300),
     "guess_account": (env.int("LIMIT_GUESS_ACCOUNT", 50), 3600),  # per name, from all addresses
     "guess_site": (env.int("LIMIT_GUESS_SITE", 3000), 300),
-    "guess_device": (env.int("LIMIT_GUESS_DEVICE", 10), 300),  # per device that the account has been used on
+    "guess_device": (env.int("LIMIT_GUESS_DEVICE", 10), 300),  # per known device of the account
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
     "suggest": (env.int("LIMIT_SUGGEST", 240), 60),  # while typing, per account
@@ -446,7 +455,8 @@ TRANSLATE_URL = env.str("TRANSLATE_URL", "")
 TRANSLATE_API_KEY = env.str("TRANSLATE_API_KEY", "")
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
 # Video and sound (`apps.media.video`).
-FFMPEG = env.str("FFMPEG", "")  # a name or a path; empty: ffmpeg of the distribution, else of a wheel
+# A name or a path. Empty: the distribution's ffmpeg, else that of a wheel.
+FFMPEG = env.str("FFMPEG", "")
 VIDEO_MAX_BYTES = env.int("VIDEO_MAX_MEGABYTES", 40) * 1024 * 1024  # of an upload
 VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)
 VIDEO_MAX_PIXELS = 3840 * 2160  # of a frame of an upload
@@ -455,11 +465,13 @@ VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # for one upl
 VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at once
 EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # of an archive
 EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # of pictures in an archive
-ARCHIVE_MAX_BYTES = env.int("ARCHIVE_MAX_MEGABYTES", 256) * 1024 * 1024  # that people upload to an import
+# Of a file uploaded to an import.
+ARCHIVE_MAX_BYTES = env.int("ARCHIVE_MAX_MEGABYTES", 256) * 1024 * 1024
 EARLIER_PICTURES_MAX_BYTES = (  # of one account, from imported archives
     env.int("EARLIER_PICTURES_MAX_MEGABYTES", 1024) * 1024 * 1024
 )
-IMPORT_KEEP_DAYS = env.int("IMPORT_KEEP_DAYS", 30)  # for reports; until then an import can be undone
+# How long the reports of imports are kept; until then an import can be undone.
+IMPORT_KEEP_DAYS = env.int("IMPORT_KEEP_DAYS", 30)
 EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # archives built at once
 PINNED_POSTS_MAX = 5  # of one author
 SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # of one author
@@ -504,7 +516,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "socket_timeout": 1,  # for a frozen broker; workers wait longer (feedsite.celery)
     "socket_connect_timeout": 1,
     "socket_keepalive": True,
-    "max_retries": 0,  # otherwise a dead broker would delay each request that enqueues by six seconds
+    # otherwise a dead broker would delay each request that enqueues by six seconds
+    "max_retries": 0,
     "global_keyprefix": f"{CACHE_KEY_PREFIX}celery:",
 }
 # The name of the primary, for sentinel://host:port;sentinel://host:port
@@ -663,7 +676,8 @@ DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")
 AVATAR_MAX_BYTES = 4 * 1024 * 1024
 
 # --- web push: through the services of browser vendors ---------------------------------------------
-PUSH_TIMEOUT_SECONDS = env.float("PUSH_TIMEOUT_SECONDS", 5.0)  # for each step of a request to a service
+# For each step of a request to a service.
+PUSH_TIMEOUT_SECONDS = env.float("PUSH_TIMEOUT_SECONDS", 5.0)
 PUSH_CONCURRENCY = env.int("PUSH_CONCURRENCY", 4)  # workers that slow services can block
 
 # --- second factor --------------------------------------------------------------------------------

@@ -173,7 +173,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    check.add_argument("--nightly", action="store_true", help="all tests, tools and benchmarks, in some hours")
+    check.add_argument(
+        "--nightly", action="store_true", help="all tests, tools and benchmarks, in some hours"
+    )
     check.add_argument(
         "--since",
         default="",

@@ -175,8 +175,7 @@ class DataDir:
         write_private(self.path / "site.json", json.dumps(asdict(holder)))
 
     def save_environment(self, environment: dict[str, str]) -> None:
-        """Save the site's settings for `manage` commands that join it. The file is private, since it contains secrets.
-        """
+        """Save the site's settings for `manage` commands that join it. The file is private: it contains secrets."""
         write_private(self.path / "environment.json", json.dumps(environment, indent=1))
 
     def saved_environment(self) -> dict[str, str]:
@@ -197,7 +196,8 @@ class DataDir:
         shutil.rmtree(self._short_socket_dir(), ignore_errors=True)
         for name in sorted(NAMES - {MARKER, "lock"}):
             _delete(self.path / name)
-            for unfinished in self.path.glob(f".{name}-*"):  # left by a `write_private` that was killed
+            # left by a `write_private` that was killed
+            for unfinished in self.path.glob(f".{name}-*"):
                 _delete(unfinished)
         _delete(self.path / MARKER)
         _delete(self.path / "lock")  # last: the caller holds it

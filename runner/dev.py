@@ -46,7 +46,7 @@ def follow(
 
 def _changes() -> Iterator[list[Path]]:
     """Files that have changed, in order; [] if none has for a while. StopRequested."""
-    from watchfiles import PythonFilter, watch  # installed only in the development environment
+    from watchfiles import PythonFilter, watch  # noqa: PLC0415 -- installed only for development
 
     python = PythonFilter(extra_extensions=[".po"])
     try:

@@ -10,7 +10,7 @@ import socket
 
 from runner.terminal import LaunchError
 
-WILDCARDS = ("0.0.0.0", "::", "")  # for comparison, not to listen on
+WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104 -- for comparison, not to listen on
 MAX_ATTEMPTS = 100
 BACKLOG = 1024  # until the server accepts; it sets a larger backlog itself
 ASK_SECONDS = 2

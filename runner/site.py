@@ -23,7 +23,8 @@ from runner.terminal import LaunchError, complain, say
 READY_SECONDS = 60
 SERVICE_STOP_SECONDS = 15
 WEB_STOP_SECONDS = 10
-WORKER_STOP_SECONDS = 12  # then running tasks are killed; late acknowledgement delivers their messages again
+# then running tasks are killed; late acknowledgement delivers their messages again
+WORKER_STOP_SECONDS = 12
 BEAT_STOP_SECONDS = 5
 STREAMING_STOP_SECONDS = 10
 STREAMING_OFFSET = 100
@@ -225,7 +226,9 @@ class _Site:
             time.sleep(0.05)
 
     def _greet(self, *, has_demo: bool) -> None:
-        live = ["  Development    edits appear at the next request; processes restart by themselves"]
+        live = [
+            "  Development    edits appear at the next request; processes restart by themselves"
+        ]
         demo = [f"  Demo logins    {DEMO_LOGINS} (password {DEMO_PASSWORD})"]
         lines = [
             f"  {self.environment.get('SITE_NAME') or 'Rill'} is ready: {self.url}/",

@@ -293,8 +293,7 @@ class Oracle:
         return int(post["source_id"]) if post["kind"] == "repost" else post_id
 
     def text_for(self, viewer: int, post: Row) -> str:
-        """The text that the viewer's filters match: the post's, and that of its quoted post if the viewer may see it.
-        """
+        """The text that the viewer's filters match: the post's, and its quoted post's if the viewer may see it."""
         text, quoted = self.texts[post["id"]], post["source_id"]
         may_see = quoted is not None and self.may_see(viewer, quoted)
         return text + self.texts[quoted] if may_see else text
@@ -347,8 +346,7 @@ class Oracle:
         ]
 
     def delivered(self, viewer: int, *, tags: bool = False, promoted: bool = True) -> list[int]:
-        """Like `home`, including posts hidden by filters and `hides_replies`, but not posts that come by `tags` alone.
-        """
+        """`home` including posts hidden by filters and `hides_replies`, but not posts that come by `tags` alone."""
         return [
             post_id
             for post_id in sorted(self.posts, reverse=True)
@@ -399,8 +397,7 @@ class Oracle:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """A read-only snapshot for all reads inside; inside a transaction of the caller, the isolation level of that one.
-    """
+    """A read-only snapshot for all reads inside; in a transaction of the caller, with the isolation level of that."""
     nested = connection.in_atomic_block
     with transaction.atomic():
         if not nested:

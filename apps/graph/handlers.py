@@ -53,8 +53,7 @@ def approve_all(payload: Payload) -> None:
 
 @handles("follow_request_ended")
 def remove_requested_from_lists(payload: Payload) -> None:
-    """After a request was rejected or withdrawn. If it was approved, the account is followed by now and stays in lists.
-    """
+    """After a request was rejected or withdrawn. After an approval the account is followed, and stays in lists."""
     remove_from_lists(payload["requester_id"], payload["owner_id"])
 
 

@@ -51,8 +51,7 @@ SELECT group_id FROM graph_circlemember WHERE member_id = %(reader)s AND created
 
 @dataclass(frozen=True, slots=True)
 class PastRelations:
-    """A reader's relations just before a moment. `languages` by followee, in lower case, where the reader chose some.
-    """
+    """A reader's relations just before a moment. `languages`: by followee, in lower case, if the reader chose any."""
 
     following: frozenset[int]
     hiding_reposts: frozenset[int]

@@ -249,8 +249,7 @@ def _followers_revision(owner_id: int) -> int:
 
 
 def followers_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """The followers of an account, newest first; the cursor is the edge id. `owner` comes with its counts, just read.
-    """
+    """The followers of an account, newest first; the cursor is the edge id. `owner` comes with fresh counts."""
     page = None
     if owner.counts.followers >= settings.GRAPH_LIST_FROM:
         page = _page_of_prefix(FOLLOWERS_LIST, owner.pk, owner.counts.followers_revision, cursor)
@@ -353,8 +352,7 @@ def chosen_languages(
 
 
 def ask_recent_follows(batch: Batch, reader_id: int, revision: int) -> Future[Mapping[int, float]]:
-    """The accounts a reader followed recently, and when (Unix seconds), as a part of a batch; empty until it executes.
-    """
+    """The accounts a reader followed recently, and when (Unix seconds): a part of a batch, empty until it executes."""
     key = (reader_id, revision)
     found = batch.get_many(RECENT_FOLLOWS, [key], load_recent_follows)
     return lambda: found().get(key, {})

@@ -66,7 +66,8 @@ CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
     encode=encode_cached_post,
     decode=CachedDecoder(decode_cached_post, maximum=MAX_DECODED),
     family="content",
-    negative_ttl_seconds=0,  # no negative entries: a missing id may soon be a post, and ids can be guessed
+    # no negative entries: a missing id may soon be a post, and ids can be guessed
+    negative_ttl_seconds=0,
 )
 
 
@@ -377,7 +378,8 @@ def _week_writes(counts: UserCounts, post_id: int, content: PostContent | None) 
                 queued.raise_error()
             except RedisError as error:
                 logger.warning("recent posts of %s are out of date: %s", author_id, error)
-            hot_authors().forget(author_id)  # here; other processes follow when they get the message
+            # here; other processes follow when they get the message
+            hot_authors().forget(author_id)
 
         return check
 

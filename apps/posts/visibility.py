@@ -222,7 +222,8 @@ def visible_to(reader_id: int | None, *, follows: bool, author_id: int) -> Q | R
         return Q(visibility__in=OPEN)
     condition = where_visible(follows="true" if follows else "false", author=str(author_id))
     values = [reader_id] * condition.count("%(reader)s")
-    by_position = condition.replace("%(reader)s", "%s")  # Django's compiler takes values by position
+    # Django's compiler takes values by position
+    by_position = condition.replace("%(reader)s", "%s")
     return RawSQL(by_position, values, output_field=BooleanField())  # noqa: S611 -- constants
 
 

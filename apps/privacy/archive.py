@@ -403,8 +403,7 @@ def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
 
 
 def _files_of(user: User) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    """Batches of (name in the archive, name in the storage), each with the number of pictures it adds to the progress.
-    """
+    """Batches of (name in the archive, name in the storage), each with the number of pictures for the progress."""
     kinds = ("avatar", "header")
     profile = [(f"pictures/profile-{kind}.webp", getattr(user, kind).name) for kind in kinds]
     yield 0, [(name, stored) for name, stored in profile if stored]
@@ -415,7 +414,8 @@ def _files_of(user: User) -> Iterator[tuple[int, list[tuple[str, str]]]]:
     for part in ARCHIVE:
         if part.pictures is not None:
             for rows in batches(part.rows(user)):
-                yield 0, list(part.pictures(rows))  # these rows have been counted as rows of their part
+                # these rows have been counted as rows of their part
+                yield 0, list(part.pictures(rows))
 
 
 def _copy(archive: ZipFile, name: str, stored: str) -> int:

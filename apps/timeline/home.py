@@ -61,7 +61,8 @@ def assemble_home(
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
     queued = queue_ranges(batches.first, viewer.pk, cursor)
-    has_promotions = promoted and not cursor.ascending  # their share of a page is counted from the top
+    # their share of a page is counted from the top
+    has_promotions = promoted and not cursor.ascending
     complete_facts = facts_of_home(
         viewer,
         promotion_of=(

@@ -275,7 +275,8 @@ def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]
     reposts = Post.objects.filter(
         source=shown.id, kind=Kind.REPOST, deleted_at=None, author__suspended_at=None
     )
-    if viewer_id is not None:  # a cursor would otherwise reveal a repost that the viewer may not see
+    # a cursor would otherwise reveal a repost that the viewer may not see
+    if viewer_id is not None:
         blocked = Block.objects.filter(owner=viewer_id).values("blocked")
         blocking = Block.objects.filter(owner=OuterRef("author"), blocked=viewer_id)
         reposts = reposts.exclude(author__in=blocked).exclude(Exists(blocking))

@@ -28,8 +28,7 @@ class BodyRejected(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """An announced body: `length` in bytes, `seconds` that it may take; `refused` is the status that refuses it, or 0.
-    """
+    """An announced body: `length` in bytes, `seconds` that it may take; `refused`: the status that refuses it, or 0."""
 
     length: int
     seconds: float = 0

@@ -10,9 +10,10 @@ VISITOR, MEMBER, NEWCOMER = "visitor", "member", "newcomer"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One address. Names in braces are replaced by what the stage has made (`tools.vitals.stage`).
+    """One address. Names in braces are replaced by what the stage has created (`tools.vitals.stage`).
 
-    `press` is clicked and `keys` are pressed before axe-core looks: a menu, a dialog, what a form leads to.
+    `press` is clicked and `keys` are pressed before axe-core runs: to open a menu, a dialog, or the page that a form
+    leads to.
     """
 
     name: str
@@ -167,7 +168,7 @@ PAGES = (
     Page("missing", "error.html", "/nobody/here", status=404),
     Page("wrong-method", "error.html", "/posts", status=405),
 )  # fmt: skip
-# What no address of its own leads to.
+# Templates without an address of their own.
 ELSEWHERE = {
     "bare.html", "base.html", "fragment.html", "confirm.html", "accounts/entry.html",
     "accounts/settings.html", "accounts/welcome_step.html",  # the frames of others
@@ -181,7 +182,7 @@ ELSEWHERE = {
 
 
 def named(names: Sequence[str]) -> list[Page]:
-    """The pages of these names or patterns (`settings-*`), all of them for none; KeyError for what fits no page."""
+    """The pages with these names or patterns (`settings-*`), all without names; KeyError if one matches no page."""
     found: dict[str, Page] = {}
     for name in names or ["*"]:
         fitting = {page.name: page for page in PAGES if fnmatchcase(page.name, name)}

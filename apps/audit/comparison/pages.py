@@ -135,7 +135,8 @@ def differences(sample: Sample) -> list[Difference]:
     oracle = Oracle.of_viewer(sample.viewer, above=above, below=below, also=sample.ids)
     above = oracle.answers_above
     allowed = set(oracle.home(sample.viewer, promoted=sample.promoted))
-    expected = set(oracle.home(sample.viewer, promoted=False))  # a page shows few of the promoted posts
+    # a page shows few of the promoted posts
+    expected = set(oracle.home(sample.viewer, promoted=False))
     # an id later than the time of the page came from a clock that is ahead of ours
     shown = {post_id for post_id in sample.ids if above < post_id < below}
     dates = _dates(sample.viewer, shown - allowed)

@@ -179,8 +179,7 @@ def check_picture(alt: str | None, focus: Focus | None) -> None:
 
 
 def check_poll(poll: PollDraft) -> None:
-    """Raise Invalid for a wrong number of options, a wrong duration, or an option that is too long, empty or repeated.
-    """
+    """Raise Invalid for a wrong number of options, a wrong duration, or a long, empty or repeated option."""
     options = [normalise(option) for option in poll.options]
     if not POLL_OPTIONS[0] <= len(options) <= POLL_OPTIONS[1]:
         raise invalid("poll", _("A poll has 2 to 4 options."), "options")

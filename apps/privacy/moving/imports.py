@@ -98,8 +98,7 @@ def request_import(user: User, kind: ImportKind, name: str, file: IO[bytes]) -> 
 
 
 def _lines(row: Import, file: IO[bytes]) -> Iterator[ImportLine]:
-    """The lines of a file. Invalid at once for a file of another format, or later for an archive with a damaged part.
-    """
+    """The lines of a file. Invalid: at once for a file of another format, later for a damaged part of an archive."""
     if row.kind != ImportKind.POSTS:
         lines = read_lines(ImportKind(row.kind), file.read(MAX_BYTES + 1))
         return (ImportLine(job=row, number=number, cells=cells) for number, cells in lines)
@@ -125,8 +124,7 @@ def _posts() -> Posts:
 
 
 def undo_import(user: User, import_id: int) -> Import:
-    """Undo an import. One that is still running stops first: its remaining lines are not processed. NotFound, Conflict.
-    """
+    """Undo an import. A running one stops first, and does not process its remaining lines. NotFound, Conflict."""
     try:
         with transaction.atomic():
             row = Import.objects.select_for_update().filter(pk=import_id, user=user).first()
@@ -211,7 +209,8 @@ def _chunk(row: Import) -> leases.Outcome:
         for line in chunk:
             try:
                 if not _work(row, kind, user, line, given(line)):
-                    break  # another worker has taken over, or the import is to be undone: `_write` then writes nothing
+                    # another worker has taken over, or the import is to be undone: `_write` then writes nothing
+                    break
             except TooMany as error:
                 return _later(row, min(timedelta(seconds=error.retry_after), LONGEST_PAUSE))
             if time.monotonic() > deadline:

@@ -73,8 +73,7 @@ class DeletedFilter(admin.SimpleListFilter):
 
 @admin.register(Post)
 class PostAdmin(StaffList):
-    """Texts of restricted posts are only on the posts' own pages, for staff with the permission; each view is recorded.
-    """
+    """Texts of restricted posts are only on the posts' own pages, for permitted staff; each view is recorded."""
 
     list_display = (
         "id",

@@ -226,7 +226,9 @@ def own_timeline_writes(post: Post) -> QueueWrites:
                 for part in queued:
                     part.raise_error()
             except RedisError as error:
-                logger.warning("post %s not yet on its author's pages, its job adds it: %s", post.pk, error)
+                logger.warning(
+                    "post %s not yet on its author's pages, its job adds it: %s", post.pk, error
+                )
 
         return check
 

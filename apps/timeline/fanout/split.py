@@ -92,8 +92,7 @@ def _is_end(ranges: list[Range], *, size: int, maximum: int) -> bool:
 
 
 def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[Any]:
-    """Split an unsaved scan whose lists fit into one chunk each, and mark it done; the caller saves and delivers these.
-    """
+    """Split an unsaved scan whose lists fit into one chunk each, and mark it done. The caller saves and delivers."""
     limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": 2}
     ranges = follower_chunks(owner_id, **limits)
     virtual = virtual_follows.follower_chunks(owner_id, **limits) if is_open else []

@@ -90,8 +90,7 @@ def history_begins() -> datetime:
 def _facts_before(
     viewer: User, past: PastRelations, tags: set[str], before: datetime
 ) -> CompleteFacts:
-    """The facts for the rules of home as they were then. Hydration has dropped posts that the viewer may not see now.
-    """
+    """The facts for home's rules as they were then. Hydration has dropped posts that the viewer may not see now."""
     relations = Relations(
         following=set(past.following),
         muting=set(past.muting | past.severed),  # a block hid posts as a mute does

@@ -45,8 +45,7 @@ def newer_candidate_count(viewer: User, since_id: int, *, maximum: int = 99) -> 
 
 @dataclass(frozen=True, slots=True)
 class ReadPosition:
-    """The place up to which a reader has read: the newest id on the page, and the time of reading (Unix milliseconds).
-    """
+    """How far a reader has read: the newest id on the page, and the time of reading (Unix milliseconds)."""
 
     newest_id: int
     at_ms: int

@@ -109,8 +109,7 @@ class _PageReads:
         return Links({pk for pk in sources if pk}, {pk for pk in parents if pk})
 
     def remember_links(self) -> None:
-        """Remember the posts that these repost, quote and answer, which never change; the next page reads them at once.
-        """
+        """Remember which posts these repost, quote and answer. It never changes; the next page reads them at once."""
         for post in filter(None, map(self.visible.posts.get, self.page)):
             if (post.source_id or post.reply_to_id) and post.id not in _links:
                 if len(_links) >= MAX_LINKED:

@@ -230,8 +230,7 @@ def _is_unwanted(item: FeedItem, facts: ReaderFacts) -> bool:
 
 
 def _what_brought(item: FeedItem, facts: ReaderFacts) -> FeedItem:
-    """The item with the reason why it is here, if that is not obvious: a tag, a promotion, or a follow after the post.
-    """
+    """The item with the reason why it is here, if not obvious: a tag, a promotion, or a follow after the post."""
     if _is_followed(item, facts):
         since = facts.followed_since.get(item.post.author_id)
         if since and item.post.created_ms < since * 1000:

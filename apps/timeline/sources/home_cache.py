@@ -55,8 +55,7 @@ def rebuild_inbox(reader_id: int) -> bool:
 
 
 def _open_snapshot(reader_id: int) -> list[int]:
-    """The newest ids from the timeline that an optional app has stored, if it is long enough; else from the outboxes.
-    """
+    """The newest ids from the timeline that an optional app stored, if it is long enough; else from the outboxes."""
     ids = older.newest_home_ids(reader_id, HOME.length)
     if ids is not None:
         return ids

@@ -227,7 +227,9 @@ def _append_data(author_id: int, data: bytes) -> None:
     def append() -> None:
         LONG_OUTBOXES.append_if_cached(author_id, data)
         if not SHORT_OUTBOXES.append(author_id, data, start=id_vector.UNKNOWN):
-            logger.warning("the outbox of %s may be out of date until the event is handled", author_id)
+            logger.warning(
+                "the outbox of %s may be out of date until the event is handled", author_id
+            )
 
     transaction.on_commit(append)
 

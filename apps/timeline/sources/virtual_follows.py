@@ -28,7 +28,8 @@ class VirtualFollows:
     followee_ids: Callable[[int], Collection[int]]
 
 
-VIRTUAL_FOLLOWS = Hook[VirtualFollows](maximum=1)  # one, because chunks store edges without naming a table
+# one, because chunks store edges without naming a table
+VIRTUAL_FOLLOWS = Hook[VirtualFollows](maximum=1)
 
 # PostgreSQL removes it from the plan.
 _NOBODY = """(SELECT NULL::bigint AS id, NULL::bigint AS user_id, NULL::bigint AS account_id,

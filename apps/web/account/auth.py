@@ -122,8 +122,7 @@ def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> Htt
 
 
 def _account_id(uidb64: str) -> int | None:
-    """The account id in a link, decoded as Django does, since a number has many spellings: all count as guesses at it.
-    """
+    """The account id in a link, decoded as Django does: all spellings of a number count as guesses at one account."""
     try:
         return int(urlsafe_base64_decode(uidb64).decode())
     except ValueError:

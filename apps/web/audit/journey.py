@@ -86,7 +86,7 @@ def _figures(journey: Journey, *, after: int | None) -> dict[str, Any]:
 
 
 def duration_of(seconds: float) -> str:
-    """"12 ms" below a second, otherwise as `duration`."""
+    """Milliseconds below a second, as in "12 ms"; otherwise as `duration`."""
     if seconds < 1:
         return _("%(number)s ms") % {"number": round(seconds * 1000)}
     return duration(seconds)

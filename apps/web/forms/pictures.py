@@ -166,7 +166,8 @@ class PictureFields:
         for row in self.rows:
             values = values_by_id[row.pk]
             changed = [name for name, value in values.items() if getattr(row, name) != value]
-            for name in changed:  # the form also shows invalid values, so that they can be corrected
+            # the form also shows invalid values, so that they can be corrected
+            for name in changed:
                 setattr(row, name, values[name])
             if changed and row.post_id is None:
                 focus = row.focus_x, row.focus_y

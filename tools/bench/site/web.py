@@ -1,4 +1,4 @@
-"""Web servers on this machine, all the same one and started alike: granian with one process."""
+"""Web servers on this machine, all with the same server and options: granian with one process."""
 
 import os
 import socket
@@ -14,7 +14,7 @@ from pathlib import Path
 from runner.checkout import ROOT
 from runner.processes import Child, spawn, wait_until
 
-BLOCKING_THREADS = 32  # of the rivals; as many as our front has
+BLOCKING_THREADS = 32  # of the rivals; as many as our server has
 START_SECONDS, STOP_SECONDS, FETCH_SECONDS = 60, 10, 30
 
 
@@ -26,7 +26,7 @@ class Web:
 
 @contextmanager
 def web(name: str, application: str, directory: Path, **environment: str) -> Iterator[Web]:
-    """A server of an application on a free port, until the end."""
+    """A server of an application on a free port, until the end of the block."""
     port = _free_port()
     command = [
         sys.executable, "-P", "-m", "granian", "--interface", _interface(application), application, "--host",
@@ -46,19 +46,19 @@ def web(name: str, application: str, directory: Path, **environment: str) -> Ite
 
 
 def fetch(port: int, path: str, header: tuple[str, str]) -> bytes:
-    """The body of one answer; RuntimeError when it is an error."""
+    """The body of one response; RuntimeError if it is an error."""
     connection = HTTPConnection("127.0.0.1", port, timeout=FETCH_SECONDS)
     connection.request("GET", path, headers=dict([header, ("Host", "localhost")]))
     answer = connection.getresponse()
     body = answer.read()
     connection.close()
     if answer.status != HTTPStatus.OK:
-        raise RuntimeError(f"{path} answers {answer.status}: {body[:200]!r}")
+        raise RuntimeError(f"{path} returns {answer.status}: {body[:200]!r}")
     return body
 
 
 def _interface(application: str) -> str:
-    """Ours reads requests before they take a thread (`feedsite.server.adapter`); the others are plain WSGI."""
+    """The interface of an application: ours reads requests before they take a thread (`feedsite.server.adapter`)."""
     return "rsgi" if application.startswith("feedsite.server.rsgi:") else "wsgi"
 
 

@@ -45,7 +45,9 @@ class Command(BaseCommand):
         run = verbs.add_parser("run", help="run the auditor once or several times")
         run.add_argument("--turns", type=int, default=1)
         verbs.add_parser("status", help="what all runs found")
-        pairs = verbs.add_parser("explain", help="explain random pairs of reader and post; read-only")
+        pairs = verbs.add_parser(
+            "explain", help="explain random pairs of reader and post; read-only"
+        )
         pairs.add_argument("--pairs", type=int, default=1000, help="how many (default: 1000)")
         pairs.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
         viewer = verbs.add_parser("viewer", help="walk one account's home; read-only")

@@ -35,7 +35,9 @@ examples:
 
 
 class Command(BaseCommand):
-    help = "Recompute a period of an account's home from rows, and compare it with pages and caches."
+    help = (
+        "Recompute a period of an account's home from rows, and compare it with pages and caches."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter

@@ -104,9 +104,7 @@ class Command(BaseCommand):
             metavar="LINES",
             help=f"lines in one transaction (default: {BATCH_LINES:,})",
         )
-        parser.add_argument(
-            "--restart", action="store_true", help="start again at the first line"
-        )
+        parser.add_argument("--restart", action="store_true", help="start again at the first line")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not 1 <= options["batch"] <= BATCH_MAX_LINES:
@@ -165,7 +163,7 @@ class Command(BaseCommand):
     def _say_finished(self, edge_list: EdgeList, start: GraphImport) -> None:
         when = date_format(start.finished_at, "Y-m-d H:i") if start.finished_at else ""
         self.stdout.write(
-            f"Nothing to do: {edge_list.path.name} was completely loaded on {when} UTC. "
+            f"Nothing to do: {edge_list.path.name} was loaded completely on {when} UTC. "
             "Use --restart to load every line again."
         )
 

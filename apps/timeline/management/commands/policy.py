@@ -50,7 +50,9 @@ class Command(BaseCommand):
         change.add_argument("--reason", default="", help="stored in the history")
         back = verbs.add_parser("back", help="return to the previous policy")
         back.add_argument("target", metavar="WHOSE", help="site, or @handle")
-        explain = verbs.add_parser("explain", help="explain how posts are delivered, and what it costs")
+        explain = verbs.add_parser(
+            "explain", help="explain how posts are delivered, and what it costs"
+        )
         explain.add_argument("target", metavar="WHOSE", help="site, or @handle")
         verbs.add_parser("auto", help="measure all authors whose policy is auto, and choose again")
 
@@ -122,9 +124,7 @@ class Command(BaseCommand):
             self._show_site()
         else:
             row = AuthorPolicy.objects.filter(author=author).first()
-            self.stdout.write(
-                _in_words(row) if row else "no policy of their own: that of the site"
-            )
+            self.stdout.write(_in_words(row) if row else "no policy of their own: that of the site")
             now = Mode(row.mode) if row and row.mode else None
             choice = auto_policy.choose(auto_policy.measure(author.pk), now)
             self.stdout.write(f"auto would choose {choice.mode}: {choice.reason}")
