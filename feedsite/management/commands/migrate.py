@@ -32,7 +32,7 @@ Execute = Callable[..., Any]
 
 @contextmanager
 def connected_for_migrations(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Use a direct connection, without pool and pooler, statement timeout off, and with a short lock timeout."""
+    """Use a direct connection, without pool, pooler or statement timeout, and with a short lock timeout."""
     usual = connection.settings_dict
     connection.close()  # returns it to its pool, while the settings still name one
     connection.settings_dict = _for_migrations(connection.alias, usual)
