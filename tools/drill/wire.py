@@ -1,4 +1,4 @@
-"""An HTTP client for servers that die: it tries the other one, waits, and reports unknown outcomes."""
+"""An HTTP client for two servers that may die: it tries the other one, waits, and reports unknown outcomes."""
 
 import http.client
 import json

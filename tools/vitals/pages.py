@@ -171,11 +171,11 @@ PAGES = (
 # Templates without an address of their own.
 ELSEWHERE = {
     "bare.html", "base.html", "fragment.html", "confirm.html", "accounts/entry.html",
-    "accounts/settings.html", "accounts/welcome_step.html",  # the frames of others
-    "accounts/email_pending.html", "accounts/email_confirm.html",  # there while a mail is on its way
+    "accounts/settings.html", "accounts/welcome_step.html",  # frames of other templates
+    "accounts/email_pending.html", "accounts/email_confirm.html",  # while an address is being confirmed
     "accounts/code.html", "accounts/security_app.html",
     "accounts/security_codes.html",  # there for five minutes, or shown once
-    "translation/page.html",  # where a service translates
+    "translation/page.html",  # only with a translation service
     "digest/end.html",  # at the signed address of a mail
     "privacy/deleted.html",  # after an account was deleted
 }  # fmt: skip

@@ -1,9 +1,9 @@
 """A hundred requests per second, one in a hundred of them a publication, with workers.
 
-In rotation, within the same minute, the constant page at the same rate, whose p95 describes the machine. Requests are
-sent by the clock, whether responses have arrived or not: so a pause affects all requests that were due meanwhile. The
-publishers are among the most followed accounts of the graph, so their posts are delivered to thousands, the readers
-among them.
+In turns with the mix, a constant page is requested at the same rate: its p95 describes the machine. Requests are sent
+by the clock, whether responses have arrived or not: so a pause affects all requests that were due meanwhile. The
+publishers are among the most followed accounts of the graph, so their posts are delivered to thousands of accounts,
+including the readers.
 """
 
 import os
