@@ -272,7 +272,7 @@ class Acts:
             return None
 
     def _finish(self, operation: Operation, answer: Answer | None, *, found: Any = None) -> None:
-        """Record the outcome. A server error tells nothing about what was done before it."""
+        """Record the outcome. After a server error the outcome is unknown."""
         if answer is None or answer.status >= 500:
             status = answer.status if answer else 0
             self._history.complete(operation, UNKNOWN, status=status)

@@ -97,7 +97,7 @@ class Injector:
             self._later(start + fault.at, partial(self._begin, fault))
 
     def step(self) -> None:
-        """Do what is due, and restart processes that have ended."""
+        """Apply the faults that are due, and restart processes that have ended."""
         while self._due and self._due[0].at <= time.monotonic():
             heapq.heappop(self._due).act()
         self._continue_outages()
