@@ -1,8 +1,8 @@
 """The time that a request has left, and the sources missing from its answer.
 
-A read has a deadline; a source that does not answer in its share of the time is skipped, the page says so, and its
-data comes with a later read (source 003: one module's trouble must not block the key read path). Outside a request
-there is no deadline, and nothing is noted.
+A read has a deadline; a source that does not answer in its share of the time is skipped, the page says so, and its data
+comes with a later read (source 003: one module's trouble must not block the key read path). Outside a request there is
+no deadline, and nothing is recorded.
 """
 
 import time
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Budget:
-    """Of one request: its deadline on the monotonic clock, and what its answer lacks."""
+    """The deadline of one request, on the monotonic clock, and the sources missing from its answer."""
 
     deadline: float
     missing: set[str] = field(default_factory=set)
@@ -43,14 +43,14 @@ def seconds_left(maximum: float) -> float:
 
 
 def note_missing(source: str) -> None:
-    """The answer lacks the data of a source."""
+    """Record that the answer lacks the data of a source."""
     current = _current.get()
     if current is not None:
         current.missing.add(source)
 
 
 def note_behind(seconds: int) -> None:
-    """Deliveries to the page that is answered are late by so much."""
+    """Record by how many seconds the deliveries to the page of the present request are late."""
     current = _current.get()
     if current is not None:
         current.behind = seconds

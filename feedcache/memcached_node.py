@@ -38,7 +38,7 @@ _ERA = 1577836800  # 2020-01-01
 
 
 class Kind(IntEnum):
-    """What a stored item is."""
+    """The kind of a stored item."""
 
     VALUE = 0
     TOMBSTONE = 1  # deleted a moment ago; nothing older may replace it

@@ -3,8 +3,9 @@
 A tier is a layer of nodes at fixed slots: a key always belongs to the same slot of a layer, whatever fails. A request
 that concerns several nodes is sent to all of them before the first answer is read. Inside this module keys are bytes.
 
-While Main or Backup changes its number of slots, the keys that move have two slots (`Layer.other`), and for how long a
-process may go on without news of the topology is limited (`TieredCache.until`): docs/decisions/0171 has the proof.
+While Main or Backup changes its number of slots, the keys that move have two slots (`Layer.other`), and a process
+without news of the topology may use it only for a limited time (`TieredCache.until`). docs/decisions/0171 has the
+proof.
 
 A read asks one L1 group chosen at random, then Main, then Backup, each only for what is still missing, and adds its
 results to the layers above. A write goes to Main, then to all others at once. When Main fails, Backup takes its place;
@@ -103,7 +104,7 @@ class Layer:
         self.name = name
         self.slots = tuple(slots)
         self.other, self.reads_other = other, reads_other
-        # the buckets that are nowhere come behind all slots
+        # buckets without a slot get the number after the last slot
         self._slot_map = slot_map.replace(bytes([NOWHERE]), bytes([len(self.slots)]))
         numbers = set(self._slot_map)
         self._only = self.slots[0] if self.slots and numbers == {0} else None
@@ -117,7 +118,7 @@ class Layer:
         return self.other is not None and bool(self.other.by_slot([key]))
 
     def by_slot(self, keys: Collection[bytes]) -> list[tuple[Slot, list[bytes]]]:
-        """The keys of each slot; without those that have none."""
+        """The keys by slot; keys without a slot are left out."""
         if self._only is not None:
             return [(self._only, list(keys))] if keys else []
         if not self.slots:
@@ -129,7 +130,7 @@ class Layer:
         return [(slot, part) for slot, part in zip(self.slots, parts, strict=False) if part]
 
     def copies(self, items: Items, ttl_seconds: int) -> list[tuple["Layer", Items, int]]:
-        """What is to be set at the second slots when items are stored."""
+        """The copies to set at the second slots when items are stored."""
         if self.other is None:
             return []
         if self.reads_other:
@@ -545,8 +546,8 @@ HOLD_SECONDS = MAP_LEASE_SECONDS
 class TieredCache:
     """The tiers of one topology; a new topology is a new object, with the clients of unchanged nodes.
 
-    `until`: when the topology may be outdated unless it is confirmed before, by the monotonic clock. What is read later
-    does not count, and what is written later is written again (`write_in_force`).
+    `until`, by the monotonic clock: from then on the topology may be outdated, unless it has been confirmed. Later
+    reads do not count, and later writes are repeated (`write_in_force`).
     """
 
     def __init__(self, topology: Topology, clients: Mapping[NodeKey, MemcachedNode]) -> None:
@@ -689,7 +690,7 @@ class TieredCache:
         """Append to values in all layers now. The function returned must be called: it waits until all have it, and
         returns whether all processes will read it.
 
-        One round trip: unlike a tombstone, the new value leads no reader to a layer that does not have it yet.
+        One round trip. Unlike after a tombstone, no reader is led to a layer that does not have the new value yet.
         """
         names, layers = named(appends), (self.main, self.backup, *self.groups)
         raw = {key: appends[name] for name, key in names.items()}
@@ -717,7 +718,7 @@ class TieredCache:
     def gets(self, key: str) -> tuple[bytes, Token] | None:
         """A value and its token, from Main, from Backup only while Main fails; None on a miss.
 
-        A key that is moving to another slot is a miss: writers who know different topologies would not meet.
+        A key that is moving to another slot is a miss: writers with different topologies would change different copies.
         """
         raws = named([key]).values()
         return next((self._gets(raw) for raw in raws if not self._is_moving(raw)), None)
@@ -789,7 +790,7 @@ class TieredCache:
         return True
 
     def _promote(self, key: bytes) -> bool:
-        """Copy a value that only Backup has to Main, where all writers meet; whether there is a value now."""
+        """Copy a value that only Backup has to Main, where all writers meet. Returns whether there is a value now."""
         item = self.backup.read([key]).items.get(key)
         if item is None or item.kind != Kind.VALUE:
             return False
@@ -879,7 +880,7 @@ def tiers() -> TieredCache:
 def write_in_force(write: Callable[[TieredCache], T]) -> T:
     """Write by the tiers in force; again if their topology may have been outdated before the write was done.
 
-    If it is not known in time which topology is in force, everything cached is dropped as soon as it is.
+    If it is not known in time which topology is in force, everything cached is dropped as soon as that is known.
     """
     cache = tiers()
     result = write(cache)
@@ -915,7 +916,8 @@ def _begin_to_follow() -> None:
     current()  # starts the listener
     if _current.cache is None:
         topology = listener().known()
-        if topology is not None:  # else nobody knows which of the cached values count: so none does
+        # without a topology, nobody knows which cached values are valid, so none are used
+        if topology is not None:
             use_topology(topology)
             _renew()
 
@@ -939,8 +941,9 @@ def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
 
 
 def _follow(topology: Topology) -> None:
-    """Use a new topology, its new nodes only after a while: until all processes have changed over, some would not
-    write to a node that others read already.
+    """Use a new topology, its new nodes only after a while.
+
+    Until all processes have changed over, some do not write to a node that others already read.
     """
     if _current.cache is None:
         return

@@ -106,10 +106,10 @@ Group = tuple[Node, ...]
 class Phase(StrEnum):
     """How far a pool is on the way to another number of slots. Each begins when every process has the one before."""
 
-    JOINING = "joining"  # what is changed is removed from the new slots, too
+    JOINING = "joining"  # changed keys are also removed from the new slots
     MOVING = "moving"  # the new slots are read, then the old ones; both are written
     LEAVING = (
-        "leaving"  # only the new slots are read; what is changed is removed from the old ones, too
+        "leaving"  # only the new slots are read; changed keys are also removed from the old ones
     )
 
 

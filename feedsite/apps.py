@@ -8,7 +8,7 @@ class FeedsiteConfig(AppConfig):
 
     def ready(self) -> None:
         from feedsite import checks  # noqa: F401, PLC0415 -- registers them
-        from feedsite.caches import configure_feedcache  # noqa: PLC0415 -- as Django has the settings
+        from feedsite.caches import configure_feedcache  # noqa: PLC0415 -- needs the settings
         from feedsite.files import translations  # noqa: PLC0415 -- as above
 
         configure_feedcache()

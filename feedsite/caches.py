@@ -1,4 +1,4 @@
-"""What the settings say about the cache servers: to feedcache, and to Django's own cache."""
+"""Passes the settings of the cache servers to feedcache and to Django's cache."""
 
 from functools import cache
 from typing import Any
@@ -12,7 +12,7 @@ from feedcache.topology import Sizes, configured
 
 
 def configure_feedcache() -> None:
-    """Tell feedcache what Django's settings say now."""
+    """Configure feedcache from Django's current settings."""
     sizes = Sizes(
         main=settings.MEMCACHED_MAIN_MEGABYTES,
         backup=settings.MEMCACHED_BACKUP_MEGABYTES,
@@ -54,7 +54,7 @@ def _cluster_at(url: str) -> Cluster:
 
 
 class CacheConnectionFactory(ConnectionFactory):  # type: ignore[misc]  # as above
-    """django-redis has no client of a cluster. The commands of sessions have one key each, which is all it takes."""
+    """Adds Redis Cluster to django-redis. Each command of the session store has a single key, so this is sufficient."""
 
     def connect(self, url: str) -> Any:
         return _cluster_at(url) if url.startswith(CLUSTERS) else super().connect(url)

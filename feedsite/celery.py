@@ -31,11 +31,10 @@ app.autodiscover_tasks()
 @task_prerun.connect
 @task_postrun.connect
 def give_connections_back(sender: Any, **_signal: Any) -> None:
-    """Return connections to this process's pool between tasks, and drop broken ones, as between web requests.
+    """Return connections to this process's pool between tasks, and drop broken ones, as Django does between requests.
 
-    Celery itself would close the pool before and after every task (see CELERY_DB_REUSE_MAX in the
-    settings): 26 new connections a second with five busy workers, and two thirds of the time of a
-    small task.
+    Celery itself would close the pool before and after every task (see CELERY_DB_REUSE_MAX in the settings): 26 new
+    connections per second with five busy workers, and two thirds of the time of a small task.
     """
     if not sender.request.is_eager:  # an eager task shares its caller's connection
         close_old_connections()
@@ -44,14 +43,14 @@ def give_connections_back(sender: Any, **_signal: Any) -> None:
 
 @celeryd_init.connect
 def wait_longer_for_the_broker(conf: Any, **_signal: Any) -> None:
-    """Nobody waits for a worker, and its connection carries what it has reserved."""
+    """Workers may wait longer than requests: their connection also carries the messages that they have reserved."""
     conf.broker_transport_options = {**conf.broker_transport_options, "socket_timeout": 10}
 
 
 @worker_init.connect
 @beat_init.connect
 def check_settings(**_signal: Any) -> None:
-    """Refuse the settings that the web server refuses."""
+    """Refuse to start with settings that the web server refuses."""
     stop_if_refused()
 
 
@@ -59,8 +58,8 @@ def check_settings(**_signal: Any) -> None:
 def prepare_worker(**_signal: Any) -> None:
     """Start no thread here: this process forks its children, at the start and whenever one dies.
 
-    A child that is forked while a thread holds the lock of a connection pool waits for that lock
-    for ever, and takes no task.
+    A child that is forked while a thread holds the lock of a connection pool would wait for that lock for ever, and
+    take no task.
     """
     topology_listener.listener().role = "worker"  # for pools that do not fork
     freeze_gc()
@@ -77,7 +76,7 @@ def follow_topology(**_signal: Any) -> None:
 @beat_init.connect
 @beat_embedded_init.connect
 def follow_topology_in_beat(**_signal: Any) -> None:
-    """Beat has no caches, but reports its version as all processes do."""
+    """Beat uses no caches, but like all processes it reports its version."""
     topology_listener.start("beat")
     freeze_gc()
 
@@ -85,8 +84,7 @@ def follow_topology_in_beat(**_signal: Any) -> None:
 def freeze_gc() -> None:
     """Exempt everything imported so far from garbage collection.
 
-    On a busy machine the collection at exit took longer than the launcher waits, and beat was
-    killed.
+    On a busy machine the collection at exit took longer than the launcher waits, so beat was killed.
     """
     gc.collect()
     gc.freeze()

@@ -1,8 +1,7 @@
-"""Checks of settings that Django accepts and a site should not run with.
+"""Checks for settings that Django accepts but a site should not run with.
 
-`manage.py check` and `manage.py migrate` report them as any other check. The web server, the
-streaming server, the workers and beat refuse to start: see `stop_if_refused`. PRODUCTION=0 is for
-tests and for development.
+`manage.py check` and `manage.py migrate` report them like all other checks. The web server, the streaming server, the
+workers and beat refuse to start if one fails: see `stop_if_refused`. PRODUCTION=0 is for tests and development.
 """
 
 import os
@@ -28,10 +27,10 @@ from feedcache.servers.tls import handshake_error, tls_context
 
 KEY_CHARACTERS, KEY_DISTINCT = 50, 10
 TOKEN_CHARACTERS = 32
-# What placeholders in examples and generators begin with.
+# Placeholders in examples and generators begin with these.
 PLACEHOLDER = re.compile(r"replace|change|example|django-insecure|secret|your", re.IGNORECASE)
 ONE_SERVER = {
-    "REDIS_COUNTERS_URL": "Ranges of the counters go to further servers by `manage counters move`.",
+    "REDIS_COUNTERS_URL": "To use several servers, move ranges of the counters with `manage counters move`.",
     "CELERY_BROKER_URL": "One Redis, one behind Sentinels (sentinel://), or RabbitMQ (amqp://).",
 }
 REPLICAS = {
@@ -57,7 +56,7 @@ Check = Callable[..., list[CheckMessage]]
 
 
 def in_production(check: Callable[[], Iterator[CheckMessage]]) -> Check:
-    """Register a check that runs only where PRODUCTION is on."""
+    """Register a check that runs only with PRODUCTION=1."""
 
     def run(**_options: object) -> list[CheckMessage]:
         return list(check()) if settings.PRODUCTION else []
@@ -67,7 +66,7 @@ def in_production(check: Callable[[], Iterator[CheckMessage]]) -> Check:
 
 @in_production
 def check_secret_keys() -> Iterator[CheckMessage]:
-    """With the key anybody can forge sessions, tickets and signed URLs."""
+    """Anybody with the key can forge sessions, tickets and signed URLs."""
     for name, key in (
         ("SECRET_KEY", settings.SECRET_KEY),
         *(("SECRET_KEY_FALLBACKS", key) for key in settings.SECRET_KEY_FALLBACKS),
@@ -75,7 +74,7 @@ def check_secret_keys() -> Iterator[CheckMessage]:
         weak = len(key) < KEY_CHARACTERS or len(set(key)) < KEY_DISTINCT
         if weak or PLACEHOLDER.match(key):
             yield Error(
-                f"{name} is short or a placeholder: whoever guesses it can log in as anybody.",
+                f"{name} is short or a placeholder: anybody who guesses it can log in as any user.",
                 hint='Make one: python -c "import secrets; print(secrets.token_urlsafe(50))"',
                 id="feedsite.E001",
             )
@@ -90,10 +89,10 @@ def check_debug() -> Iterator[CheckMessage]:
 
 @in_production
 def check_hosts() -> Iterator[CheckMessage]:
-    """The Host header of any visitor would be trusted."""
+    """With '*' Django trusts the Host header of any request."""
     if "*" in settings.ALLOWED_HOSTS:
         yield Error(
-            "ALLOWED_HOSTS has '*': the site would answer to any name.",
+            "ALLOWED_HOSTS has '*': the site would accept any Host header.",
             hint="Name the hosts, such as ALLOWED_HOSTS=feed.example.org",
             id="feedsite.E003",
         )
@@ -101,7 +100,7 @@ def check_hosts() -> Iterator[CheckMessage]:
 
 @in_production
 def check_https() -> Iterator[CheckMessage]:
-    """Sessions and tokens must travel under TLS."""
+    """Sessions and tokens must be sent only over TLS."""
     if not (settings.SESSION_COOKIE_SECURE and settings.CSRF_COOKIE_SECURE):
         yield Error(
             "Cookies would be sent without TLS.", hint="Set SECURE_COOKIES=1.", id="feedsite.E004"
@@ -109,42 +108,42 @@ def check_https() -> Iterator[CheckMessage]:
     if urlsplit(settings.SITE_URL).scheme != "https":
         yield Error(
             f"SITE_URL is {settings.SITE_URL}: with secure cookies nobody could log in there.",
-            hint="SITE_URL is what people type, such as https://feed.example.org",
+            hint="SITE_URL is the address that people type, such as https://feed.example.org",
             id="feedsite.E005",
         )
 
 
 @in_production
 def check_proxy() -> Iterator[CheckMessage]:
-    """Limits count addresses: behind a proxy that is not told of, all visitors have one."""
+    """Rate limits count per address: behind a proxy that is not configured, all visitors share one."""
     if settings.SECURE_PROXY_SSL_HEADER and settings.TRUSTED_PROXY_HOPS < 1:
         yield Error(
-            "SECURE_PROXY_SSL_HEADER says that there is a proxy, and TRUSTED_PROXY_HOPS that there is none.",
-            hint="Set TRUSTED_PROXY_HOPS=1: else thirty wrong passwords of one visitor refuse all others' too.",
+            "SECURE_PROXY_SSL_HEADER is set, so there is a proxy, but TRUSTED_PROXY_HOPS is 0.",
+            hint="Set TRUSTED_PROXY_HOPS=1. Otherwise thirty wrong passwords of one visitor block everybody's logins.",
             id="feedsite.E026",
         )
     if not settings.SECURE_SSL_REDIRECT:
         yield checks.Warning(
-            "SECURE_SSL_REDIRECT is off: a request without TLS is answered without TLS.",
-            hint="Set SECURE_SSL_REDIRECT=1, unless nothing but the proxy reaches the site, and it redirects.",
+            "SECURE_SSL_REDIRECT is off: requests without TLS are answered without TLS.",
+            hint="Set SECURE_SSL_REDIRECT=1, unless only the proxy can reach the site, and it redirects.",
             id="feedsite.W006",
         )
 
 
 @in_production
 def check_staff() -> Iterator[CheckMessage]:
-    """A password alone is phished."""
+    """A password alone can be phished."""
     if not settings.STAFF_SECOND_FACTOR:
         yield checks.Warning(
             "STAFF_SECOND_FACTOR is off: a password is enough for the admin.",
-            hint="Leave it out; staff set up a second factor when they log in.",
+            hint="Remove the setting. Staff then set up a second factor when they log in.",
             id="feedsite.W007",
         )
 
 
 @in_production
 def check_database_password() -> Iterator[CheckMessage]:
-    """The password of .env.example is public."""
+    """The password in .env.example is public."""
     password = settings.DATABASES["default"].get("PASSWORD") or ""
     if PLACEHOLDER.match(password):
         yield Error(
@@ -162,7 +161,7 @@ def check_tls_settings(**_options: object) -> list[CheckMessage]:
         messages += [
             Error(
                 f"{name} is set, but SITE_URL is {settings.SITE_URL}.",
-                hint="Visitors would be sent away from the site's own address.",
+                hint="Visitors would be redirected to an address that is not the site's.",
                 id="feedsite.E007",
             )
             for name in ("SECURE_SSL_REDIRECT", "SECURE_HSTS_SECONDS")
@@ -172,7 +171,7 @@ def check_tls_settings(**_options: object) -> list[CheckMessage]:
     if header and (len(header) != 2 or not header[0].startswith("HTTP_")):
         messages.append(
             Error(
-                "SECURE_PROXY_SSL_HEADER is a header as WSGI spells it, and its value.",
+                "SECURE_PROXY_SSL_HEADER must be a header in WSGI's spelling, and its value.",
                 hint="SECURE_PROXY_SSL_HEADER=HTTP_X_FORWARDED_PROTO,https",
                 id="feedsite.E008",
             )
@@ -181,7 +180,7 @@ def check_tls_settings(**_options: object) -> list[CheckMessage]:
         messages.append(
             checks.Warning(
                 "SECURE_SSL_REDIRECT is on without SECURE_PROXY_SSL_HEADER.",
-                hint="Behind a proxy that ends TLS every request looks plain, and is redirected for ever.",
+                hint="Behind a proxy that ends TLS every request looks like plain HTTP, and is redirected for ever.",
                 id="feedsite.W001",
             )
         )
@@ -190,12 +189,12 @@ def check_tls_settings(**_options: object) -> list[CheckMessage]:
 
 @checks.register(checks.Tags.database, checks.Tags.caches)
 def check_servers(**_options: object) -> list[CheckMessage]:
-    """URLs and names that would otherwise only fail at first use."""
+    """URLs and names that would otherwise fail only at their first use."""
     messages = list(_wrong_with_redis())
     messages += [
         Error(
-            f"TIMELINE_SHARDS names {alias!r}, which is not a database of its own.",
-            hint="'default', and 'shard1', 'shard2', ... in the order of TIMELINE_SHARD_URLS; no replica.",
+            f"TIMELINE_SHARDS names {alias!r}, which is not a separate database.",
+            hint="'default', and 'shard1', 'shard2', ... in the order of TIMELINE_SHARD_URLS; no replicas.",
             id="feedsite.E015",
         )
         for alias in settings.TIMELINE_SHARDS
@@ -204,8 +203,8 @@ def check_servers(**_options: object) -> list[CheckMessage]:
     if settings.TIMELINE_SHARDS == ["default"]:
         messages.append(
             checks.Warning(
-                "TIMELINE_SHARDS names 'default' alone: every post is copied into the database that it is in.",
-                hint="Leave it empty, or name other databases, too.",
+                "TIMELINE_SHARDS names 'default' alone: every post would be copied within its own database.",
+                hint="Leave it empty, or name other databases too.",
                 id="feedsite.W008",
             )
         )
@@ -222,14 +221,17 @@ def check_servers(**_options: object) -> list[CheckMessage]:
         )
     if settings.CELERY_BROKER_URL.startswith("sentinel") and not settings.CELERY_BROKER_MASTER:
         messages.append(
-            Error("CELERY_BROKER_MASTER is missing: Sentinel is asked by name.", id="feedsite.E018")
+            Error(
+                "CELERY_BROKER_MASTER is missing: Sentinels need the name of the primary.",
+                id="feedsite.E018",
+            )
         )
     places = [_place(settings.DATABASES[alias]) for alias in settings.REPLICA_DATABASES]
     if len({_place(settings.DATABASES["default"]), *places}) <= len(places):
         messages.append(
             Error(
                 "REPLICA_DATABASE_URLS names a server twice, or the one of DATABASE_URL.",
-                hint="Each replica is a server of its own: no balancer, whose answers would be of several.",
+                hint="Name each replica by its own address, not by that of a load balancer in front of several.",
                 id="feedsite.E016",
             )
         )
@@ -251,7 +253,9 @@ def _wrong_with_redis() -> Iterator[CheckMessage]:
             yield Error(text, hint=hint, id="feedsite.E009")
     for name, primary in REPLICAS.items():
         if any(url.startswith(CLUSTERS) for url in getattr(settings, name)):
-            hint = f"With {primary} on a cluster leave them empty: its replicas are not read from."
+            hint = (
+                f"With {primary} on a cluster leave this empty: replicas of a cluster are not used."
+            )
             yield Error(f"{name} names a cluster.", hint=hint, id="feedsite.E025")
     for name in REDIS_ROLES:
         if getattr(settings, name).startswith(SENTINELS):
@@ -263,7 +267,7 @@ def _wrong_with_redis() -> Iterator[CheckMessage]:
 
 @checks.register(checks.Tags.database, checks.Tags.caches)
 def check_tls_to_servers(**_options: object) -> list[CheckMessage]:
-    """Files that are none, and servers whose certificate is not accepted. One that is away only costs time."""
+    """TLS files that cannot be read, and servers whose certificate is refused. Servers that are down are skipped."""
     return list(_wrong_with_tls())
 
 
@@ -279,19 +283,19 @@ def _wrong_with_tls() -> Iterator[CheckMessage]:
             tls_context(files)
         except OSError as error:
             broken.add(servers)
-            text = f"The files for TLS to {servers} are not to be used: {error}."
+            text = f"The files for TLS to {servers} cannot be used: {error}."
             yield Error(text, hint=hint, id="feedsite.E023")
     for name, (host, port), files in _nodes_with_tls(broken):
         if reason := handshake_error(host, port, files):
             text = f"{name}: no TLS with {host}:{port}: {reason}"
             yield Error(text, hint=hint, id="feedsite.E024")
-            return  # one CA for all: the others would say the same
+            return  # one CA for all: the other servers would fail in the same way
     if reason := _refused_by_postgresql(settings.DATABASES["default"].get("OPTIONS", {})):
         yield Error(f"DATABASE_URL: no TLS: {reason}", hint=hint, id="feedsite.E024")
 
 
 def _nodes_with_tls(broken: set[str]) -> Iterator[tuple[str, tuple[str, int], dict[str, str]]]:
-    """The servers with TLS by their settings, as their addresses name them."""
+    """The servers with TLS: the setting that names each, its address, and the TLS files for it."""
     if "REDIS" not in broken:
         for name in REDIS_ROLES:
             url = getattr(settings, name)
@@ -324,7 +328,7 @@ def _refused_by_postgresql(options: Mapping[str, Any]) -> str:
 
 @checks.register(checks.Tags.security)
 def check_page_signing_key(**_options: object) -> list[CheckMessage]:
-    """A key that is none would only fail when a reader downloads a page."""
+    """Without this check, a malformed key would fail only when a reader downloads a page."""
     try:
         signing_key()
     except ValueError:
@@ -335,11 +339,11 @@ def check_page_signing_key(**_options: object) -> list[CheckMessage]:
 
 @in_production
 def check_metrics_in_production() -> Iterator[CheckMessage]:
-    """A token that can be guessed, or everybody's address, opens /metrics to all."""
+    """A token that can be guessed, or a network with all addresses, opens /metrics to everybody."""
     token = settings.METRICS_TOKEN
     if token and (len(token) < TOKEN_CHARACTERS or PLACEHOLDER.match(token)):
         yield Error(
-            "METRICS_TOKEN is short or a placeholder: whoever guesses it can read /metrics.",
+            "METRICS_TOKEN is short or a placeholder: anybody who guesses it can read /metrics.",
             hint='Make one: python -c "import secrets; print(secrets.token_urlsafe(32))"',
             id="feedsite.E011",
         )
@@ -354,7 +358,7 @@ def check_metrics_in_production() -> Iterator[CheckMessage]:
 
 @checks.register(checks.Tags.security)
 def check_metrics(**_options: object) -> list[CheckMessage]:
-    """Addresses that are none would only fail when somebody asks."""
+    """Without this check, malformed addresses would fail only at the first request."""
     return [
         Error(
             f"METRICS_ADDRESSES: {text!r} is neither an address nor a network.",
@@ -393,10 +397,10 @@ def check_logs(**_options: object) -> list[CheckMessage]:
 
 @checks.register(checks.Tags.database)
 def check_seats(**_options: object) -> list[CheckMessage]:
-    """Each class needs a seat, and each request that has one a database connection."""
+    """Each class needs a seat, and each request with a seat needs a database connection."""
     messages: list[CheckMessage] = [
         Error(
-            f"WEB_CONCURRENCY of {name} is {number}: nobody would ever be served.",
+            f"WEB_CONCURRENCY of {name} is {number}: no request would ever be served.",
             hint="Give each of WEB_CONCURRENCY, WEB_WRITES_CONCURRENCY and WEB_REST_CONCURRENCY at least 1.",
             id="feedsite.E014",
         )
@@ -409,7 +413,7 @@ def check_seats(**_options: object) -> list[CheckMessage]:
         messages.append(
             checks.Warning(
                 f"A web process serves {seats} requests at once with {connections} database connections.",
-                hint="Raise DATABASE_POOL_MAX: else a flood of one class waits for connections with the others.",
+                hint="Raise DATABASE_POOL_MAX. Otherwise a flood of one class takes the connections of the others.",
                 id="feedsite.W003",
             )
         )
@@ -431,7 +435,7 @@ def _network(text: str) -> IPv4Network | IPv6Network | None:
 
 @checks.register
 def check_ffmpeg(**_options: object) -> list[CheckMessage]:
-    """Uploads of video and sound are refused without it."""
+    """Without ffmpeg, uploads of video and sound are refused."""
     if is_available():
         return []
     return [
@@ -445,27 +449,26 @@ def check_ffmpeg(**_options: object) -> list[CheckMessage]:
 
 @in_production
 def check_confinement() -> Iterator[CheckMessage]:
-    """Where the kernel cannot confine ffmpeg, a bug in one of its decoders has the rights of the worker."""
+    """If the kernel cannot confine ffmpeg, a bug in one of its decoders gets the rights of the worker."""
     if is_available() and (lacking := missing()):
         yield checks.Warning(
             f"ffmpeg runs without {' and '.join(lacking)}: a harmful video could do what a worker can.",
-            hint="Linux 5.13 or later on x86-64 or ARM has both; or give the queue `media` a machine of its own.",
+            hint="Linux 5.13 or later on x86-64 or ARM has both. Or run the queue `media` on a separate machine.",
             id="feedsite.W005",
         )
 
 
 def stop_if_refused() -> None:
-    """Exit when a check reports an error: only Django's own commands run checks by themselves.
+    """Exit if a check reports an error: only Django's own commands run checks by themselves.
 
-    Runs the checks of this project's apps; Django's checks of models and URLs depend on the code
-    alone.
+    Runs the checks of this project's apps only; Django's checks of models and URLs depend on the code alone.
     """
     errors = [message for message in _messages() if message.is_serious()]
     if not errors:
         return
     lines = "\n".join(str(message) for message in errors)
     sys.stderr.write(f"feedsite does not start with these settings:\n{lines}\n")
-    sys.stderr.write("PRODUCTION=0 is for tests and for one's own machine.\n")
+    sys.stderr.write("PRODUCTION=0 is for tests and development.\n")
     sys.stderr.flush()
     raise SystemExit(1)
 

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL servers without which the site goes on."""
+"""Connections to optional PostgreSQL servers, without which the site keeps running."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from psycopg.pq import TransactionStatus
 
 
 def connection_limited_to(seconds: float) -> type[psycopg.Connection[Any]]:
-    """A class of connections that wait so long for an answer, and raise OperationalError then.
+    """A class of connections that raise OperationalError after waiting this long for a response.
 
-    PostgreSQL's own `statement_timeout` ends what is slow; a server that is frozen ends nothing.
+    PostgreSQL's own `statement_timeout` ends slow statements, but a frozen server never responds.
     """
 
     class LimitedConnection(psycopg.Connection[Any]):
@@ -19,7 +19,7 @@ def connection_limited_to(seconds: float) -> type[psycopg.Connection[Any]]:
                 return super().wait(gen, interval, seconds if timeout is None else timeout)
             except psycopg.OperationalError:
                 if self.info.transaction_status is TransactionStatus.ACTIVE:
-                    self.close()  # its answer may still come, to nobody
+                    self.close()  # a late response must not be read as that of the next statement
                 raise
 
     return LimitedConnection

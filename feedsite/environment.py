@@ -1,4 +1,4 @@
-"""Reads settings from the environment, or from files it names."""
+"""Reads settings from the environment, or from files that it names."""
 
 from collections.abc import Collection, Mapping
 from ipaddress import ip_address
@@ -11,7 +11,7 @@ from environ.fileaware_mapping import FileAwareMapping
 
 
 class _Files(FileAwareMapping):
-    """Without the line break at the end of a file."""
+    """Removes the line break at the end of a file."""
 
     def __getitem__(self, key: str) -> Any:
         value = super().__getitem__(key)
@@ -19,12 +19,12 @@ class _Files(FileAwareMapping):
 
 
 class Environment(FileAwareEnv):
-    """`SECRET_KEY_FILE=/run/secrets/key` sets SECRET_KEY, and so for every setting; the file has precedence."""
+    """Accepts `NAME_FILE=/run/secrets/name` instead of `NAME` for every setting; the file has precedence."""
 
     ENVIRON = _Files()
 
     def some_of(self, name: str, possible: Collection[str]) -> list[str]:
-        """Those of some values that a setting names, in order; without it all. ImproperlyConfigured for others."""
+        """The values in a setting, in the order of `possible`; all if it is unset. ImproperlyConfigured for others."""
         named = self.list(name, default=list(possible))
         if unknown := set(named) - set(possible):
             raise ImproperlyConfigured(
@@ -33,9 +33,9 @@ class Environment(FileAwareEnv):
         return [value for value in possible if value in named]
 
     def refuse(self, name: str, instead: str) -> None:
-        """ImproperlyConfigured when a setting that is gone is still given: nobody would notice that it does nothing."""
+        """Raise ImproperlyConfigured if a removed setting is still set: otherwise it would be ignored silently."""
         if name in self.ENVIRON:
-            raise ImproperlyConfigured(f"{name} is gone: {instead}")
+            raise ImproperlyConfigured(f"{name} no longer exists: {instead}")
 
 
 def postgresql_options(timeouts: Mapping[str, int], **others: str) -> str:
@@ -44,7 +44,7 @@ def postgresql_options(timeouts: Mapping[str, int], **others: str) -> str:
 
 
 def tls_files(env: Environment, servers: str) -> dict[str, str]:
-    """The files that the environment names for TLS to some servers, by Python's names of them."""
+    """The files for TLS to some servers, under Python's names for them."""
     names = {"ca_certs": "CA_FILE", "certfile": "CERT_FILE", "keyfile": "KEY_FILE"}
     found = {name: env.str(f"{servers}_{suffix}", "") for name, suffix in names.items()}
     return {name: path for name, path in found.items() if path}
@@ -53,8 +53,7 @@ def tls_files(env: Environment, servers: str) -> dict[str, str]:
 def relying_party(site_url: str) -> tuple[str, str]:
     """The domain of passkeys, and the origin that may request them.
 
-    A site at an IP address or without TLS cannot have passkeys; then they are for http://localhost
-    at its port.
+    A site at an IP address or without TLS cannot have passkeys, so they are for http://localhost at its port.
     """
     parts = urlsplit(site_url)
     host = parts.hostname or ""

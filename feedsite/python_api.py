@@ -8,9 +8,9 @@
     add_activity("alice", "picture", "Look.", media=["river.jpg"])
     add_activity("alice", "video", "And hear.", media=["river.mp4"])
     page = get_activity("bob")
-    page = get_activity("bob", page.last_id)      # what came since
+    page = get_activity("bob", page.last_id)      # posts since then
 
-They use the actions and queries of the pages and the API: rate limits, blocks and visibility apply,
+They use the same actions and queries as the pages and the API: rate limits, blocks and visibility apply,
 and the workers deliver. Errors are `apps.errors.DomainError` with a code and a message. Ids are integers.
 """
 
@@ -46,7 +46,7 @@ TARGETED = ("reply", "quote", "repost")
 KINDS = (Kind.TEXT, Kind.PICTURE, Kind.VIDEO, Kind.AUDIO)
 VERBS = (*(kind.value for kind in KINDS), "post", *TARGETED)
 DIGEST_BYTES = 1024 * 1024  # of a file, read at once
-LOOK_SECONDS = 0.5  # between two looks whether a worker has prepared a video
+LOOK_SECONDS = 0.5  # between checks whether a worker has transcoded a video
 
 
 def add_activity(  # noqa: PLR0913 -- as its callers name them
@@ -59,24 +59,24 @@ def add_activity(  # noqa: PLR0913 -- as its callers name them
     visibility: str = Visibility.PUBLIC,
     idempotency_key: str = "",
 ) -> int:
-    """Publish a post; its id. It is in the author's own feed when this returns, and being delivered to others.
+    """Publish a post and return its id. It is in the author's own feed at once; workers deliver it to others.
 
-    `verb` is text, picture, video or audio, which say what `media` has to be; post, for any of them; or reply, quote
-    or repost, which need the id of a post as `target`. A repost takes neither message nor media. Video and audio are
-    transcoded before this returns. Calls with the same idempotency key make one post. Invalid, NotFound, NotAllowed,
+    `verb` is text, picture, video or audio, which must match `media`; post, for any of these; or reply, quote or
+    repost, which need the id of a post as `target`. A repost takes neither message nor media. Video and audio are
+    transcoded before this returns. Calls with the same idempotency key create one post. Invalid, NotFound, NotAllowed,
     TooMany; OSError for a file that cannot be read.
     """
     author = _person(actor)
     if verb not in VERBS:
-        raise Invalid(f"The verb is one of {', '.join(VERBS)}.", errors={"verb": "unknown"})
+        raise Invalid(f"The verb must be one of {', '.join(VERBS)}.", errors={"verb": "unknown"})
     if (target is not None) != (verb in TARGETED):
-        raise Invalid("Replies, quotes and reposts have a target.", errors={"target": "missing"})
+        raise Invalid("Replies, quotes and reposts need a target.", errors={"target": "missing"})
     if verb == "repost" and target is not None:
         if media:
-            raise Invalid("A repost has no media.", errors={"media": "not_allowed"})
+            raise Invalid("A repost cannot have media.", errors={"media": "not_allowed"})
         return int(publishing.repost(author, target).pk)
     if (verb == Kind.TEXT and media) or (verb in KINDS[1:] and not media):
-        raise Invalid(f"The media are not those of a {verb}.", errors={"media": "mismatch"})
+        raise Invalid(f"The media do not match the verb {verb}.", errors={"media": "mismatch"})
     draft = Draft(
         body=message,
         visibility=visibility,
@@ -98,12 +98,12 @@ def add_activity(  # noqa: PLR0913 -- as its callers name them
 
 
 def follow(follower: Person, followee: Person) -> None:
-    """Twice is once. NotAllowed, NotFound, TooMany."""
+    """Follow an account; idempotent. NotAllowed, NotFound, TooMany."""
     follow_user(_person(follower), _person(followee))
 
 
 def unfollow(follower: Person, followee: Person) -> None:
-    """Does nothing without a follow."""
+    """Stop following an account. Does nothing if there is no follow."""
     unfollow_user(_person(follower), _person(followee))
 
 
@@ -115,18 +115,17 @@ def get_activity(
     owner: Person | None = None,
     limit: int = 20,
 ) -> Activity:
-    """What came since `last_id`, newest first, at most `limit` (1 to 40), late
-    deliveries included; continue from the result's `last_id`.
+    """Posts since `last_id`, late deliveries included, newest first; at most `limit` (1 to 40).
 
-    `kind` is home, or personal: the posts of `owner` (by default the reader) that the reader may
-    see. Without `last_id` the newest. Promoted posts are left out. Invalid for another kind, BadRequest for a malformed
-    `last_id`.
+    Continue from the result's `last_id`. `kind` is home, or personal: the posts of `owner` (by default the reader) that
+    the reader may see. Without `last_id`, returns the newest posts. Promoted posts are left out. Invalid for another
+    kind, BadRequest for a malformed `last_id`.
     """
     viewer, limit = _person(reader), min(max(limit, 1), MAX_LIMIT)
     if kind == "home":
         return unread.get_activity(viewer, last_id, limit=limit, promoted=False)
     if kind != "personal":
-        raise Invalid("The kind is home or personal.", errors={"kind": "unknown"})
+        raise Invalid("The kind must be home or personal.", errors={"kind": "unknown"})
     writer = viewer if owner is None else _person(owner)
     above = unread.ReadPosition.parse(last_id).newest_id if last_id else None
     page = profile_timeline(writer, viewer, Cursor(min_id=above, limit=limit), ProfileFilter())
@@ -136,9 +135,9 @@ def get_activity(
 
 
 def _person(person: Person) -> User:
-    """By instance, id or handle. NotFound."""
+    """A user by instance, id or handle. NotFound."""
     if isinstance(person, User):
-        return user_by_id(person.pk)  # with its counts as they are now
+        return user_by_id(person.pk)  # reloads the counts
     return user_by_id(person) if isinstance(person, int) else user_by_handle(person)
 
 
@@ -155,7 +154,7 @@ def _digest(file: IO[bytes]) -> str:
 
 
 def _upload(author: User, files: Sequence[IO[bytes]], *, kind: str | None) -> list[Attachment]:
-    """Upload files and have them prepared. Invalid when they make a post of another kind; then they are deleted."""
+    """Upload files and wait until they are prepared. If their kind does not match, deletes them and raises Invalid."""
     uploads: list[Attachment] = []
     try:
         uploads.extend(upload_media(author, file) for file in files)
@@ -172,11 +171,11 @@ def _upload(author: User, files: Sequence[IO[bytes]], *, kind: str | None) -> li
 def _check_kind(media: Sequence[str], kind: str | None) -> None:
     check_together(media)
     if kind is not None and kind_of(media) != kind:
-        raise Invalid(f"The media are not those of a {kind}.", errors={"media": "mismatch"})
+        raise Invalid(f"The media do not match the verb {kind}.", errors={"media": "mismatch"})
 
 
 def _prepare(upload: Attachment) -> None:
-    """Transcode an upload here, unless a worker does. Invalid when it fails."""
+    """Transcode an upload in this process, unless a worker does. Invalid if it fails."""
     while upload.state == MediaState.PROCESSING:
         rows = Transcode.objects.filter(attachment=upload).values_list("pk", flat=True)
         if not transcoding.run_due(limit=1, only=list(rows)):

@@ -24,8 +24,7 @@ topology_listener.start("web")
 topology_listener.listener().every_second(lag.follow)
 topology_listener.listener().every_second(pools.count)
 
-# Exempt what is imported from garbage collection, which would take 0.1 s now and then; requests
-# leave few cycles.
+# Exempt the imported code from garbage collection, which would take 0.1 s now and then; requests leave few cycles.
 gc.collect()
 gc.freeze()
 gc.set_threshold(10_000, 20, 50)

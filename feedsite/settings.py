@@ -1,6 +1,6 @@
-"""Every setting, in one file; values that differ between installations come from the environment.
+"""All settings; values that differ between installations come from the environment.
 
-`./run` sets it for the embedded servers, docker-compose.yml for separate ones.
+`./run` sets the environment for its own servers, docker-compose.yml for separate ones.
 """
 
 import ssl
@@ -23,22 +23,22 @@ env = Environment()
 # --- the site -------------------------------------------------------------------------------------
 SITE_NAME = env.str("SITE_NAME", "Rill")
 SITE_URL = env.str("SITE_URL", "http://127.0.0.1:8000").rstrip("/")
-SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")  # mailto: or an address
+SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")  # a mailto: URL or an address
 SECRET_KEY = env.str("SECRET_KEY")
-# Earlier keys, by which signatures are still verified.
+# Older keys with which signatures are still verified.
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
-# Ed25519, 32 bytes in base64: signs the receipts of pages that readers download. Empty: they are not signed.
+# Ed25519, 32 bytes in base64: signs the receipts of pages that readers download. Empty: not signed.
 PAGE_SIGNING_KEY = env.str("PAGE_SIGNING_KEY", "")
-# P-256, 32 bytes in base64url: signs messages to people's devices. Empty: nothing is sent to any.
+# P-256, 32 bytes in base64url: signs push messages to people's devices. Empty: no push messages are sent.
 VAPID_PRIVATE_KEY = env.str("VAPID_PRIVATE_KEY", "")
 DEBUG = env.bool("DEBUG", False)
 DEMO = env.bool("DEMO", False)  # home has a tour
-# Off for tests and `./run`: feedsite.checks refuses what is only good enough for them.
+# 0 for tests and `./run` only: with 1, feedsite.checks refuses settings that are not fit for production.
 PRODUCTION = env.bool("PRODUCTION", True)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
-# What the site can do without: its pages, endpoints, admin and the use of its tables (docs/optional_apps.md).
+# The optional apps, with their pages, endpoints, admin and tables (docs/optional_apps.md).
 POSSIBLE_APPS = [
     "apps.aggregate",
     "apps.console",
@@ -54,7 +54,7 @@ POSSIBLE_APPS = [
     "apps.translation",
 ]
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
-env.refuse("TIMELINE_SECOND_LEVEL", "name apps.second_level in OPTIONAL_APPS, or leave it out.")
+env.refuse("TIMELINE_SECOND_LEVEL", "add apps.second_level to OPTIONAL_APPS, or remove it there.")
 LEFT_OUT_APPS = set(POSSIBLE_APPS) - set(OPTIONAL_APPS)
 
 # --- apps -----------------------------------------------------------------------------------------
@@ -104,17 +104,17 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "feedsite.middleware.request_id.RequestIdMiddleware",
     "apps.http.security_headers.SecurityHeadersMiddleware",
-    # above the checks of host and HTTPS and above load shedding
+    # above the checks of host and HTTPS, and above load shedding
     "feedsite.monitoring.health.HealthMiddleware",
     "feedsite.middleware.timing.TimingMiddleware",
-    # above all that may refuse: browsers need its headers on errors too
+    # above everything that may refuse a request: browsers need its headers on errors too
     "corsheaders.middleware.CorsMiddleware",
     "apps.http.errors.ProblemTypeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     # above all that costs: it refuses requests over their limit
     "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    # above all that makes or reads a body: ETags are those of the text
+    # above everything that creates or reads a body: ETags are computed from the uncompressed text
     "feedsite.server.compression.CompressionMiddleware",
     "feedsite.middleware.pages.PagesBegin",
     "csp.middleware.CSPMiddleware",  # above what refuses: error pages have style sheets
@@ -151,7 +151,7 @@ TEMPLATES: list[dict[str, Any]] = [
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
             "loaders": (
-                _TEMPLATE_LOADERS  # as they change
+                _TEMPLATE_LOADERS  # reloaded when they change
                 if DEBUG
                 else [("django.template.loaders.cached.Loader", _TEMPLATE_LOADERS)]
             ),
@@ -167,90 +167,92 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # --- load of a web process ------------------------------------------------------------------------
-# A page leaves out sources that take longer than this.
+# A page leaves out sources that take longer.
 REQUEST_BUDGET_SECONDS = env.float("REQUEST_BUDGET_SECONDS", 0.8)
-# Each class of interfaces (`apps.http.interfaces`): requests at once, together below DATABASE_POOL_MAX
+# Concurrent requests of each class of interfaces (`apps.http.interfaces`), together below DATABASE_POOL_MAX.
 WEB_CONCURRENCY = {
     "core": env.int("WEB_CONCURRENCY", 4),
     "writes": env.int("WEB_WRITES_CONCURRENCY", 3),
     "rest": env.int("WEB_REST_CONCURRENCY", 2),
 }
-# Requests of each class that wait for a place; one more gets 503. Enough for a pause of 0.2 s at 100 core reads/s.
+# Waiting requests of each class; further ones get 503. Enough for a pause of 0.2 s at 100 core reads per second.
 WEB_QUEUE = {
     "core": env.int("WEB_QUEUE", 24),
     "writes": env.int("WEB_WRITES_QUEUE", 12),
     "rest": env.int("WEB_REST_QUEUE", 12),
 }
-WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)  # then a waiting request gets 503
-# Bodies are read before a request counts as one of those (`feedsite.server.bodies`).
+WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)  # after which a waiting request gets 503
+# Bodies are read before a request counts for WEB_CONCURRENCY (`feedsite.server.bodies`).
 BODY_SECONDS = env.float("BODY_SECONDS", 20.0)  # for the whole body, else 408
-# For pictures and videos BODY_SECONDS grows by the time that they take at this rate.
+# For pictures and videos BODY_SECONDS grows by the time that the body takes at this rate.
 UPLOAD_BYTES_PER_SECOND = env.int("UPLOAD_BYTES_PER_SECOND", 32 * 1024)
 
 # --- PostgreSQL: the source of truth --------------------------------------------------------------
-# Pooled connections: size x processes stays below max_connections; the pool forbids CONN_MAX_AGE.
+# Pooled connections: size x processes must stay below max_connections; the pool forbids CONN_MAX_AGE.
 DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
-# Django's engine, and a test of pooled connections, which may have outlived a restart of the server.
+# Django's engine, with a test of pooled connections, which may have been closed by a restart of the server.
 DATABASES["default"]["ENGINE"] = "feedsite.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 0
-# "transaction": behind PgBouncer in that mode a connection has no state of its own, so the timeouts are set on the role
-# (by `manage.py migrate`).
+# "transaction": behind PgBouncer in that mode a connection has no state of its own, so `manage.py migrate` sets the
+# timeouts on the role.
 DATABASE_POOLER = env.str("DATABASE_POOLER", "")
 DATABASE_TIMEOUTS = {
     "statement_timeout": env.int("DATABASE_STATEMENT_TIMEOUT_MS", 30_000),
     "lock_timeout": 10_000,
     "idle_in_transaction_session_timeout": 60_000,
 }
-DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True  # they outlive their transaction
+DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True  # they would outlive their transaction
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {
         "min_size": env.int("DATABASE_POOL_MIN", 1),
         "max_size": env.int("DATABASE_POOL_MAX", 12),
-        "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),  # then the answer is 503
+        # After this the request gets 503.
+        "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),
     },
 }
 if not DATABASE_POOLER:
     DATABASES["default"]["OPTIONS"]["options"] = postgresql_options(DATABASE_TIMEOUTS)
-# `manage.py migrate`: past the pooler, perhaps as the role that owns the tables. Building an index may take hours. A
-# lock that is waited for blocks all later ones: it times out shortly and is retried.
+# `manage.py migrate` connects past the pooler, perhaps as the role that owns the tables. Building an index may take
+# hours. Waiting for a lock blocks all later lock requests, so it times out soon and is retried.
 MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")
 MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 3_000)
 MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 20)
 
 
 def _as_default(url: str, **pool: Any) -> dict[str, Any]:
-    """Another database, with the options of the default one beside those of its URL."""
+    """Another database, with the options of the default one in addition to those in its URL."""
     given, default = env.db_url_config(url), DATABASES["default"]
     options = {**default["OPTIONS"], **given.pop("OPTIONS", {})}
     options["pool"] = {**options["pool"], **pool}
     return {**default, **given, "ENGINE": default["ENGINE"], "OPTIONS": options}
 
 
-# Replicas of posts may be on databases of their own: shard1, shard2, ...
+# Databases for replicas of posts: shard1, shard2, ...
 for _number, _url in enumerate(env.list("TIMELINE_SHARD_URLS", default=[]), start=1):
     DATABASES[f"shard{_number}"] = _as_default(_url)
-# Streaming replicas of the default database, each named by itself: replica1, replica2, ... (`apps.replicas`)
+# Streaming replicas of the default database, each with an alias of its own: replica1, replica2, ... (`apps.replicas`).
 REPLICA_DATABASES: list[str] = []
-# Longer than any search takes: who hears nothing for so long asks the primary, and the replica is left out for a while.
+# Longer than any search takes: after this time the primary is queried, and the replica is left out for a while.
 REPLICA_TIMEOUT_SECONDS = env.float("REPLICA_TIMEOUT_SECONDS", 2.0)
 for _number, _url in enumerate(env.list("REPLICA_DATABASE_URLS", default=[]), start=1):
     REPLICA_DATABASES.append(f"replica{_number}")
-    # A page that waits for a replica that is gone asks the primary after `timeout`.
+    # A page that waits for a lost replica queries the primary after `timeout`.
     _limited = connection_limited_to(REPLICA_TIMEOUT_SECONDS)
     DATABASES[f"replica{_number}"] = _as_default(_url, timeout=0.5, connection_class=_limited)
-REPLICA_MAX_LAG_SECONDS = env.float("REPLICA_MAX_LAG_SECONDS", 10.0)  # then it is not read
+# Replicas further behind are not read.
+REPLICA_MAX_LAG_SECONDS = env.float("REPLICA_MAX_LAG_SECONDS", 10.0)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
 REDIS_URL = env.str("REDIS_URL")  # timelines
-# Recent posts of authors are read from these; they carry a revision. Home caches are not.
+# Recent posts of authors are read from these, because they carry a revision. Home caches are not.
 REDIS_TIMELINES_REPLICA_URLS = env.list("REDIS_TIMELINES_REPLICA_URLS", default=[])
 # Each class of data may have a server of its own, or be on a Redis Cluster: redis+cluster://host:port,host:port. Only
-# counters need one server; `manage counters move` splits them. All may have TLS: rediss://host:port/0.
+# counters need a single server; `manage counters move` splits them. All may use TLS: rediss://host:port/0.
 REDIS_TLS_FILES = tls_files(env, "REDIS")
 REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
-REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])  # read from these
+REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])  # replicas, for reads
 REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # counters
 REDIS_EXISTENCE_URL = env.str("REDIS_EXISTENCE_URL", REDIS_URL)  # existence filters
 REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # rate limits
@@ -261,16 +263,16 @@ MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)
 # The topology until staff change it. Each address is a slot; without Main every read goes to PostgreSQL.
 MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])  # Main
 MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])
-MEMCACHED_L1_URLS = [  # groups divided by ";", their nodes by ","
+MEMCACHED_L1_URLS = [  # groups separated by ";", their nodes by ","
     group.split(",") for group in env.str("MEMCACHED_L1_URLS", "").split(";") if group
 ]
 MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)  # of each node
 MEMCACHED_BACKUP_MEGABYTES = env.int("MEMCACHED_BACKUP_MEGABYTES", 64)
 MEMCACHED_L1_MEGABYTES = env.int("MEMCACHED_L1_MEGABYTES", 16)
-# What was loaded is stored in all groups of L1; else in the one that was read.
+# Store loaded values in all groups of L1, instead of only in the one that was read.
 CACHE_REFILL_ALL_L1 = env.bool("CACHE_REFILL_ALL_L1", False)
 CACHE_TOPOLOGY_LISTENS = env.bool("CACHE_TOPOLOGY_LISTENS", True)
-CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # one prefix per site that shares a Memcached
+CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # a prefix for each site that shares a Memcached
 CACHES = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",
@@ -297,27 +299,28 @@ CACHES = {
 DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 
 # --- counters -------------------------------------------------------------------------------------
-# A bucket should hold about a hundred counted posts, and less than 512: see `manage.py counters status`.
+# A bucket should contain about a hundred counted posts, and less than 512: see `manage.py counters status`.
 COUNTERS_BUCKET_SECONDS = env.int("COUNTERS_BUCKET_SECONDS", 3600)
 # Buckets for the same seconds: a power of two, more than 1 for sites with hundreds of posts a second.
 COUNTERS_BUCKET_SPLIT = env.int("COUNTERS_BUCKET_SPLIT", 1)
 COUNTERS_USERS_PER_BUCKET = env.int("COUNTERS_USERS_PER_BUCKET", 128)
-# Counts of older posts are loaded when they are read, and leave COUNTERS_LOAD_SECONDS after the last read.
+# Counts of older posts are loaded when they are read, and evicted COUNTERS_LOAD_SECONDS after the last read.
 COUNTERS_HOT_DAYS = env.int("COUNTERS_HOT_DAYS", 60)
 COUNTERS_LOAD_SECONDS = env.int("COUNTERS_LOAD_SECONDS", 3600)
 # The counts of posts of the last days are compared with their rows continuously.
 COUNTERS_RECONCILE_DAYS = env.int("COUNTERS_RECONCILE_DAYS", 7)
-# Of one range of posts' counts; 0: no limit.
+# For one range of posts' counts; 0: no limit.
 COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)
 
 # --- timelines ------------------------------------------------------------------------------------
 HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries in Redis per reader
-# Sliding; a reader is online while the home cache exists.
+# Extended by each read; a reader counts as online while the home cache exists.
 HOME_WINDOW_TTL_SECONDS = env.int("HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600)
-INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)  # restricted posts; same life as home
-# How long a page waits for the outboxes of pulled authors; then it is built without them.
+# For restricted posts; kept as long as home.
+INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)
+# How long a page waits for the outboxes of pulled authors before it is built without them.
 MERGED_AUTHORS_SECONDS = env.float("MERGED_AUTHORS_SECONDS", 0.25)
-# The orders that readers choose from; the first is for those who have not chosen (docs/feed_algorithms.md).
+# The orders that readers can choose; the first one is the default (docs/feed_algorithms.md).
 FEED_ALGORITHMS = env.list(
     "FEED_ALGORITHMS",
     default=[
@@ -327,33 +330,34 @@ FEED_ALGORITHMS = env.list(
         "apps.ranking.scoring.chronological",
     ],
 )
-RANK_CANDIDATES = env.int("RANK_CANDIDATES", 1000)  # newest posts of home that are scored when read
+RANK_CANDIDATES = env.int("RANK_CANDIDATES", 1000)  # newest posts of home to score for a page
 RANK_TIMELINE_LENGTH = env.int("RANK_TIMELINE_LENGTH", 400)  # newest posts with scores in Redis
-RANK_TIMELINE_SECONDS = env.int("RANK_TIMELINE_SECONDS", 3600)  # no score there is older
-# So many of the newest posts are scored for one reader after a delivery.
+RANK_TIMELINE_SECONDS = env.int("RANK_TIMELINE_SECONDS", 3600)  # maximum age of those scores
+# How many of the newest posts are scored for one reader after a delivery.
 RANK_ITEMS_PER_RUN = env.int("RANK_ITEMS_PER_RUN", 50)
-RANK_READERS_PER_TASK = env.int("RANK_READERS_PER_TASK", 100)  # for whom one task scores
+RANK_READERS_PER_TASK = env.int("RANK_READERS_PER_TASK", 100)  # readers that one task scores for
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 10_000)  # followers per chunk task
-# While so many posts wait for their delivery to begin, further ones are refused (503).
+# While this many posts wait for their delivery to begin, further ones are refused (503).
 FANOUT_MAX_WAITING = env.int("FANOUT_MAX_WAITING", 1000)
 # Policy `auto`: an author with at least this many followers whose posts cost more to push than to pull is pulled, until
-# below 0.8 times either. One with at most AUTO_PUSH_FOLLOWERS is pushed to everybody.
+# one of these falls below 0.8 times its threshold. Posts of authors with at most AUTO_PUSH_FOLLOWERS are pushed to
+# everybody.
 AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
 AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
 # Where apps.second_level stores home pages below the windows in Redis: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1&tls=1]
 TIMELINE_STORE = env.str("TIMELINE_STORE", "postgresql")
 CASSANDRA_TLS_FILES = tls_files(env, "CASSANDRA")
-# How long a read waits for Cassandra; then PostgreSQL answers.
+# How long a read waits for Cassandra before PostgreSQL is used.
 CASSANDRA_TIMEOUT_SECONDS = env.float("CASSANDRA_TIMEOUT_SECONDS", 0.25)
-TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)  # their lifetime
-# Databases of readers' replicas of posts, for example default,shard1; none: there are no replicas.
+TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)  # lifetime of stored entries
+# Aliases of the databases with readers' replicas of posts, for example default,shard1; empty: no replicas.
 TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=[])
 
 # --- audit: compares pages with what they should show ---------------------------------------------
 AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)  # one home page in this many; 0: none
-AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # until a difference is checked again
-AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # for a delivery
-# Home pages as they were can be shown for so long: ended follows, mutes and blocks are kept.
+AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # before a difference is checked again
+AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # maximum time for a delivery
+# How far back home pages can be shown as they were: ended follows, mutes and blocks are kept this long.
 HOME_HISTORY_DAYS = env.int("HOME_HISTORY_DAYS", 90)
 AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
 RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)  # whom each delivery reached; after that only how many
@@ -365,50 +369,56 @@ NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", 0)
 EVENT_DAYS = env.int("EVENT_DAYS", 3)  # events that were handled
 
 # --- streaming: a process of its own, at an address of its own ------------------------------------
-STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")  # http(s); what clients connect to
-STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)  # of one process
+# The address that clients connect to: http(s), not ws(s).
+STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")
+STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)  # per process
 STREAMING_CONNECTIONS_PER_USER = env.int("STREAMING_CONNECTIONS_PER_USER", 10)
 STREAMING_HEARTBEAT_SECONDS = env.float("STREAMING_HEARTBEAT_SECONDS", 15.0)
 STREAMING_CHECK_SECONDS = env.float("STREAMING_CHECK_SECONDS", 15.0)  # between checks of tokens
-# A client with more unsent events than these is cut off.
+# A client with more unsent events is disconnected.
 STREAMING_QUEUE = env.int("STREAMING_QUEUE", 200)
 
-# --- hot authors: their newest posts are kept inside every process --------------------------------
-HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)  # and above
-HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)  # or above, in a process
-# 1 to 5: how old they may be when a message is lost.
+# --- hot authors: every process caches their newest posts --------------------------------------
+# An author is hot with this many followers, or this many reads in one process.
+HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)
+HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)
+# 1 to 5: maximum age of these posts if a message is lost.
 HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)
-HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # of 60 posts each, in a process
+HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # with 60 posts each, per process
 # --- existence filters ----------------------------------------------------------------------------
-# 1.2 bytes a record: 1 % false positives; 1.8: 0.1 %. Hashes 0: the best number for the bytes.
-# A change of any of these begins new filters: until they are rebuilt, PostgreSQL answers.
+# 1.2 bytes per record: 1 % false positives; 1.8: 0.1 %. Hashes 0: the optimal number. Changing any of these starts new
+# filters; PostgreSQL answers until they are rebuilt.
 EXISTENCE_BYTES_PER_RECORD = env.float("EXISTENCE_BYTES_PER_RECORD", 1.2)
 EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)
 EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
 EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
-EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL answers
-EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)  # older: not known as read
+EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # PostgreSQL answers for older posts
+# Older posts count as unread.
+EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)
 # --- relations ------------------------------------------------------------------------------------
-# How long Redis keeps the relations of an account; every read extends it.
+# How long Redis keeps the relations of an account after the last read.
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
-GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)  # longer lists of people have their head in Redis
-GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # and so many entries of it
-# Who follows an account is kept as a set up to so many; about more, "followed by" asks PostgreSQL.
+# The beginning of a list of people is in Redis if the list is at least this long.
+GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)
+GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # entries of it
+# Larger sets of followers are not cached; "followed by" then queries PostgreSQL.
 GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 
-# The push model needs a limit: a follow is a delivery of every post, and friends are read in one query.
+# The push model needs a limit: a follow means a delivery of every post, and all friends are read in one query.
 MAX_FOLLOWEES = env.int("MAX_FOLLOWEES", 7_500)  # of one account
 
-# For all that PostgreSQL looks for in one search or feed: frequent words lead through many posts.
+# The time for PostgreSQL in one search or feed: frequent words lead through many posts.
 SEARCH_SECONDS = env.float("SEARCH_SECONDS", 3.0)
 
-# Of each segment of a campaign: fewer are told to nobody, and get no promoted posts.
+# Minimum size of a segment of a campaign: smaller ones get no promoted posts, and their size is not shown.
 CAMPAIGN_MIN_PEOPLE = env.int("CAMPAIGN_MIN_PEOPLE", 100)
-PROMOTIONS_AFTER_DAYS = env.int("PROMOTIONS_AFTER_DAYS", 7)  # of an account: before, home has none
+# Minimum age of an account for promoted posts.
+PROMOTIONS_AFTER_DAYS = env.int("PROMOTIONS_AFTER_DAYS", 7)
 
-# --- limits: (how many, in how many seconds) ------------------------------------------------------
+# --- rate limits: (number, seconds) ---------------------------------------------------------------
 RATE_LIMITS = {
-    # Requests of an account, or of an application, and without a token per address; each class of interfaces by itself.
+    # Requests of an account, of an application, or without a token of an address; each class of interfaces counts
+    # separately.
     "api": (env.int("LIMIT_API", 1500), 300),
     "api_writes": (env.int("LIMIT_API_WRITES", 900), 300),
     "api_rest": (env.int("LIMIT_API_REST", 900), 300),
@@ -417,24 +427,24 @@ RATE_LIMITS = {
     "api_address_rest": (env.int("LIMIT_API_ADDRESS_REST", 600), 300),
     "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # per address
     "sign_up_site": (env.int("LIMIT_SIGN_UP_SITE", 1000), 1800),  # of all addresses
-    # Guesses of a secret: only failures count (docs/decisions/0061).
+    # Guesses at a secret: only failures count (docs/decisions/0061).
     "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # per address and name
     "guess_address": (env.int("LIMIT_GUESS_ADDRESS", 30), 300),
     "guess_account": (env.int("LIMIT_GUESS_ACCOUNT", 50), 3600),  # per name, from all addresses
     "guess_site": (env.int("LIMIT_GUESS_SITE", 3000), 300),
-    "guess_device": (env.int("LIMIT_GUESS_DEVICE", 10), 300),  # a device that the account knows
+    "guess_device": (env.int("LIMIT_GUESS_DEVICE", 10), 300),  # per known device of the account
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
-    "suggest": (env.int("LIMIT_SUGGEST", 240), 60),  # while somebody types, per account
-    "translate": (env.int("LIMIT_TRANSLATE", 60), 300),  # what the service is asked, per account
-    "card": (env.int("LIMIT_CARD", 60), 60),  # pictures of posts that are drawn, per address
+    "suggest": (env.int("LIMIT_SUGGEST", 240), 60),  # while typing, per account
+    "translate": (env.int("LIMIT_TRANSLATE", 60), 300),  # requests to the service, per account
+    "card": (env.int("LIMIT_CARD", 60), 60),  # generated pictures of posts, per address
     "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # of up to 50,000 lines each, per address
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
-    "import_follow": (env.int("LIMIT_IMPORT_FOLLOW", 1000), 3600),  # of files, per account
+    "import_follow": (env.int("LIMIT_IMPORT_FOLLOW", 1000), 3600),  # from files, per account
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # per account
-    "check": (env.int("LIMIT_CHECK", 60), 600),  # pages that a reader has recomputed, per account
-    "past": (env.int("LIMIT_PAST", 120), 600),  # home pages as they were, per account
+    "check": (env.int("LIMIT_CHECK", 60), 600),  # recomputed pages, per account
+    "past": (env.int("LIMIT_PAST", 120), 600),  # earlier home pages, per account
     "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives, per account
     "import": (env.int("LIMIT_IMPORT", 10), 24 * 3600),  # files, per account
     "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
@@ -446,29 +456,32 @@ RATE_LIMITS = {
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
 }
 POST_MAX_CHARACTERS = 500
-# A font file for preview images; without one Noto Sans CJK, if it is installed.
+# A font file for preview images; empty: Noto Sans CJK if it is installed.
 CARD_FONT = env.str("CARD_FONT", "")
 # Pages that posts link to are fetched and shown as previews (apps.previews).
 LINK_PREVIEWS = env.bool("LINK_PREVIEWS", True)
-# A service with LibreTranslate's API, which translates posts for members (apps.translation); empty: nothing does.
+# A service with LibreTranslate's API, which translates posts for members (apps.translation); empty: no translations.
 TRANSLATE_URL = env.str("TRANSLATE_URL", "")
 TRANSLATE_API_KEY = env.str("TRANSLATE_API_KEY", "")
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
 # Video and sound (`apps.media.video`).
-FFMPEG = env.str("FFMPEG", "")  # a name or a path; else the distribution's, else the one of a wheel
+# A name or a path. Empty: the distribution's ffmpeg, else that of a wheel.
+FFMPEG = env.str("FFMPEG", "")
 VIDEO_MAX_BYTES = env.int("VIDEO_MAX_MEGABYTES", 40) * 1024 * 1024  # of an upload
 VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)
 VIDEO_MAX_PIXELS = 3840 * 2160  # of a frame of an upload
-VIDEO_SIZE = (1920, 1080)  # the longer and the shorter side of what is served, at most
+VIDEO_SIZE = (1920, 1080)  # maximum of the longer and the shorter side of served video
 VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # for one upload
 VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at once
 EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # of an archive
 EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # of pictures in an archive
-ARCHIVE_MAX_BYTES = env.int("ARCHIVE_MAX_MEGABYTES", 256) * 1024 * 1024  # that people bring along
-EARLIER_PICTURES_MAX_BYTES = (  # of one account, of the posts of archives
+# Of a file uploaded to an import.
+ARCHIVE_MAX_BYTES = env.int("ARCHIVE_MAX_MEGABYTES", 256) * 1024 * 1024
+EARLIER_PICTURES_MAX_BYTES = (  # of one account, from imported archives
     env.int("EARLIER_PICTURES_MAX_MEGABYTES", 1024) * 1024 * 1024
 )
-IMPORT_KEEP_DAYS = env.int("IMPORT_KEEP_DAYS", 30)  # of a report; until then it can be undone
+# How long the reports of imports are kept; until then an import can be undone.
+IMPORT_KEEP_DAYS = env.int("IMPORT_KEEP_DAYS", 30)
 EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # archives built at once
 PINNED_POSTS_MAX = 5  # of one author
 SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # of one author
@@ -481,7 +494,7 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_SOFT_TIME_LIMIT = 45
 CELERY_TASK_TIME_LIMIT = 50
-# Tasks that work on leased rows end before the lease does (`apps.events.leases`).
+# Tasks on leased rows must end before the lease does (`apps.events.leases`).
 CELERY_TASK_ANNOTATIONS = {
     name: {"soft_time_limit": 20, "time_limit": 25}
     for name in (
@@ -504,22 +517,23 @@ CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
 CELERY_DB_REUSE_MAX = sys.maxsize  # feedsite.celery returns connections to the pool after each task
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-# The timeout only works with the two restore options: without them kombu checks every 100 s.
+# The timeout works only with the two restore options: without them kombu checks every 100 s.
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "queue_order_strategy": "priority",
     "visibility_timeout": 60,
     "unacked_restore_interval": 1,
     "unacked_restore_throttle": 1,
-    "socket_timeout": 1,  # of a frozen broker; workers wait longer (feedsite.celery)
+    "socket_timeout": 1,  # for a frozen broker; workers wait longer (feedsite.celery)
     "socket_connect_timeout": 1,
     "socket_keepalive": True,
-    "max_retries": 0,  # else a dead broker delays every enqueueing request for six seconds
+    # otherwise a dead broker would delay each request that enqueues by six seconds
+    "max_retries": 0,
     "global_keyprefix": f"{CACHE_KEY_PREFIX}celery:",
 }
 # The name of the primary, for sentinel://host:port;sentinel://host:port
 if CELERY_BROKER_MASTER := env.str("CELERY_BROKER_MASTER", ""):
     CELERY_BROKER_TRANSPORT_OPTIONS["master_name"] = CELERY_BROKER_MASTER
-# TLS by the scheme, rediss:// or amqps://; sentinel:// has no other one. Certificates are verified.
+# TLS by the scheme, rediss:// or amqps://; for sentinel:// this setting decides. Certificates are verified.
 CELERY_BROKER_TLS = env.bool(
     "CELERY_BROKER_TLS", CELERY_BROKER_URL.startswith(("rediss://", "amqps://"))
 )
@@ -529,19 +543,20 @@ if CELERY_BROKER_TLS and CELERY_BROKER_URL.startswith("amqp"):
     CELERY_BROKER_USE_SSL = {
         **CELERY_BROKER_TLS_FILES,
         "cert_reqs": ssl.CERT_REQUIRED,
-        "server_hostname": None,  # kombu puts that of the address here
+        "server_hostname": None,  # kombu fills in the host of the address
     }
 elif CELERY_BROKER_TLS:
     _broker_tls = {f"ssl_{name}": path for name, path in CELERY_BROKER_TLS_FILES.items()}
     CELERY_BROKER_USE_SSL = {**_broker_tls, "ssl_cert_reqs": ssl.CERT_REQUIRED}
     if CELERY_BROKER_URL.startswith("sentinel"):
         CELERY_BROKER_TRANSPORT_OPTIONS["sentinel_kwargs"] = {**_broker_tls, "ssl": True}
-# Of RabbitMQ: quorum queues survive the loss of a node and a restart, classic ones belong to one node.
+# For RabbitMQ: quorum queues survive the loss of a node and a restart, classic ones belong to one node.
 CELERY_BROKER_QUEUE_TYPE = env.str(
     "CELERY_BROKER_QUEUE_TYPE", "quorum" if CELERY_BROKER_URL.startswith("amqp") else "classic"
 )
 CELERY_TASK_DEFAULT_QUEUE_TYPE = CELERY_TASK_CREATE_MISSING_QUEUE_TYPE = CELERY_BROKER_QUEUE_TYPE
-# The sweeper finds rows whose message failed. With RabbitMQ beat would never leave a connection that broke: one retry.
+# The sweeper finds rows whose message failed. With RabbitMQ beat would otherwise never leave a broken connection: one
+# retry.
 CELERY_TASK_PUBLISH_RETRY = CELERY_BROKER_URL.startswith("amqp")
 CELERY_TASK_PUBLISH_RETRY_POLICY = {
     "max_retries": 1,
@@ -551,8 +566,8 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {
 }
 CELERY_BROKER_CONNECTION_TIMEOUT = 1
 CELERY_TASK_DEFAULT_QUEUE = "default"
-# Workers read their queues in the order of -Q. Sweeps come first: behind a long queue rows whose message was lost would
-# wait. Large deliveries come last, so that a post with a million followers does not delay one with ten
+# Workers read their queues in the order of -Q. Sweeps come first: rows whose message was lost must not wait behind a
+# long queue. Large deliveries come last, so that a post with a million followers does not delay one with ten
 # (docs/decisions/0017).
 CELERY_TASK_ROUTES = {
     "apps.accounts.tasks.sweep_mail": {"queue": "sweep"},
@@ -665,18 +680,19 @@ SESSION_COOKIE_AGE = 30 * 24 * 3600
 PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the mail
 vars().update(env.email("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # seconds for each step of SMTP
-EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # workers that a hanging mail server can block
-# Addresses need confirmation before they can log in or reset a password (decision 0062).
+EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # workers that a slow mail server can block
+# Addresses must be confirmed before they can be used to log in or to reset a password (decision 0062).
 EMAIL_CONFIRMATION_REQUIRED = env.bool("EMAIL_CONFIRMATION_REQUIRED", PRODUCTION)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")
 AVATAR_MAX_BYTES = 4 * 1024 * 1024
 
-# --- web push: by the services of the browsers' makers ---------------------------------------------
-PUSH_TIMEOUT_SECONDS = env.float("PUSH_TIMEOUT_SECONDS", 5.0)  # of each step of a request to one
-PUSH_CONCURRENCY = env.int("PUSH_CONCURRENCY", 4)  # workers that slow services can occupy
+# --- web push: through the services of browser vendors ---------------------------------------------
+# For each step of a request to a service.
+PUSH_TIMEOUT_SECONDS = env.float("PUSH_TIMEOUT_SECONDS", 5.0)
+PUSH_CONCURRENCY = env.int("PUSH_CONCURRENCY", 4)  # workers that slow services can block
 
 # --- second factor --------------------------------------------------------------------------------
-# Staff have their permissions only in sessions verified by one.
+# Staff have their permissions only in sessions that were verified with one.
 STAFF_SECOND_FACTOR = env.bool("STAFF_SECOND_FACTOR", PRODUCTION)
 OTP_TOTP_ISSUER = SITE_NAME  # shown in authenticator apps
 OTP_WEBAUTHN_RP_NAME = SITE_NAME
@@ -690,15 +706,16 @@ CSRF_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 0)
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", False)
 SECURE_REDIRECT_EXEMPT = [r"^healthz/"]  # probes use plain HTTP
-# "HTTP_X_FORWARDED_PROTO,https" behind a proxy that ends TLS and always sets the header; else clients could forge it.
+# "HTTP_X_FORWARDED_PROTO,https" behind a proxy that ends TLS and always sets the header; without one clients could
+# forge it.
 SECURE_PROXY_SSL_HEADER = env.tuple("SECURE_PROXY_SSL_HEADER", default=None) or None
 TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # 0: X-Forwarded-For is ignored
 SIGNED_COOKIE_LEGACY_SALT_FALLBACK = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
-UPLOAD_MAX_BYTES = (  # of a form with files
+UPLOAD_MAX_BYTES = (  # for a form with files
     max(4 * PICTURE_MAX_BYTES, VIDEO_MAX_BYTES) + DATA_UPLOAD_MAX_MEMORY_SIZE
 )
-UPLOAD_MAX_BYTES_AT = {  # at these addresses
+UPLOAD_MAX_BYTES_AT = {  # except at these addresses
     "/settings/import": max(UPLOAD_MAX_BYTES, ARCHIVE_MAX_BYTES + DATA_UPLOAD_MAX_MEMORY_SIZE),
 }
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
@@ -744,7 +761,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_URL = "/media/"
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", str(BASE_DIR / "var" / "media")))
 PRIVATE_ROOT = Path(env.str("PRIVATE_ROOT", str(MEDIA_ROOT.parent / "private")))  # archives
-MEDIA_BUCKET = env.str("MEDIA_BUCKET", "")  # of S3; empty: the folders above
+MEDIA_BUCKET = env.str("MEDIA_BUCKET", "")  # an S3 bucket; empty: the folders above
 MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")  # for S3 other than Amazon's
 STORAGES = {
     **storages_of(private=PRIVATE_ROOT, bucket=MEDIA_BUCKET, endpoint=MEDIA_BUCKET_ENDPOINT),
@@ -772,8 +789,8 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": f"{SITE_NAME} API",
-    "DESCRIPTION": "The Mastodon client API, as far as this site speaks it. Ids are decimal strings. "
-    "Bodies are taken as JSON and as forms, whichever is named.",
+    "DESCRIPTION": "The parts of the Mastodon client API that this site supports. Ids are decimal strings. "
+    "Bodies may be JSON or forms.",
     "VERSION": __version__,
     "SERVERS": [{"url": SITE_URL}],
     "OAS_VERSION": "3.1.0",
@@ -816,9 +833,9 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-# --- programs that act for people -----------------------------------------------------------------
+# --- OAuth ----------------------------------------------------------------------------------------
 OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth.Application"
-# Migrations refer to it.
+# Migrations refer to this model.
 OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "oauth2_provider.AccessToken"  # noqa: S105 -- of a model
 OAUTH2_PROVIDER = {
     "OIDC_ISS_ENDPOINT": SITE_URL,  # the issuer, as in the discovery document
@@ -828,7 +845,7 @@ OAUTH2_PROVIDER = {
     "ACCESS_TOKEN_GENERATOR": "apps.oauth.provider.new_token",
     # Mastodon's clients never refresh their token; users revoke it on the page of applications.
     "ACCESS_TOKEN_EXPIRE_SECONDS": env.int("OAUTH_TOKEN_SECONDS", 10 * 365 * 24 * 3600),
-    "AUTHORIZATION_CODE_EXPIRE_SECONDS": 600,  # users may have to copy it
+    "AUTHORIZATION_CODE_EXPIRE_SECONDS": 600,  # users may have to copy the code
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
     "PKCE_REQUIRED": False,  # older clients lack it; others must use S256
     "COMPLIANT_BCP_RFC9700_IMPLICIT_GRANT": True,
@@ -840,11 +857,11 @@ OAUTH2_PROVIDER = {
 }
 
 # --- figures of the running site ------------------------------------------------------------------
-# What staff see beside them (sources 000 and 002): shares, and milliseconds on average.
+# Targets shown to staff beside the figures (sources 000 and 002): shares, and average milliseconds.
 SERVICE_TARGETS = {"availability": 0.9999, "hit_rate": 0.99, "request_ms": 100, "call_ms": 5}
-# Who may read /metrics beside staff: programs with this token, and programs at these addresses.
+# Besides staff, programs with this token or at these addresses may read /metrics.
 METRICS_TOKEN = env.str("METRICS_TOKEN", "")
-METRICS_ADDRESSES = env.list("METRICS_ADDRESSES", default=[])  # as in 10.0.0.7 or 10.0.0.0/24
+METRICS_ADDRESSES = env.list("METRICS_ADDRESSES", default=[])  # such as 10.0.0.7 or 10.0.0.0/24
 
 # --- logs -----------------------------------------------------------------------------------------
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
@@ -886,7 +903,7 @@ LOGGING = {
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.worker.request": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
-        # anybody can cause these
+        # anybody can cause these messages
         **{
             f"django.security.{name}": {"filters": ["as_info"]}
             for name in (

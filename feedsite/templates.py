@@ -1,6 +1,6 @@
-"""Loads the site's templates without what only their authors read: indentation, and lines of nothing but control tags.
+"""Loads the site's templates without indentation, and without lines that contain only control tags.
 
-Between two elements some white space stays wherever there was any, so pages look the same with a fifth fewer bytes.
+Between two elements some white space stays if there was any, so pages look the same with a fifth fewer bytes.
 """
 
 import re
@@ -21,16 +21,16 @@ _INDENTATION = re.compile(r"\n\s+")
 
 
 def load_all() -> None:
-    """Compile the site's own templates now: those of a later edit would meet the code of this start.
+    """Compile the site's own templates now: a later edit of one might not fit the code of this process.
 
-    With DEBUG they are read for each page, and the code starts again with them.
+    With DEBUG they are read for each page, and the code is reloaded with them.
     """
     engine = engines["django"]
     if settings.DEBUG or not isinstance(engine, DjangoTemplates):
         return
     left_out = {
         app.rpartition(".")[2] for app in settings.LEFT_OUT_APPS
-    }  # and with them their tags
+    }  # and with them their template tags
     for folder in map(Path, engine.engine.dirs):
         for path in sorted(folder.rglob("*.*")):
             name = path.relative_to(folder)

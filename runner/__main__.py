@@ -10,17 +10,17 @@ from runner import arguments, checks, lint, manage, packages, site, stop, testin
 from runner.datadir import DataDir
 from runner.terminal import LaunchError, complain
 
-# What these verbs run needs the development packages, too: pytest, Hypothesis, Playwright, drivers, watchfiles.
+# These verbs need the development packages too: pytest, Hypothesis, Playwright, drivers, watchfiles.
 DEVELOPMENT = ("dev", "test", "check", "lint", "fuzz", "mutate", "scale", "vitals")
 
 
 def main(command_line: list[str]) -> int:
-    """Parse a command line and carry it out; the exit status."""
+    """Parse a command line and run it. Returns the exit status."""
     request = arguments.parse(command_line)
     os.environ.setdefault(testing.STARTED, str(time.monotonic()))
     try:
         if request.verb in ("check", "lint"):
-            lint.refuse_syntax_errors()  # said before anything is installed
+            lint.refuse_syntax_errors()  # before anything is installed
         if request.verb not in ("stop", "reset"):
             packages.enter(development=request.verb in DEVELOPMENT)
         return perform(request)

@@ -30,7 +30,7 @@ VERBS = (
     "scale",
     "vitals",
 )
-# The arguments of these verbs are passed on as they are, --help included.
+# Verbs whose arguments are passed on unchanged, --help included.
 PASSED_ON = (
     "test",
     "manage",
@@ -52,19 +52,19 @@ Starts the site with everything it needs, and its tools.
   ./run reset                delete the data of a site
   ./run manage COMMAND ...   a Django management command in the site's environment
   ./run test                 the quick tests, in four minutes: units and integration on real servers
-  ./run test --all           every test: also whole processes, browsers, clusters, and what takes long
-  ./run test PATH -k WORD    exactly these; all other arguments go to pytest
-  ./run test --matrix        all of the authorization matrix, with its figures
+  ./run test --all           every test: also whole processes, browsers, clusters, and slow ones
+  ./run test PATH -k WORD    only these; all other arguments go to pytest
+  ./run test --matrix        the whole authorization matrix, with its figures
   ./run lint                 format, lint, imports, templates, types, migrations, schema; --help says more
   ./run check                what CI runs: lint, the tests of the gate, and every tool in its shortest form
-  ./run check --nightly      everything that there is to run, in some hours
-  ./run bench SUITE          our figures beside what one would do otherwise; --help says more
-  ./run capacity             what a population needs, from what was measured; --help says more
-  ./run drill                load and faults on a site of its own, then the proof; --help says more
-  ./run fuzz                 requests that nobody thought of, to every endpoint and form; --help says more
-  ./run house                how large the code is and how far one reads to follow it; --help says more
-  ./run mutate               takes mechanisms away, to see their tests fail; --help says more
-  ./run scale                the site on each engine it can grow onto; --help says more
+  ./run check --nightly      all tests, tools and benchmarks, in some hours
+  ./run bench SUITE          benchmarks against the usual alternatives; --help says more
+  ./run capacity             servers for a number of people, from measurements; --help says more
+  ./run drill                load and faults on a separate site, then the proof; --help says more
+  ./run fuzz                 random requests to every endpoint and form; --help says more
+  ./run house                the size of the code, and how much one reads to follow it; --help says more
+  ./run mutate               removes mechanisms, to see their tests fail; --help says more
+  ./run scale                the site on each engine for larger sites; --help says more
   ./run vitals               every page in a browser: accessibility, weight, speed; --help says more
 """
 EXAMPLES = """\
@@ -78,7 +78,7 @@ examples:
 
 environment:
   FEEDSITE_DATA_DIR   the default for --data-dir
-  FEEDSITE_VENV       where the Python packages go (default: .venv in the checkout)
+  FEEDSITE_VENV       directory for the Python packages (default: .venv in the checkout)
   DATABASE_URL, REDIS_URL, MEMCACHED_URLS and the rest of .env.example: a server whose address
   is given is not started.
 """
@@ -90,9 +90,9 @@ examples:
 """
 LINT_EXAMPLES = """\
 examples:
-  ./run lint                 everything, within a minute
-  ./run lint --quick         what takes a few seconds, as before a commit
-  ./run lint types schema    these steps
+  ./run lint                 all steps, within a minute
+  ./run lint --quick         the quick steps, in a few seconds, as before a commit
+  ./run lint types schema    only these steps
   ./run lint --fix           formats, repairs and generates, then checks
 """
 
@@ -141,7 +141,7 @@ def parse(arguments: Sequence[str]) -> Request:
 
 
 def _with_default_verb(arguments: Sequence[str]) -> list[str]:
-    """Without a verb it is `serve`."""
+    """Use the verb `serve` if there is none."""
     is_serve = not arguments or (
         arguments[0].startswith("-") and arguments[0] not in ("-h", "--help")
     )
@@ -173,19 +173,21 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    check.add_argument("--nightly", action="store_true", help="all there is to run, in some hours")
+    check.add_argument(
+        "--nightly", action="store_true", help="all tests, tools and benchmarks, in some hours"
+    )
     check.add_argument(
         "--since",
         default="",
         metavar="COMMIT",
-        help="leave out the tests of feedcache, runner and tools where nothing changed since",
+        help="leave out the tests of feedcache, runner and tools if these have not changed since this commit",
     )
     _add_lint_options(verbs)
     return parser
 
 
 def _option_lines() -> str:
-    """The options of `serve`, for the one page of --help."""
+    """The options of `serve`, for the combined page of --help."""
     parser = argparse.ArgumentParser(prog="./run", add_help=False)
     _add_serve_options(parser)
     return parser.format_help().partition("options:")[2].join(("options:", "\n"))
@@ -208,7 +210,7 @@ def _add_serve_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--demo",
         choices=DEMO_SIZES,
-        help="people and posts to start with (default: small for new data, else what is there)",
+        help="size of the demo data (default: small for new data, otherwise unchanged)",
     )
     parser.add_argument(
         "--workers",
@@ -236,13 +238,13 @@ def _add_lint_options(verbs: "argparse._SubParsersAction[argparse.ArgumentParser
         help=f"only these of: {', '.join(lint.NAMES)}",
     )
     parser.add_argument("--quick", action="store_true", help=f"only {', '.join(lint.QUICK)}")
-    parser.add_argument("--fix", action="store_true", help="repair first what can be repaired")
+    parser.add_argument("--fix", action="store_true", help="first repair what can be repaired")
 
 
 def _add_data_dir(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir", type=Path, default=_default_data_dir(), metavar="DIR",
-        help="where everything is kept (default: var in the checkout)",
+        help="directory for all data (default: var in the checkout)",
     )  # fmt: skip
 
 
@@ -253,7 +255,7 @@ def _default_data_dir() -> Path:
 
 def _step(text: str) -> str:
     if text not in lint.NAMES:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(lint.NAMES)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(lint.NAMES)}")
     return text
 
 

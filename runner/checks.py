@@ -1,4 +1,4 @@
-"""`./run check`: what continuous integration runs at every push, and with `--nightly` all that there is to run."""
+"""`./run check`: the checks that continuous integration runs for every push, and with `--nightly` all checks."""
 
 import os
 import shutil
@@ -17,16 +17,16 @@ from runner.checkout import ROOT
 from runner.short_forms import SHORT_FORMS
 from runner.terminal import say
 
-SINCE = "CHECK_SINCE"  # a commit: what has not changed since then need not be tested again
+SINCE = "CHECK_SINCE"  # a commit: parts that have not changed since then are not tested again
 NIGHTLY_LOGS = ROOT / "var" / "nightly"
 OTHER_PYTHONS = ("3.12", "3.13", "3.14")
-# The main flows, which the site has without any of its optional apps.
+# The main flows, which work without optional apps.
 CORE = ("tests/timeline/test_home.py", "tests/timeline/test_views.py", "tests/api/test_statuses.py")
-LAST_LINES = 40  # of what failed in the night; the rest is in its log
+LAST_LINES = 40  # of the output of a failed job; the rest is in its log
 
 
 def check(*, nightly: bool = False, since: str = "") -> int:
-    """Run the checks, print what each took; 0 when all passed, else 1."""
+    """Run the checks and print how long each took. Returns 0 if all passed, otherwise 1."""
     failed = _night() if nightly else _gate(since or os.environ.get(SINCE, ""))
     say(f"\nFailed: {', '.join(failed)}" if failed else "\nAll checks passed")
     say(f"Took {testing.time_since_start()}, installation included")
@@ -37,7 +37,7 @@ def check(*, nightly: bool = False, since: str = "") -> int:
 
 
 def _gate(since: str) -> list[str]:
-    """The quick steps alone, which fail in seconds; then the tests, the slow steps and short forms beside them."""
+    """Run the quick steps first, which fail in seconds; then the tests, beside the slow steps and the short forms."""
     if failed := lint.run(lint.steps(lint.QUICK)):
         return failed
     with (
@@ -49,7 +49,7 @@ def _gate(since: str) -> list[str]:
 
 
 def _beside(tests: subprocess.Popen[bytes]) -> list[str]:
-    """The slow steps, the first failure of which ends the tests; then the shortest form of every verb."""
+    """Run the slow steps, whose first failure stops the tests; then the shortest form of every verb."""
     for step in lint.steps(lint.SLOW):
         if failed := lint.run([step]):
             _end(tests)
@@ -60,13 +60,13 @@ def _beside(tests: subprocess.Popen[bytes]) -> list[str]:
 
 
 def _core_tests() -> list[str]:
-    """The command."""
+    """The command for the tests without optional apps."""
     return [*testing.module("pytest"), "-q", "-n", "0", *CORE]
 
 
 @contextmanager
 def _tests(left_out: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """pytest over what the gate runs; it ends with the context."""
+    """pytest with the selection of the gate; it ends with the context."""
     selection = ["-m", testing.GATE, *(f"--ignore={folder}" for folder in left_out)]
     command = [*testing.module("pytest"), *testing.in_parallel(), "--progress", *selection]
     with subprocess.Popen(command, cwd=ROOT, env=testing.environment()) as tests:
@@ -77,7 +77,7 @@ def _tests(left_out: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _end(tests: subprocess.Popen[bytes]) -> None:
-    """As Ctrl-C does: pytest stops its servers and sums up."""
+    """Stop pytest like Ctrl-C: it stops its servers and prints the summary."""
     if tests.poll() is None:
         tests.send_signal(signal.SIGTERM)
 
@@ -93,7 +93,7 @@ class Job:
 
 
 def nightly_jobs() -> list[Job]:
-    """All there is to run, one after another; some three hours on two cores."""
+    """All jobs, run one after another; some three hours on two cores."""
     environment = testing.environment()
     coverage = ["--cov", "--cov-context=test", "--cov-report="]
     verbs = [
@@ -123,7 +123,7 @@ def nightly_jobs() -> list[Job]:
 
 
 def _other_pythons(environment: Mapping[str, str]) -> Iterator[Job]:
-    """The quick tests on the other interpreters of this machine, each in a virtual environment of its own."""
+    """The quick tests with the other interpreters of this machine, each in a virtual environment of its own."""
     for version in OTHER_PYTHONS:
         if sys.version_info[:2] == tuple(map(int, version.split("."))):
             continue
@@ -131,7 +131,7 @@ def _other_pythons(environment: Mapping[str, str]) -> Iterator[Job]:
             venv = {**environment, "FEEDSITE_VENV": str(ROOT / f".venv-{version}")}
             yield Job(f"Python {version}", [python, "-P", "-m", "runner", "test"], venv)
         else:
-            say(f"Python {version}: none on PATH or in ~/.pyenv, left out")
+            say(f"Python {version}: not found on PATH or in ~/.pyenv, left out")
 
 
 def _night() -> list[str]:
@@ -147,7 +147,7 @@ def _night() -> list[str]:
 
 
 def _logged(job: Job, log: Path) -> bool:
-    """Run a job into its log; on failure print how the log ends."""
+    """Run a job with its output in a log; on failure print the end of the log."""
     started = time.monotonic()
     with log.open("wb") as output:
         code = subprocess.run(
@@ -163,7 +163,7 @@ def _logged(job: Job, log: Path) -> bool:
 
 
 def find_python(version: str) -> str | None:
-    """An interpreter of a version with venv, on PATH or of pyenv; None."""
+    """An interpreter of a version that has venv, from PATH or pyenv; None if there is none."""
     installed = sorted(Path.home().glob(f".pyenv/versions/{version}*/bin/python"))
     for candidate in (shutil.which(f"python{version}"), *map(str, reversed(installed))):
         # pyenv puts shims on PATH for versions that are not active
@@ -177,5 +177,5 @@ def _succeeds(command: list[str]) -> bool:
 
 
 def _run(*arguments: str) -> list[str]:
-    """The command of `./run` with this interpreter."""
+    """The command line of `./run` with this interpreter."""
     return [*testing.module("runner"), *arguments]

@@ -1,4 +1,4 @@
-"""The data directory of a site: its files, a lock, and a marker that the launcher made it."""
+"""The data directory of a site: its files, a lock, and a marker that shows that the launcher created it."""
 
 import contextlib
 import fcntl
@@ -24,8 +24,7 @@ NAMES = frozenset({
     MARKER, "lock", "site.json", "environment.json", "secret_key", "page_signing_key", "vapid_private_key", "demo",
     "static-stamp", "postgres", "postgres.new", "redis", "memcached", "sockets", "static", "media", "beat", "log",
 })  # fmt: skip
-# A Unix socket's path is limited to 103 bytes on macOS, 107 on Linux; PostgreSQL adds 18 to the
-# directory's.
+# The path of a Unix socket is limited to 103 bytes on macOS, 107 on Linux; PostgreSQL adds 18 bytes to the directory.
 SOCKET_DIR_LIMIT = 80
 NEEDED_FREE_BYTES = 200 * 1024 * 1024
 
@@ -59,7 +58,7 @@ class DataDir:
         return (self.path / MARKER).is_file()
 
     def prepare(self) -> None:
-        """Create what is missing. LaunchError: not writable, not ours, or nearly full."""
+        """Create missing directories. LaunchError if it is not writable, not ours, or nearly full."""
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             foreign = (
@@ -89,15 +88,15 @@ class DataDir:
             )
 
     def secret_key(self) -> str:
-        """Created on first use, readable by its owner only."""
+        """The secret key, created on first use, and readable by its owner only."""
         return self._secret("secret_key", secrets.token_urlsafe(50))
 
     def page_signing_key(self) -> str:
-        """The same; 32 bytes in base64, the form of an Ed25519 key in the settings."""
+        """The same for the key that signs pages; 32 bytes in base64, the form of an Ed25519 key in the settings."""
         return self._secret("page_signing_key", b64encode(secrets.token_bytes(32)).decode())
 
     def vapid_private_key(self) -> str:
-        """The same; 32 bytes in base64url, with which messages to devices are signed."""
+        """The same for the key that signs messages to devices; 32 bytes in base64url."""
         return self._secret(
             "vapid_private_key", urlsafe_b64encode(secrets.token_bytes(32)).decode()
         )
@@ -109,9 +108,7 @@ class DataDir:
         return file.read_text().strip()
 
     def socket_dir(self) -> Path:
-        """A private directory for Unix sockets: in the data
-        directory, or a short path where that cannot work.
-        """
+        """A private directory for Unix sockets: in the data directory, or a short path if that does not work."""
         inside = self.path / "sockets"
         if len(os.fsencode(inside)) <= SOCKET_DIR_LIMIT and _sockets_work(inside):
             return inside
@@ -134,7 +131,7 @@ class DataDir:
         return path if len(os.fsencode(path)) <= SOCKET_DIR_LIMIT else Path("/tmp") / name  # noqa: S108 -- private, checked
 
     def holder(self) -> Holder | None:
-        """The process that holds the lock now; None without one, whatever stale files say."""
+        """The process that holds the lock now, regardless of stale files; None if there is none."""
         try:
             descriptor = os.open(self.path / "lock", os.O_RDWR)
         except OSError:
@@ -148,7 +145,7 @@ class DataDir:
         return None
 
     def _recorded_holder(self) -> Holder:
-        """The holder as recorded; one that has recorded nothing yet is starting."""
+        """The holder as it has recorded itself; one without a record is still starting."""
         with contextlib.suppress(OSError, ValueError, TypeError):
             note = Holder(**json.loads((self.path / "site.json").read_text()))
             if identity.alive(note.pid, note.started):
@@ -157,9 +154,7 @@ class DataDir:
 
     @contextmanager
     def held(self, what: str) -> Iterator[None]:
-        """Hold the lock for this process ("site", "manage" or
-        "reset"). LaunchError when another process does.
-        """
+        """Hold the lock for this process ("site", "manage" or "reset"). LaunchError if another process holds it."""
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -180,13 +175,11 @@ class DataDir:
         write_private(self.path / "site.json", json.dumps(asdict(holder)))
 
     def save_environment(self, environment: dict[str, str]) -> None:
-        """Save the site's settings for `manage` commands that
-        join it; private, since it holds secrets.
-        """
+        """Save the site's settings for `manage` commands that join it. The file is private: it contains secrets."""
         write_private(self.path / "environment.json", json.dumps(environment, indent=1))
 
     def saved_environment(self) -> dict[str, str]:
-        """The running site's settings; {} while it is starting."""
+        """The settings of the running site; {} while it is starting."""
         try:
             saved: dict[str, str] = json.loads((self.path / "environment.json").read_text())
         except (OSError, ValueError):
@@ -194,16 +187,17 @@ class DataDir:
         return saved
 
     def remove(self) -> None:
-        """Delete what the launcher made, and the directory if nothing else is in it.
+        """Delete everything that the launcher created, and the directory if it is then empty.
 
-        LaunchError for a directory that the launcher did not make.
+        LaunchError if the launcher did not create the directory.
         """
         if not self.is_ours():
             raise LaunchError(f"{self.path} was not made by feedsite; nothing is deleted.")
         shutil.rmtree(self._short_socket_dir(), ignore_errors=True)
         for name in sorted(NAMES - {MARKER, "lock"}):
             _delete(self.path / name)
-            for unfinished in self.path.glob(f".{name}-*"):  # of a `write_private` that was killed
+            # left by a `write_private` that was killed
+            for unfinished in self.path.glob(f".{name}-*"):
                 _delete(unfinished)
         _delete(self.path / MARKER)
         _delete(self.path / "lock")  # last: the caller holds it
@@ -239,7 +233,7 @@ def _delete(path: Path) -> None:
 
 
 def _sockets_work(directory: Path) -> bool:
-    """Some shared and network file systems cannot hold sockets."""
+    """Whether sockets can be created here: some shared and network file systems do not support them."""
     probe = directory / f"probe-{os.getpid()}"
     try:
         directory.mkdir(mode=0o700, exist_ok=True)

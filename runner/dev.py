@@ -1,7 +1,7 @@
-"""`./run dev`: follows the code while one writes it.
+"""`./run dev`: follows changes of the code during development.
 
-Templates and styles are read for each page (DEBUG). Web, streams, workers and beat start again when Python or a
-catalogue of translations changes. What the database lacks is said, with the command.
+Templates and styles are read for each page (DEBUG). Web, streams, workers and beat are restarted when Python code or
+translations change. Missing migrations are reported, with the command that adds them.
 """
 
 import subprocess
@@ -16,7 +16,7 @@ from runner.signals import StopRequested
 from runner.terminal import LaunchError, complain, say
 
 FOLDERS = ("apps", "feedcache", "feedsite", "locale")
-LOOK_MILLISECONDS = 200  # between two looks at the processes
+LOOK_MILLISECONDS = 200  # between two checks of the processes
 TRACEBACK_LINES = 6
 
 
@@ -26,7 +26,7 @@ def follow(
     check: Callable[[], None],
     start_again: Callable[[], None],
 ) -> None:
-    """Start again after each change, and `check` all the time. Ends by StopRequested or by what `check` raises."""
+    """Restart after each change, and keep calling `check`. Ends with StopRequested, or an exception of `check`."""
     for changed in _changes():
         check()
         if not changed:
@@ -35,18 +35,18 @@ def follow(
         try:
             start_again()
         except LaunchError:
-            complain(f"The old code goes on:\n{_last_traceback(data.log / 'preload.log')}")
+            complain(f"The old code keeps running:\n{_last_traceback(data.log / 'preload.log')}")
             continue
         others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         first = changed[0].relative_to(ROOT)
-        say(f"{first}{others} changed: started again in {time.monotonic() - started:.1f} s")
+        say(f"{first}{others} changed: restarted in {time.monotonic() - started:.1f} s")
         if advice := _what_the_database_lacks(changed, environment):
             say(advice)
 
 
 def _changes() -> Iterator[list[Path]]:
-    """Files that have changed, in order; [] when none has for a while. StopRequested."""
-    from watchfiles import PythonFilter, watch  # noqa: PLC0415 -- only there in the environment of development
+    """Files that have changed, in order; [] if none has for a while. StopRequested."""
+    from watchfiles import PythonFilter, watch  # noqa: PLC0415 -- installed only for development
 
     python = PythonFilter(extra_extensions=[".po"])
     try:
@@ -55,20 +55,20 @@ def _changes() -> Iterator[list[Path]]:
             rust_timeout=LOOK_MILLISECONDS, yield_on_timeout=True,
         ):  # fmt: skip
             yield sorted(Path(path) for _change, path in found)
-    except KeyboardInterrupt:  # so it names every signal that comes while it waits
+    except KeyboardInterrupt:  # watchfiles raises this for every signal that arrives while it waits
         raise StopRequested from None
 
 
 def _what_the_database_lacks(changed: list[Path], environment: Mapping[str, str]) -> str:
-    """After a change of models or migrations: the command that is missing, else nothing."""
+    """After a change of models or migrations: the command to run, or an empty text."""
     parts = {part for path in changed for part in (*path.parts, path.stem)}
     if not parts & {"models", "migrations"}:
         return ""
     written = _manage(environment, "makemigrations", "--check", "--dry-run")
     if written.returncode:
-        return f"{written.stdout.strip()}\n./run manage makemigrations writes it"
+        return f"{written.stdout.strip()}\nWrite it with: ./run manage makemigrations"
     if _manage(environment, "migrate", "--check").returncode:
-        return "./run manage migrate brings the new migration into the database"
+        return "Apply the new migration with: ./run manage migrate"
     return ""
 
 

@@ -9,7 +9,7 @@ from runner.datadir import DataDir
 from runner.ports import WILDCARDS, site_address
 from runner.terminal import LaunchError
 
-# The settings that `manage` takes from a running site.
+# The settings that `manage` takes over from a running site.
 SITE_SETTINGS = (
     "DATABASE_URL", "REDIS_URL", "REDIS_GRAPH_URL", "REDIS_GRAPH_REPLICA_URLS", "REDIS_TIMELINES_REPLICA_URLS",
     "REDIS_COUNTERS_URL", "REDIS_EXISTENCE_URL", "REDIS_LIMITS_URL",
@@ -20,11 +20,10 @@ SITE_SETTINGS = (
     "STATIC_ROOT", "SECURE_COOKIES", "DEBUG", "PRODUCTION",
     "STAFF_SECOND_FACTOR", "STATICFILES_BACKEND", "DATABASE_POOLER", "MIGRATIONS_DATABASE_URL",
 )  # fmt: skip
-# Settings of the web server and of libpq that a shell may have for another purpose.
+# Settings of the web server and of libpq that a shell may contain for other purposes.
 WEB_SERVER_PREFIX = "GRANIAN_"
 LIBPQ_PREFIX = "PG"
-# Compressing the API reference's scripts takes half a minute, and a loopback connection gains
-# nothing from it.
+# Compressing the API reference's scripts takes half a minute, and is useless on a loopback connection.
 UNCOMPRESSED = "feedsite.files.staticfiles.UncompressedStorage"
 ADDRESSES = (
     "DATABASE_URL",
@@ -47,7 +46,7 @@ def site_environment(
     port: int = 8000,
     streaming_port: int | None = None,
 ) -> dict[str, str]:
-    """All variables for Django, Celery and the web server; the caller's environment wins.
+    """All variables for Django, Celery and the web server; the caller's environment has precedence.
 
     `services` are the settings of the servers that the launcher runs.
     """
@@ -77,7 +76,7 @@ def site_environment(
 
 
 def joined_environment(saved: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a command that joins a running site; the caller's own wins."""
+    """The environment of a command that joins a running site; the caller's own has precedence."""
     return _with_python({**saved, **_inherited()})
 
 
@@ -87,7 +86,7 @@ def to_save(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def allowed_hosts(host: str) -> str:
-    """The default ALLOWED_HOSTS; a wildcard address allows any."""
+    """The default ALLOWED_HOSTS; a wildcard address allows any host."""
     if host in WILDCARDS:
         return "*"
     names = [
@@ -101,7 +100,7 @@ def allowed_hosts(host: str) -> str:
 
 
 def _inherited() -> dict[str, str]:
-    """The caller's environment without empty server URLs and settings for another purpose."""
+    """The caller's environment without empty server URLs and without settings for other purposes."""
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -113,7 +112,7 @@ def _inherited() -> dict[str, str]:
 
 
 def _broker_of(redis_url: str) -> str:
-    """The default broker when REDIS_URL is given from outside."""
+    """The default broker if REDIS_URL is given by the caller."""
     if redis_url.startswith(("redis://", "rediss://")):
         return redis_url
     raise LaunchError("REDIS_URL is set but CELERY_BROKER_URL is not; set both.")

@@ -1,8 +1,8 @@
-"""Forks the site's own processes from one that has imported the site: they share its memory, and start at once.
+"""Forks the site's processes from one that has imported the site: they share its memory, and start at once.
 
-The launcher sends the fork server a command line of Python over a socket, with file descriptors: the log, the end of a
-pipe that the exit status goes to, and perhaps a listening socket. Linux only: forking is not safe with the system
-libraries of macOS.
+The launcher sends a Python command line to the fork server over a socket, with file descriptors: the log, the end of a
+pipe for the exit status, and perhaps a listening socket. Linux only: forking is not safe with the system libraries of
+macOS.
 """
 
 import contextlib
@@ -26,16 +26,16 @@ from runner.terminal import LaunchError
 
 NAME = "fork server"
 PR_SET_NAME = 15
-FORK_SECONDS = 60  # the first one waits for the imports
+FORK_SECONDS = 60  # the first fork waits for the imports
 STOP_SECONDS = 3.0
-LOST = 255  # the status of a process whose fork server has died with it
+LOST = 255  # the status of a process whose fork server died before it
 MESSAGE_BYTES = 65536
 MAX_FILES = 3
 READY = b"ready"
 
 
 class ForkedProcess:
-    """What `subprocess.Popen` is for a process that the fork server has started."""
+    """The counterpart of `subprocess.Popen` for a process that the fork server has started."""
 
     def __init__(self, pid: int, status: int) -> None:
         self.pid = pid
@@ -48,7 +48,7 @@ class ForkedProcess:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """The exit status. subprocess.TimeoutExpired."""
+        """The exit status. Raises subprocess.TimeoutExpired."""
         if self.returncode is None:
             if not select.select([self._status], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
@@ -62,7 +62,7 @@ class ForkedProcess:
 
 
 class ForkServer:
-    """The launcher's side. The fork server starts with the first process, and again after its death."""
+    """The launcher's side. The fork server starts with the first process, and is restarted if it dies."""
 
     def __init__(self, preload: str, *, environment: Mapping[str, str], log: Path) -> None:
         self.preload = preload
@@ -72,7 +72,7 @@ class ForkServer:
         self._link: socket.socket | None = None
 
     def start(self) -> None:
-        """Import now what all will have in common; `fork` would do it too. LaunchError."""
+        """Import the shared modules now; otherwise the first `fork` does it. LaunchError."""
         try:
             self._running()
         except OSError as error:
@@ -82,7 +82,7 @@ class ForkServer:
     def fork(
         self, name: str, command: Sequence[str], *, log: Path, sockets: Sequence[int]
     ) -> Child:
-        """As `processes.spawn`; at most one socket. LaunchError."""
+        """Start a process like `processes.spawn`, with at most one socket. LaunchError."""
         rotate(log)
         reader, writer = os.pipe()
         try:
@@ -98,7 +98,7 @@ class ForkServer:
         return Child(name, ForkedProcess(pid, reader), signal.SIGTERM, log)
 
     def stop(self) -> None:
-        """Its children end by SIGTERM, if they have not ended before."""
+        """Stop the fork server. Its remaining children get SIGTERM."""
         if self._link is not None:
             self._link.close()
         if self._child is not None:
@@ -108,7 +108,7 @@ class ForkServer:
     def _request(
         self, name: str, command: Sequence[str], files: list[int], sockets: Sequence[int]
     ) -> int:
-        """The process id of what was forked."""
+        """The process id of the new process."""
         request: dict[str, Any] = {
             "name": name,
             "command": command,
@@ -118,7 +118,7 @@ class ForkServer:
             (request["socket"],) = sockets
         link, server = self._running()
         answer = b""
-        with contextlib.suppress(ConnectionError):  # it has died, or it dies now
+        with contextlib.suppress(ConnectionError):  # it has died, or is dying now
             socket.send_fds(link, [json.dumps(request).encode()], [*files, *sockets])
             answer = link.recv(MESSAGE_BYTES)
         if not answer:
@@ -145,7 +145,10 @@ class ForkServer:
 
 
 def serve(link: socket.socket) -> list[str]:
-    """Fork for each request. In the child the command that it is to run; [] once the launcher has closed the link."""
+    """Fork for each request.
+
+    Returns the command to run in the child; [] in the server when the launcher has closed the link.
+    """
     statuses: dict[int, int] = {}
     signal.signal(signal.SIGCHLD, lambda _number, _frame: _pass_statuses_on(statuses))
     while True:
@@ -160,7 +163,7 @@ def serve(link: socket.socket) -> list[str]:
         if not pid:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             for number in (status, *statuses.values()):
-                os.close(number)  # else it would be open when the fork server is dead
+                os.close(number)  # otherwise it would stay open after the death of the fork server
             request = json.loads(data)
             _become(request, log, listening)
             end_with_parent()
@@ -173,7 +176,7 @@ def serve(link: socket.socket) -> list[str]:
 
 
 def _pass_statuses_on(statuses: dict[int, int]) -> None:
-    """Of the children that have ended: the exit status, or a signal as a negative number."""
+    """Send the exit statuses of the children that have ended; a signal is a negative number."""
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             pid, status = ended
@@ -184,7 +187,7 @@ def _pass_statuses_on(statuses: dict[int, int]) -> None:
 
 @contextlib.contextmanager
 def _no_sigchld() -> Iterator[None]:
-    """A child may end before its status has a place to go to."""
+    """Block SIGCHLD: a child may end before the pipe for its status is known."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
     try:
         yield
@@ -193,10 +196,10 @@ def _no_sigchld() -> Iterator[None]:
 
 
 def _become(request: dict[str, Any], log: int, listening: list[int]) -> None:
-    """Lead a session of its own, with the log as output and the socket under the launcher's number."""
+    """Start a session of its own, with the log as output, and the socket under the launcher's number."""
     os.setsid()
     os.chdir(request["directory"])
-    libc.prctl(PR_SET_NAME, request["name"].encode(), 0, 0, 0)  # what top and ps -o comm show
+    libc.prctl(PR_SET_NAME, request["name"].encode(), 0, 0, 0)  # shown by top and ps -o comm
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.close(log)
@@ -208,7 +211,7 @@ def _become(request: dict[str, Any], log: int, listening: list[int]) -> None:
 
 
 def run(command: list[str]) -> None:
-    """Run a command line of Python in this process, as `runner.programs` gives it."""
+    """Run a Python command line, as built by `runner.programs`, in this process."""
     _python, _safe_path, *rest = command
     if rest[0] == "-m":
         sys.argv = rest[1:]
@@ -222,7 +225,7 @@ def main() -> None:
     number, preload = sys.argv[1:]
     importlib.import_module(preload)
     gc.collect()
-    gc.freeze()  # a collection in a child would copy the pages that it looks at
+    gc.freeze()  # a collection in a child would copy the memory pages that it touches
     link = socket.socket(fileno=int(number))
     link.sendall(READY)
     if command := serve(link):

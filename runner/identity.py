@@ -1,4 +1,4 @@
-"""Which process an id means: ids are reused, and zombies are dead."""
+"""Identifies processes by id and start time: ids are reused, and zombies count as dead."""
 
 import os
 import subprocess
@@ -8,14 +8,14 @@ PROC = Path("/proc")
 
 
 def start_time(pid: int) -> str:
-    """When a process started, in a unit of the system's own; "" when it is dead or a zombie."""
+    """The start time of a process, in a unit of the system; "" if it is dead or a zombie."""
     if (PROC / "self" / "stat").exists():
         return _start_time_from_proc(pid)
     return _start_time_from_ps(pid)
 
 
 def alive(pid: int, started: str = "") -> bool:
-    """Whether a process lives and, with `started`, is still the one that started then."""
+    """Whether a process is alive and, with `started`, still the one that started then."""
     current = start_time(pid)
     return bool(current) and started in ("", current)
 
@@ -35,7 +35,7 @@ def processes_with(setting: str) -> list[int]:
 
 def _start_time_from_proc(pid: int) -> str:
     try:
-        # The command's name, in brackets, may hold blanks and brackets itself.
+        # The command's name, in parentheses, may itself contain spaces and parentheses.
         fields = (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return ""

@@ -14,12 +14,12 @@ GRACE_SECONDS = 5.0
 
 
 def end_leftovers(data: DataDir) -> None:
-    """Call only while holding the data directory: then all processes with its mark are left over."""
+    """End the site's old processes. Only while holding the data directory: then all with its mark are leftovers."""
     pids = identity.processes_with(f"{MARK}={data.path}")
     if not pids:
         return
-    complain(f"Ending {len(pids)} processes left by a launcher that was killed")
-    _signal(pids, signal.SIGINT)  # for PostgreSQL the quick and clean way
+    complain(f"Ending {len(pids)} processes left over from a launcher that was killed")
+    _signal(pids, signal.SIGINT)  # for PostgreSQL a fast, clean shutdown
     deadline = time.monotonic() + GRACE_SECONDS
     while time.monotonic() < deadline and any(identity.alive(process_id) for process_id in pids):
         time.sleep(0.05)

@@ -1,6 +1,6 @@
-"""`./run lint`: what can be said about the code without running the site. No servers.
+"""`./run lint`: checks that need neither the running site nor servers.
 
-The steps run two at a time, the quick ones first. What a failed one has said is printed at once, with what to do.
+Two steps run at a time, the quick ones first. The output of a failed step is printed at once, with advice.
 """
 
 import compileall
@@ -27,23 +27,23 @@ SIDE_BY_SIDE = 2
 
 @dataclass(frozen=True)
 class Step:
-    """A program that exits with 0 when all is well."""
+    """A program that exits with 0 if it finds nothing."""
 
     name: str
     command: Sequence[str]
-    advice: str = ""  # what to do about it, where the program does not say so
+    advice: str = ""  # how to fix the findings, if the program does not say so
     repair: Sequence[str] = ()  # the command of --fix
     environment: dict[str, str] = field(default_factory=dict)
 
 
 def refuse_syntax_errors() -> None:
-    """LaunchError."""
+    """Raise LaunchError for modules that cannot be compiled."""
     if errors := syntax_errors():
         raise LaunchError("\n".join(errors))
 
 
 def syntax_errors() -> list[str]:
-    """File, line and reason of each module that is no Python. Needs no packages; bytecode is made on the way."""
+    """File, line and reason of each invalid Python module. Needs no packages; writes bytecode as a side effect."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", SyntaxWarning)  # such as "perhaps you missed a comma?"
         folders = [
@@ -75,7 +75,7 @@ NAMES = (*QUICK, *SLOW)
 
 
 def steps(names: Iterable[str] = NAMES) -> list[Step]:
-    """The steps of these names, in the order they are begun in. To be called inside the environment of development."""
+    """The steps with these names, in the order in which they start. Call it inside the development environment."""
     chosen = set(names)
     return [step for step in _every_step() if step.name in chosen]
 
@@ -88,7 +88,7 @@ def _every_step() -> list[Step]:
         Step(
             "format",
             [*testing.module("ruff"), "format", "--check"],
-            "./run lint --fix formats.",
+            "Format it with: ./run lint --fix",
             [*testing.module("ruff"), "format"],
         ),
         Step(
@@ -105,7 +105,7 @@ def _every_step() -> list[Step]:
         Step(
             "templates",
             [*djade, "--check", *templates],
-            "./run lint --fix formats them.",
+            "Format them with: ./run lint --fix",
             [*djade, *templates],
         ),
         Step(
@@ -124,7 +124,7 @@ def _every_step() -> list[Step]:
         Step(
             "migrations",
             testing.module("tools.lint.migrations"),
-            "./run manage makemigrations writes what is missing; two last ones: makemigrations --merge.",
+            "./run manage makemigrations writes a missing one; --merge joins two last ones.",
             environment=SETTINGS,
         ),
         Step("system", [*manage, "check", "--fail-level", "WARNING"], environment=SETTINGS),
@@ -132,7 +132,7 @@ def _every_step() -> list[Step]:
 
 
 def lint(names: Sequence[str], *, quick: bool, fix: bool) -> int:
-    """Run the named steps, else the quick ones or all; with `fix` repair first what can be. 0 when all passed."""
+    """Run the named steps, or else the quick ones or all; `fix` first repairs what it can. Returns 0 if all passed."""
     chosen = steps(names or (QUICK if quick else NAMES))
     if fix:
         for step in chosen:
@@ -149,7 +149,7 @@ def lint(names: Sequence[str], *, quick: bool, fix: bool) -> int:
 
 
 def run(chosen: Sequence[Step], *, side_by_side: int = SIDE_BY_SIDE) -> list[str]:
-    """Run steps, begun in their order; the names of those that failed. Each is told when it has ended."""
+    """Run steps, started in order. Returns the names of failed ones; prints each result when the step has ended."""
     telling = threading.Lock()
 
     def passes(step: Step) -> bool:
@@ -171,6 +171,6 @@ def run(chosen: Sequence[Step], *, side_by_side: int = SIDE_BY_SIDE) -> list[str
 
 
 def _what_it_said(output: str, step: Step) -> str:
-    """The advice is for what the program has found, not for what stopped it."""
+    """The output of a step and its advice, which is about findings, not about a crash of the program."""
     advice = "" if "Traceback (most recent call last)" in output else step.advice
-    return "\n".join(filter(None, [output, advice])) or "without a word"
+    return "\n".join(filter(None, [output, advice])) or "no output"

@@ -1,6 +1,6 @@
 """`./run manage`: a management command in the environment of a site.
 
-It joins a running site; otherwise the servers run for the duration of the command.
+It joins a running site; without one, the servers run for the duration of the command.
 """
 
 import os
@@ -20,9 +20,9 @@ from runner.terminal import LaunchError
 
 
 def manage(data: DataDir, arguments: list[str]) -> int:
-    """Run a management command; input, output and Ctrl-C are its own.
+    """Run a management command, with the terminal's input, output and Ctrl-C. Returns its exit status.
 
-    Returns its exit status. A command that joins a running site replaces this process.
+    A command that joins a running site replaces this process.
     """
     holder = data.holder()
     if holder is not None:
@@ -50,7 +50,7 @@ def _with_own_servers(data: DataDir, arguments: list[str]) -> int:
         try:
             services.start()
             environment = site_environment(data, services.settings())
-            if is_new:  # also for a site that was never started
+            if is_new:  # also before the first start of the site
                 migrate(data, environment)
             return _run(manage_command(*arguments), environment)
         except StopRequested:
@@ -61,7 +61,7 @@ def _with_own_servers(data: DataDir, arguments: list[str]) -> int:
 
 
 def _run(command: list[str], environment: Mapping[str, str]) -> int:
-    """Run in the foreground. Ctrl-C reaches the command from the terminal; SIGTERM is passed on."""
+    """Run in the foreground. Ctrl-C reaches the command from the terminal; SIGTERM is forwarded."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     setup = child_setup(signal.SIGTERM)
     with subprocess.Popen(command, env=dict(environment), preexec_fn=setup) as process:  # noqa: PLW1509 -- no threads here

@@ -21,7 +21,7 @@ from runner.terminal import LaunchError, Progress
 
 STAMP = "feedsite-packages"
 UNFINISHED = "feedsite-unfinished"
-# Settings that would install elsewhere, or build from source; mirrors and certificates still apply.
+# Settings that would install elsewhere, or build from source; those for mirrors and certificates are kept.
 UNWANTED_PIP_SETTINGS = (
     "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_NO_BINARY", "PIP_CONSTRAINT",
     "PIP_REQUIREMENT", "PIP_DRY_RUN", "PIP_QUIET", "PIP_VERBOSE", "PIP_PYTHON", "PIP_EDITABLE", "PIP_NO_DEPS",
@@ -29,9 +29,7 @@ UNWANTED_PIP_SETTINGS = (
 
 
 def venv_dir() -> Path:
-    """FEEDSITE_VENV, else .venv in the checkout, with links
-    resolved: the venv module refuses to fill a link.
-    """
+    """FEEDSITE_VENV, or else .venv in the checkout, with links resolved: the venv module does not accept a link."""
     path = os.environ.get("FEEDSITE_VENV")
     return (Path(path).expanduser() if path else DEFAULT_VENV).resolve()
 
@@ -42,9 +40,7 @@ def running_inside() -> bool:
 
 
 def ensure_packages(*, development: bool) -> Path:
-    """The interpreter of a virtual environment with the pinned
-    packages, installed if missing. LaunchError.
-    """
+    """The interpreter of a virtual environment with the pinned packages, installed if missing. LaunchError."""
     venv = venv_dir()
     fingerprints = _fingerprints(development=development)
     if not fingerprints <= _stamps(venv):
@@ -56,14 +52,12 @@ def ensure_packages(*, development: bool) -> Path:
 
 
 def enter(*, development: bool) -> None:
-    """Replace this process by the virtual environment's
-    interpreter; returns when it is running already.
-    """
+    """Replace this process by the virtual environment's interpreter, unless it is already running."""
     python = ensure_packages(development=development)
     if running_inside():
         return
     os.environ["PYTHONPATH"] = str(ROOT)
-    # Packages are installed without bytecode: each is compiled once, by the first process that imports it.
+    # Packages are installed without bytecode: the first process that imports a module compiles it.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.execv(python, [str(python), "-P", "-m", "runner", *sys.argv[1:]])  # noqa: S606 -- no shell needed
 
@@ -74,7 +68,7 @@ def _fingerprints(*, development: bool) -> set[str]:
 
 
 def _stamps(venv: Path) -> set[str]:
-    """Fingerprints of the installed requirements; empty when the environment's interpreter is gone."""
+    """Fingerprints of the installed requirements; empty if the environment's interpreter does not exist."""
     if not (venv / "bin" / "python").exists():
         return set()
     try:
@@ -91,7 +85,7 @@ def _write_stamps(venv: Path, stamps: set[str]) -> None:
 
 @contextmanager
 def _install_lock(venv: Path) -> Iterator[None]:
-    """Lock the parent directory, which leaves no file behind."""
+    """Lock the parent directory, which leaves no lock file behind."""
     try:
         venv.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(venv.parent, os.O_RDONLY)
@@ -118,7 +112,7 @@ def _install(venv: Path, *, development: bool) -> None:
 
 
 def _announcement(venv: Path, *, development: bool) -> str:
-    """What will be installed, as far as it is not there."""
+    """The packages to install, as a line for the terminal."""
     there, site = _stamps(venv), _pinned(REQUIREMENTS)
     wanted = _pinned(DEVELOPMENT_REQUIREMENTS) if development else site
     if development and _fingerprints(development=False) <= there:
@@ -126,7 +120,7 @@ def _announcement(venv: Path, *, development: bool) -> str:
             f"Installing {len(wanted - site)} more packages into {venv}, for tests and tools (once)"
         )
     if there:
-        return f"Bringing the {len(wanted)} packages of {venv} up to date"
+        return f"Updating the {len(wanted)} packages in {venv}"
     return f"Installing {len(wanted)} packages into {venv} (once)"
 
 
@@ -136,7 +130,7 @@ def _pinned(requirements: Path) -> set[str]:
 
 
 def _make_environment(venv: Path) -> None:
-    """Create an empty environment; only an unfinished one of ours is cleared."""
+    """Create an empty environment; clears an existing one only if it is an unfinished one of ours."""
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         raise LaunchError(
@@ -144,7 +138,7 @@ def _make_environment(venv: Path) -> None:
         )
     if venv.is_dir() and any(venv.iterdir()) and not (venv / "pyvenv.cfg").exists():
         raise LaunchError(
-            f"{venv} exists and is not a virtual environment; move it away or set FEEDSITE_VENV."
+            f"{venv} exists but is not a virtual environment; move it away or set FEEDSITE_VENV."
         )
     clear = (
         ["--clear"]
@@ -158,7 +152,7 @@ def _make_environment(venv: Path) -> None:
     )
     if result.returncode:
         last = (result.stdout + result.stderr).strip().splitlines()[-1:]
-        raise LaunchError(f"Cannot make the virtual environment {venv}: {' '.join(last)}")
+        raise LaunchError(f"Cannot create the virtual environment {venv}: {' '.join(last)}")
 
 
 def _check_writable(venv: Path) -> None:
@@ -167,16 +161,16 @@ def _check_writable(venv: Path) -> None:
         (venv / UNFINISHED).touch()
     except OSError as error:
         raise LaunchError(
-            f"Cannot write to {venv} ({error.strerror}); set FEEDSITE_VENV to a directory that can be written."
+            f"Cannot write to {venv} ({error.strerror}); set FEEDSITE_VENV to a writable directory."
         ) from None
 
 
 def _run_pip(venv: Path, requirements: Path, log: Path, progress: Progress) -> int:
-    """Install from wheels only, so that no compiler is needed; the exit status of the pip that failed, else 0.
+    """Install from wheels only, so that no compiler is needed. Returns the exit status of the pip that failed, or 0.
 
-    The lock file is complete, so pip need not look for what else a package wants, and each half can be installed
-    beside the other: one pip keeps one processor busy. Most modules are never imported: to compile all of them takes
-    nearly half of the time.
+    The lock file is complete, so pip need not resolve dependencies, and two halves can be installed in parallel: one
+    pip uses only one processor. Bytecode is not compiled, because most modules are never imported: it would take nearly
+    half of the time.
     """
     environment = {
         name: value for name, value in os.environ.items() if name not in UNWANTED_PIP_SETTINGS
@@ -188,7 +182,7 @@ def _run_pip(venv: Path, requirements: Path, log: Path, progress: Progress) -> i
         "--requirement",
     ]  # fmt: skip
     started = time.monotonic()
-    reading, writing = os.pipe()  # what both say comes out of one pipe, line by line
+    reading, writing = os.pipe()  # the output of both comes out of one pipe, line by line
     with (
         ExitStack() as running,
         os.fdopen(reading, errors="replace") as lines,
@@ -214,7 +208,7 @@ def _run_pip(venv: Path, requirements: Path, log: Path, progress: Progress) -> i
 
 
 def _halves(venv: Path, requirements: Path) -> list[Path]:
-    """Two files, with every second package of a lock file each."""
+    """Two files, each with every second package of a lock file."""
     packages = re.findall(r"^[a-zA-Z0-9].*(?:\n[ ].*)*", requirements.read_text(), re.MULTILINE)
     halves = [venv / f"feedsite-{requirements.stem}-{number}.txt" for number in (1, 2)]
     for first, half in enumerate(halves):
@@ -233,7 +227,7 @@ def _why_pip_failed(log: Path) -> str:
             f"Cannot reach the package index; check the network or pip's settings (details: {log})."
         )
     if missing:
-        return f"The package index has no ready-made {missing[1]} for this Python and machine (details: {log})."
+        return f"The package index has no wheel of {missing[1]} for this Python and machine (details: {log})."
     if "No space left on device" in text:
         return f"The disk is full: cannot install packages (details: {log})."
     errors = [line for line in text.splitlines() if line.startswith("ERROR")]

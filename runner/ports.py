@@ -1,7 +1,7 @@
 """The ports of the site: bound before anything starts, and passed to the servers.
 
-A port that is only checked may be taken a minute later, and two servers that bind with SO_REUSEPORT
-share it silently: half of the requests, with tokens and cookies, would go to the other site.
+A port that is only checked may be taken a minute later. Two servers that bind with SO_REUSEPORT would share it
+silently: half of the requests, with tokens and cookies, would go to the other site.
 """
 
 import errno
@@ -10,14 +10,14 @@ import socket
 
 from runner.terminal import LaunchError
 
-WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104 -- compared with, not listened on
+WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104 -- for comparison, not to listen on
 MAX_ATTEMPTS = 100
-BACKLOG = 1024  # backlog until the server accepts; it sets a larger one itself
+BACKLOG = 1024  # until the server accepts; it sets a larger backlog itself
 ASK_SECONDS = 2
 
 
 def hold_port(host: str, port: int) -> socket.socket:
-    """Listen on this address and port exclusively. LaunchError, which suggests a free port."""
+    """Listen on this address and port exclusively. LaunchError with the suggestion of a free port."""
     try:
         return _listen(host, port)
     except OSError as error:
@@ -25,18 +25,18 @@ def hold_port(host: str, port: int) -> socket.socket:
 
 
 def hold_free_port(host: str, first: int) -> socket.socket:
-    """Listen on the first free port of a hundred from `first` on. LaunchError when all are in use."""
+    """Listen on the first free port among a hundred from `first` on. LaunchError if all are in use."""
     for port in range(first, min(first + MAX_ATTEMPTS, 65536)):
         try:
             return _listen(host, port)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise LaunchError(_explained(host, port, error.errno)) from None
-    raise LaunchError(f"No port from {first} on is free; say one with --streaming-port")
+    raise LaunchError(f"No port from {first} on is free; choose one with --streaming-port")
 
 
 def free_port(host: str, first: int) -> int:
-    """The number of such a port, for a server that starts at once."""
+    """The number of a free port, for a server that starts at once."""
     with hold_free_port(host, first) as bound:
         port: int = bound.getsockname()[1]
     return port
@@ -62,7 +62,7 @@ def site_address(host: str, port: int) -> str:
 
 
 def answers(host: str, port: int, *, allowed_hosts: str) -> bool:
-    """Whether the site reports that it is ready, asked with the first of its allowed hosts."""
+    """Whether the site reports that it is ready; the request names the first of its allowed hosts."""
     address = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 -- replaced
     name = allowed_hosts.split(",")[0].strip().lstrip(".")
     connection = http.client.HTTPConnection(address, port, timeout=ASK_SECONDS)
@@ -86,7 +86,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise OSError(errno.EADDRNOTAVAIL, "no such host") from None
     listening = socket.socket(family, kind, protocol)
     try:
-        # A port with closing connections is free; one with a listener is not.
+        # A port with closing connections counts as free, one with a listener does not.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listening.bind(address)

@@ -39,11 +39,10 @@ def collect_static(data: DataDir, environment: Mapping[str, str]) -> None:
 
 
 def seed(data: DataDir, environment: Mapping[str, str], size: str | None) -> bool:
-    """Add demo data, once per size; whether the site has any. Progress is printed.
+    """Add demo data, once per size, and print progress. Returns whether the site has any.
 
-    With `size` None a new data directory gets the small demo and any other stays as it is: a site
-    started without demo data must not get it later by a forgotten option. A site in production gets
-    none.
+    With `size` None a new data directory gets the small demo, and any other stays as it is: a site started without demo
+    data must not get it later through a forgotten option. A site in production gets none.
     """
     record = data.path / "demo"
     done = record.read_text().split() if record.exists() else []
@@ -79,7 +78,7 @@ def _quietly(data: DataDir, environment: Mapping[str, str], *arguments: str) -> 
 
 
 def _static_fingerprint(target: Path, backend: str) -> str:
-    """Depends on every source file, the packages, the target and the storage."""
+    """A fingerprint of every source file, the packages, the target and the storage."""
     inputs = REQUIREMENTS.read_bytes() + STATIC_STORAGE.read_bytes()
     digest = hashlib.sha256(inputs + bytes(target) + backend.encode())
     for pattern in STATIC_SOURCES:

@@ -1,8 +1,8 @@
 """Runs PostgreSQL, which refuses to run as root, when root starts the site.
 
-First choice is a user namespace: the server sees another user id while its files stay root's, so
-that a checkout under a closed /root works. Containers often forbid namespaces; there the server
-becomes the user `nobody` with the capability to enter closed directories.
+The first choice is a user namespace: the server sees another user id while its files stay root's, so that a checkout
+under a closed /root works. Containers often forbid namespaces; then the server runs as the user `nobody`, with the
+capability to enter closed directories.
 """
 
 import ctypes
@@ -29,14 +29,14 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def leave_root() -> Callable[[], None] | None:
-    """What a child does before it becomes a server that refuses root; None for ordinary users."""
+    """A function for the child to call before it becomes a server that refuses root; None for ordinary users."""
     if os.geteuid() != 0:
         return None
     return enter_user_namespace if namespaces_allowed() else become_nobody
 
 
 def take_ownership(directory: Path) -> None:
-    """Give a directory to the user of the server; nearly always a no-op."""
+    """Give a directory to the user of the server; usually a no-op."""
     if os.geteuid() != 0:
         return
     owner = 0 if namespaces_allowed() else pwd.getpwnam("nobody").pw_uid
@@ -48,7 +48,7 @@ def take_ownership(directory: Path) -> None:
 
 @functools.cache
 def namespaces_allowed() -> bool:
-    """Whether root can create a user namespace, tried in a child."""
+    """Whether root can create a user namespace; tested in a child."""
     if not sys.platform.startswith("linux"):
         return False
     probe = subprocess.run(
@@ -60,9 +60,9 @@ def namespaces_allowed() -> bool:
 
 
 def enter_user_namespace() -> None:
-    """Lose the root identity while the files stay root's; between fork and exec.
+    """Lose the root identity while the files stay root's; called between fork and exec.
 
-    A busy machine refuses it now and then: retried for half a second.
+    A busy machine sometimes refuses it, so it is retried for half a second.
     """
     for _try in range(NAMESPACE_TRIES):
         if libc.unshare(CLONE_NEWUSER) == 0:

@@ -1,8 +1,8 @@
 """Starts and stops child processes.
 
-Each child leads its own session, so Ctrl-C reaches the launcher alone, which stops the children in
-order. On Linux the kernel signals a child when the launcher is killed; the watchman
-(`runner.watchman`) ends what ignores the signal, and sends it on other systems.
+Each child leads its own session, so Ctrl-C reaches only the launcher, which stops the children in order. On Linux the
+kernel signals a child when the launcher is killed; the watchman (`runner.watchman`) ends children that ignore the
+signal, and sends it on other systems.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ class Process(Protocol):
     """The part of `subprocess.Popen` that is used."""
 
     pid: int
-    returncode: int | Any  # typeshed's Popen says so; None while it runs
+    returncode: int | Any  # as in typeshed's Popen; None while it runs
 
     def poll(self) -> int | None: ...
     def wait(self, timeout: float | None = None) -> int: ...
@@ -56,11 +56,11 @@ class Child:
         return self.popen.pid
 
     def running(self) -> bool:
-        """Whether it runs; reaps it when it has ended."""
+        """Whether it is running; reaps it if it has ended."""
         return self.popen.poll() is None
 
     def stop(self, seconds: float) -> bool:
-        """Signal it and wait; after `seconds` kill it with its group. True if it ended by itself."""
+        """Send the stop signal and wait; after `seconds` kill its group. Returns whether it ended by itself."""
         if self.running():
             with contextlib.suppress(ProcessLookupError):
                 self.popen.send_signal(self.stop_signal)
@@ -100,8 +100,8 @@ def spawn(  # noqa: PLR0913 -- options of one program
 ) -> Child:
     """Start a program that ends with this process; its output is appended to `log`. LaunchError.
 
-    `not_as_root`: the program refuses to run as root and drops that identity first. `sockets`: file
-    descriptors passed on under the same numbers.
+    `not_as_root`: the program refuses to run as root, so it drops that identity first. `sockets`: file descriptors,
+    passed on under the same numbers.
     """
     rotate(log)
     try:
@@ -121,9 +121,9 @@ def spawn(  # noqa: PLR0913 -- options of one program
 def run_to_end(
     command: Sequence[str], *, environment: Mapping[str, str], cwd: Path, log: Path | None = None
 ) -> int:
-    """Run a command; its exit status. Its output goes to `log`, else to the terminal.
+    """Run a command with its output in `log`, or on the terminal. Returns its exit status.
 
-    Nothing that the command started outlives the call, whatever signal the launcher gets.
+    No process that the command started outlives the call, whatever signal the launcher gets.
     """
     with log.open("ab") if log else nullcontext() as output:
         popen = subprocess.Popen(
@@ -140,19 +140,18 @@ def run_to_end(
 
 
 def child_setup(stop_signal: int, *, not_as_root: bool = False) -> Callable[[], None]:
-    """Between fork and exec: drop root, reset signals, and end with the parent."""
+    """A function to call between fork and exec: it drops root, resets signals, and ends the child with the parent."""
     leave_root = privileges.leave_root() if not_as_root else None
     parent = os.getpid()
     linux = sys.platform.startswith("linux")
 
     def setup() -> None:
-        # Shell scripts start background jobs with SIGINT ignored, nohup with SIGHUP: exec inherits
-        # that.
+        # Shell scripts start background jobs with SIGINT ignored, nohup with SIGHUP, and exec inherits this.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_DFL)
         if leave_root is not None:
             leave_root()
-        if linux:  # after any change of identity, which resets it
+        if linux:  # after any change of identity, because that resets it
             libc.prctl(PR_SET_PDEATHSIG, int(stop_signal), 0, 0, 0)
             if os.getppid() != parent:
                 os._exit(125)
@@ -163,7 +162,7 @@ def child_setup(stop_signal: int, *, not_as_root: bool = False) -> Callable[[], 
 def wait_until(
     ready: Callable[[], bool], child: Child, *, seconds: float, pause: float = 0.02
 ) -> None:
-    """Wait until a child is ready. LaunchError when it ends first or after `seconds`."""
+    """Wait until a child is ready. LaunchError if it ends first or takes longer than `seconds`."""
     deadline = time.monotonic() + seconds
     while not ready():
         if not child.running():
@@ -178,7 +177,7 @@ def wait_until(
 
 
 def error_line(log: Path) -> str:
-    """The last line that names an error, among the last forty of a log; else the last line."""
+    """The last line that looks like an error, among the last forty lines of a log; otherwise the last line."""
     try:
         lines = log.read_text(errors="replace").strip().splitlines()[-40:]
     except OSError:
@@ -190,9 +189,10 @@ def error_line(log: Path) -> str:
 
 
 def rotate(log: Path) -> None:
-    """Move what a large log holds into its one older file.
+    """Move the content of a large log to its one older file.
 
-    In place, so that a process that appends to it goes on; a line written in that moment can be lost.
+    The log is truncated in place, so that processes can keep appending to it; a line written at that moment may be
+    lost.
     """
     with contextlib.suppress(OSError):
         log.parent.mkdir(parents=True, exist_ok=True)

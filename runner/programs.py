@@ -5,12 +5,12 @@ from pathlib import Path
 
 # sets the options of both servers, also in containers
 SERVE = Path(__file__).resolve().parent.parent / "serve.py"
-PRELOAD = "feedsite.server.preload"  # what all of them import
+PRELOAD = "feedsite.server.preload"  # the modules that all of them import
 QUEUES = "sweep,default,fanout,fanout_bulk,media"  # in order of priority
 
 
 def web(*, host: str = "127.0.0.1", port: int = 0, socket: int | None = None) -> list[str]:
-    """The web server: one process with threads, on a listening socket or on an address."""
+    """The web server: one process with threads, on a listening socket or an address."""
     return _server("web", host, port, socket)
 
 
@@ -35,5 +35,5 @@ def _server(name: str, host: str, port: int, socket: int | None) -> list[str]:
 
 
 def _program(name: str) -> list[str]:
-    """Run a console script as a module: its shebang line may be too long."""
+    """The command to run a console script as a module: its shebang line may be too long."""
     return [sys.executable, "-P", "-m", name]

@@ -14,8 +14,7 @@ SUFFIXES = ("_pb2.py", "_pb2.pyi")
 def generate(root: Path, target: Path) -> list[Path]:
     """Compile every `.proto` file of the apps below `root` into the same paths below `target`.
 
-    Returns the paths written, relative to `target`. LaunchError when the compiler is missing or
-    fails.
+    Returns the paths written, relative to `target`. LaunchError if the compiler is missing or fails.
     """
     sources = sorted(path.relative_to(root) for path in (root / "apps").rglob("*.proto"))
     compiler = Path(sys.executable).parent / "protoc"
@@ -31,7 +30,7 @@ def generate(root: Path, target: Path) -> list[Path]:
 
 
 def outdated(root: Path) -> list[Path]:
-    """Generated files below `root` that differ from their sources, are missing, or left over."""
+    """Generated files below `root` that differ from their sources, are missing, or have no source."""
     with tempfile.TemporaryDirectory(prefix="feedsite-generated-") as directory:
         target = Path(directory)
         generated = generate(root, target)
@@ -45,7 +44,7 @@ def _same(expected: Path, other: Path) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """`--check` compares, without arguments it writes. Returns the exit status."""
+    """`--check` compares; without arguments the code is written. Returns the exit status."""
     try:
         if arguments != ["--check"]:
             for path in generate(ROOT, ROOT):
@@ -56,7 +55,7 @@ def main(arguments: list[str]) -> int:
         complain(str(error))
         return 1
     for path in paths:
-        complain(f"{path} is not what its source says; run: make proto")
+        complain(f"{path} does not match its source; run: make proto")
     return 1 if paths else 0
 
 

@@ -1,6 +1,6 @@
-"""The shortest form of every verb that runs a tool: seconds each, through the whole mechanism on small numbers.
+"""The shortest form of every verb that runs a tool: seconds each, through the whole mechanism with small numbers.
 
-None of them writes docs/bench. `./run VERB` without `--short` is the whole form.
+None of them writes docs/bench. The full form is `./run VERB` without `--short`.
 """
 
 SHORT = "--short"

@@ -11,11 +11,11 @@ SECOND_PRESS_SECONDS = 0.5
 
 
 class StopRequested(BaseException):
-    """Derives from BaseException so that no error handler catches it."""
+    """A request to stop. Derives from BaseException so that no error handler catches it."""
 
 
 def raise_on_stop_signals() -> None:
-    """The first stop signal raises StopRequested, once. A SIGHUP ignored by nohup stays ignored."""
+    """Raise StopRequested at the first stop signal, once. A SIGHUP ignored by nohup stays ignored."""
     for number in STOP_SIGNALS:
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _ask)

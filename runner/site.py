@@ -23,12 +23,13 @@ from runner.terminal import LaunchError, complain, say
 READY_SECONDS = 60
 SERVICE_STOP_SECONDS = 15
 WEB_STOP_SECONDS = 10
-WORKER_STOP_SECONDS = 12  # then running tasks are killed; late acknowledgement delivers them again
+# then running tasks are killed; late acknowledgement delivers their messages again
+WORKER_STOP_SECONDS = 12
 BEAT_STOP_SECONDS = 5
 STREAMING_STOP_SECONDS = 10
 STREAMING_OFFSET = 100
-VITAL = {"PostgreSQL", "web"}  # without any other the site still answers
-VITAL_IN_DEVELOPMENT = {"PostgreSQL"}  # the next edit mends the others
+VITAL = {"PostgreSQL", "web"}  # without any of the others the site still works
+VITAL_IN_DEVELOPMENT = {"PostgreSQL"}  # the next edit may fix the others
 DEVELOPMENT_STOP_SECONDS = 4
 DEMO_LOGINS = "alice, bob, carol, admin"
 DEMO_PASSWORD = "rill-demo"  # noqa: S105 -- printed for everybody to use
@@ -40,14 +41,14 @@ class ServeOptions:
 
     host: str = "127.0.0.1"
     port: int = 8000
-    demo: str | None = None  # None: the small one for new data, else what is there
+    demo: str | None = None  # None: the small one for new data, otherwise unchanged
     workers: int = 2
     streaming_port: int | None = None  # None: the first free one from a hundred above `port`
     in_development: bool = False  # `./run dev`
 
 
 def serve(data: DataDir, options: ServeOptions) -> int:
-    """Run the site until it is asked to stop. LaunchError when it cannot run."""
+    """Run the site until it is stopped. LaunchError if it cannot run."""
     with ExitStack() as held:
         ports = _hold_ports(data, options, held)
         data.prepare()
@@ -74,7 +75,7 @@ class _Ports:
 
 
 def _hold_ports(data: DataDir, options: ServeOptions, held: ExitStack) -> _Ports:
-    """Bind the ports before anything starts; the same site running explains more than a taken port."""
+    """Bind the ports before anything starts; if the same site is running, the error says so."""
     holder = data.holder()
     if holder is not None:
         raise LaunchError(in_use(holder, data.path))
@@ -102,9 +103,9 @@ class _Site:
         end_leftovers(self.data)
         self.data.note("site", url=self.url)
         self._start_servers()
-        say("Bringing the tables up to date")
+        say("Updating the database tables")
         preparation.migrate(self.data, self.environment)
-        if not self.options.in_development:  # which finds them where they are written
+        if not self.options.in_development:  # in development they are served from their sources
             preparation.collect_static(self.data, self.environment)
         self.data.save_environment(to_save(self.environment))
         has_demo = preparation.seed(self.data, self.environment, self.options.demo)
@@ -118,16 +119,16 @@ class _Site:
         self._greet(has_demo=has_demo)
 
     def run(self) -> None:
-        """Keep it running; in development start it again when its code changes."""
+        """Keep the site running; in development restart it when its code changes."""
         if self.options.in_development:
             dev.follow(self.data, self.environment, self.supervisor.check, self.start_again)
         else:
             self.supervisor.run()
 
     def start_again(self) -> None:
-        """Give the site's own processes the code as it is now. LaunchError where that cannot be imported.
+        """Restart the site's processes with the current code. LaunchError if it cannot be imported.
 
-        The old ones serve until it is imported. The web server is first.
+        The old processes serve until the import is done. The web server is restarted first.
         """
         new = self._new_fork_server()
         if new is not None:
@@ -146,13 +147,13 @@ class _Site:
         killed = self.supervisor.stop()
         if self.fork_server is not None:
             self.fork_server.stop()
-        note = f" (killed, not having stopped in time: {', '.join(killed)})" if killed else ""
+        note = f" (killed because they did not stop in time: {', '.join(killed)})" if killed else ""
         say(
             f"Stopped in {time.monotonic() - started:.1f} s{note}; the data stays in {self.data.path}"
         )
 
     def kill(self) -> None:
-        complain("Killing what is left")
+        complain("Killing the remaining processes")
         self.supervisor.kill()
 
     def _start_servers(self) -> None:
@@ -184,7 +185,7 @@ class _Site:
         )
 
     def _own_processes(self) -> list[Unit]:
-        """In the order of starting; the web server is last, so that it stops first."""
+        """The site's processes in the order of starting; the web server is last, so that it stops first."""
         options = self.options
         beat = programs.beat(schedule=self.data.beat / "schedule")
         worker = programs.worker(concurrency=options.workers)
@@ -225,7 +226,9 @@ class _Site:
             time.sleep(0.05)
 
     def _greet(self, *, has_demo: bool) -> None:
-        live = ["  Development    an edit is seen at the next request; code starts again by itself"]
+        live = [
+            "  Development    edits appear at the next request; processes restart by themselves"
+        ]
         demo = [f"  Demo logins    {DEMO_LOGINS} (password {DEMO_PASSWORD})"]
         lines = [
             f"  {self.environment.get('SITE_NAME') or 'Rill'} is ready: {self.url}/",
@@ -242,13 +245,13 @@ class _Site:
 
 
 def _without_memcached() -> str:
-    """What is missing then, and what helps."""
+    """The message for a start without Memcached: its effect, and the remedy."""
     command = install_command("memcached") or "(the package memcached, as this system installs it)"
     return (
-        "Memcached is not here, and so the cache has none of its three tiers (L1, Main, Backup): posts, profiles and\n"
-        "the outboxes of authors are read from PostgreSQL. Pages are the same, and slower. To have the tiers:\n"
+        "Memcached was not found, so the cache has none of its three tiers (L1, Main, Backup): posts, profiles and\n"
+        "the outboxes of authors are read from PostgreSQL. Pages are the same, but slower. To add the tiers:\n"
         f"    {command}\n"
-        "and start again; every start looks for it."
+        "and start again."
     )
 
 

@@ -8,7 +8,7 @@ import time
 from runner.datadir import DataDir, Holder, in_use
 from runner.terminal import LaunchError, say
 
-STOP_SECONDS = 60  # longer than all the parts together may take
+STOP_SECONDS = 60  # longer than all parts together may take
 
 
 def stop(data: DataDir) -> int:
@@ -30,9 +30,9 @@ def stop(data: DataDir) -> int:
 
 
 def reset(data: DataDir, *, confirmed: bool) -> int:
-    """Delete the data after a confirmation; 0 when deleted. LaunchError."""
+    """Delete the data after a confirmation. Returns 0 if it was deleted. LaunchError."""
     if not data.path.exists():
-        say(f"There is nothing in {data.path}")
+        say(f"{data.path} does not exist")
         return 0
     if not data.is_ours():
         raise LaunchError(f"{data.path} was not made by feedsite; nothing is deleted.")
@@ -42,7 +42,7 @@ def reset(data: DataDir, *, confirmed: bool) -> int:
     if not confirmed and not _confirmed(data):
         say("Nothing is deleted.")
         return 1
-    with data.held("reset"):  # so that neither a site nor another reset begins meanwhile
+    with data.held("reset"):  # so that neither a site nor another reset starts meanwhile
         data.remove()
     say(f"Deleted. The next ./run starts empty in {data.path}")
     return 0
@@ -59,6 +59,6 @@ def _terminate(holder: Holder) -> None:
 
 def _confirmed(data: DataDir) -> bool:
     if not sys.stdin.isatty():
-        raise LaunchError(f"This deletes everything in {data.path}; say so with --yes")
+        raise LaunchError(f"This deletes everything in {data.path}; confirm with --yes")
     answer = input(f"Delete all accounts, posts and pictures in {data.path}? [y/N] ")
     return answer.strip().lower() in ("y", "yes")

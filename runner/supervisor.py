@@ -1,7 +1,7 @@
-"""Keeps the site's processes alive, restarting them after growing pauses, and their logs short.
+"""Keeps the site's processes alive, restarting them after growing pauses, and keeps their logs short.
 
-The site stops when a vital process keeps ending. It goes on without any other, which is retried
-rarely: everything in caches can be lost, and the work of workers waits in PostgreSQL.
+The site stops if a vital process keeps ending. It continues without any other, which is retried at long intervals:
+everything in caches can be lost, and the work of workers waits in PostgreSQL.
 """
 
 import time
@@ -11,20 +11,18 @@ from dataclasses import dataclass, field
 from runner.processes import Child, rotate
 from runner.terminal import LaunchError, complain
 
-QUICK_SECONDS = 10.0  # a process that ended sooner than this after its start ended quickly
+QUICK_SECONDS = 10.0  # a process that ends sooner after its start counts as a quick death
 MAX_QUICK_DEATHS = 5
 FIRST_PAUSE_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 8.0
-FIRST_REST_SECONDS = 30.0  # of a process that keeps ending
+FIRST_REST_SECONDS = 30.0  # before a process that keeps ending is retried
 MAX_REST_SECONDS = 600.0
 CHECK_EVERY_SECONDS = 0.2
 
 
 @dataclass
 class Unit:
-    """A supervised process: how to start it, how long it may
-    take to stop, and whether the site needs it.
-    """
+    """A supervised process: how to start it, how long it may take to stop, and whether it is vital."""
 
     name: str
     start: Callable[[], Child]
@@ -35,7 +33,7 @@ class Unit:
     due: float = field(default=0.0)  # monotonic time of the next attempt to start
 
     def stop(self) -> bool:
-        """True when it ended by itself in time, or was not running."""
+        """Stop the process. True if it ended by itself in time, or was not running."""
         if self.child is None:
             return True
         in_time = self.child.stop(self.stop_seconds)  # `child` stays set for a second Ctrl-C
@@ -44,23 +42,19 @@ class Unit:
 
 
 class Supervisor:
-    """Units in the order they start. Single-threaded: `run`
-    ends by LaunchError or by a signal's exception.
-    """
+    """Units in the order of starting. Single-threaded: `run` ends with LaunchError or with a signal's exception."""
 
     def __init__(self, units: list[Unit]) -> None:
         self.units = units
 
     def run(self) -> None:
-        """Restart what ends. LaunchError when a vital unit cannot be kept alive."""
+        """Restart units that end. LaunchError if a vital unit cannot be kept alive."""
         while True:
             self.check()
             time.sleep(CHECK_EVERY_SECONDS)
 
     def add(self, unit: Unit) -> None:
-        """Start one more unit. LaunchError when it is vital and
-        does not start; another is retried later.
-        """
+        """Start one more unit. LaunchError if it is vital and does not start; others are retried later."""
         if unit.is_vital:
             unit.child = unit.start()
         self.units.append(unit)
@@ -77,13 +71,13 @@ class Supervisor:
                 self._start_again(unit)
 
     def restart(self, unit: Unit) -> None:
-        """Stop a unit and start it again, whatever became of it before."""
+        """Stop a unit and start it again, whatever its state."""
         unit.stop()
         unit.quick_deaths = 0
         self._start_again(unit)
 
     def stop(self) -> list[str]:
-        """Stop all in reverse order; the names of those that had to be killed."""
+        """Stop all in reverse order. Returns the names of those that had to be killed."""
         return [unit.name for unit in reversed(self.units) if not unit.stop()]
 
     def kill(self) -> None:
@@ -95,7 +89,7 @@ class Supervisor:
     def _note_death(self, unit: Unit, child: Child) -> None:
         lived = time.monotonic() - child.started
         status = child.popen.returncode
-        child.kill()  # its own children must not live on, holding a port or a task
+        child.kill()  # its children must not survive it and hold a port or a task
         unit.child = None
         unit.quick_deaths = unit.quick_deaths + 1 if lived < QUICK_SECONDS else 1
         reason = f"{unit.name} {_how_it_ended(status)}"
@@ -122,7 +116,7 @@ class Supervisor:
             raise LaunchError(f"{reason}; giving up")
         else:
             pause = min(FIRST_REST_SECONDS * 2**too_many, MAX_REST_SECONDS)
-            complain(f"{reason}; the site goes on without it; next attempt in {pause:g} s")
+            complain(f"{reason}; the site continues without it; next attempt in {pause:g} s")
         unit.due = time.monotonic() + pause
 
 

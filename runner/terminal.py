@@ -1,4 +1,4 @@
-"""What the launcher prints at the terminal: messages, expected failures, progress."""
+"""Output of the launcher on the terminal: messages, expected failures, progress."""
 
 import contextlib
 import sys
@@ -12,19 +12,19 @@ class LaunchError(Exception):
 
 
 def say(text: str) -> None:
-    """Print to standard output; a terminal that went away is ignored."""
+    """Print to standard output; a closed terminal is ignored."""
     with contextlib.suppress(OSError, ValueError):
         print(text, flush=True)
 
 
 def complain(text: str) -> None:
-    """Print to standard error; a terminal that went away is ignored."""
+    """Print to standard error; a closed terminal is ignored."""
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
 
 
 class Progress:
-    """A line about a slow step: redrawn on a terminal, printed twice in a log."""
+    """The progress of a slow step: a line that is redrawn on a terminal, two lines in a log."""
 
     def __init__(self, label: str, *, total: int) -> None:
         self._label = label

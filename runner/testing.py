@@ -22,15 +22,16 @@ SERVER_SETTINGS = (
     "MEMCACHED_L1_URLS",
     "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
 )  # fmt: skip
-# When `./run` began, before it installed anything; by the monotonic clock.
+# When `./run` started, before it installed anything; on the monotonic clock.
 STARTED = "FEEDSITE_STARTED"
-# Without bytecode on the disk each of hundreds of processes compiles the whole site, and every test process all tests.
+# Without bytecode on disk, each of hundreds of processes would compile the whole site, and every test process all
+# tests.
 NOT_INHERITED = (*SERVER_SETTINGS, STARTED, "PYTHONDONTWRITEBYTECODE")
 
 MATRIX = "--matrix"
 MATRIX_TESTS = ("tests/security/test_matrix.py", "tests/audit/test_explain_matrix.py")
 ALL = "--all"
-# What `./run test` leaves to `./run test --all`; pyproject.toml says what the markers mean.
+# The selection of `./run test`; the others run with `./run test --all`. pyproject.toml explains the markers.
 QUICK = "not (flows or browser or clusters or long)"
 GATE = f"gate or {QUICK}"
 THOROUGH = "--hypothesis-profile=thorough"  # tests/conftest.py: ten times as many examples
@@ -48,16 +49,16 @@ CHOICES = (
     "--pyargs",
 )
 ONE_PROCESS = ("-n", "--numprocesses", "--pdb", "--trace")
-MAX_PROCESSES = 4  # of the tests; one PostgreSQL serves them all
+MAX_PROCESSES = 4  # for the tests; one PostgreSQL serves them all
 HELP = """\
   ./run test                 the quick tests, in four minutes: units, pages and endpoints on real servers;
-                             those of feedcache, runner and tools when what they test differs from origin
-  ./run test --all           every test: also whole processes, browsers, clusters, and what takes long
-  ./run test PATH ... -k X   exactly these, whatever they need
+                             those of feedcache, runner and tools only if these differ from origin
+  ./run test --all           every test: also whole processes, browsers, clusters, and slow ones
+  ./run test PATH ... -k X   only these, of any kind
   ./run test -m browser      the tests with one marker: flows, browser, clusters, long, gate
-  ./run test --lf            what failed the last time
-  ./run test --matrix        all of the matrices of authorization and of /explain, with their figures
-  ./run test -h              the options of pytest, which may all be given
+  ./run test --lf            the tests that failed last time
+  ./run test --matrix        the whole matrices of authorization and of /explain, with their figures
+  ./run test -h              the options of pytest, which are all accepted
 
 The first two run in one process more than there are cores, up to {processes}; -n 1 takes one.
 """
@@ -77,9 +78,9 @@ def test(arguments: list[str]) -> NoReturn:
 
 
 def left_out(since: str, remaining: str) -> list[str]:
-    """Folders of tests that nothing has touched since a commit, and the words that leave them to something else.
+    """Folders of tests whose subject has not changed since a commit; prints that they are left to `remaining`.
 
-    None without a commit.
+    Empty without a commit.
     """
     if not since:
         return []
@@ -93,7 +94,7 @@ def left_out(since: str, remaining: str) -> list[str]:
 
 
 def _published() -> str:
-    """The last commit that this checkout has in common with what it was cloned from; empty where there is none."""
+    """The newest commit that this checkout shares with its origin; empty if there is none."""
     if shutil.which("git") is None:
         return ""
     for upstream in ("@{upstream}", "origin/HEAD"):
@@ -105,7 +106,7 @@ def _published() -> str:
 
 
 def pytest_arguments(arguments: list[str]) -> list[str]:
-    """The quick tests or all of them in several processes, with progress; what is chosen by path, -k or -m as it is."""
+    """Quick or all tests run in several processes, with progress; a selection by path, -k or -m is unchanged."""
     others = [argument for argument in arguments if argument != ALL]
     if MATRIX in arguments:
         return [*others, *MATRIX_TESTS, *in_parallel(), "-p", "no:logging"]
@@ -125,14 +126,14 @@ def in_parallel() -> list[str]:
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    # a third of the time a test waits, for servers, browsers and clocks
+    # tests spend a third of their time waiting for servers, browsers and clocks
     processes = str(min(cores + 1, MAX_PROCESSES))
-    # a module's tests stay in one process, as long as none is idle: what they share is made once
+    # a module's tests stay in one process as long as none is idle: what they share is created once
     return ["--numprocesses", processes, "--dist", "worksteal"] if cores > 1 else []
 
 
 def environment() -> dict[str, str]:
-    """That of tests and tools: without the servers of the caller's shell."""
+    """The environment of tests and tools: without the servers of the caller's shell."""
     inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     return {**inherited, "PYTHONPATH": str(ROOT)}
 
@@ -143,7 +144,7 @@ def module(name: str) -> list[str]:
 
 
 def time_since_start() -> str:
-    """Since `./run` was called, the installation of packages included."""
+    """The time since `./run` was called, the installation of packages included."""
     return minutes(time.monotonic() - float(os.environ[STARTED]))
 
 

@@ -1,8 +1,8 @@
 """A small process that ends the launcher's children when the launcher is killed.
 
-Workers of the web server outlive a killed parent and would keep the port. The launcher sends the
-watchman the process groups through a pipe ("+ id signal", "- id"); when the pipe closes while
-groups remain, the leaders get their signal, then the groups are killed.
+Workers of the web server outlive a killed parent and would occupy the port. The launcher sends the watchman the process
+groups through a pipe ("+ id signal", "- id"); when the pipe closes while groups remain, the leaders get their signal,
+then the groups are killed.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ def watch(group: int, stop_signal: int) -> None:
 
 
 def forget(group: int) -> None:
-    """The group has ended; the watchman ends with the last one."""
+    """Forget a group that has ended; the watchman ends with the last one."""
     if _Link.groups.pop(group, None) is None or _Link.process is None:
         return
     _send(f"- {group}")
@@ -63,7 +63,7 @@ def _send(line: str) -> None:
 
 
 def stand_by(messages: IO[str]) -> dict[int, int]:
-    """Read the launcher's messages until the pipe closes; the groups left, with their signals."""
+    """Read the launcher's messages until the pipe closes. Returns the remaining groups with their signals."""
     groups: dict[int, int] = {}
     for line in messages:
         sign, group, *number = line.split()

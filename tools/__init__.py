@@ -1,4 +1,4 @@
-"""What feedsite is measured and tried with; no part of the site imports it."""
+"""Tools that measure and test feedsite; no part of the site imports them."""
 
 import signal
 import sys
@@ -6,6 +6,6 @@ from collections.abc import Callable
 
 
 def run_tool(main: Callable[[list[str]], int]) -> None:
-    """End with what `main` returns. SIGTERM ends it as an error does, so that it stops the servers that it started."""
+    """Exit with the result of `main`. On SIGTERM the tool exits as after an error, and stops the servers it started."""
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     sys.exit(main(sys.argv[1:]))

@@ -1,7 +1,7 @@
-"""Which folders of tests nothing has touched since a commit: `python -m tools.changes COMMIT`.
+"""Test folders that no change since a commit can affect: `python -m tools.changes COMMIT`.
 
-The launcher, the tools and the cache library have tests that only they and what they import can break. Everything else
-may be reached through a page, so its tests always run.
+Only the launcher, the tools and the cache library, and what these import, can break their tests. Everything else can be
+reached through a page, so its tests always run.
 """
 
 import subprocess
@@ -13,19 +13,19 @@ import grimp
 from runner.checkout import ROOT
 
 PACKAGES = ("apps", "feedcache", "feedsite", "runner", "tools")
-# A package, and the tests that stay away when it and what it imports are as they were.
+# A package, and the tests that are skipped if the package and its imports have not changed.
 TESTED_ALONE = {
     "feedcache": "tests/feedcache",
     "runner": "tests/runner",
     "tools": "tests/tools",
 }
-# What every test depends on.
+# Files that every test depends on.
 SHARED = {"requirements.txt", "requirements-dev.txt", "pyproject.toml", "run", "tests/conftest.py"}
 SUPPORT = "tests/support/"
 
 
 def untouched(changed: Iterable[str]) -> list[str]:
-    """The folders of tests that none of the changed files, named as git does, can break."""
+    """The test folders that none of the changed files, named as git does, can break."""
     files = list(changed)
     if not files:
         return list(TESTED_ALONE.values())
@@ -33,7 +33,7 @@ def untouched(changed: Iterable[str]) -> list[str]:
         return []
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     modules = {_module_of(file) for file in files if file.endswith(".py")}
-    packages = {file.partition("/")[0] for file in files}  # templates of a tool, its tables
+    packages = {file.partition("/")[0] for file in files}  # includes templates and tables of tools
     folders = []
     for package, folder in TESTED_ALONE.items():
         imported = graph.find_upstream_modules(package, as_package=True)
@@ -48,13 +48,13 @@ def _module_of(file: str) -> str:
 
 
 def changed_since(commit: str) -> list[str]:
-    """The files that differ from a commit, those not yet committed included."""
+    """The files that differ from a commit, including those not yet committed."""
     differ = _git("diff", "--name-only", "--no-renames", commit, "--")
     return [*differ, *_git("ls-files", "--others", "--exclude-standard")]
 
 
 def _git(*arguments: str) -> list[str]:
-    """The lines that git prints; CalledProcessError when it refuses."""
+    """The lines that git prints; CalledProcessError if it fails."""
     command = ["git", "-C", str(ROOT), *arguments]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 -- git
     return answer.stdout.splitlines()

@@ -3,7 +3,7 @@
   npm pack emojibase-data && tar xzf emojibase-data-*.tgz && python -m tools.emoji package
 
 Each group is a list of texts: the character, its name, its short name (GitHub's, where it has one), keywords; between
-them "|". Skin tones and the letters of flags are left out: scripts put tones on, and flags are there as a whole.
+them "|". Skin tones and the letters of flags are left out: scripts add tones, and flags are included as a whole.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parents[1] / "static" / "emoji"
 LANGUAGES = {"en": "en", "zh-hans": "zh"}  # of the site, and of the package
-COMPONENTS = 2  # the group of skin tones and hair, which are no emoji of their own
+COMPONENTS = 2  # the group of skin tones and hair, which are not emoji by themselves
 MAX_KEYWORDS = 8
 
 
@@ -32,7 +32,7 @@ def groups(entries: Iterable[Any], short_names: dict[str, str | list[str]]) -> l
 
 
 def _new_words(name: str, keywords: Iterable[str]) -> list[str]:
-    """Keywords that are no part of the name or of one before them."""
+    """Keywords that are not part of the name or of an earlier keyword."""
     found: list[str] = []
     for word in keywords:
         if not any(word in other for other in (name, *found)):

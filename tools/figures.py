@@ -1,4 +1,4 @@
-"""Figures say of which code they are: every file of docs/bench carries "made at COMMIT, DATE"."""
+"""Stamps for figures: every file of docs/bench names its commit, "made at COMMIT, DATE"."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ UNKNOWN = "a commit that is not known"
 
 @cache
 def made() -> str:
-    """What a tool that runs now writes: the commit that is checked out, and the day."""
+    """The stamp for output of a tool that runs now: the commit that is checked out, and the day."""
     return (
         f"made at {_git('rev-parse', '--short=8', 'HEAD') or UNKNOWN}, {datetime.now(UTC):%Y-%m-%d}"
     )
@@ -28,7 +28,7 @@ def stamped(plot: str) -> str:
 
 
 def commits_since(commit: str) -> int | None:
-    """How many commits there are since; None where git does not know the commit."""
+    """The number of commits since; None if git does not know the commit."""
     counted = _git("rev-list", "--count", f"{commit}..HEAD")
     return int(counted) if counted else None
 
@@ -39,7 +39,7 @@ def has_history() -> bool:
 
 
 def _git(*words: str) -> str:
-    """What it prints; nothing where it fails or is not there."""
+    """The output of git; empty if it fails or is not installed."""
     try:
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603, S607 -- git
     except (OSError, subprocess.CalledProcessError):

@@ -1,4 +1,4 @@
-"""The settings of a site that a tool starts for itself on this machine: without mail, patient with its servers."""
+"""Settings for a site that a tool starts on this machine: no mail, long timeouts."""
 
 SETTINGS = {
     "SECRET_KEY": "only-for-this-run-which-needs-a-long-enough-one",

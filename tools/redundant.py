@@ -1,7 +1,8 @@
-"""Tests that could go: `python -m tools.redundant [FILE]`, after `./run test --all --cov --cov-context=test`.
+"""Finds redundant tests: `python -m tools.redundant [FILE]`, after `./run test --all --cov --cov-context=test`.
 
-Functions are chosen, those first that cover the most of what is missing, until every covered line is. Those left over
-add no line and catch no mutant of tools/mutate/mutants.toml. A line is no behaviour: read a candidate before it goes.
+Selects test functions greedily, those first that cover most of the missing lines, until every covered line is covered.
+The others add no line and catch no mutant of tools/mutate/mutants.toml. Lines are not behaviours: read a candidate
+before you delete it.
 """
 
 import sqlite3
@@ -23,7 +24,7 @@ Line = tuple[int, int]  # file, number
 
 
 def lines_by_function(data: Path) -> dict[str, set[Line]]:
-    """What each test function has run; its parameters count as one, and what runs outside of tests is left out."""
+    """The lines that each test function runs. Its parameter sets count as one; code outside of tests is left out."""
     found: dict[str, set[Line]] = defaultdict(set)
     with sqlite3.connect(data) as connection:
         for context, file, bits in connection.execute(LINES):
@@ -38,7 +39,7 @@ def function_of(context: str) -> str:
 
 
 def superfluous(covered: dict[str, set[Line]], needed: set[str]) -> list[str]:
-    """The functions without which the others, the needed ones first, cover as much."""
+    """The functions that could be dropped without losing a line; the needed ones are kept."""
     missing: set[Line] = set().union(*covered.values())
     for function in needed & covered.keys():
         missing -= covered[function]
@@ -52,7 +53,7 @@ def superfluous(covered: dict[str, set[Line]], needed: set[str]) -> list[str]:
 def main(data: Path) -> int:
     if not data.exists():
         sys.stderr.write(
-            f"There is no {data}: ./run test --all --cov --cov-context=test makes it.\n"
+            f"{data} does not exist; create it with ./run test --all --cov --cov-context=test\n"
         )
         return 2
     covered = lines_by_function(data)

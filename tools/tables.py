@@ -1,7 +1,7 @@
 """The tables of an empty site, for the tests and for tools with a site of their own.
 
-Migrating an empty database takes fifteen seconds of a core. What comes out is stored in the directory of pytest's cache
-until a migration, model, setting or package changes.
+Migrating an empty database takes fifteen seconds of processor time. The result is stored in the directory of pytest's
+cache until a migration, model, setting or package changes.
 """
 
 import fcntl
@@ -20,24 +20,24 @@ SETTINGS = ROOT / "feedsite" / "settings.py"
 
 
 def make_tables(url: str, dump: Path | None = None) -> None:
-    """Fill an empty database: from the dump if it is there, else by migrating, and dump it."""
+    """Fill an empty database from the dump; without a dump, migrate it and write one."""
     dump = dump or DUMPS / f"{fingerprint()}.sql"
     dump.parent.mkdir(parents=True, exist_ok=True)
-    with (dump.parent / "lock").open("w") as lock:  # another run may just be making the same ones
+    with (dump.parent / "lock").open("w") as lock:  # another run may be creating the same ones
         fcntl.flock(lock, fcntl.LOCK_EX)
         if dump.exists():
             restore = ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--file={dump}", url]
             subprocess.run([_program("psql"), *restore], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 -- our own
             return
         migrate = [sys.executable, "-P", str(MANAGE), "migrate", "--verbosity", "0"]
-        # with all optional apps: the tables stay where these are left out
+        # with all optional apps: the tables also exist on sites without them
         others = {name: value for name, value in os.environ.items() if name != "OPTIONAL_APPS"}
         subprocess.run(migrate, env={**others, "DATABASE_URL": url}, check=True)  # noqa: S603 -- our own
         write_dump(url, dump)
 
 
 def write_dump(url: str, dump: Path) -> None:
-    """Whole or not at all: another run may read it. Older ones go."""
+    """Write the dump atomically, since another run may read it; deletes older ones."""
     dump.parent.mkdir(parents=True, exist_ok=True)
     unfinished = dump.with_suffix(f".{os.getpid()}")
     subprocess.run([_program("pg_dump"), f"--file={unfinished}", url], check=True)  # noqa: S603 -- our own
@@ -51,7 +51,7 @@ def _program(name: str) -> Path:
 
 
 def fingerprint() -> str:
-    """Of all that the tables depend on."""
+    """A fingerprint of everything that the tables depend on."""
     digest = hashlib.sha256()
     sources = [source for pattern in SOURCES for source in ROOT.glob(pattern)]
     for source in sorted([*sources, SETTINGS, REQUIREMENTS]):

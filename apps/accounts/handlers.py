@@ -82,5 +82,5 @@ def forget_changed_card(payload: Payload) -> None:
 
 @handles("access_ended")
 def forget_ended_access(payload: Payload) -> None:
-    """Drop what is cached of a viewer again, in case the process that ended the access died after its commit."""
+    """Clear the cached viewer again, in case the process that ended the access died after its commit."""
     forget_viewers([payload["user_id"]])

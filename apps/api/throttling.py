@@ -90,7 +90,7 @@ class Counted(NamedTuple):
 
     name: str
     request: Future[RateLimitResult]
-    action: Future[RateLimitResult] | None  # of what the view does (`endpoint`)
+    action: Future[RateLimitResult] | None  # the result for the action of the view (`endpoint`)
 
 
 def queue_request(batch: Batch, request: Request, user_id: int | None) -> Counted | None:

@@ -42,7 +42,7 @@ class FindingInline(admin.TabularInline):
 
 @admin.register(AuditRun)
 class AuditRunAdmin(StaffList):
-    """Turns, newest first, below the sums of the last hours."""
+    """Runs, newest first, below the sums of the last hours."""
 
     list_display = fields = readonly_fields = ("started_at", *FIGURES, "seconds")
     ordering = ("-started_at",)

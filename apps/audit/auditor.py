@@ -1,8 +1,8 @@
-"""The live auditor: continuously compares samples of pages and caches with the oracle, and repairs what is wrong.
+"""The live auditor: continuously compares samples of pages and caches with the oracle, and repairs differences.
 
-A run is bounded: some pages, and the next slices of windows, ledger, follows, counts and cached values, which go round
-and round (`rounds`). A difference becomes a violation after three looks, or at once if nothing could excuse it
-(reliability: I3, I11, I21).
+A run is bounded: some pages, and the next slices of home caches, ledger, follows, counts and cached values, table by
+table in endless rounds (`rounds`). A difference becomes a violation when three looks confirm it, or at once if nothing
+could excuse it (reliability: I3, I11, I21).
 """
 
 import json
@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 PAGES, RECHECKS = 20, 100  # per run
 WINDOWS, ACCOUNTS_LOOKED_AT, WINDOWS_SECONDS = 50, 20_000, 2.0  # per run, whichever comes first
 CACHED = {Subject.POSTS: 500, Subject.ACCOUNTS: 200}  # per run
-NEWEST_POSTS = 100  # of which the cached values are compared in every run
+NEWEST_POSTS = 100  # whose cached values are compared in every run
 RUN_SECONDS = 8.0
 SUSPECTS_KEY = "audit:again"
 MAX_SUSPECTS = 500
@@ -51,10 +51,9 @@ LOOKS = 3  # that must confirm a difference, a grace period apart
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A page (`sample`) or the windows of a reader and the posts that differed at every look so far, or the keys of a
-    cache whose values did.
+    """Differences to check again: posts of a page (`sample`) or of a reader's home cache, or keys of a cache.
 
-    It waits in Redis for the next look; losing it costs a round.
+    Suspects wait in Redis for the next look; if they are lost, another round finds the difference again.
     """
 
     viewer: int
@@ -66,7 +65,7 @@ class Suspect:
 
 
 def _add_suspect(suspect: Suspect) -> None:
-    """Queue for another look; lost when Redis does not answer."""
+    """Queue a suspect for another look; it is lost if Redis is down."""
     try:
         timelines().rpush(SUSPECTS_KEY, json.dumps(asdict(suspect)))
         timelines().ltrim(SUSPECTS_KEY, -MAX_SUSPECTS, -1)
@@ -84,7 +83,7 @@ def _pop_suspects(maximum: int) -> list[Suspect]:
     due = []
     for text in texts:
         suspect = Suspect(**json.loads(text))
-        # none waits longer, unless the clock of the worker that queued it was ahead of this one's
+        # longer waits than this mean that the clock of the worker that queued it was ahead of this one's
         if not now < suspect.due <= now + settings.AUDIT_GRACE_SECONDS:
             due.append(suspect)
         else:
@@ -93,14 +92,14 @@ def _pop_suspects(maximum: int) -> list[Suspect]:
 
 
 def run_once() -> AuditRun:
-    """Run all checks once and save the report. What a server fails or time forbids waits for the next run."""
+    """Run all checks once and save the report. Checks that fail or run out of time continue in the next run."""
     audit_pass, began = AuditPass(), time.monotonic()
     for check in CHECKS:
         if time.monotonic() - began < RUN_SECONDS:
             try:
                 check(audit_pass)
             except (RedisError, OperationalError) as error:  # Redis, or a shard of the follows
-                logger.warning("audit: a server does not answer: %s", error)
+                logger.warning("audit: a server is not available: %s", error)
     audit_pass.run.seconds = time.monotonic() - began
     return _save(audit_pass)
 
@@ -121,7 +120,7 @@ def compare_tables() -> AuditPass:
 
 
 def note_reconciliation(report: Report) -> None:
-    """Save a report of its own for a reconciliation that found wrong counts; they are repaired."""
+    """Save a separate report for a reconciliation that found wrong counts, which it has repaired."""
     if report.drifts:
         audit_pass = AuditPass(AuditRun(counts=report.compared))
         checks.note_drift(audit_pass, report)
@@ -137,7 +136,7 @@ def _save(audit_pass: AuditPass) -> AuditRun:
 
 
 def purge() -> int:
-    """Delete old runs with their findings; the number of runs."""
+    """Delete old runs with their findings. Returns the number of runs."""
     horizon = sql.database_time() - timedelta(days=settings.AUDIT_KEEP_DAYS)
     return sql.purge(AuditRun.objects.filter(started_at__lt=horizon).order_by("started_at"))
 
@@ -148,7 +147,7 @@ def check_pages(audit_pass: AuditPass) -> None:
 
 
 def check_page(audit_pass: AuditPass, sample: Sample) -> None:
-    """Compare one page; differences without proof are checked again later."""
+    """Compare one page; differences that are not certain are checked again later."""
     audit_pass.run.pages += 1
     doubtful = []
     for difference in differences(sample):
@@ -163,7 +162,7 @@ def check_page(audit_pass: AuditPass, sample: Sample) -> None:
 
 
 def check_windows(audit_pass: AuditPass) -> None:
-    """Compare the windows of the next readers who have some with the tables."""
+    """Compare the home caches and inboxes of the next readers with the tables."""
     with next_slice(Subject.WINDOWS, User, ACCOUNTS_LOOKED_AT) as part:
         accounts, until = part.ids(), time.monotonic() + WINDOWS_SECONDS
         readers = sorted(HOME.existing(accounts) | INBOX.existing(accounts))
@@ -180,7 +179,7 @@ def check_windows(audit_pass: AuditPass) -> None:
 
 
 def check_cached(audit_pass: AuditPass) -> None:
-    """Compare what the caches hold of the next posts and accounts with the tables, and of the newest posts."""
+    """Compare the cached values of the next posts and accounts, and of the newest posts, with the tables."""
     newest = list(Post.objects.order_by("-pk").values_list("pk", flat=True)[:NEWEST_POSTS])
     _compare_cached(audit_pass, Subject.POSTS, newest)
     for subject, model in ((Subject.POSTS, Post), (Subject.ACCOUNTS, User)):
@@ -189,7 +188,7 @@ def check_cached(audit_pass: AuditPass) -> None:
 
 
 def _compare_cached(audit_pass: AuditPass, subject: Subject, ids: list[int]) -> int:
-    """The number of values that were compared."""
+    """Returns the number of values that were compared."""
     total = 0
     for name, cache in caches().items():
         if cache.subject == subject and ids:
@@ -220,7 +219,7 @@ def recheck(audit_pass: AuditPass) -> None:
 
 
 def _still_wrong(suspect: Suspect) -> dict[int, Difference]:
-    """The suspected posts that differ still, by id."""
+    """The suspected posts that still differ, by id."""
     posts = set(suspect.posts)
     if suspect.cache:
         _compared, wrong = caches()[suspect.cache].compare(suspect.posts)
@@ -233,7 +232,7 @@ def _still_wrong(suspect: Suspect) -> dict[int, Difference]:
 
 
 def _read_again(sample: Sample) -> list[Difference]:
-    """The differences of the same page as it is now, without late ones; empty when the account is deleted."""
+    """The differences of the same page read again, without late posts; empty if the account was deleted."""
     viewer = users_by_id([sample.viewer]).get(sample.viewer)
     if viewer is None:
         return []

@@ -18,9 +18,9 @@ from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.fanout.receipts import CONTENT, ledger_begin
 from apps.timeline.models import FanoutChunk
 
-# Per run: the next so many rows of a round; of deliveries and receipts as many of the newest, too.
+# Rows per run, from where the round stands; of deliveries and receipts also as many of the newest.
 DELIVERIES, RECEIPTS, FOLLOWS, COUNTS = 1_000, 500, 10_000, 200
-STUCK_SECONDS = 90  # longer than a lease: its worker died, and no sweeper came
+STUCK_SECONDS = 90  # longer than a lease: the worker died, and no sweep took over
 
 # Posts of a slice and of the newest, and whether each lacks a job: nothing is left that could begin its delivery. Posts
 # older than the first job of all were there before the ledger; the deliveries of some were deleted (LEDGER_DAYS).
@@ -36,7 +36,7 @@ SELECT post.id, j.post_id IS NULL AND pending.id IS NULL AS undelivered
 FROM post LEFT JOIN timeline_fanoutjob j ON j.post_id = post.id LEFT JOIN pending ON pending.id = post.id
 WHERE post.id >= %(begin)s AND post.id >= (SELECT min(post_id) FROM timeline_fanoutjob)
 """
-# Receipts with the one before each in its job. Where that one is gone nothing can be said of the seal.
+# Receipts, each with the previous one of its job. If the previous one is gone, the seal cannot be checked.
 _RECEIPTS = f"""
 WITH picked AS (
     (SELECT id FROM timeline_fanoutchunk WHERE state = 'done' ORDER BY id DESC LIMIT %(maximum)s)
@@ -49,7 +49,7 @@ SELECT c.id, c.job_id, c.expected, c.delivered, c.dormant, c.lost,
 FROM picked JOIN timeline_fanoutchunk c USING (id)
 LEFT JOIN timeline_fanoutchunk before ON before.job_id = c.job_id AND c.number > 1 AND before.number = c.number - 1
 """  # noqa: S608 -- constants
-# Of the same slices: jobs that lack chunks, or whose last seal is not that of their newest receipt.
+# Of the same slices: jobs that lack chunks, or whose seal is not that of their newest receipt.
 _JOBS = """
 WITH picked AS (
     (SELECT post_id FROM timeline_fanoutjob ORDER BY post_id DESC LIMIT %(maximum)s)
@@ -68,8 +68,8 @@ SELECT 0, post_id, state, attempts, last_error, followers FROM timeline_fanoutjo
 WHERE state = 'dead' OR (state = 'pending' AND due_at < now() - make_interval(secs => %(stuck)s))
 ORDER BY 2, 1 LIMIT %(maximum)s
 """
-# Follows of a slice of either table, as (follower, followee), and those of the other table that say the same. Rows of
-# different owners may lie on different servers: they are compared here.
+# Follows of a slice of either table, as (follower, followee), and the matching rows of the other table. Rows of
+# different owners may be on different servers, so they are compared here.
 _FOLLOWEES = (
     "SELECT owner_id, followee_id FROM graph_followee WHERE id > %(after)s AND id <= %(until)s"
 )
@@ -92,7 +92,7 @@ _SIDES: tuple[tuple[Subject, type[Followee] | type[Follower], str, str], ...] = 
 
 
 def check_deliveries(audit_pass: AuditPass) -> None:
-    """Deliveries that never began, lack a chunk, are stuck, dead or given up."""
+    """Deliveries that never began, that lack a chunk, or that are stuck, dead or given up."""
     _check_unfinished(audit_pass)
     check_jobs(audit_pass)
 
@@ -142,7 +142,7 @@ def _check_jobs(audit_pass: AuditPass, bounds: dict[str, Any]) -> None:
 
 
 def check_receipts(audit_pass: AuditPass) -> None:
-    """Receipts that were changed after they were written, and those of chunks that were given up."""
+    """Receipts that were changed after they were written, and receipts of chunks that were given up."""
     with next_slice(Subject.RECEIPTS, FanoutChunk, RECEIPTS) as part:
         receipts = rows(_RECEIPTS, _bounds(part, RECEIPTS))
         audit_pass.run.receipts += len(receipts)
@@ -155,7 +155,7 @@ def check_receipts(audit_pass: AuditPass) -> None:
 
 
 def _cannot_repair() -> bool:
-    """What was written about the past cannot be brought back."""
+    """For findings about history, which cannot be repaired."""
     return False
 
 
@@ -166,7 +166,7 @@ def _found_once(
     repair: Callable[[], object],
     details: dict[str, Any],
 ) -> None:
-    """Record it, or count it once more if staff have it already: a chunk that dies again is left to them."""
+    """Record a finding, or increment the count of an earlier one: a chunk that dies again is left to staff."""
     earlier = AuditFinding.objects.filter(kind=kind, post_id=post_id, details__id=details["id"])
     if not repairs.count_again(earlier):
         audit_pass.found(kind, repair, post_id=post_id, details=details)
@@ -180,7 +180,7 @@ def _resume(row: Row) -> None:
 
 
 def check_follows(audit_pass: AuditPass) -> None:
-    """A slice of the follows: each has a row in `Followee` and one in `Follower`."""
+    """Check a slice of the follows: each needs a row in `Followee` and one in `Follower`."""
     for subject, model, statement, mirrors in _SIDES:
         with next_slice(subject, model, FOLLOWS) as part:
             audit_pass.run.follows += part.compared
@@ -191,7 +191,7 @@ def check_follows(audit_pass: AuditPass) -> None:
 
 
 def _unmirrored(part: Slice, statement: str, mirrors: str) -> list[tuple[int, int]]:
-    """The follows of a slice that the other table does not have, in one snapshot."""
+    """The follows of a slice that are missing from the other table, in one snapshot."""
     with snapshot():
         follows = rows_of(statement, {"after": part.after, "until": part.until})
         ends = {"followers": [one for one, _ in follows], "followees": [one for _, one in follows]}
@@ -202,7 +202,7 @@ def _unmirrored(part: Slice, statement: str, mirrors: str) -> list[tuple[int, in
 
 
 def check_counts(audit_pass: AuditPass) -> None:
-    """The next counts of posts and of accounts; the reconciliation repairs those that have drifted."""
+    """Compare the next counts of posts and of accounts with their rows; the reconciliation repairs drift."""
     for subject, counted in ((Subject.POST_COUNTS, POSTS), (Subject.USER_COUNTS, USERS)):
         with next_slice(subject, counted.table.model, COUNTS) as part:
             report = reconcile.Report()

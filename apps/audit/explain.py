@@ -41,8 +41,8 @@ from apps.timeline.sources.found import Via
 from feedcache.ids import from_base36, parse_id
 from feedcache.stats import traced
 
-# The job of a post, and the chunk of the viewer's follow, else of the virtual one; for addressed posts the only chunk
-# (edge 0). `event_due`: when a delivery that has not begun is tried next.
+# The job of a post, and the chunk with the viewer's follow, else the one of the virtual follow; for addressed posts the
+# only chunk (edge 0). `event_due` is when a delivery that has not begun is tried next.
 _DELIVERIES = """
 SELECT DISTINCT ON (p.id) p.id, j.mode, j.state AS job, j.created_at AS started_at, j.lost AS unsplit,
     coalesce(e.created_at, v.created_at) AS followed_at, c.id AS chunk, c.state, c.attempts, c.due_at, c.finished_at,
@@ -60,11 +60,11 @@ LEFT JOIN timeline_fanoutchunk c ON c.job_id = p.id AND (
 WHERE p.id = ANY(%(posts)s)
 ORDER BY p.id, c.is_virtual
 """
-# A follow may be younger than it says by this much: the time between its date and its commit.
+# A follow may have taken effect this much later than its date: the time between the date and the commit.
 COMMIT = timedelta(seconds=10)
 
 
-MAX_REPOSTS = 5  # of one post, looked at for one that is on a home page
+MAX_REPOSTS = 5  # of a post, checked for one that is on the home page
 _REPOSTS = """
 SELECT id FROM posts_post
 WHERE source_id = %(post)s AND kind = 'repost' AND deleted_at IS NULL AND (author_id = %(viewer)s
@@ -77,16 +77,16 @@ ORDER BY id DESC LIMIT %(maximum)s
 class Explanation:
     """Why one post is on a viewer's home page or not.
 
-    `when`: it was delivered to the viewer, or the viewer followed its author, or the next try is due.
+    `when` is the time of the delivery, of the follow, or of the next attempt, depending on the reason.
     """
 
     item: FeedItem
     on_home: bool
     reason: Reason
-    who: str = ""  # the handle, the tag, or the titles of filters, in the text
+    who: str = ""  # a handle, a tag or the titles of filters, for the text
     when: datetime | None = None
     policy: str = ""  # how the post was delivered: push, online, pull
-    chunk: int | None = None  # of the ledger
+    chunk: int | None = None  # its id in the ledger
     attempts: int = 0
     promotion: Promotion | None = None
 
@@ -96,7 +96,7 @@ class Explanation:
         return self.sentence(full_time(self.when) if self.when else _("soon"))
 
     def sentence(self, when: str) -> str:
-        """The text with its time written like this."""
+        """The text, with `when` as the wording of its time."""
         if self.item.is_repost and self.reason == Reason.OWN:
             return _("You reposted it.")
         facts = {"who": self.who, "when": when}
@@ -115,15 +115,15 @@ class Explanation:
 
 
 def explain(viewer: User, post_id: int) -> Explanation:
-    """Why a post is on a viewer's home page or not; NotFound when the viewer may not see it.
+    """Why a post is on a viewer's home page or not; NotFound if the viewer may not see it.
 
-    Of a post that is there by a repost only, the explanation is that of the newest repost.
+    If only reposts of it are there, the newest one of these is explained.
     """
     return _explain_look(viewer, _look_up(viewer, post_id))
 
 
 def _look_up(viewer: User, post_id: int) -> Look:
-    """At the post, or at the newest repost that is on the viewer's home page, of the `MAX_REPOSTS` newest. NotFound."""
+    """Look up the post, or the newest of its `MAX_REPOSTS` newest reposts that is on the home page. NotFound."""
     look = look_up(viewer, post_id)
     if look is None:
         raise NotFound(_("This post isn't here."))
@@ -149,9 +149,9 @@ def explain_home(viewer: User, cursor: Cursor) -> Page[Explanation]:
 def explained(
     viewer: User, verdicts: Sequence[Verdict], via: Callable[[int], Via | None]
 ) -> list[Explanation]:
-    """What the ledger adds to the verdicts of a home page, in a fixed number of queries.
+    """Explain the verdicts of a home page with the help of the ledger, in a fixed number of queries.
 
-    `via` says by an id how a post came to the page; None: it did not.
+    `via` tells for an id how the post came to the page; None if it did not.
     """
     if not verdicts:
         return []
@@ -173,7 +173,7 @@ def _explained(viewer_id: int, verdict: Verdict, via: Via | None, delivery: Row)
     elif via is not None:
         reason, who, when = _why_present(viewer_id, item, via, delivery)
     elif item.followed_tag or _is_pulled(item):
-        reason, who = Reason.LOST, item.author.handle  # nothing had to be delivered
+        reason, who = Reason.LOST, item.author.handle  # there was nothing to deliver
     else:
         who = item.author.handle
         reason, when = _why_not_delivered(delivery)
@@ -198,7 +198,7 @@ def _is_pulled(item: FeedItem) -> bool:
 def _why_present(
     viewer_id: int, item: FeedItem, via: Via, delivery: Row
 ) -> tuple[Reason, str, datetime | None]:
-    """The reason, whom it names, and when that was."""
+    """The reason, the name in it, and its time."""
     reason, who, when = Reason.STORAGE, item.author.handle, None
     is_reached = _is_reached(viewer_id, delivery)
     if item.author.pk == viewer_id:
@@ -218,14 +218,14 @@ def _why_present(
 
 
 def _is_reached(viewer_id: int, delivery: Row) -> bool | None:
-    """Whether the delivery put a post on this viewer's page; None when that is unknown, or no longer known."""
+    """Whether the delivery put a post on this viewer's page; None if unknown or no longer known."""
     if delivery["state"] != State.DONE or delivery["lost"] or delivery["reached"] is None:
         return None
     return viewer_id in unpack(bytes(delivery["reached"]))
 
 
 def _why_cached(delivery: Row, *, is_reached: bool | None) -> tuple[Reason, datetime | None]:
-    """How a post came into the viewer's home cache, as far as that is known for this viewer, and when."""
+    """How a post came into the viewer's home cache, as far as is known, and when."""
     if is_reached:
         return Reason.PUSH, delivery["finished_at"]
     followed_at, started_at = delivery["followed_at"], delivery["started_at"]
@@ -240,7 +240,7 @@ def _why_cached(delivery: Row, *, is_reached: bool | None) -> tuple[Reason, date
 
 
 def _why_not_delivered(delivery: Row) -> tuple[Reason, datetime | None]:
-    """What became of the delivery to this viewer, and when it is tried next."""
+    """The state of the delivery to this viewer, and when it is tried next."""
     if delivery["job"] is None:
         due = delivery["event_due"]
         return (Reason.LOST if due is None else Reason.WAITING), _ahead(due)
@@ -257,7 +257,7 @@ def _why_not_delivered(delivery: Row) -> tuple[Reason, datetime | None]:
 
 
 def _ahead(moment: datetime | None) -> datetime | None:
-    """A moment in the future; None for one that is past, which means soon."""
+    """A moment in the future; None for one in the past, which means soon."""
     return moment if moment is not None and moment > timezone.now() else None
 
 
@@ -270,7 +270,7 @@ _ADDRESS = re.compile(
 def post_id_in(text: str, *, host: str) -> int | None:
     """The post id in pasted text: the address of a post of this site, its short address, or a plain id.
 
-    `host` is where the site was asked; that of its own address counts too.
+    `host` is the host of the request; the site's configured address is accepted too.
     """
     text = text.strip()
     found = _ADDRESS.fullmatch(text)
@@ -301,9 +301,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    """Whether a post is on a home page, and the questions that decide it, up to the first that failed.
+    """Whether a post is on a home page, and the questions that decide it, up to the first failure.
 
-    `explanation` is None when the post does not exist or is hidden from the viewer. `unasked`: so many more there are.
+    `explanation` is None if the post does not exist or is hidden from the viewer. `unasked` counts the questions after
+    the failure.
     """
 
     outcome: str
@@ -313,7 +314,7 @@ class Checklist:
 
 
 class _Question(NamedTuple):
-    """A question, and the ids of the rules, or the reasons, for which a post fails it. Else as of a `Rule`."""
+    """A question, and the rule ids or reasons for which a post fails it."""
 
     text: str
     reasons: Collection[str]
@@ -321,7 +322,7 @@ class _Question(NamedTuple):
     irrelevant: str = ""
 
     def check(self, reason: Reason | None) -> Check:
-        """`reason`: why the post is not there; None for one that is."""
+        """`reason` says why the post is not there; None if it is."""
         has_failed = reason in self.reasons
         if self.irrelevant and not has_failed:
             return Check(
@@ -356,7 +357,7 @@ def checklist(viewer: User, post_id: int) -> Checklist:
 
 
 def _questions(look: Look) -> list[_Question]:
-    """Those of the page's rules in their order, each once; then whether the post has arrived."""
+    """The page's rules in their order, each question once; finally, whether the post has arrived."""
     item = look.verdict.item
     rules: dict[str, list[Rule]] = defaultdict(list)
     for rule in (*HOME_RULES.rules, FILTERED):
@@ -440,7 +441,7 @@ class StageTime:
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """A page of a home timeline with the account of its assembly."""
+    """A page of a home timeline with details of its assembly."""
 
     page: Page[FeedItem]
     rows: list[AssemblyRow]
@@ -459,10 +460,10 @@ class Assembly:
 
 
 def assembly(viewer: User, cursor: Cursor) -> Assembly:
-    """How a page of a viewer's home was assembled: the time of each stage, the posts on it, the posts dropped and why.
+    """Assemble a page of a viewer's home, with the time of each stage, the posts shown, and the posts dropped and why.
 
-    The page is read by the code that serves it, with timers, and keeps what it decided. Deleted posts and those the
-    reader may not see are only counted: a reason for each would tell who blocks whom.
+    The page is read by the code that serves it, with timers, and keeps its verdicts. Deleted posts and posts that the
+    viewer may not see are only counted: giving their reasons would reveal blocks.
     """
     began = time.perf_counter()
     with traced() as stages:

@@ -1,4 +1,4 @@
-"""What optional apps add to explanations, and to what the auditor compares."""
+"""Hooks through which optional apps add to explanations and to the auditor's comparisons."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -34,6 +34,6 @@ class AuditedCache:
 
 
 SECTIONS = Hook[Callable[[User, int], Section | None]]()  # about a post, for a viewer
-# a few words about posts on a viewer's home page, by id
+# a short note about each of some posts on a viewer's home page, by id
 NOTES = Hook[Callable[[User], Mapping[int, str]]]()
 CACHES = Hook[AuditedCache]()

@@ -30,7 +30,7 @@ class Kind(models.TextChoices):
 
 
 class Subject(models.TextChoices):
-    """What is compared in rounds, from the first row to the last and again."""
+    """The tables that are compared in rounds, each from the first row to the last and then again."""
 
     WINDOWS = "windows", gettext_lazy("home windows")
     DELIVERIES = "deliveries", gettext_lazy("deliveries")
@@ -43,7 +43,7 @@ class Subject(models.TextChoices):
     ACCOUNTS = "accounts", gettext_lazy("cached accounts and their lists of posts")
 
 
-# What a run compared and found: the numbers of an `AuditRun`.
+# The numbers of an `AuditRun`: what it compared and found.
 FIGURES = (
     "pages",
     "windows",
@@ -85,13 +85,13 @@ class AuditRun(models.Model):
 
 
 class AuditRound(models.Model):
-    """How far a check has come in its round (`apps.audit.rounds`), and its last whole round."""
+    """The progress of a check in its round (`apps.audit.rounds`), and its last complete round."""
 
     subject = models.CharField(max_length=16, primary_key=True, choices=Subject.choices)
-    after = models.BigIntegerField(default=0)  # the last id that was compared; 0 between two rounds
+    after = models.BigIntegerField(default=0)  # the last id that was compared; 0 between rounds
     compared = models.BigIntegerField(default=0)  # in this round
     began_at = models.DateTimeField(default=database_time)
-    ended_at = models.DateTimeField(null=True)  # the last whole round; null before the first
+    ended_at = models.DateTimeField(null=True)  # the last complete round; null before the first
     seconds = models.FloatField(
         null=True
     )  # from the end of the round before it: so long a row waits to be compared
@@ -102,7 +102,7 @@ class AuditRound(models.Model):
 
 
 class AuditDay(models.Model):
-    """The sums of the runs of a day (UTC), with their number and the speed of its deliveries; kept for 90 days."""
+    """The sums of the runs of a day (UTC), their number, and the speed of the day's deliveries; kept for 90 days."""
 
     day = models.DateField(gettext_lazy("day"), primary_key=True)
     figures = models.JSONField(gettext_lazy("figures"), default=dict)
@@ -115,9 +115,9 @@ class AuditDay(models.Model):
 
 
 class AuditFinding(models.Model):
-    """One violation. It has ids, not foreign keys: it outlives the account and the post.
+    """One violation. It has ids instead of foreign keys, so that it outlives the account and the post.
 
-    What cannot be repaired is found again and again: it stays one row, which counts how often.
+    A violation that cannot be repaired stays one row, which counts how often it was found.
     """
 
     run = models.ForeignKey(AuditRun, models.CASCADE, related_name="findings")
@@ -142,12 +142,12 @@ class AuditFinding(models.Model):
 
     @cached_property
     def handles(self) -> dict[int, str]:
-        """Of the accounts that it is about; a list of many findings reads them for all at once, and sets them."""
+        """Handles of the accounts in the finding. Lists of findings load those of all rows at once and assign them."""
         return handles_of(accounts_of([self]))
 
 
 def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
-    """The violation in a sentence; `names` are the handles of the accounts that it is about (`accounts_of`)."""
+    """The violation in a sentence; `names` are the handles of its accounts (`accounts_of`)."""
 
     def name(user_id: int | None) -> str:
         handle = names.get(user_id or 0)
@@ -198,7 +198,7 @@ def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
 
 
 def _cached_texts() -> dict[str | None, str]:
-    """By the names of `apps.audit.comparison.cached.caches`."""
+    """Texts by the names in `apps.audit.comparison.cached.caches`."""
     return {
         "post": _("The cached text of post %(post)s was not what the database says."),
         "card": _("The cached profile of %(who)s was not what the database says."),

@@ -1,7 +1,7 @@
 """The correct content of every page, computed from the tables in plain Python: slow, and independent of the read path.
 
 It imports Django's database connection and nothing of the project (a contract of import-linter), so that it cannot
-repeat a mistake of the read path. Home pages use the query that source 001 begins with and gives up in production:
+repeat a mistake of the read path. Home pages use the naive query of source 001, which is too slow for production:
 `WHERE author_uid IN (SELECT following_uid ...) ORDER BY time DESC LIMIT n`, which sorts all matching posts.
 """
 
@@ -30,11 +30,11 @@ _COLUMNS = "id, author_id, kind, visibility, circle_id, source_id, reply_to_id, 
 _ELSEWHERE = """SELECT l.owner_id, m.member_id FROM graph_listmember m
                 JOIN graph_userlist l ON l.id = m.group_id WHERE l.is_exclusive"""
 
-# The languages chosen for a followee.
+# The languages chosen for followees.
 _LANGUAGES = """SELECT owner_id, followee_id, lower(language)
                 FROM graph_followee, unnest(languages) AS language WHERE true"""
 
-# Who hides replies to people whom they do not follow.
+# Readers who hide replies to people they do not follow.
 _HIDES_REPLIES = """SELECT id FROM accounts_user
                     WHERE hides_replies AND (%(viewer)s::bigint IS NULL OR id = %(viewer)s)"""
 
@@ -42,12 +42,12 @@ _HIDES_REPLIES = """SELECT id FROM accounts_user
 _TAGGED = """SELECT f.user_id, u.post_id FROM tags_tagfollow f
              JOIN tags_taguse u ON u.tag_id = f.tag_id WHERE u.is_public"""
 
-# What readers hide on their home pages, by words and by posts.
+# Words and posts that readers' filters hide on home pages.
 _ACTIVE = """FROM filters_filter f JOIN filters_filter{what} k ON k.filter_id = f.id
              WHERE f.act = 'hide' AND f.places @> '["home"]' AND (f.expires_at IS NULL OR f.expires_at > now())"""
 _HIDDEN_WORDS = "SELECT f.owner_id, k.keyword, k.whole_word " + _ACTIVE.format(what="keyword")
 _HIDDEN_POSTS = "SELECT f.owner_id, k.post_id " + _ACTIVE.format(what="post")
-# All texts of posts: what is written in a post, on its pictures, and in the options of its poll.
+# All texts of posts: bodies, descriptions of pictures, and options of polls.
 _TEXTS = """SELECT id, unnest(ARRAY[content_warning, body]) FROM posts_post WHERE id = ANY(%(posts)s)
             UNION ALL SELECT post_id, alt FROM posts_attachment WHERE post_id = ANY(%(posts)s)
             UNION ALL SELECT post_id, unnest(options) FROM posts_poll WHERE post_id = ANY(%(posts)s)"""
@@ -58,7 +58,7 @@ _IN_WORD = (
 )
 _WHOLE = rf"(?:(?<!{_IN_WORD})|(?!{_IN_WORD})){{}}(?:(?!{_IN_WORD})|(?<!{_IN_WORD}))"
 
-# What promotes an account to people who do not follow it; `_promoted` draws the conclusions.
+# The campaigns that may promote accounts to readers; `_promoted` applies them.
 _CAMPAIGNS = """SELECT id, account_id FROM promotions_campaign
                 WHERE state = 'running' AND is_live AND EXISTS (SELECT FROM promotions_promotionswitch WHERE is_on)
                 AND now() >= starts_at AND now() < ends_at
@@ -213,7 +213,7 @@ class Oracle:
         self._read_filters(viewer)
 
     def _answered(self) -> dict[int, int]:
-        """The authors of the posts that those read answer, by the ids of these posts."""
+        """The authors of the answered posts, by the ids of these posts."""
         parents = [post["reply_to_id"] for post in self.posts.values() if post["reply_to_id"]]
         by_ids = "SELECT id, author_id FROM posts_post WHERE id = ANY(%(ids)s)"
         return {row["id"]: row["author_id"] for row in rows(by_ids, {"ids": parents})}
@@ -271,7 +271,7 @@ class Oracle:
         return bool(authors & self.mutes[viewer])
 
     def is_filtered(self, viewer: int, post: Row) -> bool:
-        """Whether the viewer's filters hide a post on home pages, for its own texts or for those it quotes."""
+        """Whether the viewer's filters hide a post on home pages, by its own texts or those of the post it quotes."""
         post = self.posts[self.shown_id(post["id"])]
         if post["author_id"] == viewer:
             return False
@@ -280,7 +280,7 @@ class Oracle:
         return found or post["id"] in self.hidden_posts[viewer]
 
     def is_hidden_reply(self, viewer: int, post: Row) -> bool:
-        """Whether a post answers somebody whom the viewer does not follow, and the viewer hides such replies."""
+        """Whether the viewer hides replies to people they do not follow, and the post is one."""
         if viewer not in self.hides_replies or post["reply_to_id"] is None:
             return False
         answered = self.answered[post["reply_to_id"]]
@@ -293,7 +293,7 @@ class Oracle:
         return int(post["source_id"]) if post["kind"] == "repost" else post_id
 
     def text_for(self, viewer: int, post: Row) -> str:
-        """What the viewer's filters read: the texts of a post, and of what it quotes if the viewer may see that."""
+        """The text that the viewer's filters match: the post's, and its quoted post's if the viewer may see it."""
         text, quoted = self.texts[post["id"]], post["source_id"]
         may_see = quoted is not None and self.may_see(viewer, quoted)
         return text + self.texts[quoted] if may_see else text
@@ -301,9 +301,9 @@ class Oracle:
     def is_home(
         self, viewer: int, post_id: int, *, tags: bool = True, promoted: bool = True
     ) -> bool:
-        """Whether a post belongs on a home timeline but for filters and `hides_replies`.
+        """Whether a post belongs on a home timeline, apart from filters and `hides_replies`.
 
-        Without what tags, or promotions, bring.
+        `tags` and `promoted` include the posts that come by followed tags and by promotions.
         """
         if not self.is_shown(viewer, post_id):
             return False
@@ -321,9 +321,9 @@ class Oracle:
         return (known or post["visibility"] == "circle") and not self.is_muted(viewer, post)
 
     def is_promoted(self, viewer: int, post: Row) -> bool:
-        """Whether a post is the newest own one of an account that is promoted to the viewer now.
+        """Whether a post is the newest one by an account that is promoted to the viewer now.
 
-        A page need not show it: of eight posts at most one is promoted.
+        A page need not show it: at most one of eight posts is promoted.
         """
         author = post["author_id"]
         return author in self.promoted[viewer] and post["id"] in self.newest_promoted[author]
@@ -346,7 +346,7 @@ class Oracle:
         ]
 
     def delivered(self, viewer: int, *, tags: bool = False, promoted: bool = True) -> list[int]:
-        """As `home` with what filters and `hides_replies` hide, and without posts that come by `tags` alone."""
+        """`home` including posts hidden by filters and `hides_replies`, but not posts that come by `tags` alone."""
         return [
             post_id
             for post_id in sorted(self.posts, reverse=True)
@@ -397,7 +397,7 @@ class Oracle:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """A read-only snapshot for all reads inside; within a transaction of the caller, the isolation of that one."""
+    """A read-only snapshot for all reads inside; in a transaction of the caller, with the isolation level of that."""
     nested = connection.in_atomic_block
     with transaction.atomic():
         if not nested:
@@ -429,14 +429,14 @@ def pull() -> str:
 
 
 def has_promotions() -> bool:
-    """Whether the site has the app; without it nothing is promoted, whatever its tables say."""
+    """Whether the promotions app is installed; without it nothing is promoted, whatever its tables contain."""
     return apps.is_installed("apps.promotions")
 
 
 def _promoted(readers: Readers) -> Pairs:
-    """The accounts promoted to readers now: they follow them virtually, and are in a segment of a campaign that runs.
+    """The accounts promoted to readers now: readers follow them virtually, and are in a segment of a running campaign.
 
-    Not to those who have opted out, nor to those who saw the campaign often enough today.
+    Readers who have opted out, and those who saw the campaign often enough today, are left out.
     """
     if not has_promotions():
         return defaultdict(set)
@@ -465,9 +465,9 @@ def _promoted(readers: Readers) -> Pairs:
 
 
 def _newest(promoted: Pairs, below: int) -> Pairs:
-    """By promoted account its newest open post below an id that is no repost, quote or reply.
+    """For each promoted account its newest open post below an id that is not a repost, quote or reply.
 
-    Also the one before a post of the last minute: pages learn of a new one by an event.
+    Posts of the last minute may be unknown to pages, so the one before such a post is included too.
     """
     found: Pairs = defaultdict(set)
     if accounts := sorted(set().union(*promoted.values())):

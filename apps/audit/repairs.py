@@ -26,7 +26,7 @@ from feedcache.structures.home_window import mark_deleted
 logger = logging.getLogger(__name__)
 
 IMMEDIATE_CHUNKS = 3
-MAX_FINDINGS = 200  # per run: more have one cause, and need no more rows
+MAX_FINDINGS = 200  # per run; more usually have the same cause, and need no rows of their own
 
 
 def drop_reader_caches(viewer_id: int) -> None:
@@ -51,7 +51,7 @@ def redeliver(post_id: int) -> None:
 
 
 def restore_chunks(post_id: int) -> bool:
-    """Create the chunks again that a delivery has lost, and deliver them; whether it has all of them again."""
+    """Recreate the chunks that a delivery has lost, and deliver them. Returns whether the job is complete again."""
     job = FanoutJob.objects.get(pk=post_id)
     if job.post.visibility in ADDRESSED:
         FanoutJob.objects.filter(pk=post_id).update(state=State.PENDING, due_at=Now())
@@ -63,7 +63,7 @@ def restore_chunks(post_id: int) -> bool:
 
 
 def mark_deleted_if_gone(post_id: int) -> None:
-    """Leave a tombstone for a deleted post, so that no late delivery adds it again."""
+    """Store a tombstone for a deleted post, so that no late delivery adds it again."""
     if not Post.objects.filter(pk=post_id, deleted_at=None).exists():
         mark_deleted(post_id)
 
@@ -77,9 +77,9 @@ def enqueue_now(chunk_ids: list[int]) -> None:
 
 @transaction.atomic
 def repair_follow(follower_id: int, followee_id: int) -> bool:
-    """Make the `Follower` row match the `Followee` row, under the lock of both accounts; whether it did not.
+    """Make the `Follower` row match the `Followee` row, under the lock of both accounts. Returns whether they differed.
 
-    The counts are left to the reconciliation, which compares them with both tables all the time.
+    The counts are left to the reconciliation, which continuously compares them with both tables.
     """
     edges = Followee.objects.filter(owner=follower_id, followee=followee_id)
     both = follower_id, followee_id
@@ -107,9 +107,9 @@ class AuditPass:
     repairs: bool = True
 
     def found(self, kind: Kind, repair: Callable[[], object], **about: Any) -> None:
-        """Record a violation, try to repair it, and record whether that helped: unless it raised or returned False.
+        """Record a violation and the outcome of its repair, which fails if it raises or returns False.
 
-        One that could not be repaired before either is only counted once more.
+        A violation that could not be repaired before either is only counted once more.
         """
         fixed = self.repairs and _attempt(repair)
         if not fixed and _found_again(kind, **about):
@@ -129,7 +129,7 @@ def _found_again(
     post_id: int | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Count an unrepaired finding that is on record once more; False for a new one."""
+    """Increment the count of an unrepaired finding that is on record; False if there is none."""
     open_ones = AuditFinding.objects.filter(
         kind=kind, viewer_id=viewer_id, post_id=post_id, repaired_at=None
     )
@@ -139,14 +139,14 @@ def _found_again(
         "counts",
         "follower",
         "followee",
-    ):  # which of several about one post or person
+    ):  # tells several findings about one post or account apart
         if details and name in details:
             open_ones = open_ones.filter(**{f"details__{name}": details[name]})
     return count_again(open_ones)
 
 
 def count_again(earlier: QuerySet[AuditFinding]) -> bool:
-    """Count findings that are on record once more; False when there are none."""
+    """Increment the count of findings that are on record; False if there are none."""
     return bool(earlier.update(times=F("times") + 1, last_found_at=Now()))
 
 

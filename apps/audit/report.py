@@ -1,7 +1,7 @@
-"""The public report of the auditor: what it compared and found within a day, how fast deliveries are, and 90 days.
+"""The public report of the auditor: comparisons and findings of the last day, the speed of deliveries, and 90 days.
 
-It names nobody: numbers and kinds of findings only. The long figures are stored by day (`AuditDay`), because runs are
-deleted after `AUDIT_KEEP_DAYS`.
+It contains only numbers and kinds of findings, and no names. Figures older than `AUDIT_KEEP_DAYS` come from `AuditDay`
+rows, because runs are deleted then.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ KEEP_DAYS = 90
 CACHE_SECONDS = 20.0  # in each process
 MAX_RECEIPTS = 10_000
 
-# Seconds from publication to the receipt, of the newest receipts between two ids; each counts for its readers.
+# Seconds from publication to the receipt, for the newest receipts between two ids, weighted by their readers.
 _SPEED = """
 WITH receipt AS (
     SELECT extract(epoch FROM c.finished_at - p.created_at)::float8 AS seconds, c.delivered AS readers
@@ -42,7 +42,7 @@ SELECT coalesce(max(readers), 0)::bigint AS delivered,
     min(seconds) FILTER (WHERE up_to >= readers * 0.95) AS p95
 FROM ranked
 """
-# What is owed now: events of posts whose delivery has not begun, unsplit lists, and chunks.
+# The present backlog: events of posts whose delivery has not begun, follower lists not yet split, and chunks.
 _BACKLOG = """
 SELECT (SELECT coalesce(sum(expected), 0) FROM timeline_fanoutchunk WHERE state = 'pending')::bigint AS readers,
     (SELECT count(*) FROM timeline_fanoutjob WHERE state = 'pending')
@@ -57,8 +57,11 @@ SELECT (SELECT coalesce(sum(expected), 0) FROM timeline_fanoutchunk WHERE state 
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """`figures`: sums of the runs of the last 24 hours; `speed`: readers delivered to, and seconds to half of them and
-    to 95 of 100, None without any; `backlog`: readers and posts waiting, and for how long the oldest has been.
+    """The figures of the report.
+
+    `figures` are sums over the runs of the last 24 hours. `speed` has the number of readers delivered to, and the
+    seconds until half and 95 % of them were reached, None without any. `backlog` has the waiting readers and posts, and
+    the age of the oldest.
     """
 
     made_at: datetime
@@ -67,7 +70,7 @@ class AuditReport:
     figures: Mapping[str, int]
     kinds: list[tuple[Kind, int, int]]  # found, and repaired
     rounds: list[AuditRound]
-    went_back: CacheEpoch | None  # the database, within the last days
+    went_back: CacheEpoch | None  # the database went back in time within the last days
     speed: Mapping[str, Any]
     backlog: Mapping[str, Any]
     days: list[AuditDay]  # the oldest first
@@ -117,7 +120,7 @@ def keep_days() -> None:
 
 
 def history(days: list[AuditDay], name: str, *, until: date) -> list[float]:
-    """A figure on each of the last 90 days, the oldest first; 0 for days without any."""
+    """A figure for each of the last 90 days, oldest first; 0 for days without data."""
     by_day = {row.day: row.figures.get(name) or 0 for row in days}
     return [by_day.get(until - timedelta(days=KEEP_DAYS - 1 - number), 0) for number in range(KEEP_DAYS)]  # fmt: skip
 
@@ -130,7 +133,7 @@ def _sums(since: datetime, until: datetime) -> dict[str, int]:
 
 
 def _speed(since: datetime, until: datetime) -> dict[str, Any]:
-    """Of the newest `MAX_RECEIPTS` receipts of posts published in this time."""
+    """The speed of the newest `MAX_RECEIPTS` receipts of posts published in this time."""
     first, end = (first_id_at(ceil(moment.timestamp())) for moment in (since, until))
     return rows(_SPEED, {"first": first, "end": end, "maximum": MAX_RECEIPTS})[0]
 

@@ -1,6 +1,6 @@
-"""Rounds: a check compares the rows of a table in the order of their ids, a slice a run, and begins again at the end.
+"""Rounds: a check compares the rows of a table in the order of ids, one slice per run, then starts again.
 
-So every row is compared as often as any other, the first as the last, and the report can say how long a round takes.
+So all rows are compared equally often, and the report can say how long a round takes.
 """
 
 from collections.abc import Iterator
@@ -21,20 +21,20 @@ class Slice:
     after: int
     until: int
     compared: int
-    is_last: bool  # no row lies behind it
+    is_last: bool  # no rows follow it
 
     def ids(self) -> list[int]:
         rows = self.model._default_manager.filter(pk__gt=self.after, pk__lte=self.until)
         return list(rows.values_list("pk", flat=True))
 
     def end_at(self, until: int, *, compared: int) -> None:
-        """The next slice begins after this id."""
+        """End the slice early: the next one begins after this id."""
         self.until, self.compared, self.is_last = until, compared, False
 
 
 @contextmanager
 def next_slice(subject: Subject, model: type[models.Model], maximum: int) -> Iterator[Slice]:
-    """The next rows of a round, at most `maximum`. An error in the block leaves them to the next run."""
+    """The next rows of a round, at most `maximum`. If the block raises, the next run gets the same rows."""
     progress, _is_new = AuditRound.objects.get_or_create(pk=subject)
     if not progress.after:
         progress.began_at, progress.compared = database_time(), 0

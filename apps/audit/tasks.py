@@ -1,4 +1,4 @@
-"""Celery's entry point to the auditor."""
+"""Celery tasks of the auditor."""
 
 from celery import shared_task
 from django.conf import settings
@@ -19,7 +19,7 @@ def audit() -> None:
 
 @shared_task
 def keep_days() -> None:
-    """The figures of the public report, by day."""
+    """Store the figures of the public report by day."""
     report.keep_days()
 
 

@@ -135,7 +135,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/hot_keys.html", context)
 
     def burst_rules_page(self, request: HttpRequest) -> HttpResponse:
-        """What the site may do itself in a burst."""
+        """The rules for automatic changes of L1 in a burst."""
         if not self.has_intervene_permission(request):
             raise NotAllowed(_("You may look at the caches, but not change them."))
         form = BurstPolicyForm(request.POST or None, instance=burst_policy())

@@ -100,7 +100,7 @@ def hit_rate_json(rate: Rate) -> HitRateJson:
 )
 @endpoint(GET="read")
 def topology(request: Request) -> Response:
-    """What the console in the admin shows."""
+    """The same data as the cache console in the admin."""
     staff_of(request, "operations.view_topologyversion")
     current = topology_in_force()
     classes, tiers = rates()

@@ -367,7 +367,7 @@ class MoveSlotForm(forms.Form):
 
 
 class BurstPolicyForm(forms.ModelForm):
-    """Saved at once: it changes no node."""
+    """The rules for bursts. Saved without a confirmation, because they change no node."""
 
     title = gettext_lazy("Rules for bursts")
 

@@ -25,7 +25,7 @@ def place_code(place: Place) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DescribedKey:
-    """A hot key: what it is of, and the node of Main that has it."""
+    """A hot key: the kind of its value, and the node of Main that stores it."""
 
     name: str
     reads: float

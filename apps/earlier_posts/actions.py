@@ -1,4 +1,4 @@
-"""Making earlier posts from what an archive says of them, and deleting them."""
+"""Creates earlier posts from the data in an archive, and deletes them."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -27,19 +27,19 @@ from apps.privacy.hooks import Record
 from apps.texts import is_visible, normalise
 
 MAX_PICTURES = 4  # of a post
-PICTURES_SECONDS = 12.0  # until no more pictures of a post are begun: the task of its import has 20
+PICTURES_SECONDS = 12.0  # then no further picture of a post is started: its import task has 20
 
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """The re-encoded pictures of a post, with what its archive says of each; and what is missing, in words."""
+    """The re-encoded pictures of a post, with the archive's data about each; and texts about the missing ones."""
 
     ready: list[tuple[Record, ReencodedPicture]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
 
 def prepare_pictures(user: User, post: Record, archive: Archive) -> Pictures:
-    """Re-encode the pictures of a post in the sandbox, unless it is here already."""
+    """Re-encode the pictures of a post in the sandbox, unless the post has been imported already."""
     pictures, end = Pictures(), time.monotonic() + PICTURES_SECONDS
     if not post["media"] or _is_here(user, post):
         return pictures
@@ -65,9 +65,9 @@ def prepare_pictures(user: User, post: Record, archive: Archive) -> Pictures:
 def make_earlier_post(
     user: User, post: Record, pictures: Pictures
 ) -> tuple[Mapping[str, Any] | None, str]:
-    """The id of a new post, None if it is here already; and what is missing of it, in words.
+    """The id of the new post, or None if it has been imported already; and a text about its missing parts.
 
-    Invalid for a post of which nothing is left. Call it in a transaction.
+    Invalid if nothing of the post could be imported. Call it in a transaction.
     """
     if _is_here(user, post):
         return None, ""
@@ -93,13 +93,13 @@ def make_earlier_post(
 
 
 def remove_earlier_post(user: User, trace: Mapping[str, Any]) -> None:
-    """Undo the making of a post; nothing happens if it is deleted already. Call it in a transaction."""
+    """Undo the import of a post; does nothing if it was deleted. Call it in a transaction."""
     discard(EarlierPost.objects.filter(pk=trace["id"], owner=user))
 
 
 @transaction.atomic
 def delete_earlier_post(post_id: int, *, by: User) -> None:
-    """For its owner, and for staff who may delete posts; for all others NotFound."""
+    """Delete a post, by its owner or by staff who may delete posts; NotFound for others."""
     row = EarlierPost.objects.select_related("owner").filter(pk=post_id).first()
     if row is None or (row.owner_id != by.pk and not is_permitted(by, DELETE_POSTS)):
         raise NotFound(_("This post isn't here."))
@@ -110,7 +110,7 @@ def delete_earlier_post(post_id: int, *, by: User) -> None:
 
 
 def discard(rows: Iterable[EarlierPost]) -> int:
-    """Delete posts, and after the commit the files of their pictures; how many."""
+    """Delete posts, and after the commit the files of their pictures. Returns how many posts."""
     ids = [row.pk for row in rows]
     pictures = EarlierPicture.objects.filter(post__in=ids)
     for names in pictures.values_list("file", "preview"):
@@ -125,14 +125,14 @@ def _is_here(user: User, post: Record) -> bool:
 
 
 def _body(post: Record) -> str:
-    """The text, and below it the options of a poll, which is over."""
+    """The text, followed by the options of a poll, without votes."""
     options = "\n".join(f"- {option}" for option in post["options"] if is_visible(option))
     body = normalise(f"{text_of(post['html'], post['mentions'])}\n\n{options}")
     return body if is_visible(body) else ""
 
 
 def _reencoded(medium: Record, archive: Archive) -> ReencodedPicture | str:
-    """A picture, or why there is none."""
+    """The re-encoded picture, or the reason why there is none."""
     if medium["type"].startswith(("video/", "audio/")):
         return _("Its video or sound was left out.")
     if medium["file"] is None:

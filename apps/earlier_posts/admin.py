@@ -1,4 +1,4 @@
-"""Staff see which earlier posts there are, to answer reports; each is deleted on its page."""
+"""The list of earlier posts, for staff who handle reports. A post is deleted on its own page."""
 
 from django.contrib import admin
 from django.urls import reverse

@@ -1,7 +1,7 @@
 """A Mastodon archive: a zip file with `actor.json`, `outbox.json`, and the files of posts.
 
-Nothing is unpacked. Files are read by name, and how much is read of the file's own directory, of the outbox and of a
-picture has a bound.
+Nothing is unpacked. Files are read by name. The sizes of the zip directory, of the outbox and of each picture are
+limited.
 """
 
 import re
@@ -28,12 +28,12 @@ from apps.texts import without_control_characters
 OUTBOX, ACTOR = "outbox.json", "actor.json"
 MAX_OUTBOX_BYTES = 128 * 1024 * 1024
 MAX_ACTOR_BYTES = 1024 * 1024
-MAX_DIRECTORY_BYTES = 4 * 1024 * 1024  # of the zip file: of some 20,000 pictures
+MAX_DIRECTORY_BYTES = 4 * 1024 * 1024  # of the zip file: enough for 20,000 pictures
 MAX_POSTS = 20_000
 MAX_HTML = 50_000  # characters of a post
 MAX_WARNING = 1000
 MAX_ALT = 10_000
-MAX_NAMES = 100  # of people, and of attachments: more is no post
+MAX_NAMES = 100  # of people, and of attachments; further ones are ignored
 PUBLIC = {"https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public"}
 TYPES = {"Note", "Article", "Question", "Page"}
 _FOLDER_OF_FILES = "media_attachments/"
@@ -45,7 +45,7 @@ _BROKEN = (BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, 
 
 
 class Archive:
-    """An archive that was opened. Invalid for what is none."""
+    """An open archive. Invalid if the file is not an archive."""
 
     def __init__(self, file: IO[bytes]) -> None:
         _check_directory(file)
@@ -55,13 +55,13 @@ class Archive:
         except _BROKEN:
             raise _no_archive() from None
         outboxes = [name for name in self._infos if f"/{name}".endswith(f"/{OUTBOX}")]
-        # packed again by hand, all may lie in a folder
+        # in an archive that was packed again by hand, all files may be in a folder
         self._folder = min(outboxes, key=len).removesuffix(OUTBOX) if outboxes else ""
         if not outboxes or self._folder + ACTOR not in self._infos:
             raise _no_archive()
 
     def actor(self) -> str:
-        """The address of the account whose archive this is."""
+        """The address of the archive's account."""
         data = self.read(self._folder + ACTOR, maximum=MAX_ACTOR_BYTES)
         try:
             actor = orjson.loads(data or b"")["id"]
@@ -72,7 +72,7 @@ class Archive:
         return actor
 
     def activities(self) -> Iterator[Any]:
-        """What the outbox holds, one after the other. Invalid for a broken one, and for one that is too large."""
+        """The activities in the outbox. Invalid if it is damaged or too large."""
         info = self._infos[self._folder + OUTBOX]
         if info.file_size > MAX_OUTBOX_BYTES:
             message = _("outbox.json may have at most %(count)d MB.")
@@ -84,7 +84,7 @@ class Archive:
             raise _refused(_("outbox.json in this archive can't be read."), "broken") from None
 
     def name_of(self, address: str) -> str | None:
-        """The file in the archive that an attachment names; None when it is not there."""
+        """The name in the archive of an attachment's file; None if it is missing."""
         try:
             path = urlsplit(address).path.lstrip("/")
         except ValueError:
@@ -94,7 +94,7 @@ class Archive:
         return next((name for name in names if path and name in self._infos), None)
 
     def read(self, name: str, *, maximum: int) -> bytes | None:
-        """A file; None when it is larger than `maximum` bytes, or broken."""
+        """The content of a file; None if it is larger than `maximum` bytes, or damaged."""
         info = self._infos.get(name)
         if info is None or info.file_size > maximum:
             return None
@@ -105,19 +105,19 @@ class Archive:
             return None
 
     def _open(self, info: ZipInfo) -> IO[bytes]:
-        """zipfile reads no more of an entry than its `file_size`."""
+        """Open an entry. zipfile reads no more of it than its `file_size`."""
         if info.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:
             raise BadZipFile(info.filename)
         return self._zip.open(info)
 
 
 def posts_of(archive: Archive) -> Iterator[PostOfArchive]:
-    """The posts of an archive, also those that are left out, with the reason. What was boosted is not in it."""
+    """The posts of an archive, including those that cannot be imported, with the reason. Boosts are skipped."""
     actor, used, count = archive.actor(), set[str](), 0
     for activity in archive.activities():
         note = activity.get("object") if isinstance(activity, dict) else None
         if not isinstance(note, dict) or activity.get("type") != "Create":
-            continue  # a boost, or a deed of another kind
+            continue  # a boost, or another activity
         count += 1
         if count > MAX_POSTS:
             message = _("At most %(count)d posts can be imported at once.")
@@ -165,7 +165,7 @@ def _post_of(
 
 
 def _medium(attachment: Any, archive: Archive, used: set[str]) -> Record:
-    """An attachment, with its file in the archive; a file that another post has named already counts as missing."""
+    """An attachment and its file in the archive; a file that an earlier attachment used counts as missing."""
     medium = attachment if isinstance(attachment, dict) else {}
     name = archive.name_of(_text(medium.get("url")))
     if name in used:
@@ -191,7 +191,7 @@ def _is_by(activity: Mapping[str, Any], note: Mapping[str, Any], actor: str) -> 
 
 
 def _visibility(note: Mapping[str, Any]) -> str | None:
-    """None for a post to single people. https://docs.joinmastodon.org/spec/activitypub/#properties-used"""
+    """None for a direct message. See https://docs.joinmastodon.org/spec/activitypub/#properties-used"""
     to, cc = (set(map(_text, _list(note.get(field)))) for field in ("to", "cc"))
     if to & PUBLIC:
         return Visibility.PUBLIC
@@ -203,7 +203,7 @@ def _visibility(note: Mapping[str, Any]) -> str | None:
 
 
 def _mentions(note: Mapping[str, Any]) -> list[str]:
-    """The whole names of the people it mentions, @ann@site.example."""
+    """The full handles of the mentioned people, such as @ann@site.example."""
     names = []
     for tag in _list(note.get("tag")):
         if isinstance(tag, dict) and tag.get("type") == "Mention":
@@ -215,7 +215,7 @@ def _mentions(note: Mapping[str, Any]) -> list[str]:
 
 
 def _options(note: Mapping[str, Any]) -> list[str]:
-    """Of a poll."""
+    """The options of a poll."""
     options = _list(note.get("oneOf")) or _list(note.get("anyOf"))
     return [
         _text(one.get("name"))[:ADDRESS_CHARACTERS]
@@ -233,7 +233,7 @@ def _language(note: Mapping[str, Any]) -> str:
 
 
 def _list(value: Any) -> Sequence[Any]:
-    """ActivityStreams writes a list of one as its only member."""
+    """A value as a list: ActivityStreams writes a list with one member as that member."""
     some = value if isinstance(value, list) else [] if value is None else [value]
     return some[:MAX_NAMES]
 
@@ -243,7 +243,7 @@ def _text(value: Any) -> str:
 
 
 def _address(value: Any) -> str:
-    """Of a page; empty for all else."""
+    """The address of a page; empty for anything else."""
     address = _text(value)
     return address if host_of(address) and len(address) <= ADDRESS_CHARACTERS else ""
 
@@ -257,9 +257,9 @@ def _moment(value: Any) -> datetime | None:
 
 
 def _check_directory(file: IO[bytes]) -> None:
-    """Refuse a zip file whose directory is too large to be read into memory, before zipfile reads it.
+    """Refuse a zip file whose directory is too large for memory, before zipfile reads it.
 
-    It looks for the end of the directory where zipfile does.
+    Looks for the end of the directory where zipfile does.
     """
     size = file.seek(0, 2)
     file.seek(max(0, size - _END_BYTES - _MAX_COMMENT - _LOCATOR_BYTES))

@@ -1,7 +1,7 @@
-"""The text of a post that other sites keep as HTML: the same words, and addresses in full.
+"""The text of a post that another site stores as HTML: the same words, with full addresses.
 
-Strangers can write HTML for which Python's parser takes minutes. So nh3 reads it first, as browsers do, and writes the
-little that we know in a form that is quick to read.
+Hostile HTML can keep Python's parser busy for minutes. So nh3 parses it first, as browsers do, and writes the few
+elements that are known here, in a form that is parsed quickly.
 """
 
 from collections.abc import Collection, Iterator
@@ -20,11 +20,11 @@ _KNOWN = {
     "a",
     "br",
     "li",
-}  # of all others only the text stays; of scripts and styles nothing
+}  # of other elements only the text stays; of scripts and styles, nothing
 
 
 def text_of(html: str, mentions: Collection[str]) -> str:
-    """Paragraphs with a blank line between them, and the addresses of links. `mentions`: whole names of people."""
+    """Paragraphs separated by blank lines, with the addresses of links. `mentions`: the full handles of people."""
     clean = nh3.clean(
         html, tags=_KNOWN, attributes={"a": {"class", "href"}}, url_schemes=SCHEMES, link_rel=None
     )
@@ -33,11 +33,11 @@ def text_of(html: str, mentions: Collection[str]) -> str:
 
 
 def _parts(soup: BeautifulSoup, mentions: Collection[str]) -> Iterator[str]:
-    """Without recursion: elements may be nested as deep as somebody likes."""
+    """The parts of the text. Without recursion, because elements can be nested at any depth."""
     waiting: list[PageElement | str] = [soup]
     while waiting:
         one = waiting.pop()
-        if type(one) is str:  # not of the HTML
+        if type(one) is str:  # added here, not from the HTML
             yield one
         elif isinstance(one, Tag):
             if one.name == "a":
@@ -58,12 +58,12 @@ def _around(name: str) -> tuple[str, str]:
 
 
 def _spaced(text: str) -> str:
-    """Line ends of the source are blanks, as in a browser."""
+    """The text with line ends as blanks, as in a browser."""
     return text.replace("\r", " ").replace("\n", " ")
 
 
 def _link(link: Tag, mentions: Collection[str]) -> str:
-    """The words of a link, and its address where they do not say it."""
+    """The text of a link, followed by its address unless the text contains it."""
     words, address = _spaced(link.get_text()).strip(), str(link.get("href") or "")
     host, classes = host_of(address), link.get_attribute_list("class")
     if not host or "hashtag" in classes or words.startswith("#"):
@@ -77,7 +77,7 @@ def _link(link: Tag, mentions: Collection[str]) -> str:
 
 
 def host_of(address: str) -> str:
-    """The host, with its port, of an address on the web; empty for all else."""
+    """The host, with its port, of a web address; empty for anything else."""
     try:
         parts = urlsplit(address)
     except ValueError:

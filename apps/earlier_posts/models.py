@@ -1,4 +1,4 @@
-"""Posts from elsewhere with their dates, and their pictures."""
+"""Posts from other sites with their original dates, and their pictures."""
 
 import secrets
 
@@ -19,14 +19,14 @@ VISIBILITIES = [
 
 
 def new_picture_name(*, is_open: bool) -> str:
-    """In the storage: not to be guessed, never used again."""
+    """A name in the storage that cannot be guessed and is never used again."""
     return f"{FOLDER if is_open else FOLLOWERS_FOLDER}{secrets.token_hex(16)}.webp"
 
 
 class EarlierPost(models.Model):
-    """A post that its owner brought along. `origin` is its address where it was written, and tells it from others.
+    """A post that its owner imported. `origin` is its original address, which identifies it.
 
-    `reply_to` is the address of the post that it answered.
+    `reply_to` is the address of the post that it answers.
     """
 
     owner = models.ForeignKey(
@@ -53,9 +53,9 @@ class EarlierPost(models.Model):
 
 
 class EarlierPicture(models.Model):
-    """A picture of an earlier post, re-encoded like all others; both files have random names.
+    """A picture of an earlier post, re-encoded like other pictures; both files have random names.
 
-    `preview` is smaller and never moves. `size` counts the bytes of both.
+    `preview` is smaller, and never animated. `size` is the bytes of both.
     """
 
     post = models.ForeignKey(EarlierPost, models.CASCADE, related_name="pictures", db_index=False)
@@ -74,7 +74,7 @@ class EarlierPicture(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint("post", "position", name="earlier_picture_position")]
         indexes = [
-            # whenever a file is served
+            # looked up whenever a file is served
             models.Index(fields=["file"], name="earlier_picture_file"),
             models.Index(fields=["preview"], name="earlier_picture_preview"),
         ]

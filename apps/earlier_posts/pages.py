@@ -34,7 +34,7 @@ TITLE_CHARACTERS = 60
 
 @require_safe
 def index(request: SiteRequest, handle: str) -> HttpResponseBase:
-    """The earlier posts of an account: all of them, those with a text (`q`), those up to a day (`date`)."""
+    """The earlier posts of an account; optionally those that contain a text (`q`), or those up to a day (`date`)."""
     owner, viewer = user_by_handle(handle), viewer_of(request)
     if handle != owner.handle:
         return redirect("earlier_posts", owner.handle, permanent=True)
@@ -71,7 +71,7 @@ def post(request: SiteRequest, handle: str, number: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest, handle: str, number: int) -> HttpResponseBase:
-    """Ask for confirmation, then delete."""
+    """Ask for confirmation, then delete a post."""
     owner = user_by_handle(handle)
     shown = earlier_post(owner, request.user, number)
     if request.method != "POST":

@@ -1,4 +1,4 @@
-"""Earlier posts in archives that people take along, and in the erasure of an account."""
+"""Earlier posts in archives for members, and in the erasure of an account."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath

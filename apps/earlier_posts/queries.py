@@ -1,4 +1,4 @@
-"""Who sees which earlier posts: those of a visible account, by the visibility that each had."""
+"""Who sees which earlier posts: an account that is visible shows its posts by their visibilities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,9 +33,9 @@ HAS_EARLIER_POSTS = f"""EXISTS (
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An earlier post as a page shows it. `warnings`: the titles of the viewer's filters that match it.
+    """An earlier post for a page. `warnings`: the titles of the viewer's filters that match it.
 
-    `thread`: the post that it answers, if that is an earlier post, too.
+    `thread`: the post that it answers, if this is an earlier post too.
     """
 
     row: EarlierPost
@@ -49,10 +49,10 @@ class Shown:
 
     @property
     def html(self) -> SafeString:
-        """Names are those of people on other sites: none of them is a link."""
+        """The text as HTML. Handles name people on other sites, so they are no links."""
         return html(self.row.body, handles=())
 
-    # what the template of pictures asks an item for
+    # attributes that the template of pictures reads
     @property
     def post(self) -> "Shown":
         return self
@@ -73,15 +73,15 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class EarlierPage:
     posts: list[Shown] = field(default_factory=list)
-    older: int | None = None  # the last post, if there are more below it
+    older: int | None = None  # the last post of this page, if there are more
 
 
 def earlier_posts(
     owner: User, viewer: User | None, *, text: str = "", day: str = "", after: int | None = None
 ) -> EarlierPage:
-    """A page of the earlier posts of an account, the newest first: with a text, up to a day, below a post.
+    """A page of an account's earlier posts, newest first: containing a text, up to a day, older than the post `after`.
 
-    BadRequest for a day that is none; NotFound for a post to go on from that is not there.
+    BadRequest for an invalid day; NotFound if the post `after` does not exist.
     """
     visible = rows = _visible(owner, viewer)
     if text:
@@ -101,7 +101,7 @@ def earlier_posts(
 
 
 def earlier_post(owner: User, viewer: User | None, post_id: int) -> Shown:
-    """NotFound for one that the viewer may not see."""
+    """One earlier post. NotFound if the viewer may not see it."""
     visible = _visible(owner, viewer)
     row = visible.filter(pk=post_id).first()
     if row is None:
@@ -132,7 +132,7 @@ def _shown(
     *,
     hides: bool,
 ) -> list[Shown]:
-    """Posts of one owner, with pictures, threads and the viewer's filters; `hides`: without those that these hide."""
+    """Posts of one owner with pictures, threads and matching filters of the viewer. `hides`: leave out hidden posts."""
     pictures: dict[int, list[Picture]] = {row.pk: [] for row in rows}
     for picture in EarlierPicture.objects.filter(post__in=rows).order_by("post", "position"):
         pictures[picture.post_id].append(_picture(picture))

@@ -30,9 +30,9 @@ LOOK_BACK_SECONDS = 120  # longer than a transaction that marks
 MAX_GAP_SECONDS = 6 * 3600  # after a longer outage the filter is rebuilt
 WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
-# Every transaction that marked before has a smaller number, because it inserted its row first. Still running are those
-# in the snapshot, and all from its upper end (one past the last transaction that ENDED) up to the barrier. Numbers are
-# shared by the whole server, so transactions of other databases are excluded.
+# Every transaction that set a mark before has a smaller number, because it inserted its row first. Still running are
+# the transactions in the snapshot, and all from its upper end (one past the last transaction that ENDED) up to the
+# barrier. The whole server shares the numbers, so transactions of other databases are excluded.
 _BARRIER = "SELECT pg_current_xact_id()::text"
 _STILL_RUNNING = """
 WITH now AS (SELECT pg_current_snapshot() AS seen),

@@ -10,6 +10,6 @@ from apps.events.models import Event
 
 def pending_events(names: Collection[str], subscriber: str) -> QuerySet[Event]:
     """The events of these names that a subscriber has not handled, dead letters included."""
-    # the states are those of the index `event_open`
+    # the same states as in the index `event_open`
     waiting = Q(state__in=[State.PENDING, State.DEAD])
     return Event.objects.filter(waiting, subscriber=subscriber, name__in=names)

@@ -28,7 +28,7 @@ MAX_CHARACTERS = 40_000
 # Up to so many keywords are searched one by one first, which is faster for most posts.
 FEW = 50
 MAX_REMEMBERED = 200  # posts whose matches are kept for later pages
-# The limits of what a page says about the matches in a post.
+# The limits of the list of matches in a post, as a page shows it.
 MAX_TOLD = 10  # keywords per filter
 MAX_FILTERS_TOLD = 2  # filters, and any others that hide, warn or cover where these do not
 _BETWEEN = "\0"  # separates parts; no text in PostgreSQL contains it
@@ -168,7 +168,7 @@ class Automaton:
     each letter of a text of "a" would give 100 occurrences.
 
     A state stands for the beginning of a sequence that was just read. `_next` leads to the next state by an item. If
-    there is none, `_shorter` leads to the longest end of that beginning with which another sequence begins.
+    there is none, `_shorter` leads to the longest suffix of that beginning that is itself the beginning of a sequence.
     """
 
     def __init__(self, sequences: Iterable[tuple[str, Sequence[str]]]) -> None:

@@ -1,1 +1,1 @@
-"""Who follows, blocks and mutes whom."""
+"""Follows, blocks, mutes, lists and circles."""

@@ -1,8 +1,8 @@
 """Writes of the graph: follow, block, mute, note.
 
 Locks are taken in one order everywhere: the counts rows, lower user id first. An edge is two rows and two counts;
-`_insert_edge` and `_delete_edge` return what changed, and their caller passes all of it to `_apply` once, which raises
-each revision by one.
+`_insert_edge` and `_delete_edge` return the changes, and their caller passes them all to `_apply` in one call, which
+increments each revision once.
 """
 
 from collections.abc import Sequence
@@ -63,12 +63,12 @@ def follow_user(
     languages: Sequence[str] | None = None,
     limit: str = "follow",
 ) -> None:
-    """Follow an account, or ask to when it is locked: rows, counts and the event in one transaction. Twice is once.
+    """Follow an account, or send a follow request if it is locked. Idempotent; rows, counts and event in one commit.
 
-    `reposts` (default: yes) shows its reposts too, `notify` (default: no) notifies of every new post, `languages`
-    (default: all) are those of its posts on the home page; None leaves each as it is. `limit` counts it: it is another
-    one for imported files. NotAllowed across a block; TooMany for following in bulk; Invalid for a follower of
-    MAX_FOLLOWEES accounts.
+    Options of the follow: `reposts` (default True) includes the account's reposts, `notify` (default False) notifies of
+    each new post, `languages` (default: all) limits its posts on the home page; None leaves an option unchanged.
+    `limit` names the rate limit to count against; imports have their own. NotAllowed if either account blocks the
+    other; TooMany; Invalid if the follower already follows MAX_FOLLOWEES accounts.
     """
     _require_other(follower, followee)
     chosen = None if languages is None else tuple(dict.fromkeys(languages))
@@ -95,7 +95,7 @@ def follow_user(
 
 @transaction.atomic
 def unfollow_user(follower: User, followee: User) -> None:
-    """Stop following an account, or withdraw the request to; nothing happens without either."""
+    """Stop following an account, or withdraw the follow request. Does nothing if there is neither."""
     _require_other(follower, followee)
     counts = _lock(follower, followee)
     _delete_request(follower, followee)
@@ -104,9 +104,9 @@ def unfollow_user(follower: User, followee: User) -> None:
 
 @transaction.atomic
 def approve_request(owner: User, requester: User) -> None:
-    """Make a request to follow a follow: both rows, both counts and the event. NotFound without a request.
+    """Turn a follow request into a follow: both rows, both counts and the event.
 
-    Invalid for a requester who follows MAX_FOLLOWEES accounts by now; the request stays.
+    NotFound without a request. Invalid if the requester already follows MAX_FOLLOWEES accounts; the request stays.
     """
     counts = _lock(owner, requester)
     if counts[requester.pk].following >= settings.MAX_FOLLOWEES:
@@ -120,16 +120,17 @@ def approve_request(owner: User, requester: User) -> None:
 
 @transaction.atomic
 def reject_request(owner: User, requester: User) -> None:
-    """Delete a request to follow; its requester is not notified and may ask again. NotFound."""
+    """Delete a follow request; the requester is not notified and may ask again. NotFound."""
     _lock(owner, requester)
     if _delete_request(requester, owner) is None:
         raise NotFound(_("There is no such follow request."))
 
 
 def approve_waiting(owner: User, *, maximum: int) -> int:
-    """Approve up to `maximum` requests to an account that was unlocked, the oldest first; how many there were.
+    """Approve up to `maximum` requests to an account that was unlocked, oldest first. Returns the number processed.
 
-    Those of accounts that follow too many others are rejected: they may follow when they have unfollowed somebody.
+    Requests of accounts that follow the maximum number of others are rejected: they can follow once they have
+    unfollowed somebody.
     """
     if User.objects.filter(pk=owner.pk, is_locked=True).exists():
         return 0
@@ -146,7 +147,7 @@ def approve_waiting(owner: User, *, maximum: int) -> int:
 
 @transaction.atomic
 def remove_follower(owner: User, follower: User) -> None:
-    """End a follow of the owner; the follower is not notified and may follow again."""
+    """Make the follower stop following the owner; the follower is not notified and may follow again."""
     _require_other(owner, follower)
     counts = _lock(owner, follower)
     _apply(counts, *_delete_edge(follower, owner))
@@ -178,7 +179,7 @@ def block_user(owner: User, other: User) -> None:
 
 @transaction.atomic
 def unblock_user(owner: User, other: User) -> None:
-    """End a block; follows do not come back."""
+    """End a block; follows that it ended are not restored."""
     counts = _lock(owner, other)
     block = Block.objects.filter(owner=owner, blocked=other).first()
     if block is not None:
@@ -196,9 +197,9 @@ def unblock_user(owner: User, other: User) -> None:
 def mute_user(
     owner: User, other: User, *, notifications: bool = True, seconds: int | None = None
 ) -> None:
-    """Hide an account's posts from the owner's timelines, and its `notifications`. A second mute changes the terms.
+    """Hide an account's posts, and optionally its `notifications`, from the owner. A second mute replaces the first.
 
-    For so many `seconds`, at most a year; None and 0 for good. Invalid.
+    `seconds` is the duration, at most a year; None and 0 mean without end. Invalid.
     """
     _require_other(owner, other)
     terms = {"hides_notifications": notifications, "expires_at": _end_of_mute(seconds)}
@@ -223,7 +224,7 @@ def unmute_user(owner: User, other: User) -> None:
 
 
 def end_due_mutes(*, limit: int) -> int:
-    """End mutes whose time is over, the oldest first; how many were due."""
+    """End mutes that have expired, oldest first. Returns how many had."""
     due = Mute.objects.filter(expires_at__lte=timezone.now()).order_by("expires_at")
     rows = list(due.select_related("owner", "muted")[:limit])
     for row in rows:
@@ -240,15 +241,15 @@ def _end_if_due(row: Mute) -> None:
 
 
 def purge_past_relations() -> None:
-    """Delete what ended longer ago than `HOME_HISTORY_DAYS`."""
+    """Delete relations that ended more than `HOME_HISTORY_DAYS` ago."""
     until = timezone.now() - timedelta(days=settings.HOME_HISTORY_DAYS)
     purge(PastRelation.objects.filter(ended_at__lt=until).order_by("ended_at"))
 
 
 @transaction.atomic
 def endorse_user(owner: User, other: User) -> None:
-    """Recommend an account on the owner's profile; twice is once. Invalid for one that the owner does not follow."""
-    _lock(owner)  # an unfollow at the same time finds the row
+    """Recommend an account on the owner's profile. Idempotent; Invalid unless the owner follows the account."""
+    _lock(owner)  # so that a concurrent unfollow sees the endorsement
     if not Followee.objects.filter(owner=owner, followee=other).exists():
         raise Invalid(_("Follow this account first."), code="not_followed")
     Endorsement.objects.get_or_create(owner=owner, other=other)
@@ -261,7 +262,7 @@ def unendorse_user(owner: User, other: User) -> None:
 
 @transaction.atomic
 def note_about(owner: User, other: User, text: str) -> None:
-    """A private note about an account, of at most 2,000 characters; an empty text deletes it. Invalid."""
+    """Save a private note about an account, of at most 2,000 characters; an empty text deletes it. Invalid."""
     _require_other(owner, other)
     text = text.strip()
     if len(text) > NOTE_MAX_CHARACTERS:
@@ -310,7 +311,7 @@ Counts = dict[int, UserCounts]
 
 
 class Options(NamedTuple):
-    """Of a follow: with reposts, with a notification of every new post, in which languages (none: all)."""
+    """The options of a follow. No `languages` means all."""
 
     reposts: bool = True
     notify: bool = False
@@ -321,19 +322,19 @@ class Options(NamedTuple):
         return cls(row.shows_reposts, row.notifies, tuple(row.languages))
 
     def put_into(self, row: Followee | FollowRequest) -> None:
-        """Set them on a row, which the caller saves."""
+        """Copy the options to a row, which the caller saves."""
         row.shows_reposts, row.notifies, row.languages = *self[:2], list(self.languages)
 
 
 def _lock(*users: User) -> Counts:
-    """Lock the counts rows of accounts; as they were before what follows."""
+    """Lock the counts rows of accounts and return them, as they are before the change."""
     return lock_each(UserCounts, [user.pk for user in users])
 
 
 def _insert_edge(follower: User, followee: User, options: Options) -> list[RelationChange]:
     """Insert an edge that does not exist, and record the event.
 
-    Dated by PostgreSQL, as posts are: whether a post is older than a follow is what `/explain` tells.
+    Dated by PostgreSQL's clock, like posts: `/explain` compares the two times.
     """
     edge = Followee(owner=follower, followee=followee, created_at=Now())
     options.put_into(edge)
@@ -355,11 +356,11 @@ def _insert_edge(follower: User, followee: User, options: Options) -> list[Relat
 
 
 def _update_edge(edge: Followee, options: Options) -> list[RelationChange]:
-    """Change how an existing edge follows."""
+    """Change the options of an existing follow."""
     before = Options.of(edge)
     if before == options:
         return []
-    if before._replace(notify=options.notify) != options:  # what home shows
+    if before._replace(notify=options.notify) != options:  # the options that change the home page
         _remember_follow(edge)
     options.put_into(edge)
     _rows_of(edge).update(
@@ -378,7 +379,7 @@ def _update_edge(edge: Followee, options: Options) -> list[RelationChange]:
 
 
 def _delete_edge(follower: User, followee: User) -> list[RelationChange]:
-    """Delete an edge and record the event; nothing happens without one."""
+    """Delete an edge and record the event. Does nothing if there is no edge."""
     edge = Followee.objects.filter(owner=follower, followee=followee).first()
     if edge is None:
         return []
@@ -400,12 +401,12 @@ def _delete_edge(follower: User, followee: User) -> list[RelationChange]:
 
 
 def _rows_of(edge: Followee) -> QuerySet[Followee]:
-    """By the owner too: by the id alone every shard would be asked."""
+    """Filters by owner too: with the id alone, PostgreSQL would query every shard."""
     return Followee.objects.filter(owner=edge.owner_id, pk=edge.pk)
 
 
 def _remember(kind: PastRelation.Kind, row: Relation, other_id: int, **terms: Any) -> None:
-    """Store what a relation was until now."""
+    """Record a relation that has just ended, or whose options have just changed."""
     PastRelation.objects.create(
         kind=kind,
         owner_id=row.owner_id,
@@ -422,7 +423,7 @@ def _remember_follow(edge: Followee) -> None:
 
 
 def _delete_request(requester: User, owner: User) -> FollowRequest | None:
-    """Delete a request to follow, granted or not, and return it for its options."""
+    """Delete a follow request, approved or not, and return it for its options."""
     request = FollowRequest.objects.filter(requester=requester, owner=owner).first()
     if request is not None:
         FollowRequest.objects.filter(owner=owner, pk=request.pk).delete()
@@ -438,7 +439,7 @@ def _is_blocked_between(one: User, other: User) -> bool:
 
 
 def _apply(counts: Counts, *changes: RelationChange) -> None:
-    """Raise the revisions of those whose relations changed, once each; Redis takes the change over after the commit."""
+    """Increment the revisions of the accounts whose relations changed, once each, and update Redis after the commit."""
     changed = {each.owner_id for each in changes if each.name in RELATIONS.names}
     followed = {each.owner_id for each in changes if each.name == FOLLOWED}
     for column, owner_ids in (("graph_revision", changed), ("followers_revision", followed)):

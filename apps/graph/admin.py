@@ -1,4 +1,4 @@
-"""Staff see who follows, blocks and mutes whom, and can undo it through the actions people use."""
+"""Staff see follows, blocks and mutes, and can undo them through the same actions as their owners."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from apps.graph.models import (
 
 
 class RelationAdmin(SearchedByAccount):
-    """A relation, newest first; searched by the handle of its owner, under which it is indexed."""
+    """Relations, newest first; searched by the handle of the owner, which is indexed."""
 
     other: ClassVar[str]
     list_display = ("id", "owner_link", "other_link", "created_at")
@@ -46,12 +46,12 @@ class RelationAdmin(SearchedByAccount):
 
     @admin.display(description=gettext_lazy("account"))
     def owner_link(self, row: Any) -> SafeString:
-        """Whose list the row is in."""
+        """The account that the relation belongs to."""
         return user_link(row.owner)
 
     @admin.display(description=gettext_lazy("other account"))
     def other_link(self, row: Any) -> SafeString:
-        """Who is in the list."""
+        """The account on the other side."""
         return user_link(getattr(row, self.other))
 
     @abstractmethod
@@ -63,7 +63,7 @@ class RelationAdmin(SearchedByAccount):
 
     @admin.action(description=gettext_lazy("Remove"), permissions=["discard"])
     def remove(self, request: HttpRequest, queryset: QuerySet[Any]) -> TemplateResponse | None:
-        """End relations as their owners would, after a question."""
+        """End the chosen relations, after a confirmation, as their owners would."""
         rows = self.chosen(request, queryset)
         question = ngettext(
             "Remove %(count)d relation?", "Remove %(count)d relations?", len(rows)
@@ -79,7 +79,7 @@ class RelationAdmin(SearchedByAccount):
 
 @admin.register(Followee)
 class FolloweeAdmin(RelationAdmin):
-    """Whom an account follows."""
+    """The accounts that an account follows."""
 
     other = "followee"
 
@@ -89,7 +89,7 @@ class FolloweeAdmin(RelationAdmin):
 
 @admin.register(Follower)
 class FollowerAdmin(RelationAdmin):
-    """Who follows an account: the mirror of the other table."""
+    """The followers of an account: the mirror of `Followee`."""
 
     other = "follower"
 
@@ -99,7 +99,7 @@ class FollowerAdmin(RelationAdmin):
 
 @admin.register(Block)
 class BlockAdmin(RelationAdmin):
-    """Whom an account has blocked."""
+    """The accounts that an account has blocked."""
 
     other = "blocked"
 
@@ -109,7 +109,7 @@ class BlockAdmin(RelationAdmin):
 
 @admin.register(Mute)
 class MuteAdmin(RelationAdmin):
-    """Whom an account has muted."""
+    """The accounts that an account has muted."""
 
     other = "muted"
 
@@ -119,14 +119,14 @@ class MuteAdmin(RelationAdmin):
 
 @admin.register(UserList)
 class UserListAdmin(OwnedRows):
-    """Why something is not on a home page; nobody but the owner sees the members."""
+    """Lists, which explain why a post is not on a home page. Only the owner sees the members."""
 
     list_display = ("id", "owner_link", "name", "replies_policy", "is_exclusive", "created_at")
 
 
 @admin.register(Circle)
 class CircleAdmin(OwnedRows):
-    """For reading: what is posted to circles is found among the posts."""
+    """Read-only. Posts to circles are found among the posts."""
 
     list_display = ("id", "name", "owner_link", "is_shared", "size", "created_at", "deleted_at")
 
@@ -142,13 +142,13 @@ class CircleAdmin(OwnedRows):
 
     @admin.display(description=gettext_lazy("members"))
     def size(self, row: Any) -> int:
-        """Without the owner."""
+        """The number of members, without the owner."""
         return int(row.member_count)
 
 
 @admin.register(GraphImport)
 class GraphImportAdmin(StaffList):
-    """How far edge lists have been loaded."""
+    """Progress of the edge lists that are being loaded."""
 
     list_display = ("digest", "lines_done", "finished_at")
     ordering = ("-id",)

@@ -1,9 +1,9 @@
 """The relations between accounts and the newest pages of long lists of people, in Redis.
 
-Each entry carries a revision of its owner's counts row, which every change raises in its transaction: `graph_revision`
-for whom the owner follows (and of whom without reposts), blocks and mutes and who blocks the owner,
+Each entry carries a revision of its owner's counts row, which every change increments in its transaction:
+`graph_revision` for the follows, hidden reposts, blocks (in both directions) and mutes of the owner,
 `followers_revision` for followers. An entry of another revision is a miss. Entries are loaded on demand, and expire
-when their owner stays away. No restricted post is ever authorized from here.
+when their owner stays away. They never authorize a restricted post.
 """
 
 import logging
@@ -54,8 +54,8 @@ FOLLOWERS_LIST = ListPrefixes(
     PREFIX, "followers_list", settings.GRAPH_LIST_LENGTH, settings.GRAPH_TTL_SECONDS
 )
 
-# The revision of the sets above, of every account that reads, so that a reader needs no row to know it. Written after
-# each commit; should that fail, it is unreadable rather than old, and loaded again.
+# Each reader's current revision of the sets above, so that reading them needs no row. Written after each commit; if
+# that write fails, the entry is deleted rather than left stale, and loaded again.
 GRAPH_REVISION: ReadThrough[int, int] = ReadThrough(
     name="graph_revision",
     version=1,
@@ -71,7 +71,7 @@ GRAPH_REVISION: ReadThrough[int, int] = ReadThrough(
 
 RECENT_DAYS, MAX_RECENT = 2, 100
 
-# Whom a reader followed within the last days, and when (Unix seconds), at one `graph_revision`.
+# The accounts that a reader followed in the last days, and when (Unix seconds), at one `graph_revision`.
 RECENT_FOLLOWS: ReadThrough[tuple[int, int], dict[int, float]] = ReadThrough(
     name="recent_follows",
     version=1,
@@ -85,7 +85,7 @@ RECENT_FOLLOWS: ReadThrough[tuple[int, int], dict[int, float]] = ReadThrough(
 
 
 def load_recent_follows(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], dict[int, float]]:
-    """The newest `MAX_RECENT` follows of each reader that are `RECENT_DAYS` old at most; a query for each."""
+    """The newest `MAX_RECENT` follows of each reader within the last `RECENT_DAYS`; one query for each reader."""
     oldest = timezone.now() - timedelta(days=RECENT_DAYS)
     return {
         (reader_id, revision): {
@@ -106,7 +106,7 @@ def load_graph_revisions(user_ids: Collection[int]) -> dict[int, int]:
 
 
 def renew_graph_revisions(revisions: Mapping[int, int]) -> None:
-    """After a commit: the graph revisions of these accounts have grown to this."""
+    """After a commit: write these accounts' new graph revisions."""
     forget_viewers(revisions)
     for user_id, revision in revisions.items():
         if not GRAPH_REVISION.renew(user_id, revision, is_older=partial(gt, revision)):
@@ -116,7 +116,7 @@ def renew_graph_revisions(revisions: Mapping[int, int]) -> None:
 
 
 def forget_graph_revisions(user_ids: Sequence[int]) -> None:
-    """After a commit: the graph revisions of many have grown."""
+    """After a commit: forget the graph revisions of many accounts, which have changed."""
     forget_viewers(user_ids)
     for start in range(0, len(user_ids), BATCH):
         if not GRAPH_REVISION.forget(user_ids[start : start + BATCH]):
@@ -125,8 +125,8 @@ def forget_graph_revisions(user_ids: Sequence[int]) -> None:
             )
 
 
-# One statement each, so that a revision and its ids come from the same snapshot. One id more than a set may hold shows
-# that it is too large. The owner is a constant everywhere: so one shard is asked.
+# One statement each, so that a revision and its ids come from the same snapshot. It fetches one id more than a set may
+# hold, to detect sets that are too large. The owner is a constant everywhere, so that PostgreSQL queries one shard.
 _LOAD_SETS = {
     RELATIONS.names: """
 SELECT graph_revision,
@@ -158,7 +158,7 @@ SELECT c.followers_revision, e.id, e.follower_id FROM accounts_usercounts c LEFT
 
 
 class RelationChange(NamedTuple):
-    """An id came into a set of its owner's, as the row `edge_id`; or it left the set (no row)."""
+    """An id was added to one of its owner's sets, by the row `edge_id`; without a row it was removed."""
 
     owner_id: int
     name: str
@@ -167,9 +167,9 @@ class RelationChange(NamedTuple):
 
 
 def load_sets(sets: LongSets, owner_id: int) -> dict[str, list[int]]:
-    """The sets of an owner from PostgreSQL, stored in Redis too; {} for an account that does not exist.
+    """Load the sets of an owner from PostgreSQL and store them in Redis; {} for an account that does not exist.
 
-    Sets are cut to one id more than `sets.maximum`.
+    Each set is cut to `sets.maximum + 1` ids.
     """
     with connection.cursor() as sql:
         sql.execute(_LOAD_SETS[sets.names], {"owner": owner_id, "enough": sets.maximum + 1})
@@ -182,7 +182,7 @@ def load_sets(sets: LongSets, owner_id: int) -> dict[str, list[int]]:
 
 
 def load_list(prefixes: ListPrefixes, owner_id: int) -> ListPrefix:
-    """The newest entries of a list from PostgreSQL, stored in Redis too."""
+    """Load the newest entries of a list from PostgreSQL and store them in Redis."""
     with connection.cursor() as sql:
         sql.execute(_LOAD_LISTS[prefixes.name], {"owner": owner_id, "enough": prefixes.length + 1})
         rows = sql.fetchall()
@@ -194,7 +194,7 @@ def load_list(prefixes: ListPrefixes, owner_id: int) -> ListPrefix:
 
 
 def _store_after_commit(store: partial[None]) -> None:
-    """What a transaction reads may be its own change, and rolled back."""
+    """Store only after the commit: the transaction may have read its own change, which can still be rolled back."""
 
     def attempt() -> None:
         try:
@@ -208,7 +208,8 @@ def _store_after_commit(store: partial[None]) -> None:
 def apply_changes(counts: Mapping[int, UserCounts], changed: Collection[RelationChange]) -> None:
     """After a commit: apply the changes to the cached relations of these accounts, a few hundred bytes each.
 
-    `counts` are their rows before the change. An entry that misses an update is a miss, by its revision.
+    `counts` are their rows before the change. An entry that misses the update keeps its old revision, which makes it a
+    miss.
     """
     try:
         for owner_id in {each.owner_id for each in changed}:

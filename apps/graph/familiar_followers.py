@@ -1,7 +1,7 @@
-"""Of those I follow, who follows them too (source 002: linked computation).
+"""Familiar followers: the accounts a viewer follows that also follow another account (source 002: linked computation).
 
-Redis intersects two sets, the viewer's followees and the account's followers, while the latter are few enough to be
-cached; else PostgreSQL does, within a bound. Suspended and blocked people are not named.
+Redis intersects two sets, the viewer's followees and the account's followers, if the latter are few enough to be
+cached; otherwise PostgreSQL does, within a bound. Suspended and blocked accounts are left out.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,7 +22,7 @@ from feedcache.connections import RedisError
 from feedcache.read_through import Batch, Future, ReadThrough
 from feedcache.structures.longset import intersect
 
-PROBES = 5_000  # of whom the viewer follows, PostgreSQL looks up at most so many
+PROBES = 5_000  # PostgreSQL looks up at most this many of the viewer's followees
 
 _COMMON = """
 SELECT followee_id FROM (
@@ -37,7 +37,7 @@ ORDER BY followee_id LIMIT %(enough)s
 
 @dataclass(frozen=True, slots=True)
 class FamiliarFollowers:
-    """People whom the viewer follows, the best known first; `more` when not all were looked at."""
+    """Accounts that the viewer follows, those with most followers first; `more` if not all were checked."""
 
     people: list[User]
     more: bool = False
@@ -46,9 +46,9 @@ class FamiliarFollowers:
 def common_followers(
     viewer: User, others: Collection[User], *, limit: int
 ) -> dict[int, FamiliarFollowers]:
-    """The followers of each of the other accounts whom the viewer follows too, up to `limit` people each.
+    """For each of the other accounts: up to `limit` of its followers that the viewer follows too.
 
-    All accounts come with their counts, just read. About oneself and across a block there is nobody.
+    All accounts come with their counts, just read. Empty for the viewer's own account and across a block.
     """
     found = _common_ids(viewer, [other for other in others if other.pk != viewer.pk], limit)
     people = users_by_id(list(chain(*(shared.ids for shared in found.values()))))
@@ -64,7 +64,7 @@ def common_followers(
     return result
 
 
-MAX_FAMILIAR = 100  # looked at for a profile
+MAX_FAMILIAR = 100  # checked for a profile
 
 
 class _Shared(NamedTuple):
@@ -73,9 +73,9 @@ class _Shared(NamedTuple):
 
 
 class FamiliarKey(NamedTuple):
-    """A viewer at an epoch, which a change of their follows or blocks ends; an account at a revision of its followers.
+    """A viewer's epoch, which changes with their follows and blocks; an account at a revision of its followers.
 
-    The revision is 0 for accounts with more followers than are cached: it changes all the time.
+    The revision is 0 for accounts with too many followers to be cached: it would change all the time.
     """
 
     viewer_id: int
@@ -85,14 +85,14 @@ class FamiliarKey(NamedTuple):
 
 
 def _decode(data: bytes) -> _Shared:
-    """ValueError when the bytes are something else."""
+    """ValueError for bytes of another form."""
     more, ids = orjson.loads(data)
     if not isinstance(more, bool) or not all(isinstance(one, int) for one in ids):
         raise ValueError("not familiar followers")
     return _Shared(ids, more)
 
 
-# For the line on profiles: the best known first.
+# For the line on profiles, those with most followers first.
 FAMILIAR: ReadThrough[FamiliarKey, _Shared] = ReadThrough(
     name="familiar",
     version=1,
@@ -107,7 +107,7 @@ FAMILIAR: ReadThrough[FamiliarKey, _Shared] = ReadThrough(
 
 @dataclass(frozen=True, slots=True)
 class FamiliarNames:
-    """The first of the familiar followers, and how many others there are; `more` when not all were looked at."""
+    """The first few familiar followers, and how many others there are; `more` if not all were checked."""
 
     people: Sequence[User] = ()
     others: int = 0
@@ -119,7 +119,8 @@ def ask_familiar_names(
 ) -> Future[FamiliarNames]:
     """Some of the familiar followers of an account, for its profile; without SQL when it is warm.
 
-    Of accounts with more followers than are cached it is up to five minutes old, but for what the viewer does.
+    For accounts with too many followers to be cached the answer may be five minutes old, unless the viewer changed
+    something.
     """
     if not viewer.epoch:
         return partial(_uncached_names, viewer, other, names)
@@ -163,13 +164,13 @@ def _common_ids(viewer: User, others: Sequence[User], limit: int) -> dict[int, _
 def _shared(viewer: User, other: User, found: list[int] | int | None, limit: int) -> _Shared:
     if isinstance(found, list):
         return _Shared(found, more=False)
-    # not cached, or more than the limit: PostgreSQL stops when it has enough
+    # not cached, or more than the limit: PostgreSQL stops as soon as it has enough
     ids = _from_sql(viewer.pk, other.pk, limit + 1)
     return _Shared(ids[:limit], more=found is not None or len(ids) > limit)
 
 
 def _from_redis(viewer: User, others: Sequence[User], limit: int) -> dict[int, list[int] | int]:
-    """The ids in common, or their number, where both sets may be cached; missing sets are loaded, once."""
+    """The ids in common, or their number, where both sets can be cached; missing sets are loaded once."""
     cacheable = [other for other in others if other.counts.followers <= FOLLOWERS.maximum]
     if not cacheable or viewer.counts.following > RELATIONS.maximum:
         return {}
@@ -186,7 +187,7 @@ def _from_redis(viewer: User, others: Sequence[User], limit: int) -> dict[int, l
 def _intersect(
     viewer: User, others: Sequence[User], limit: int
 ) -> dict[int, list[int] | int] | None:
-    """None when the viewer's own set is missing; without those of the others that are."""
+    """None if the viewer's own set is missing; accounts whose set is missing are left out."""
     mine = RELATIONS.at_revision(viewer.pk, viewer.counts.graph_revision, FOLLOWING)
     theirs = [
         FOLLOWERS.at_revision(other.pk, other.counts.followers_revision, FOLLOWED)

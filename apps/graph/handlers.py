@@ -1,4 +1,4 @@
-"""Repairs caches of a process that died after its commit, approves follow requests, removes members from lists."""
+"""Repairs caches after a crash behind a commit, approves follow requests, removes members from lists."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from apps.graph.actions import approve_waiting
 from apps.graph.cache import forget_graph_revisions, load_graph_revisions, renew_graph_revisions
 from apps.graph.groups.actions import remove_from_lists
 
-APPROVAL_BATCH_SIZE = 200  # a few seconds of one lease; the rest is the next event's
+APPROVAL_BATCH_SIZE = 200  # a few seconds of one lease; another event handles the rest
 
 
 @handles("followed")
@@ -30,7 +30,7 @@ def repair_both(payload: Payload) -> None:
 
 @handles("relations_moved")
 def repair_moved(payload: Payload) -> None:
-    """After a mute, its end, or the end of a block."""
+    """After a mute, the end of one, or the end of a block."""
     _repair(payload["user_ids"])
 
 
@@ -41,7 +41,7 @@ def forget_loaded(payload: Payload) -> None:
 
 @handles("account_unlocked")
 def approve_all(payload: Payload) -> None:
-    """Approve all requests; after a full batch another event goes on."""
+    """Approve all requests; after a full batch, record another event for the rest."""
     owner = User.objects.filter(pk=payload["user_id"]).first()
     if (
         owner is not None
@@ -53,13 +53,13 @@ def approve_all(payload: Payload) -> None:
 
 @handles("follow_request_ended")
 def remove_requested_from_lists(payload: Payload) -> None:
-    """After a request was refused or taken back; a granted one is a follow by now."""
+    """After a request was rejected or withdrawn. After an approval the account is followed, and stays in lists."""
     remove_from_lists(payload["requester_id"], payload["owner_id"])
 
 
 @handles("unfollowed")
 def remove_unfollowed_from_lists(payload: Payload) -> None:
-    """Lists hold accounts that their owner follows or asks to follow."""
+    """After an unfollow: lists may only contain accounts that their owner follows or has asked to follow."""
     remove_from_lists(payload["follower_id"], payload["followee_id"])
 
 

@@ -1,7 +1,7 @@
-"""The follow graph in split tables, requests to follow, blocks, mutes, notes, lists and circles.
+"""The follow graph in split tables, follow requests, blocks, mutes, notes, lists and circles.
 
-Every relation is written twice, once under each owner (source 004), so that both lists of a user lie together on
-one shard of that owner. Both rows and both counts are written in one transaction. `id` is the keyset of the lists.
+Every follow is written twice, once under each owner (source 004), so that both lists of a user are on one shard. Both
+rows and both counts are written in one transaction. `id` is the keyset of the lists.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def languages_field() -> "ArrayField[list[str], list[str]]":
-    """The languages of the posts that a follow shows; of all when it is empty."""
+    """The languages of the posts that a follow shows; empty means all."""
     return ArrayField(
         models.CharField(max_length=8),
         verbose_name=_("languages"),
@@ -31,7 +31,7 @@ def languages_field() -> "ArrayField[list[str], list[str]]":
 
 
 def account_field() -> "models.ForeignKey[User | Combinable, User]":
-    """An account of a relation; the indexes are those of the relation."""
+    """A foreign key to an account, without an index of its own: each relation declares its indexes."""
     return models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
@@ -63,13 +63,13 @@ class Followee(Relation):
         ]
         indexes = [
             models.Index(fields=["owner", "-id"], name="followee_list"),
-            # few hide reposts: the cache of them is loaded from here
+            # few follows hide reposts: the cache of them is loaded from this index
             models.Index(
                 fields=["owner", "followee"],
                 condition=models.Q(shows_reposts=False),
                 name="followee_hidden_reposts",
             ),
-            # and few choose languages
+            # and few are limited to languages
             models.Index(
                 fields=["owner"], condition=~models.Q(languages=[]), name="followee_choosy"
             ),
@@ -80,7 +80,7 @@ class Followee(Relation):
 
 
 class Follower(Relation):
-    """`follower` follows `owner`: what a fan-out scans."""
+    """`follower` follows `owner`: the table that a fan-out scans."""
 
     follower = account_field()
     notifies = models.BooleanField(_("wants to be told"), default=False, db_default=False)
@@ -95,7 +95,7 @@ class Follower(Relation):
         ]
         indexes = [
             models.Index(fields=["owner", "-id"], include=["follower"], name="follower_list"),
-            # who is notified of a new post: scanned once for each post
+            # the followers to notify of a new post: scanned once for each post
             models.Index(
                 fields=["owner", "id"],
                 include=["follower"],
@@ -109,7 +109,7 @@ class Follower(Relation):
 
 
 class FollowRequest(Relation):
-    """`requester` asks to follow `owner`, whose account is locked. The options are those of the follow to come."""
+    """`requester` asks to follow `owner`, whose account is locked. The options are those of the future follow."""
 
     requester = account_field()
     shows_reposts = models.BooleanField(_("shows reposts"), default=True)
@@ -131,7 +131,7 @@ class FollowRequest(Relation):
 
 
 class Block(Relation):
-    """`owner` and `blocked` see nothing of each other."""
+    """`owner` and `blocked` do not see each other's posts."""
 
     blocked = account_field()
 
@@ -153,9 +153,9 @@ class Block(Relation):
 
 
 class Mute(Relation):
-    """`owner` does not want to read `muted`, who never learns of it.
+    """`owner` does not see the posts of `muted`, who is never informed.
 
-    The row is the mute: one with an end is deleted when it has come (`end_due_mutes`).
+    The mute is in force as long as the row exists: `end_due_mutes` deletes rows that have expired.
     """
 
     muted = account_field()
@@ -183,10 +183,10 @@ class Mute(Relation):
 
 
 class PastRelation(models.Model):
-    """A follow, mute or block that is over, or a follow as it was before its options changed.
+    """A follow, mute or block that has ended, or a follow as it was before its options changed.
 
-    What a home page was at a moment is read from these rows and from those of today (`past`). Written in the
-    transaction of the change, kept for `settings.HOME_HISTORY_DAYS`.
+    `past` reconstructs earlier home pages from these rows and the current ones. Written in the transaction of the
+    change, kept for `settings.HOME_HISTORY_DAYS`.
     """
 
     class Kind(models.TextChoices):
@@ -217,7 +217,7 @@ class PastRelation(models.Model):
 
 
 class AccountNote(models.Model):
-    """What `owner` noted down about an account, for nobody else's eyes."""
+    """A private note of `owner` about an account."""
 
     owner = account_field()
     about = account_field()
@@ -249,7 +249,7 @@ class Endorsement(Relation):
 
 
 class GraphImport(models.Model):
-    """How far an edge list has been loaded, so that an interrupted load goes on where it was."""
+    """How far an edge list has been loaded, so that an interrupted load can resume."""
 
     digest = models.CharField(max_length=64, unique=True)
     lines_done = models.BigIntegerField(default=0)
@@ -297,7 +297,7 @@ class Group(Relation):
 
 
 class GroupMember(models.Model):
-    """`member` is in `group`, a foreign key of each kind."""
+    """`member` is in `group`, a foreign key that each kind defines."""
 
     group_id: int
     member = account_field()
@@ -311,7 +311,7 @@ class GroupMember(models.Model):
 
 
 class RepliesPolicy(models.TextChoices):
-    """Which replies a list shows, besides those to oneself and to its owner."""
+    """Which replies a list shows, besides those to the author's own posts and to its owner."""
 
     FOLLOWED = "followed", _("Replies to anyone you follow")
     LIST = "list", _("Replies to people in the list")
@@ -319,10 +319,10 @@ class RepliesPolicy(models.TextChoices):
 
 
 class UserList(Group):
-    """Accounts to read by themselves. Those in an exclusive list are read there and not on the home page."""
+    """Accounts to read separately. Posts of accounts in an exclusive list are shown there and not on the home page."""
 
     MAX_GROUPS = 50
-    MAX_MEMBERS = 500  # its timeline is one bounded scan for each
+    MAX_MEMBERS = 500  # the timeline of a list makes one bounded scan for each
     MAX_ADDED = 100
     NAME_MAX_CHARACTERS = 100
     ORDER = ("pk",)
@@ -346,7 +346,7 @@ class UserList(Group):
 
 
 class ListMember(GroupMember):
-    """Only followed accounts count; the row of an unfollowed one is removed later."""
+    """Only members that the owner follows count; the row of an unfollowed one is removed later."""
 
     group = models.ForeignKey(UserList, models.CASCADE, related_name="members", db_index=False)
 
@@ -360,13 +360,13 @@ class ListMember(GroupMember):
 
 
 class Circle(Group):
-    """An audience (sources 000, 002: groups). In a shared circle every member may post to it.
+    """An audience for posts (sources 000, 002: groups). In a shared circle every member may post to it.
 
-    A deleted one stays as a row without members, for the posts that refer to it.
+    A deleted circle stays as a row without members, for the posts that refer to it.
     """
 
     MAX_GROUPS = 100
-    MAX_MEMBERS = 1000  # their inboxes are one script's work
+    MAX_MEMBERS = 1000  # one script writes to all their inboxes
     MAX_ADDED = 50  # their counts rows are locked together
     NAME_MAX_CHARACTERS = 60
     ORDER = ("name", "pk")
@@ -391,12 +391,12 @@ class Circle(Group):
 
     @classmethod
     def of(cls, owner: "User | int") -> models.QuerySet[Self]:
-        """Without deleted ones."""
+        """Without deleted circles."""
         return super().of(owner).filter(deleted_at=None)
 
 
 class CircleMember(GroupMember):
-    """Looked up at every read, so that leaving takes effect on the next one."""
+    """Read from PostgreSQL each time, so that leaving a circle takes effect at once."""
 
     group = models.ForeignKey(Circle, models.CASCADE, related_name="members", db_index=False)
 

@@ -1,6 +1,6 @@
-"""Who followed, muted and blocked whom at a moment: from today's rows, and from those of relations that have ended.
+"""Follows, mutes and blocks at an earlier moment: from the current rows, and from relations that have ended since.
 
-Of all rows between two accounts the one that ended first after the moment was in force, if it had begun by then.
+Of all rows for a pair of accounts, the first one to end after the moment was in force then, if it had begun before.
 """
 
 from collections.abc import Collection
@@ -51,14 +51,14 @@ SELECT group_id FROM graph_circlemember WHERE member_id = %(reader)s AND created
 
 @dataclass(frozen=True, slots=True)
 class PastRelations:
-    """A reader's relations just before a moment. `languages` by followee, of those with a choice, in lower case."""
+    """A reader's relations just before a moment. `languages`: by followee, in lower case, if the reader chose any."""
 
     following: frozenset[int]
     hiding_reposts: frozenset[int]
     languages: dict[int, frozenset[str]]
     muting: frozenset[int]
     severed: frozenset[int]  # by a block, in either direction
-    circles: frozenset[int]  # of today's memberships those that had begun
+    circles: frozenset[int]  # of the current memberships, those that had begun by then
 
 
 def relations_before(reader_id: int, before: datetime) -> PastRelations:
@@ -86,6 +86,6 @@ def relations_before(reader_id: int, before: datetime) -> PastRelations:
 
 
 def followers_before(owner_id: int, among: Collection[int], before: datetime) -> set[int]:
-    """Those of some accounts that followed an account just before a moment."""
+    """Which of the accounts `among` followed an account just before a moment."""
     values = {"owners": list(among), "other": owner_id, "before": before}
     return {row[0] for row in rows_of(_FOLLOWS, values)} if among else set()

@@ -39,8 +39,8 @@ MAX_OTHERS = 1000
 MAX_REQUESTS_COUNTED = 100
 Contained = dict[str, set[int] | None]
 
-# Every relation between a viewer and others: its name, and whom it is to. Written out: the ORM takes 3 ms to put this
-# union together.
+# Every relation between a viewer and others, as pairs of its name and the other account's id. Written in SQL because
+# the ORM takes 3 ms to build this union.
 RELATED = """
 SELECT 'following', followee_id FROM graph_followee
 WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s)
@@ -73,7 +73,8 @@ SELECT min(id), max(id), count(*) FROM (
     FROM (SELECT id FROM graph_follower WHERE owner_id = %(owner)s AND id > %(after)s ORDER BY id LIMIT %(enough)s) next
 ) numbered GROUP BY chunk ORDER BY chunk
 """
-# One text, not one row a follower: a hundred thousand rows take longer to read than to deliver.
+# One text instead of one row for each follower: reading a hundred thousand rows would take longer than delivering to
+# them.
 _BETWEEN = """
 SELECT string_agg(follower_id::text, ',') FROM graph_follower
 WHERE owner_id = %(owner)s AND id BETWEEN %(first)s AND %(last)s
@@ -82,7 +83,7 @@ WHERE owner_id = %(owner)s AND id BETWEEN %(first)s AND %(last)s
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """A viewer's relations to others, from the viewer's own lists: ids of those others."""
+    """A viewer's relations to others, from the viewer's own lists: sets of the others' ids."""
 
     following: set[int] = field(default_factory=set)
     blocking: set[int] = field(default_factory=set)
@@ -101,13 +102,13 @@ class Relations:
 
     @property
     def severed(self) -> set[int]:
-        """Blocked in either direction."""
+        """Accounts blocked in either direction."""
         return self.blocking | self.blocked_by
 
 
 @dataclass(frozen=True, slots=True)
 class ExactRelations(Relations):
-    """The same from PostgreSQL, with follows of the viewer by the others and with requests in both directions."""
+    """The same from PostgreSQL, with the others' follows of the viewer and with requests in both directions."""
 
     followed_by: set[int] = field(default_factory=set)
     requested: set[int] = field(default_factory=set)
@@ -115,7 +116,7 @@ class ExactRelations(Relations):
 
     @property
     def friends(self) -> set[int]:
-        """Those who follow the viewer, and whom the viewer follows."""
+        """Accounts that follow the viewer and are followed back."""
         return self.following & self.followed_by
 
 
@@ -124,8 +125,8 @@ def relations(
 ) -> Relations:
     """A viewer's relations to up to 1,000 others, from Redis in one round trip; empty for anonymous viewers.
 
-    `revision` is the viewer's `graph_revision` as the caller has just read it, after any change of its own; without
-    it one more query is made. It never authorizes a restricted post: `exact_relations` does.
+    `revision` is the viewer's `graph_revision`, which the caller has just read, after any change of its own; without it
+    one more query is made. The result never authorizes a restricted post: use `exact_relations`.
     """
     others = _others(viewer_id, other_ids)
     if viewer_id is None or not others:
@@ -186,9 +187,9 @@ def follower_chunks(
 ) -> list[tuple[int, int, int]]:
     """Split the part of a follower list after the edge `after` into up to `maximum` chunks of `size`.
 
-    A chunk is (first edge id, last edge id, number of followers). Fewer than `maximum` chunks, or a last one that is
-    not full, mean the end of the list. This is an index-only read of edge ids; the task that delivers a chunk reads
-    its followers.
+    A chunk is (first edge id, last edge id, number of followers). Fewer than `maximum` chunks, or a last chunk that is
+    not full, mean the end of the list. An index-only scan of edge ids; the task that delivers a chunk reads the
+    followers.
     """
     with connection.cursor() as sql:
         sql.execute(_CHUNKS, {"owner": owner_id, "after": after, "size": size, "enough": size * maximum})  # fmt: skip
@@ -196,7 +197,7 @@ def follower_chunks(
 
 
 def follower_ids_between(owner_id: int, *, first_edge: int, last_edge: int) -> list[str]:
-    """The followers of a chunk: ids in digits, as Redis takes them."""
+    """The followers of a chunk, as decimal strings, which Redis takes without conversion."""
     with connection.cursor() as sql:
         sql.execute(_BETWEEN, {"owner": owner_id, "first": first_edge, "last": last_edge})
         row = sql.fetchone()
@@ -215,7 +216,7 @@ def cached_followees(reader_id: int) -> Members | None:
 
 
 def followee_ids(reader_id: int, *, revision: int | None = None) -> Collection[int]:
-    """Whom a reader follows: from Redis if it has them at `revision` (see `relations`), else from PostgreSQL."""
+    """A reader's followees: from Redis if it has them at `revision` (see `relations`), else from PostgreSQL."""
     if revision is None:
         revision = load_graph_revisions([reader_id]).get(reader_id, 0)
     cached = cached_followees(reader_id)
@@ -225,10 +226,10 @@ def followee_ids(reader_id: int, *, revision: int | None = None) -> Collection[i
 
 
 def all_follower_ids(owner_id: int, *, expected: int) -> list[int] | None:
-    """Everybody who follows an account now, from Redis, loaded on a miss; None unless they are `expected` people.
+    """All followers of an account, from Redis, loaded on a miss; None unless there are `expected` of them.
 
-    For a delivery, which may leave out nobody: the revision is read after the followers were counted, so nobody can be
-    missing who was counted and still follows.
+    For a delivery, which must not leave out anybody: the revision is read after the followers were counted, so the
+    result contains every follower that was counted and still follows.
     """
     if expected > FOLLOWERS.maximum:
         return None
@@ -248,7 +249,7 @@ def _followers_revision(owner_id: int) -> int:
 
 
 def followers_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """Who follows an account, newest first; the cursor is the edge id. `owner` comes with its counts, just read."""
+    """The followers of an account, newest first; the cursor is the edge id. `owner` comes with fresh counts."""
     page = None
     if owner.counts.followers >= settings.GRAPH_LIST_FROM:
         page = _page_of_prefix(FOLLOWERS_LIST, owner.pk, owner.counts.followers_revision, cursor)
@@ -258,7 +259,7 @@ def followers_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[U
 
 
 def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """Whom an account follows, as `followers_page`."""
+    """The accounts that an account follows, as `followers_page`."""
     page = None
     if owner.counts.following >= settings.GRAPH_LIST_FROM:
         page = _page_of_prefix(FOLLOWING_LIST, owner.pk, owner.counts.graph_revision, cursor)
@@ -268,7 +269,7 @@ def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[U
 
 
 def friends_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """Who follows an account and is followed by it, as `followers_page`; the cursor is the edge to the friend."""
+    """The mutual follows of an account, as `followers_page`; the cursor is the edge to the friend."""
     return people_of(
         owner.pk, _page_of_edges(_friendships(owner.pk), "followee_id", cursor), viewer_id
     )
@@ -279,7 +280,7 @@ def friends_count(owner_id: int) -> int:
 
 
 def friend_ids(owner_id: int) -> set[int]:
-    """All friends of an account: at most as many as an account may follow."""
+    """All friends of an account, at most MAX_FOLLOWEES."""
     return set(_friendships(owner_id).values_list("followee_id", flat=True))
 
 
@@ -296,7 +297,7 @@ def _page_of_edges(edges: QuerySet[Any], name: str, cursor: Cursor) -> Page[Entr
 def _page_of_prefix(
     prefixes: ListPrefixes, owner_id: int, revision: int, cursor: Cursor
 ) -> Page[Entry] | None:
-    """A page of a long list from Redis; None below the cached prefix, when read upwards, and without Redis."""
+    """A page of a long list from Redis; None below the cached prefix, for ascending cursors, and without Redis."""
     if cursor.ascending:
         return None
     count, floor = cursor.limit + 1, cursor.floor
@@ -304,7 +305,7 @@ def _page_of_prefix(
         found = prefixes.read(owner_id, revision, newest=cursor.max_id, oldest=floor, count=count)
     except RedisError:
         return None
-    # missing, or shrunk by unfollows; pages further down come after the first, which loads it
+    # missing, or shrunk by unfollows; only the first page loads it, and later pages follow that one
     if cursor.max_id is None and not (found and found.complete):
         found = load_list(prefixes, owner_id).above(floor, count=count)
     return (
@@ -315,9 +316,9 @@ def _page_of_prefix(
 
 
 def people_of(owner_id: int, page: Page[Entry], viewer_id: int | None) -> Page[User]:
-    """The accounts of a page of an owner's entries, without those that a viewer is blocked by or has blocked.
+    """The accounts of a page of an owner's entries, without those blocked in either direction.
 
-    An empty page for viewers whom the owner has blocked.
+    Empty if the owner has blocked the viewer.
     """
     ids = [entry.member_id for entry in page.items]
     users = users_by_id(ids if viewer_id is None else [*ids, viewer_id])
@@ -337,7 +338,7 @@ def chosen_languages(
 ) -> dict[int, frozenset[str]]:
     """The languages, in lower case, that a reader chose for followed accounts; no query for readers who chose none.
 
-    `among`: for those of these accounts.
+    `among` limits the look-up to these accounts.
     """
     if not reader.counts.choosy_follows:
         return {}
@@ -351,7 +352,7 @@ def chosen_languages(
 
 
 def ask_recent_follows(batch: Batch, reader_id: int, revision: int) -> Future[Mapping[int, float]]:
-    """Whom a reader followed lately, and when (Unix seconds), as a part of a batch; empty until it is executed."""
+    """The accounts a reader followed recently, and when (Unix seconds): a part of a batch, empty until it executes."""
     key = (reader_id, revision)
     found = batch.get_many(RECENT_FOLLOWS, [key], load_recent_follows)
     return lambda: found().get(key, {})
@@ -378,8 +379,8 @@ def _wrong_counts(field_name: str, table: str) -> int:
     return len(counts)
 
 
-# Of follows and requests: with reposts, with news, in which languages. Of mutes: without notifications, until when. Of
-# notes: the text. That somebody is endorsed is all there is to it.
+# Of follows and requests: shows reposts, notifies, languages. Of mutes: hides notifications, end. Of notes: the text.
+# An endorsement has no terms.
 _TERMS = """
 SELECT 'follow', followee_id, shows_reposts, notifies, NULL::timestamptz, '', languages FROM graph_followee
 WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s)
@@ -402,7 +403,7 @@ UNION ALL
 {_TERMS}
 """  # noqa: S608 -- two constants
 _NOTHING = (False, False, None, "", None)
-# The same as a column of a statement that reads an account as `u`, for `relationship_of`.
+# The same as a column of a statement whose account is `u`; read by `relationship_of`.
 RELATIONSHIP = f"""(
     SELECT jsonb_agg(found) FROM ({_ALL.replace("%(others)s", "ARRAY[u.id]")})
     AS found (kind, other, one, two, ends_at, note, languages)
@@ -411,7 +412,7 @@ RELATIONSHIP = f"""(
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """Of a viewer to one account."""
+    """A viewer's relationship to one account."""
 
     id: int
     following: bool = False
@@ -431,7 +432,7 @@ class Relationship:
 
 
 def relationships(viewer_id: int, other_ids: Sequence[int]) -> list[Relationship]:
-    """A viewer's relationships to up to 1,000 accounts, in their order; one query."""
+    """A viewer's relationships to up to 1,000 accounts, in the order of the ids; one query."""
     if not other_ids:
         return []
     if len(other_ids) > MAX_OTHERS:
@@ -442,7 +443,7 @@ def relationships(viewer_id: int, other_ids: Sequence[int]) -> list[Relationship
 
 
 def relationship_of(other_id: int, rows: str | None) -> Relationship:
-    """From the column `RELATIONSHIP`."""
+    """The relationship in the column `RELATIONSHIP`."""
     found = {
         (row["kind"], other_id): (
             row["one"],
@@ -479,7 +480,7 @@ def _relationship(other_id: int, found: dict[tuple[str, int], Any]) -> Relations
 
 
 def silenced_ids(owner_id: int, muted_ids: Collection[int]) -> set[int]:
-    """Of muted accounts, those whose notifications are hidden too; no query without any."""
+    """Of these muted accounts, those whose notifications are hidden too; no query if there are none."""
     if not muted_ids:
         return set()
     rows = Mute.objects.filter(owner=owner_id, muted__in=muted_ids, hides_notifications=True)
@@ -492,7 +493,7 @@ def blocked_page(owner: User, cursor: Cursor) -> Page[User]:
 
 
 def muted_page(owner: User, cursor: Cursor) -> Page[tuple[User, datetime | None]]:
-    """Muted accounts and until when, None for good; newest first. The cursor is the row."""
+    """Muted accounts with the end of the mute, None if it has none; newest first. The cursor is the row."""
     rows = page_of_rows(Mute.objects.filter(owner=owner), cursor)
     users = users_by_id([row.muted_id for row in rows.items])
     found = [(users[row.muted_id], row.expires_at) for row in rows.items if row.muted_id in users]
@@ -500,7 +501,7 @@ def muted_page(owner: User, cursor: Cursor) -> Page[tuple[User, datetime | None]
 
 
 def endorsed_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """Accounts that an account recommends, newest first, as a viewer may see it; the cursor is the row."""
+    """Accounts that an account recommends, newest first, as far as a viewer may see them; the cursor is the row."""
     page = _page_of_edges(Endorsement.objects.filter(owner=owner), "other_id", cursor)
     return people_of(owner.pk, page, viewer_id)
 
@@ -511,7 +512,7 @@ def requests_page(owner: User, cursor: Cursor) -> Page[User]:
 
 
 def requests_count(owner: User) -> int:
-    """How many ask to follow the owner, counted up to 100."""
+    """The number of follow requests, counted up to 100."""
     asking = FollowRequest.objects.filter(owner=owner, requester__suspended_at=None)
     return len(asking.values_list("pk")[:MAX_REQUESTS_COUNTED])
 

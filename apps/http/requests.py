@@ -1,4 +1,4 @@
-"""The viewer of a request, the client's address, where a form leads to next, and what is not text."""
+"""The viewer and the client's address of a request, the redirect after a form, and responses that are not text."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -44,7 +44,7 @@ class SeeOther(HttpResponseRedirect):
 
 
 def as_download(response: HttpResponseBase, name: str, content_type: str) -> HttpResponseBase:
-    """Let browsers save an answer as a file of this name, and nobody cache it."""
+    """Let browsers save a response as a file of this name, without caching."""
     response.headers["Content-Type"] = content_type
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["Cache-Control"] = "private, no-store"
@@ -52,7 +52,7 @@ def as_download(response: HttpResponseBase, name: str, content_type: str) -> Htt
 
 
 def viewer_of(request: HttpRequest | Request) -> User | None:
-    """None for visitors, and where a request failed before its user was set."""
+    """The user of a request; None for visitors, and if it failed before its user was set."""
     user = getattr(request, "user", None)
     return user if isinstance(user, User) else None
 

@@ -12,7 +12,7 @@ REFUSED = (
     "private-state-token-issuance", "screen-wake-lock", "serial", "sync-xhr", "usb", "window-management",
     "xr-spatial-tracking",
 )  # fmt: skip
-# Views, django-csp and Django's own middleware say more of their pages; what they have said stays.
+# Headers set by views, django-csp and Django's own middleware take precedence.
 DEFAULTS = {
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in REFUSED),
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -24,7 +24,7 @@ DEFAULTS = {
 
 
 class SecurityHeadersMiddleware:
-    """Above all that answers."""
+    """Sets the default headers. It comes before every middleware that responds."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

@@ -57,7 +57,7 @@ def begin_login(request: SiteRequest, user: User, redirect_to: str) -> HttpRespo
         return complete_login(request, user, redirect_to)
     request.session[PENDING] = {
         "user": user.pk,
-        "password": user.get_session_auth_hash(),  # a new password ends what the old one began
+        "password": user.get_session_auth_hash(),  # a new password ends this login
         "until": int(time.time()) + PENDING_SECONDS,
         "onward": redirect_to,
     }

@@ -54,7 +54,7 @@ pi_heif.register_heif_opener(thumbnails=False, depth_images=False, aux_images=Fa
 
 
 class TooManyPixels(Exception):
-    """The picture's header says that it is too large; raised before anything is decoded."""
+    """A picture is too large, according to its header; raised before anything is decoded."""
 
 
 def serve(work: Callable[[bytes], bytes], rehearse: Callable[[], object]) -> int:

@@ -24,7 +24,7 @@ from apps.posts.visibility import Audience, delivered_to
 from apps.sql import rows_of
 from feedcache.ids import author_of
 
-# For recipients whom another statement has found; whether they want it is asked of the rows of each.
+# For recipients found by another statement; checks in their rows whether each wants the notification.
 _CREATE_MANY = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at)
 SELECT c.user_id, %(kind)s, %(author)s, told.post_id, now()
@@ -66,7 +66,7 @@ WHERE poll_id = %(post)s AND user_id > %(after)s GROUP BY user_id
 """
 _FOR_FRIENDS = delivered_to(Audience.FRIENDS)
 _FOR_FOLLOWERS = (*delivered_to(Audience.FOLLOWERS), *_FOR_FRIENDS)
-# The marks of which authors are told. A mark without a kind of notification is an error when the process starts.
+# The marks that notify the author. A mark without a kind of notification is an error when the process starts.
 _TOLD_MARKS = {
     mark.kind: (mark.model, NotificationKind(mark.kind))
     for mark in ROW_MARKS
@@ -237,7 +237,7 @@ def _post(post_id: int) -> PostContent | None:
 
 
 def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
-    """Whom a post concerns: account id -> kind of notification, and the post it is about. The last reason counts."""
+    """Accounts that a post concerns: id -> kind of notification, and the post it is about. The last reason counts."""
     if post.is_repost and post.source_id is not None:
         return {author_of(post.source_id): (NotificationKind.REPOST, post.source_id)}
     reasons = dict.fromkeys(post.mentions.values(), (NotificationKind.MENTION, post.id))

@@ -317,7 +317,7 @@ def commit(action: Action, detail: str, change: Change, *, by: Author) -> Topolo
             )
             transaction.on_commit(partial(_publish, after))
     except IntegrityError:
-        # two changes at once make the same version, and the table takes one of them
+        # two simultaneous changes have the same version, and the table accepts only one of them
         raise Conflict(_changed_meanwhile()) from None
     return row
 

@@ -1,8 +1,8 @@
 """Bursts (source 000): one key is read so often that more L1 groups are needed, until the burst is over.
 
-Every L1 group holds what is hottest, and each read asks one of them. So with `n` groups a node has an n-th of the reads
-of a key. A group is added from the spare nodes that staff name, by them or automatically, and removed when it has not
-been needed for some minutes.
+Every L1 group stores the hottest keys, and each read asks one group. So with `n` groups a node gets an n-th of the
+reads of a key. A group is added from the spare nodes that staff named, by staff or automatically, and removed when it
+has not been needed for some minutes.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """What is read most, and what should be done. `is_short`: a group is needed, and there is no spare node."""
+    """The keys that are read most, and the proposed change. `is_short`: a group is needed, but no node is spare."""
 
     keys: list[HotKey]
     reads_per_node: float
@@ -57,7 +57,7 @@ def heat() -> Heat:
 
 
 def judge(policy: BurstPolicy, topology: Topology, keys: Sequence[HotKey], *, peak: float) -> Heat:
-    """`peak`: the reads a second of the hottest key, in the worst moment of the minutes of calm."""
+    """Propose a change of L1. `peak`: the most reads per second of one key within the last `calm_minutes`."""
     groups, spares = topology.l1, spare_urls(policy)
     reads = keys[0].reads / max(len(groups), 1) if keys else 0.0
     used = {node.url for _place, node in topology.places()}
@@ -77,7 +77,7 @@ def judge(policy: BurstPolicy, topology: Topology, keys: Sequence[HotKey], *, pe
 
 
 def act() -> TopologyVersion | None:
-    """Carry out what is proposed, if staff allow it. DomainError, RedisError."""
+    """Carry out the proposed change, if staff allow it. DomainError, RedisError."""
     policy = burst_policy()
     if not policy.is_automatic:
         return None

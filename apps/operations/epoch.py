@@ -52,7 +52,7 @@ def current_epoch() -> int:
 
 
 def begin_by_hand() -> int:
-    """Begin an epoch because an operator says that the database was restored."""
+    """Begin an epoch at an operator's request, after the database was restored."""
     return _begin(Reason.ASKED, after=_current()).value
 
 
@@ -80,7 +80,7 @@ def watch() -> int:
 
 
 def last_return() -> CacheEpoch | None:
-    """The last time that the database went back, if pages should still say so."""
+    """The last restore of the database, if pages should still mention it."""
     since = timezone.now() - NOTICE
     returns = CacheEpoch.objects.filter(reason=Reason.WENT_BACK, began_at__gt=since)
     return returns.order_by("-pk").first()

@@ -33,8 +33,8 @@ from feedcache.slot_map import (
 from feedcache.topology import Group, Node, Phase, Pool, Resize, Topology
 
 STEP_SECONDS = LEASE_SECONDS + 2  # between two steps: no process is two steps behind
-FILLED = 0.02  # of what Main or Backup answers, at most so much still comes from the old slots
-MOVING_MOST_SECONDS = 600.0  # then what is left is loaded when it is asked for
+FILLED = 0.02  # at most this share of Main's or Backup's hits still comes from the old slots
+MOVING_MOST_SECONDS = 600.0  # then the remaining keys are loaded when requested
 NEXT = {Phase.JOINING: Phase.MOVING, Phase.MOVING: Phase.LEAVING}
 
 
@@ -80,7 +80,7 @@ def shrink(pool: Pool, slots: Collection[int], *, by: Author) -> TopologyVersion
 
 
 def abort(pool: Pool, *, by: Author) -> TopologyVersion:
-    """Go back to the old slots: at once, or by steps of their own where the new ones are read already. Conflict."""
+    """Go back to the old slots: at once, or in further steps if the new slots are already read. Conflict."""
     resize = topology_in_force().resizes.get(pool)
     if resize is None:
         raise Conflict(_("This pool is not changing its slots."))

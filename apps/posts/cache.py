@@ -2,11 +2,11 @@
 
 The content of a restricted post never enters a cache.
 
-An entry of a single post is as current as a row of PostgreSQL (decision 0019) because every change of a post
-changes its entry after the commit and before it is acknowledged: a publication adds it, an edit replaces an
-older one, and a deletion leaves a permanent tombstone. A reader that loads a missing entry overwrites none of these.
-If a writer dies between the commit and the cache, the change was not acknowledged yet, and its event repairs the
-entry (`repair_edited` and its neighbours). An author's recent posts (`recent`) have a revision instead.
+The entry of a single post is as current as its row in PostgreSQL (decision 0019), because every change of a post
+updates its entry after the commit and before it is acknowledged: a publication adds it, an edit replaces an older one,
+and a deletion leaves a permanent tombstone. A reader that loads a missing entry overwrites none of these. If a writer
+dies between the commit and the cache, the change was not acknowledged yet, and its event repairs the entry
+(`repair_edited` and its neighbours). An author's recent posts (`recent`) have a revision instead.
 """
 
 import logging
@@ -53,7 +53,7 @@ from feedcache.structures.week_bucket import Change, Week, WeekBuckets
 logger = logging.getLogger(__name__)
 
 MAX_REPOSTED = 500  # per viewer: 4 KB at most, read with every page
-MAX_HOT_POSTS = 60  # per author: some pages
+MAX_HOT_POSTS = 60  # per author: a few pages
 GONE, RESTRICTED = CachedPost(State.GONE), CachedPost(State.RESTRICTED)
 MAX_DECODED = 4096  # entries of about 1 KB each, with everything derived from them
 
@@ -66,7 +66,8 @@ CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
     encode=encode_cached_post,
     decode=CachedDecoder(decode_cached_post, maximum=MAX_DECODED),
     family="content",
-    negative_ttl_seconds=0,  # none: a missing id may soon be a post, and ids can be guessed
+    # no negative entries: a missing id may soon be a post, and ids can be guessed
+    negative_ttl_seconds=0,
 )
 
 
@@ -113,7 +114,7 @@ def count_reads(post_ids: Collection[int]) -> None:
 
 
 def load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
-    """The entries of all posts that ever existed, from PostgreSQL."""
+    """The entries of all posts that ever existed, deleted ones included, from PostgreSQL."""
     posts = _read_posts(post_ids)
     sources = _read_sources([post for post, _content in posts])
     return {
@@ -154,8 +155,8 @@ def _contents_where(condition: str, post_ids: Collection[int]) -> dict[int, Post
 _POST, _ATTACHMENT = Columns(Post), Columns(Attachment)
 _EXISTS = "AND deleted_at IS NULL"
 _IS_OPEN = f"{_EXISTS} AND {is_open()}"
-# Both are sent together. The posts are read first, so a concurrent edit may combine the old version with newer parts,
-# but then it replaces the entry.
+# Both statements are sent together. The posts are read first, so a concurrent edit may combine the old version with
+# newer parts; the edit then replaces the entry.
 _READ_POSTS = f"""
 SELECT {_POST.of("posts_post")} FROM posts_post
     WHERE id = ANY(%(ids)s) AND author_id = ANY(%(authors)s) {{condition}};
@@ -172,7 +173,7 @@ WHERE id = ANY(%(ids)s) AND author_id = ANY(%(authors)s)
 
 
 class _Source(NamedTuple):
-    """The part of a post's entry that is about the post it reposts or quotes."""
+    """The part of a post's entry that describes the post it reposts or quotes."""
 
     id: int
     visibility: str
@@ -253,12 +254,12 @@ class HotAuthorEntry:
 
 
 class HotAuthors:
-    """The newest posts of hot authors, cached in every process: a crowd costs one read a second or two (source 004).
+    """The newest posts of hot authors, cached in every process (source 004).
 
-    An author is hot with many followers, or if this process reads them often. An entry is dropped when its author
-    changes something, which is announced on a channel to which every process subscribes. It lives for
-    HOT_AUTHOR_TTL_SECONDS at most, so a lost message does little harm, and readers who know a newer revision never use
-    it.
+    A crowd of readers then costs one read every second or two. An author is hot with many followers, or if this process
+    reads them often. An entry is dropped when its author changes something, which is announced on a channel that every
+    process subscribes to. It lives for at most HOT_AUTHOR_TTL_SECONDS, so a lost message does little harm, and readers
+    who know a newer revision ignore it.
     """
 
     def __init__(self) -> None:
@@ -297,7 +298,7 @@ def hot_authors() -> HotAuthors:
 
 
 def _on_message(message: bytes | None) -> None:
-    hot_authors().on_message(message)  # looked up again: a fork may have replaced it
+    hot_authors().on_message(message)  # looked up each time: a fork may have replaced it
 
 
 os.register_at_fork(after_in_child=hot_authors.cache_clear)
@@ -309,9 +310,9 @@ def week_of(last_post_id: int) -> Week:
 
 
 # -- after a change ------------------------------------------------------------------------------
-# Each function is called in the transaction of the change, with the author's counts as they were when locked: with the
-# `outbox_revision` before the change. Nothing is written before the commit. A failed write of the weeks is only logged,
-# because readers know the newer revision. For restricted posts, only the deletion is cached.
+# Each function is called in the transaction of the change, with the author's counts as they were when locked: the
+# `outbox_revision` is that before the change. Nothing is written before the commit. A failed write of the weeks is only
+# logged, because readers know the newer revision. For restricted posts, only the deletion is cached.
 
 
 def cache_published(
@@ -377,8 +378,9 @@ def _week_writes(counts: UserCounts, post_id: int, content: PostContent | None) 
             try:
                 queued.raise_error()
             except RedisError as error:
-                logger.warning("recent posts of %s are behind: %s", author_id, error)
-            hot_authors().forget(author_id)  # here; in other processes when the message arrives
+                logger.warning("recent posts of %s are out of date: %s", author_id, error)
+            # here; other processes follow when they get the message
+            hot_authors().forget(author_id)
 
         return check
 
@@ -434,4 +436,4 @@ def repair_deleted(post_id: int) -> None:
 
 def _warn_unless(is_updated: bool, post_id: int) -> None:  # noqa: FBT001 -- its subject
     if not is_updated:
-        logger.warning("post %s may be shown as it was until its event is handled", post_id)
+        logger.warning("an old version of post %s may be shown until its event is handled", post_id)

@@ -1,8 +1,8 @@
-"""Ids of posts as database fields that name the author too, by whom posts are distributed over servers.
+"""Database fields for ids of posts that also name the author, by which posts are distributed over servers.
 
-An id contains its author, so a look-up by id says both: `WHERE id = 1 AND author_id = 2` asks one shard of a
-distributed site (`manage distribute`), and the primary key of any other. `=`, `IN`, joins and correlated subqueries
-of the ORM do so by themselves, wherever the field is one of these; hand-written SQL names the author itself.
+An id contains its author, so look-ups by id name both: `WHERE id = 1 AND author_id = 2` needs only one shard of a
+distributed site (`manage distribute`), and the primary key on other sites. With these fields the ORM adds the author to
+`=`, `IN`, joins and correlated subqueries; hand-written SQL must name the author itself.
 """
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +16,7 @@ from django.db.models.sql.compiler import SQLCompiler
 
 from feedcache.ids import author_of
 
-# what a field takes and what it gives, under the names that the plugin for the types expects
+# the types that the field accepts and returns, named as mypy's plugin expects
 _ST = TypeVar("_ST")
 _GT = TypeVar("_GT")
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 else:
 
     class Number(models.BigIntegerField):
-        """Django's own class, which takes parameters only in the eyes of the types."""
+        """Django's class; it takes type parameters only for the type checker."""
 
         def __class_getitem__(cls, _types: Any) -> type["Number"]:
             return cls
 
 
 class _ByAuthor:
-    """A lookup that names the author beside the id, where the column of the id has a column of authors beside it."""
+    """A lookup that adds the author to the id, if the id's column has a column of authors beside it."""
 
     lhs: Any
     rhs: Any
@@ -86,7 +86,7 @@ class _OfPost(models.ForeignKey[_ST, _GT]):
     author_column = "author_id"
 
     def get_extra_restriction(self, alias: str, related_alias: str) -> Any:
-        """The authors are equal as well, in every join: rows of one author lie on one server."""
+        """Joins compare the authors too: rows of one author are on one server."""
         here = _column(self.model, self.author_column, related_alias)
         there = _column(self.remote_field.model, PostId.author_column, alias)
         return Exact(there, here)
@@ -98,11 +98,11 @@ def _column(model: type[models.Model], attname: str, alias: str) -> Col:
 
 
 class PostKey(_OfPost[_ST, _GT]):
-    """A foreign key to a post, of rows that lie beside it: their model has the author too (`AuthorOfPost`)."""
+    """A foreign key to a post, for rows stored with it: their model has the author too (`AuthorOfPost`)."""
 
 
 class OnePostKey(_OfPost[_ST, _GT], models.OneToOneField[_ST, _GT]):
-    """The same for one row of each post."""
+    """The same for models with one row per post."""
 
 
 PostId.register_lookup(_Exact)
@@ -112,9 +112,9 @@ _OfPost.register_lookup(_RelatedIn)
 
 
 class AuthorOfPost(Number[int, int]):
-    """The author of the post that a row hangs on, set by itself when a row is written.
+    """The author of the post that a row belongs to, set automatically when a row is written.
 
-    A row that has an owner is the owner's: an upload waits for a post of theirs.
+    In a row with an `owner`, such as an upload that waits for a post, it is the owner.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

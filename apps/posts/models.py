@@ -15,7 +15,7 @@ from apps.posts.keys import AuthorOfPost, OnePostKey, PostId, PostKey
 
 
 class Kind(models.TextChoices):
-    """What a post is: the verb of the activity (source 003)."""
+    """The kind of a post: the verb of the activity (source 003)."""
 
     TEXT = "text", _("text")
     PICTURE = "picture", _("picture")
@@ -26,7 +26,7 @@ class Kind(models.TextChoices):
 
 
 class Visibility(models.TextChoices):
-    """Who may see a post (`posts.visibility`). The first two are open; PostgreSQL checks the others at every read."""
+    """Who may see a post (`posts.visibility`). The first two are open; PostgreSQL checks the others at each read."""
 
     PUBLIC = "public", _("Public")
     UNLISTED = "unlisted", _("Quiet public")
@@ -41,10 +41,10 @@ RESTRICTED = tuple(visibility for visibility in Visibility if visibility not in 
 
 
 class Post(models.Model):
-    """A post; a repost is a post without a body whose source is the reposted one.
+    """A post. A repost is a post without a body; its source is the reposted post.
 
-    The id contains second, author and sequence (`feedcache.ids`). `version` grows with every edit; cache entries that
-    are older than the row are refused. A deleted post leaves its row as a tombstone.
+    The id contains second, author and sequence (`feedcache.ids`). `version` grows with every edit; cache entries older
+    than the row are refused. The row of a deleted post stays as a tombstone.
     """
 
     id = PostId(primary_key=True, editable=False)
@@ -135,13 +135,13 @@ class Post(models.Model):
                 condition=models.Q(deleted_at=None) & ~models.Q(circle=None),
                 name="post_circle",
             ),
-            # the reposts of an author: the actions of followees are read from here
+            # the reposts of an author, among the actions of followees
             models.Index(
                 fields=["author", "-id"],
                 condition=models.Q(deleted_at=None, kind=Kind.REPOST),
                 name="post_reposts",
             ),
-            # deleted posts, which are few: pages of the past count them here
+            # deleted posts, which are few: counted for pages of the past
             models.Index(
                 fields=["author", "-id"],
                 condition=~models.Q(deleted_at=None),
@@ -167,7 +167,7 @@ class Post(models.Model):
 
 
 class PostCounts(models.Model):
-    """The counts of a post, changed in the transaction of the rows they count.
+    """The counts of a post, changed in the transactions of the rows that they count.
 
     Only open replies and quotes count: the numbers must not reveal restricted ones.
     """
@@ -234,7 +234,7 @@ class Mention(models.Model):
 class Revision(models.Model):
     """A post before one of its edits. Deleted with the post: a tombstone has no text.
 
-    `pictures` contains `[id, description]` of each, in order; pictures that a later edit removed have a `past_post_id`.
+    `pictures` has `[id, description]` of each, in order; pictures that a later edit removed have a `past_post_id`.
     """
 
     post = PostKey(Post, models.CASCADE, related_name="revisions", db_index=False)
@@ -255,7 +255,7 @@ class Revision(models.Model):
 
 
 class ThreadMute(models.Model):
-    """`user` gets no more notifications from a thread."""
+    """`user` gets no more notifications about a thread."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -277,7 +277,7 @@ class IdempotencyKey(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
     key = models.CharField(max_length=200)
-    # of the request; empty for keys from before there were fingerprints
+    # of the request; empty for keys older than this column
     fingerprint = models.CharField(max_length=32, default="", db_default="")
     post = models.ForeignKey(Post, models.CASCADE, null=True, related_name="+", db_index=False)
     scheduled = models.ForeignKey(
@@ -330,7 +330,7 @@ class ScheduledPost(LeasedRow):
 
 
 class SavedDraft(models.Model):
-    """What its author has begun to write: the fields of the composer as they stand, which need not be right yet."""
+    """An unfinished post: the fields of the composer as they are, which need not be valid yet."""
 
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -358,7 +358,7 @@ class Poll(models.Model):
     expires_at = models.DateTimeField(_("ends"))
     votes = ArrayField(models.PositiveIntegerField(), verbose_name=_("votes"))  # of each option
     voters = models.PositiveIntegerField(_("voters"), default=0)
-    is_ended = models.BooleanField(default=False)  # the end has come, and its event is recorded
+    is_ended = models.BooleanField(default=False)  # the time is over, and its event is recorded
 
     class Meta:
         verbose_name, verbose_name_plural = _("poll"), _("polls")
@@ -389,14 +389,13 @@ class MediaState(models.TextChoices):
 
 
 class Attachment(models.Model):
-    """A picture, video or sound that belongs to a post, or was uploaded and waits for one. Width and height keep a page
-    from moving while it loads.
+    """A picture, video or sound of a post, or an upload that waits for one.
 
-    An upload has no post until its owner publishes it; `scheduled` or `draft` is set while one of these needs it.
-    `preview` is smaller and never animated; both files have random names. `moves`: it is animated, or a
-    video that plays in a loop. `focus_x` and `focus_y` are the point that crops keep: from -1 (left, bottom) to 1. An
-    attachment that an edit has removed has no post, either, but a `past_post_id`: the history of that post shows it,
-    and it is deleted with the post.
+    An upload has no post until its owner publishes it; `scheduled` or `draft` is set while one of these uses it.
+    `preview` is smaller and never animated; both files have random names. `moves`: it is animated, or a video that
+    plays in a loop. `focus_x` and `focus_y` are the point that crops keep: from -1 (left, bottom) to 1. Width and
+    height keep a page from shifting while it loads. An attachment removed by an edit has no post, but a `past_post_id`:
+    the history of that post shows it, and it is deleted with the post.
 
     The `preview` of a video is a frame, and `captions` a WebVTT file. Before a worker has transcoded it, there is no
     `file`; if that failed, `error` is the reason (`apps.media.video.explained`).
@@ -459,7 +458,7 @@ class Attachment(models.Model):
 
     class Meta:
         verbose_name, verbose_name_plural = _("attachment"), _("attachments")
-        # uploads have no post, and no position in it
+        # uploads have neither a post nor a position
         constraints = [models.UniqueConstraint("post", "position", name="attachment_position")]
         indexes = [
             # the owner of a file, looked up whenever it is served

@@ -1,6 +1,6 @@
-"""Reads of posts by viewers who may see them: `posts.visibility` says who that is.
+"""Reads of posts, limited to those that the viewer may see by the rules of `posts.visibility`.
 
-`visible_posts` decides by the present rows of PostgreSQL; actions use it. Pages use `ask_posts`, which decides within
+`visible_posts` decides by the current rows of PostgreSQL; actions use it. Pages use `ask_posts`, which decides within
 the page's batch of cache reads. For open posts it uses cache entries that are as current as rows (decision 0019): the
 posts, the cards of their authors, and the viewer's context and relations. PostgreSQL decides about every restricted
 post at every read, and about everything while the caches may be stale.
@@ -55,7 +55,8 @@ MAX_MUTED_THREADS = 500  # per viewer: 4 KB at most, read with every page
 MAX_IDS = 200
 # For a page of reposts of quotes: the reposted posts, and those that they quote
 MAX_PAGE_IDS = 2 * MAX_IDS
-# The revision is read last: it is not older than any row. Two statements, as the viewer's server may be another one.
+# The revision is read last: it is not older than any row. Two statements, because the viewer's row may be on another
+# server.
 _VISIBILITY = """
 SELECT post.id, post.version, post.author_id, post.visibility, post.circle_id, post.source_id
 FROM posts_post post JOIN accounts_user author ON author.id = post.author_id
@@ -103,9 +104,9 @@ def visible_posts(
 ) -> VisiblePosts:
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
-    Left out, without a difference between them, are posts that do not exist, are deleted or are restricted to others,
-    posts whose author is suspended or blocked in either direction, and reposts of all these. `preloaded` are contents
-    of open posts that the caller has already; those of the right version are not read again. ValueError beyond 200 ids.
+    Posts that do not exist, are deleted or are restricted to others are all left out alike, as are posts whose author
+    is suspended or blocked in either direction, and reposts of all these. `preloaded` has contents of open posts that
+    the caller has already read; those of the right version are not read again. ValueError beyond 200 ids.
     """
     ids = set(post_ids)
     if not ids:
@@ -140,7 +141,7 @@ def visible_source(viewer_id: int, post_id: int, *, missing: str = "") -> PostCo
 
 
 def _post_rows(ids: set[int], viewer_id: int | None) -> tuple[list[_PostRow], int]:
-    """The rows of posts and of their sources, which are asked for next, and the viewer's `graph_revision`."""
+    """The rows of posts and of their sources, which are queried second, and the viewer's `graph_revision`."""
     rows, revision = _existing(ids, viewer_id)
     sources = {row.source_id for row in rows if row.source_id is not None} - ids
     if sources:
@@ -173,13 +174,13 @@ def _contents(rows: list[_PostRow], preloaded: Preloaded) -> dict[int, PostConte
 
 @dataclass(frozen=True, slots=True)
 class ViewerContext:
-    """What must be known about a viewer before posts are read. It is valid only for one page.
+    """The data about a viewer that reads of posts need. It is valid only for one page.
 
     `viewer_id` is None for visitors.
     """
 
     viewer_id: int | None
-    is_fresh: bool = False  # else PostgreSQL decides about everything on the page
+    is_fresh: bool = False  # otherwise PostgreSQL decides about the whole page
     revision: int = 0  # of the viewer's relations
 
 
@@ -264,9 +265,9 @@ def ask_posts(
 ) -> Future[HydratedPosts]:
     """Queue the posts among up to 400 ids that a viewer may see now, without their sources.
 
-    `parents` are up to 400 more ids, of posts that others answer, which are only checked for visibility. `preloaded`
-    are contents of open posts that the caller has just read from PostgreSQL or by the author's revision; they are not
-    read again. Only for a fresh context. ValueError beyond 400 ids.
+    `parents` are up to 400 more ids, of answered posts, which are only checked for visibility. `preloaded` has contents
+    of open posts that the caller has just read from PostgreSQL or by the author's revision; these are not read again.
+    Only for a fresh context. ValueError beyond 400 ids.
     """
     ids = set(post_ids)
     if len(ids) > MAX_PAGE_IDS:
@@ -381,7 +382,8 @@ def mentions_of(post: Post) -> dict[str, int]:
 def versions_of(post: PostContent) -> list[PostContent]:
     """The versions of a post that the viewer may see, oldest first: at most the newest 100. Three queries.
 
-    `created_at` of each is the time it was written. Pictures that an edit removed before release 0.2 are in none.
+    `created_at` is the time when that version was written. Pictures that an edit removed before release 0.2 are
+    missing.
     """
     rows = list(Revision.objects.filter(post=post.id).order_by("-version")[: MAX_VERSIONS - 1])
     named = user_ids_by_handle(mentioned_handles(" ".join(row.body for row in rows)))
@@ -433,7 +435,7 @@ def who_muted(thread_id: int, user_ids: Collection[int]) -> set[int]:
     return set(rows.values_list("user", flat=True))
 
 
-SIZE_SECONDS = 60.0  # for which the numbers of accounts and posts are cached
+SIZE_SECONDS = 60.0  # how long the numbers of accounts and posts are cached
 MAX_COUNTED = 10_000  # rows; larger tables are estimated
 SIZES: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZE_SECONDS)
 

@@ -1,12 +1,12 @@
 """An author's recent posts: the open posts of this ISO week and the last, with their contents (source 004).
 
-Redis has one hash per week; both are read in one round trip and without SQL. `UserCounts.outbox_revision` guards them:
-it grows in the transaction of every change to an open post, each bucket names the revision it was built from, and a
-bucket behind the reader's `author.counts` is a miss. So a failed write to Redis costs a rebuild, but never causes a
+Redis has one hash per week; both are read in one round trip and without SQL. `UserCounts.outbox_revision` validates
+them: it grows in the transaction of every change to an open post, each bucket stores the revision it was built from,
+and a bucket older than the reader's `author.counts` is a miss. So a failed write to Redis costs a rebuild, but never a
 wrong page.
 
-Restricted posts never enter: pages that show them get their ids elsewhere. This module does not decide who may see a
-post.
+Restricted posts are never stored: pages that show them get their ids elsewhere. This module does not decide who may see
+a post.
 """
 
 import logging
@@ -46,15 +46,15 @@ LOAD_BATCH_SIZE = 200
 class Recent:
     """Posts in reading order, and the id down to which they are complete.
 
-    No open post of the author with an id of `complete_to` or more that the cursor admits is
-    missing, unless `count` was reached before. `complete_to` is None when nothing is known.
+    No open post of the author with an id of `complete_to` or more that the cursor admits is missing, unless `count` was
+    reached before. `complete_to` is None if nothing was read.
     """
 
     posts: tuple[PostContent, ...] = ()
     complete_to: int | None = None
 
     def rest(self, cursor: Cursor, count: int) -> Cursor | None:
-        """Where the next level continues for this cursor; None when nothing is missing."""
+        """The cursor with which the next level continues; None if nothing is missing."""
         if len(self.posts) >= count:
             return None
         if self.complete_to is None:
@@ -80,9 +80,9 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
     """Up to `count` open posts and reposts of an author within a cursor, in reading order.
 
     `author` comes with its counts, as from `user_by_handle` or `users_by_id`: the posts are never older than their
-    `outbox_revision`. Warm, it costs one round trip to Redis and no SQL, also for an author who was silent for two
-    weeks; hot authors mostly cost nothing. Cold, one reader builds the buckets (3 to 9 queries) and others wait for at
-    most 0.3 s.
+    `outbox_revision`. Warm, it costs one round trip to Redis and no SQL, even for an author who has not posted for two
+    weeks; hot authors mostly need not even that. Cold, one reader builds the buckets (3 to 9 queries) and others wait
+    for at most 0.3 s.
 
     `rest(cursor, count)` of the result is what the next level (the outbox, then SQL) must read: everything when Redis
     is down, the page lies below last week, a week is too large to be cached, or an ascending scan begins below last
@@ -143,11 +143,11 @@ def _decoded(author_id: int, values: Mapping[int, bytes], post_id: int) -> PostC
 
 
 def _drop(author: User, weeks: Sequence[Week], error: ValueError) -> Recent:
-    logger.warning("recent posts of %s dropped: %s", author.pk, error)
+    logger.warning("recent posts of %s are damaged, dropping them: %s", author.pk, error)
     try:
         RECENT.drop(author.pk, weeks)
     except RedisError as failure:
-        logger.warning("and could not be: %s", failure)
+        logger.warning("they could not be dropped: %s", failure)
     return NO_RECENT
 
 
@@ -180,18 +180,18 @@ def _from_entry(
 
 
 def _both_weeks(author: User, weeks: tuple[Week, Week]) -> _Weeks | None:
-    """Both weeks, from Redis or rebuilt; None when neither works in time."""
+    """Both weeks, from Redis or rebuilt; None if neither works in time."""
     try:
         cached = _fresh(author, weeks)
         buckets = cached if all(cached) else _build(author, weeks, cached)
     except RedisError as error:
-        logger.warning("no recent posts of %s: %s", author.pk, error)
+        logger.warning("recent posts of %s cannot be read: %s", author.pk, error)
         return None
     return _joined(weeks, buckets)
 
 
 def _fresh(author: User, weeks: Sequence[Week]) -> list[Bucket | None]:
-    """The buckets of Redis that are not behind the author's revision."""
+    """The buckets in Redis that are not older than the author's revision."""
     return RECENT.read(author.pk, weeks, revision=author.counts.outbox_revision)
 
 
@@ -233,7 +233,7 @@ def _wait(author: User, weeks: Sequence[Week]) -> list[Bucket | None]:
 
 
 def open_posts_in(author_id: int, week: Week) -> QuerySet[Post]:
-    """The posts of a bucket, as a query of PostgreSQL."""
+    """The posts of a bucket, as a QuerySet."""
     rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=OPEN)
     return rows.filter(pk__gte=week.first_id, pk__lt=week.before(-1).first_id)
 
@@ -249,7 +249,7 @@ def _load(author_id: int, week: Week, revision: int) -> Bucket:
         batch = versions[start : start + LOAD_BATCH_SIZE]
         contents = open_contents(dict(batch))
         missing = [post_id for post_id, _version in batch if post_id not in contents]
-        if missing:  # edited or deleted meanwhile, which only PostgreSQL can tell
+        if missing:  # edited or deleted meanwhile: only PostgreSQL has the current state
             contents |= load_contents(missing)
         values |= {content.id: encode(content) for content in contents.values()}
     return Bucket(revision, values)

@@ -1,4 +1,4 @@
-"""Saved drafts: what people have begun to write, and the pictures it shows, until they publish it or throw it away."""
+"""Saved drafts: unfinished posts and their pictures, kept until they are published or deleted."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,7 @@ Fields = Mapping[str, str | list[str]]
 def save_draft(
     author: User, fields: Fields, media_ids: Sequence[int], *, number: int | None = None
 ) -> SavedDraft:
-    """Store a draft, in the place of `number` if that is still there. Its waiting pictures are held. Invalid."""
+    """Store a draft, replacing `number` if it still exists. Its waiting pictures are reserved. Invalid."""
     if len(orjson.dumps(fields)) > MAX_BYTES:
         raise invalid("status", _("The text is too long."), "too_long")
     with transaction.atomic():
@@ -42,12 +42,12 @@ def save_draft(
 
 
 def saved_drafts(author: User) -> list[SavedDraft]:
-    """All of them, the newest first."""
+    """All drafts of an author, newest first."""
     return list(SavedDraft.objects.filter(author=author).order_by("-updated_at", "-pk"))
 
 
 def saved_draft(author: User, number: int | None) -> SavedDraft:
-    """NotFound."""
+    """A draft of an author. NotFound."""
     row = SavedDraft.objects.filter(author=author, pk=number or 0).first()
     if row is None:
         raise NotFound(_("There is no such draft."))
@@ -55,7 +55,7 @@ def saved_draft(author: User, number: int | None) -> SavedDraft:
 
 
 def delete_draft(author: User, number: int) -> None:
-    """Delete a draft, if it is there; pictures that no post has got are held for another day."""
+    """Delete a draft if it exists; pictures that are in no post are kept for another day."""
     with transaction.atomic():
         row = SavedDraft.objects.select_for_update().filter(author=author, pk=number or 0).first()
         if row is not None:

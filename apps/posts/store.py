@@ -1,6 +1,6 @@
-"""Writes posts and their counts: the only module that knows how these are laid out.
+"""Writes posts and their counts: the only module that knows how they are stored.
 
-A change is made in a transaction that locks its author's counts first (`lock_author`), and then the counts of the posts
+A change is made in a transaction that first locks the author's counts (`lock_author`), and then the counts of the posts
 that it changes.
 """
 
@@ -26,8 +26,8 @@ _LOCK = f"""
 SELECT {_COUNTS.of("c")}, extract(epoch FROM clock_timestamp())::float8
 FROM accounts_usercounts c WHERE user_id = %(author)s FOR UPDATE
 """  # noqa: S608 -- constants
-# All rows of a publication, in one round trip: the post, its counts, its events, the counts of its author, and its
-# mentions. The foreign keys are checked at the commit.
+# All rows of a new post, in one round trip: the post, its counts, its events, the counts of its author, and its
+# mentions. Foreign keys are checked at the commit.
 _INSERT = f"""
 {_POST.insertion()};
 INSERT INTO posts_postcounts (post_id, author_id, {", ".join(Counts._fields)})
@@ -46,17 +46,17 @@ INSERT INTO posts_mention (post_id, author_id, user_id)
 
 
 class Written(NamedTuple):
-    """What a publication has written: the author's counts, and the events to dispatch after the commit."""
+    """The result of writing a post: the author's new counts, and the events to dispatch after the commit."""
 
     counts: Row
     event_ids: list[int]
 
 
 class Changed(NamedTuple):
-    """A post after a change of it, or as it was before its deletion.
+    """A post after a change, or as it was before its deletion.
 
-    `revision`: the new `outbox_revision` of its author; None if the change made none. `content`: the content of a new
-    post; None for a post that an equal request or an earlier repost had made.
+    `revision` is the new `outbox_revision` of its author; None if the change made none. `content` is the content of a
+    new post; None if an equal request or an earlier repost had created it.
     """
 
     post: Post
@@ -73,8 +73,10 @@ def lock_author(author: User) -> UserCounts:
 
 
 def clock(counts: UserCounts) -> float:
-    """PostgreSQL's Unix time when the row was locked. The clocks of web servers differ and go wrong: a post from
-    tomorrow would stand above all others, and readers who ask for newer ones would get none until then.
+    """PostgreSQL's Unix time when the row was locked.
+
+    Clocks of web servers differ and go wrong: a post dated tomorrow would stay above all others, and readers who ask
+    for newer ones would get none until then.
     """
     return counts.locked_at
 
@@ -88,7 +90,7 @@ def next_revision(post: Post, counts: UserCounts) -> int | None:
 
 
 def insert(post: Post, counts: UserCounts, *, mentioned: Collection[int] = ()) -> Written:
-    """Write a post and all its rows. Call it last, so that the counts of other posts are locked only for a moment."""
+    """Write a post and all its rows. Call it last, so that the counts of other posts are locked only briefly."""
     is_open = post.visibility in OPEN
     values = {
         **_POST.values(post),
@@ -140,12 +142,12 @@ def save_version(post: Post, counts: UserCounts, columns: Collection[str]) -> Ch
 
 
 def counted(post: Post) -> int:
-    """What a post adds to public counts: 1 for open posts, 0 for others."""
+    """The amount that a post adds to public counts: 1 for open posts, 0 for others."""
     return 1 if post.visibility in OPEN else 0
 
 
 def _count_links(post: Post, delta: int) -> None:
-    """Add an open post to the counts of the posts that it answers, reposts or quotes, or subtract it."""
+    """Add `delta` to the counts of the posts that an open post answers, reposts or quotes."""
     if not counted(post):
         return
     shared_as = "reposts" if post.kind == Kind.REPOST else "quotes"

@@ -10,7 +10,8 @@ from feedcache.structures.counters import maintenance
 REBUILD_SECONDS = 20.0
 SWEEP_LIMIT = 20
 PURGE_LIMIT = 200
-TRANSCODE_SECONDS = settings.VIDEO_TRANSCODE_SECONDS + 120  # probing, the poster and copies
+# plus time for probing, the poster and copies
+TRANSCODE_SECONDS = settings.VIDEO_TRANSCODE_SECONDS + 120
 
 
 @shared_task

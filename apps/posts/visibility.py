@@ -1,11 +1,11 @@
 """Who may see a post: one table of the visibilities, for Python, SQL, deliveries and streams.
 
-A visibility admits the author, and readers for whom all facts of one of its lines are true. Each fact is written twice,
-side by side: in Python, over facts that were just read from PostgreSQL (`facts_about`), and in SQL. A new visibility is
+A visibility admits the author, and readers for whom all facts of one of its lines are true. Each fact is defined twice,
+side by side: in Python, from rows that were just read from PostgreSQL (`facts_about`), and in SQL. A new visibility is
 a new line of `RULES`.
 
-Deletions, suspensions and blocks hide posts of every visibility. The SQL here ignores them, because it only chooses
-candidates: every page shows only those that `posts.queries` lets through.
+Deletions, suspensions and blocks hide posts of every visibility. The SQL here ignores them, because it only selects
+candidates: pages show only those that `posts.queries` allows.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from apps.posts.models import OPEN, Mention, Visibility
 
 
 class Judged(Protocol):
-    """The attributes of a post that the rules read; its row and its content both have them."""
+    """The attributes of a post that the rules read; rows and contents both have them."""
 
     @property
     def id(self) -> int: ...
@@ -37,9 +37,9 @@ class Judged(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What PostgreSQL says about a reader in relation to some posts: their authors, mentions and circles.
+    """The rows of PostgreSQL that relate a reader to some posts: to their authors, mentions and circles.
 
-    `circles` has the names of the circles to which the reader belongs.
+    `circles` has the names of the circles that the reader belongs to.
     """
 
     reader_id: int | None  # None for visitors
@@ -50,13 +50,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that may be true of a reader and a post, in Python and in SQL.
+    """A fact about a reader and a post, in Python and in SQL.
 
-    The SQL asks rows of the post's author, which lie on one server with the post.
+    The SQL reads rows that belong to the post's author, which are on one server with the post.
     """
 
     holds: Callable[[Judged, Standing], bool]
-    # for the posts of a table or alias, and their author; `%(reader)s` is the reader
+    # takes the table or alias of posts, and their author, as SQL; `%(reader)s` is the reader
     sql: Callable[[str, str], str]
 
 
@@ -93,12 +93,12 @@ IN_CIRCLE = Fact(
 
 
 class Audience(Enum):
-    """The people on whose home pages a post belongs, besides its author."""
+    """The readers whose home pages a post belongs on, besides its author's."""
 
-    FOLLOWERS = auto()  # perhaps millions: deliveries read their list in parts
-    FRIENDS = auto()  # followers whom the author follows
+    FOLLOWERS = auto()  # perhaps millions: deliveries read their list in chunks
+    FRIENDS = auto()  # followers whom the author follows back
     MENTIONED = auto()  # followers whom the post mentions
-    CIRCLE = auto()  # the circle's owner and members; nobody has to follow the author
+    CIRCLE = auto()  # the circle's owner and members, who need not follow the author
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Rule:
 
 
 EVERYBODY: Sequence[Sequence[Fact]] = [[]]
-# From the widest to the narrowest: a reply reaches no further than a restricted post that it answers.
+# From the widest to the narrowest: a reply reaches no more readers than the restricted post it answers.
 RULES: Mapping[str, Rule] = {
     **dict.fromkeys(OPEN, Rule(EVERYBODY, Audience.FOLLOWERS)),
     Visibility.FOLLOWERS: Rule([[FOLLOWS], [MENTIONED]], Audience.FOLLOWERS),
@@ -128,12 +128,12 @@ def delivered_to(*audiences: Audience) -> tuple[str, ...]:
 
 
 def depending_on(fact: Fact) -> tuple[str, ...]:
-    """The visibilities that ask for a fact."""
+    """The visibilities that depend on a fact."""
     return tuple(name for name, rule in RULES.items() if any(fact in line for line in rule.admits))
 
 
 ADDRESSED = delivered_to(Audience.FRIENDS, Audience.MENTIONED, Audience.CIRCLE)
-# The restricted visibilities that come with following an author.
+# The restricted visibilities that depend on following the author.
 RESTRICTED_BY_FOLLOW = tuple(
     name
     for name, rule in RULES.items()
@@ -149,7 +149,7 @@ def narrowest(*visibilities: str) -> str:
 
 
 def facts_about(reader_id: int | None, posts: Iterable[Judged]) -> Standing:
-    """The facts that decide whether a reader may see these posts: one query, and one each for mentions and circles."""
+    """The facts that decide whether a reader may see these posts: up to three queries."""
     restricted = [post for post in posts if post.visibility not in OPEN]
     if reader_id is None or not restricted:
         return Standing(reader_id)
@@ -193,7 +193,7 @@ def where_visible(
     follows: str | None = None,
     author: str | None = None,
 ) -> str:
-    """The condition for posts of these visibilities that `%(reader)s` may see, and for all of the reader's own.
+    """The SQL condition for posts of these visibilities that `%(reader)s` may see, and for all of the reader's own.
 
     `post` is the table of posts or its alias. `follows` is SQL for whether the reader follows the author, if the query
     knows it: `true` in a scan of the reader's followees. `author` is SQL for the author, if all posts have the same.
@@ -217,12 +217,13 @@ VISIBLE_TO_READER = where_visible()
 
 
 def visible_to(reader_id: int | None, *, follows: bool, author_id: int) -> Q | RawSQL:
-    """`where_visible` as a filter of posts by an author whom the reader follows, or does not."""
+    """`where_visible` as a filter for posts of one author, whom the reader follows or not."""
     if reader_id is None:
         return Q(visibility__in=OPEN)
     condition = where_visible(follows="true" if follows else "false", author=str(author_id))
     values = [reader_id] * condition.count("%(reader)s")
-    by_position = condition.replace("%(reader)s", "%s")  # as Django's compiler takes values
+    # Django's compiler takes values by position
+    by_position = condition.replace("%(reader)s", "%s")
     return RawSQL(by_position, values, output_field=BooleanField())  # noqa: S611 -- constants
 
 
@@ -243,7 +244,7 @@ def addressees(post: Judged) -> set[int]:
 
 
 def readers_among(post: Judged, people: Collection[int]) -> set[int]:
-    """The people among these on whose home pages a post belongs, for streams. There may be any number of people."""
+    """Which of these people have a post on their home pages, for streams. Any number of people."""
     related = exact_relations(post.author_id, people)
     own = {post.author_id}.intersection(people)
     match RULES[post.visibility].audience:

@@ -51,7 +51,7 @@ PREVIEWS: ReadThrough[str, LinkPreview] = ReadThrough(
 
 
 def read(addresses: Collection[str]) -> dict[str, LinkPreview]:
-    """Previews by address, `NOTHING` if there is none. Takes a round trip unless this process has read all lately."""
+    """Previews by address, `NOTHING` if there is none. Takes a round trip unless all are in this process's cache."""
     listener().subscribe_channel(CHANNEL, _on_message)
     current()  # starts the listener of this process
     known = {address: LOCAL.get(address, _nothing_yet) for address in addresses}

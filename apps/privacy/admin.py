@@ -41,7 +41,7 @@ class ExportAdmin(WorkList):
 
 @admin.register(Import)
 class ImportAdmin(WorkList):
-    """Progress only: staff cannot see whom a file names."""
+    """Progress only: staff cannot see the accounts that a file names."""
 
     list_display = (
         "id", "user", "kind", "is_undone", "state", "attempts", "last_error", "created_at", "finished_at",

@@ -1,6 +1,6 @@
 """Writes archives of a user's data: a zip file with a file for each part.
 
-It has only data that the user wrote or chose. Of others it has handles and URLs of posts, but never their texts. Each
+It has only data that the user wrote or chose. Of other people it has only handles and URLs of posts, never texts. Each
 part is read in batches by primary key, in bounded memory.
 """
 
@@ -404,7 +404,7 @@ def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
 
 
 def _files_of(user: User) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    """Batches of names in the archive and in the storage, each with the number of pictures that progress counts."""
+    """Batches of (name in the archive, name in the storage), each with the number of pictures for the progress."""
     kinds = ("avatar", "header")
     profile = [(f"pictures/profile-{kind}.webp", getattr(user, kind).name) for kind in kinds]
     yield 0, [(name, stored) for name, stored in profile if stored]
@@ -415,7 +415,8 @@ def _files_of(user: User) -> Iterator[tuple[int, list[tuple[str, str]]]]:
     for part in ARCHIVE:
         if part.pictures is not None:
             for rows in batches(part.rows(user)):
-                yield 0, list(part.pictures(rows))  # its rows are counted already
+                # these rows have been counted as rows of their part
+                yield 0, list(part.pictures(rows))
 
 
 def _copy(archive: ZipFile, name: str, stored: str) -> int:
@@ -430,7 +431,7 @@ def _copy(archive: ZipFile, name: str, stored: str) -> int:
 
 
 def batches(rows: QuerySet[Any]) -> Iterator[Sequence[Any]]:
-    """All rows, in batches by primary key: each is a range read in bounded memory."""
+    """All rows, in batches by primary key: each batch is a range scan in bounded memory."""
     last = None
     while True:
         query = rows if last is None else rows.filter(pk__gt=last)

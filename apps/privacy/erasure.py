@@ -265,7 +265,7 @@ def _named(*steps: Step) -> dict[str, Step]:
     return {step.__name__: step for step in steps}
 
 
-# First what gives access, then what others see. Optional apps add steps.
+# Access first, then what others can see. Optional apps add steps.
 STEPS: dict[str, Step] = {
     **_named(access, sessions, second_factor, posts, tombstones, pictures),
     **{mark.erasure: partial(_unmark, mark) for mark in ROW_MARKS},
@@ -276,7 +276,7 @@ STEPS: dict[str, Step] = {
 def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:
     count = 0
     for item in list(items):
-        with suppress(NotFound):  # removed meanwhile
+        with suppress(NotFound):  # the other side removed it meanwhile
             end(item)
         count += 1
     return count

@@ -13,7 +13,7 @@ from apps.events.hooks import Hook
 Record = dict[str, Any]
 Step = Callable[
     [User, int], int
-]  # erases at most so many rows of an account; returns the number erased
+]  # erases at most that many rows of an account; returns the number erased
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,10 @@ class Part:
 
 
 class PostOfArchive(NamedTuple):
-    """A post that an archive holds: its address there and its day, for the report; what is needed to make it here; and
-    why it is left out, if it is.
+    """A post in an archive.
+
+    `cells` are its address there and its day, for the report; `post` has the data to recreate it; `refusal` says why it
+    is left out.
     """
 
     cells: list[str]
@@ -47,12 +49,12 @@ class PostOfArchive(NamedTuple):
 
 
 class Posts(NamedTuple):
-    """How posts of an archive come in. The file is opened again for every chunk of lines.
+    """How posts of an archive are imported. The file is opened again for each chunk of lines.
 
-    `open` raises Invalid for a file that is no archive. `read` gives its posts, and raises Invalid to refuse it whole.
-    `prepare` does for one post what takes long, outside of transactions; `make` takes the result, and returns
-    what `remove` needs, None for a post that is here already, and in words what is missing of the post. `make` raises
-    DomainError for a post that cannot be made.
+    `open` raises Invalid unless the file is an archive. `read` yields its posts; Invalid refuses the whole archive.
+    `prepare` does the slow work for one post, outside of transactions, and `make` takes its result. `make` returns the
+    data that `remove` needs (None if the post has been imported before) and a text about parts that could not be
+    imported. It raises DomainError for a post that cannot be imported.
     """
 
     open: Callable[[IO[bytes]], Any]

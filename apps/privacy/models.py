@@ -84,9 +84,9 @@ class ImportKind(models.TextChoices):
 
 
 class Import(LeasedRow):
-    """A file that a user imports; its lines are `ImportLine`. With `is_undone` they are being undone, or have been.
+    """A file that a user imports; its lines are `ImportLine` rows. `is_undone`: it is being undone, or has been.
 
-    `file`: its name in the private storage, while lines need more of it than they hold.
+    `file` is its name in the private storage, kept while lines still need data from it.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -120,7 +120,7 @@ class Import(LeasedRow):
 
 
 class Outcome(models.TextChoices):
-    """What became of a line of an imported file."""
+    """The outcome of a line of an imported file."""
 
     WAITING = "waiting", _("waiting")
     DONE = "done", _("done")
@@ -130,9 +130,10 @@ class Outcome(models.TextChoices):
 
 
 class ImportLine(models.Model):
-    """A line of an imported file. `cells` are as in the file; `reason` says in the user's language why the line was
-    refused, or what is missing of it; `trace` has what undoing it needs. `post` is what an archive says of a post,
-    until the line is done.
+    """A line of an imported file. `cells` are as in the file.
+
+    `reason` says in the user's language why the line was refused, or which parts could not be imported. `trace` has the
+    data for undoing the line. `post` is the archive's data about a post, until the line is done.
     """
 
     job = models.ForeignKey(Import, models.CASCADE, related_name="lines", db_index=False)

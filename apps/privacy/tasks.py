@@ -10,7 +10,7 @@ from apps.privacy.models import Erasure, Export, Import
 from apps.privacy.moving import imports
 
 ENQUEUE_BATCH_SIZE = 20
-BUILD_SECONDS = 900  # above the lease, which progress renews
+BUILD_SECONDS = 900  # longer than the lease, which progress renews
 
 
 @shared_task(soft_time_limit=BUILD_SECONDS, time_limit=BUILD_SECONDS + 5)

@@ -46,7 +46,7 @@ _SENSITIVE = regex.compile(
 
 
 def is_sensitive(*texts: str) -> bool:
-    """Whether one of the texts names a subject that nobody may be sorted by."""
+    """Whether one of the texts names a sensitive subject, by which people must not be selected."""
     return any(
         _SENSITIVE.search(unicodedata.normalize("NFKC", text).casefold().replace("_", " "))
         for text in texts

@@ -195,7 +195,7 @@ class Pack:
 
 
 def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
-    """The packs in these languages that are not empty without people whom the viewer blocks, mutes or is blocked by."""
+    """The packs in these languages, without people whom the viewer blocks, mutes or is blocked by; no empty packs."""
     rows = StarterPack.objects.filter(is_active=True, language__in=languages)
     packs = list(rows.order_by("place", "pk").prefetch_related("members")[:MAX_PACKS])
     ids = {pack.pk: {person.pk for person in pack.members.all()} for pack in packs}

@@ -1,4 +1,4 @@
-"""What the timelines do when a lower app reports a change."""
+"""Handlers of the timelines for events of lower apps."""
 
 from apps.events.actions import Payload, handles
 from apps.posts.actions.publish import delete_reposts_of
@@ -26,7 +26,7 @@ def replicate_post(payload: Payload) -> None:
 
 @handles("post_edited")
 def deliver_edited_post(payload: Payload) -> None:
-    """Refresh the caches; deliver a post for mentioned people to those whom only its new text mentions."""
+    """Refresh the caches; deliver a post for mentioned people to those who are mentioned only in its new text."""
     repair_edited(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
     dispatch.deliver_to_mentioned(payload["post_id"])

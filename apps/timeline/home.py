@@ -37,7 +37,7 @@ from feedcache.read_through import Batch
 def home_timeline(
     viewer: User, cursor: Cursor, *, exclude_read: bool | None = None, promoted: bool = True
 ) -> Page[FeedItem]:
-    """A page of the viewer's home. `exclude_read`: leave out what the viewer has read; None: as the viewer chose.
+    """A page of the viewer's home. `exclude_read` leaves out posts that the viewer has read; None: as the viewer chose.
 
     `promoted=False` leaves out promoted posts, for programs that may not show their label. Ascending pages never have
     promoted posts.
@@ -56,12 +56,13 @@ def assemble_home(
     promoted: bool = True,
     pulls_all: bool = False,
 ) -> Assembled:
-    """A page of home, with the verdict about each candidate. `pulls_all`: made of the authors' outboxes alone."""
+    """A page of home, with the verdict about each candidate. `pulls_all` uses only the authors' outboxes."""
     if cursor.max_id is None and lag.latest.waiting:  # a delivery is late somewhere
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
     queued = queue_ranges(batches.first, viewer.pk, cursor)
-    has_promotions = promoted and not cursor.ascending  # a share of a page is counted from its top
+    # their share of a page is counted from the top
+    has_promotions = promoted and not cursor.ascending
     complete_facts = facts_of_home(
         viewer,
         promotion_of=(
@@ -81,7 +82,7 @@ def assemble_home(
 
 
 def _note_behind(viewer: User) -> None:
-    """Let the page say how late it is, if posts of the viewer's followees wait for their delivery."""
+    """Show on the page how late it is, if posts of the viewer's followees wait for their delivery."""
     behind = lag.latest.behind_for(viewer.pk, revision=viewer.counts.graph_revision)
     if behind:
         deadline.note_behind(behind)
@@ -89,7 +90,7 @@ def _note_behind(viewer: User) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What home decides about one post. `via`: how it came to the page; None if it is not among the candidates."""
+    """The decision of home about one post. `via`: how it came to the page; None if it is not among the candidates."""
 
     verdict: Verdict
     via: Via | None
@@ -102,9 +103,9 @@ class Look:
 
 
 def look_up(viewer: User, post_id: int) -> Look | None:
-    """Build the page of home on which only this post can stand, and return what it decides about the post.
+    """Assemble the page of home that can contain only this post, and return the decision about it.
 
-    None: the viewer may not see it.
+    None if the viewer may not see the post.
     """
     if not is_possible(post_id):
         return None
@@ -119,7 +120,7 @@ def look_up(viewer: User, post_id: int) -> Look | None:
 
 
 def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) -> list[FeedItem]:
-    """Those of up to 200 posts that belong on the viewer's home now, in the order given. For posts that arrived late.
+    """Of up to 200 posts, those that belong on the viewer's home now, in the given order. For posts that arrived late.
 
     Posts that the viewer has read are included.
     """
@@ -133,7 +134,7 @@ def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) 
 def _facts(
     viewer: User, found: Hydrated, promotion_of: PromotionOf, *, hides_read: bool = False
 ) -> ReaderFacts:
-    """The facts for posts that did not come as candidates: the rules decide about them all the same."""
+    """The facts for posts that are not candidates of a page; the rules are the same."""
     facts = facts_now(viewer, FilterContext.HOME, found.relations)
     complete_facts = facts_of_home(viewer, promotion_of=promotion_of, hides_read=hides_read)
     return complete_facts(facts, found.items)

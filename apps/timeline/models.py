@@ -20,11 +20,11 @@ class Mode(models.TextChoices):
 
 
 class FollowerScan(LeasedRow):
-    """A follower list being split into chunks: pending until it is split to its end. Virtual followers come last.
+    """A follower list being split into chunks: pending until all of it is split. Virtual followers come last.
 
-    `scanned_to` is the last edge in a chunk, so that another dispatcher can continue there; virtual follows have edges
-    of their own. `followers` is the number of followers and virtual followers at the beginning, for the estimate of the
-    rest; `parts` is the number of chunks made.
+    `scanned_to` is the last edge in a chunk, from which another dispatcher can continue; virtual follows have edges of
+    their own. `followers` is the number of followers and virtual followers at the beginning, to estimate the rest;
+    `parts` is the number of chunks created.
     """
 
     scanned_to = models.BigIntegerField(_("cut up to edge"), default=0)
@@ -106,8 +106,8 @@ class FanoutJob(FollowerScan):
 class FanoutChunk(Chunk):
     """A chunk of a delivery; its edges are 0..0 for the addressees of a post.
 
-    `number` is the place of its receipt among those of its job. `reached` are the ids of the readers who got the post,
-    packed (`fanout.receipts`); null after `RECEIPT_DAYS`, when only the `digest` of them is left.
+    `number` is the position of its receipt among those of its job. `reached` has the ids of the readers who got the
+    post, packed (`fanout.receipts`); null after `RECEIPT_DAYS`, when only their `digest` is left.
     """
 
     job = models.ForeignKey(FanoutJob, models.CASCADE, related_name="chunks")
@@ -152,7 +152,7 @@ class BackfillChunk(Chunk):
 
 
 class Policy(models.TextChoices):
-    """A mode, or `auto`: the mode that is cheapest by repeated measurements."""
+    """A mode; or `auto`, the cheapest mode by repeated measurements; or `site`, the policy of the site."""
 
     PUSH = "push", _("push to everybody")
     ONLINE = "online", _("push to those online")
@@ -236,7 +236,7 @@ class PolicyChange(models.Model):
 
 
 class TimelineEntry(models.Model):
-    """One open post in one reader's home timeline (source 001: the second level; source 004: the timeline table).
+    """An open post in a reader's home timeline (source 001: the second level; source 004: the timeline table).
 
     `added_at` is the time of the last write; the entry expires `TIMELINE_ENTRY_DAYS` later.
     """

@@ -2,9 +2,9 @@
 
 Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids: merging too many
 authors, or for too long, does no harm, but the set must contain every author with a post that home caches lack. So a
-switch first announces itself and then acts (`fanout.switch`). Readers notice it by the version of the set: a small key
-beside the home caches, read at the same moment in the same round trip. A process that has another version, or does not
-find the key, loads the set from PostgreSQL before it uses what it has read.
+switch is announced before it takes effect (`fanout.switch`). Readers notice it by the version of the set: a small key
+beside the home caches, read atomically with them in the same round trip. A process with another version, or without the
+key, loads the set from PostgreSQL before it uses the result.
 """
 
 import logging
@@ -66,7 +66,7 @@ _process = _Process(PoliciesInForce())
 
 
 def cached() -> PoliciesInForce:
-    """The policies that this process loaded last, perhaps an older version."""
+    """The policies that this process loaded last; their version may be old."""
     return _process.policies
 
 

@@ -125,7 +125,7 @@ def profile_timeline(
         batches=batches,
     )
     if not page.items and author.pk in exact_relations(viewer_id, [author.pk]).severed:
-        return Page()  # its cursor would name a post that the viewer may not see
+        return Page()  # the cursor would reveal the id of a post that the viewer may not see
     return page
 
 

@@ -1,4 +1,4 @@
-"""A post with its ancestors and descendants, the folding of replies ("Show 4 more replies"), and who reacted to it."""
+"""A post with its ancestors and descendants, the folding of replies ("Show 4 more replies"), and reactions to it."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -41,8 +41,8 @@ CLOCK_SLACK_SECONDS = (
     900  # no clock is ever set back by more; it costs time only in threads of thousands
 )
 
-# The posts of a thread, which may lie on the servers of all its authors, around a post: its possible descendants, the
-# oldest first, and its possible ancestors, the nearest first.
+# The posts of a thread around a post, possibly on the servers of all its authors: its possible descendants, oldest
+# first, and its possible ancestors, nearest first.
 _OF_THREAD = """
 SELECT id, reply_to_id FROM posts_post
 WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s AND author_id = %(author)s)
@@ -55,7 +55,7 @@ _ABOVE = f"{_OF_THREAD} AND id <= %(post)s ORDER BY id DESC LIMIT %(above)s"
 class Thread:
     """A post in its context. `ancestors` run from the first post down; None stands for a deleted or hidden one.
 
-    `descendants` are in reading order, each reply below the post it replies to; `more` means that some were cut off.
+    `descendants` are in reading order, each reply below the post it answers; `more` means that some were cut off.
     """
 
     ancestors: list[FeedItem | None]
@@ -111,9 +111,9 @@ def thread(
     revision: int | None = None,
     max_ancestors: int = MAX_ANCESTORS,
 ) -> Thread:
-    """A post, its ancestors and descendants, in a fixed number of queries; NotFound when the viewer may not see it.
+    """A post, its nearest ancestors and its descendants, in a fixed number of queries. NotFound.
 
-    The nearest ancestors. `revision` is the viewer's `graph_revision`, if the caller has just read it.
+    `revision` is the viewer's `graph_revision`, if the caller has just read it.
     """
     if not is_possible(post_id):
         raise NotFound(_("This post isn't here."))
@@ -176,7 +176,7 @@ def _place(post_id: int) -> dict[str, int]:
 def _ancestors(post_id: int, maximum: int, parents: dict[int, int | None]) -> list[int]:
     """The nearest ancestors of a post, from the top down.
 
-    A parent further away than the posts that are known is read with those near it: a round trip for each such gap.
+    A parent outside of the posts already read is loaded with those near it: one round trip for each such gap.
     """
     above: list[int] = []
     current = post_id
@@ -263,19 +263,20 @@ def _folds(focus: FeedItem, replies: Sequence[FeedItem]) -> dict[int, list[FeedI
 
 
 def likers(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
-    """Who likes a post (of a repost: its source), the last first. The cursor is the id of a like. NotFound."""
+    """The accounts that like a post (of a repost: its source), last first. The cursor is the id of a like. NotFound."""
     shown = visible_item(viewer_id, post_id).shown
     page = likers_page(shown.id, cursor)
     return page.with_items(_people(viewer_id, [like.user_id for like in page.items]))
 
 
 def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
-    """Who reposted a post, the last first. The cursor is the id of a repost. NotFound."""
+    """The accounts that reposted a post, last first. The cursor is the id of a repost. NotFound."""
     shown = visible_item(viewer_id, post_id).shown
     reposts = Post.objects.filter(
         source=shown.id, kind=Kind.REPOST, deleted_at=None, author__suspended_at=None
     )
-    if viewer_id is not None:  # the cursor would name a repost that the viewer may not see
+    # a cursor would otherwise reveal a repost that the viewer may not see
+    if viewer_id is not None:
         blocked = Block.objects.filter(owner=viewer_id).values("blocked")
         blocking = Block.objects.filter(owner=OuterRef("author"), blocked=viewer_id)
         reposts = reposts.exclude(author__in=blocked).exclude(Exists(blocking))

@@ -18,8 +18,8 @@ from feedcache.connections import has_open_breaker
 def site(request: HttpRequest) -> dict[str, Any]:
     """The site, the viewer, the theme, and the state of this page.
 
-    `is_partial`: parts are missing; `behind`: by how many seconds deliveries to the page are late; `is_slow`: a cache
-    server is down; `return_url`: the address to which the page's forms return; `me`: the viewer's appearance, for
+    `is_partial`: parts are missing; `behind`: how many seconds late deliveries to the page are; `is_slow`: a cache
+    server is down; `return_url`: the address that the page's forms return to; `me`: the viewer's appearance, for
     fragments.
     """
     viewer = viewer_of(request)

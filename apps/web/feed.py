@@ -10,10 +10,10 @@ from apps.pagination import Page
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.stats import stage
 
-# Values that only few feeds set. A name that a template does not find would cost several exceptions.
+# Values that only few feeds set. Each name that a template does not find would raise several exceptions.
 DEFAULTS = {
-    "by_hand": False,  # the link to further posts opens another page
-    "has_place": False,  # the place where the reader left off is marked
+    "by_hand": False,  # the link to older posts opens another page
+    "has_place": False,  # shows where the reader left off
     "line_at_end": False,
     "oob": False,
     "pinned": (),

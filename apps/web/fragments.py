@@ -1,4 +1,4 @@
-"""Parts of pages that are equal for many readers, from a fragment cache in this process.
+"""Parts of pages that are the same for many readers, from a fragment cache in this process.
 
 The cache key of a fragment consists of exactly the values that its template can see, so it is right for every reader.
 Tokens of forms and other values of a single request are rendered outside of fragments.
@@ -24,7 +24,7 @@ def render_fragment(template: str, **context: Hashable) -> SafeString:
     render: Callable[..., SafeString] = _render_own_cached if "me" in context else _render_cached
     if settings.DEBUG:  # a template may have changed
         render = _render
-    # a safe string is equal to the same text that still has to be escaped
+    # a SafeString equals the same text that must still be escaped
     kinds = tuple(map(type, context.values()))
     return render(template, tuple(context.items()), get_language(), kinds)
 

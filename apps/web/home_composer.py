@@ -18,7 +18,7 @@ MAX_COMPOSERS = 256  # of 6 KB
 
 
 class HomeComposer(NamedTuple):
-    """Everything that the fields of the empty composer depend on. It is equal for most authors."""
+    """Everything that the fields of the empty composer depend on; the same for most authors."""
 
     language: str | None
     visibility: str
@@ -31,7 +31,7 @@ class HomeComposer(NamedTuple):
 
     @classmethod
     def of(cls, author: User) -> "HomeComposer":
-        """What the composer of an author depends on: one query for authors who have circles, none for others."""
+        """The values for an author: one query for authors who have circles, none for others."""
         return cls(
             get_language(),
             author.post_visibility,

@@ -1,4 +1,4 @@
-"""What optional apps add to the pages."""
+"""Hooks through which optional apps add to the pages."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 class Tab(NamedTuple):
-    """A tab beside the timelines, or a line of the menu at their end.
+    """A tab beside the timelines, or an entry of the menu after them.
 
-    `key`: the value of `tab` in the context of the tab's page; `place`: the order of the tabs.
+    `key` is the value of `tab` in the context of the tab's page; `place` sorts the tabs.
     """
 
     place: int
     key: str | int
     url: "StrOrPromise"
     name: "StrOrPromise"
-    is_written_by_people: bool = False  # if so, its direction follows from its text
+    is_written_by_people: bool = False  # if so, its direction depends on its text
     is_in_menu: bool = False
 
 
 class SettingsTab(NamedTuple):
-    """An entry of the list of settings, behind the one with the key `after` and in its group.
+    """An entry of the list of settings, after the one with the key `after` and in its group.
 
-    The URL of its page is named `settings_` and the `key`; `about` says in one line what is there.
+    The URL of its page is named `settings_` plus the `key`; `about` describes the page in one line.
     """
 
     key: str
@@ -44,7 +44,7 @@ class SettingsTab(NamedTuple):
 
 
 class Insert(NamedTuple):
-    """A template that stands at a `place` of a page of the core, with the context of that page."""
+    """A template inserted at a `place` of a core page, with the context of that page."""
 
     place: str
     template: str
@@ -52,9 +52,9 @@ class Insert(NamedTuple):
 
 
 class ProfileLink(NamedTuple):
-    """A link on profiles whose owner (`u.id`) makes an SQL expression true; the expression may use `%(viewer)s`.
+    """A link on profiles for which an SQL expression is true; it may use `u.id`, the owner, and `%(viewer)s`.
 
-    `path` is behind the address of the profile.
+    `path` is appended to the address of the profile.
     """
 
     shown: str
@@ -63,7 +63,7 @@ class ProfileLink(NamedTuple):
 
 
 class OtherForm(NamedTuple):
-    """A format for other programs of the pages of public posts, at the address of the page with a suffix."""
+    """A machine-readable format of the pages of public posts, at the address of the page plus a suffix."""
 
     name: str
     suffix: str
@@ -71,7 +71,7 @@ class OtherForm(NamedTuple):
 
 
 class DrawnPicture(NamedTuple):
-    """A picture that other sites show for a public post without one, at the address of the post with a suffix."""
+    """A picture that other sites show for a public post without one, at the address of the post plus a suffix."""
 
     suffix: str
     width: int
@@ -82,7 +82,7 @@ PAGES = Hook[str]()  # the names of modules with `urlpatterns`: only web servers
 TABS = Hook[Tab]()  # for everybody
 OWN_TABS = Hook[Callable[[User | None], Iterable[Tab]]]()  # for one viewer; called for every page
 SETTINGS = Hook[SettingsTab]()
-INSERTS = Hook[Insert]()  # at the places that pages name by `inserts`
-PROFILE_LINKS = Hook[ProfileLink]()  # not for who is blocked, or blocks the owner
+INSERTS = Hook[Insert]()  # at the places where pages use the tag `inserts`
+PROFILE_LINKS = Hook[ProfileLink]()  # not across a block
 OTHER_FORMS = Hook[OtherForm]()
 DRAWN_PICTURES = Hook[DrawnPicture](maximum=1)

@@ -1,7 +1,7 @@
 """The card of a post as HTML, from a fragment cache in this process.
 
 `PostCard` is both the cache key and the whole context of the card's template. So a card that was rendered for another
-viewer is used only if it would be the same. Cards of restricted posts are never cached.
+viewer is used only if it would be identical. Cards of restricted posts are never cached.
 """
 
 from datetime import datetime
@@ -27,7 +27,7 @@ from feedcache.ids import to_base36
 MAX_CARDS = 4096  # of about 4 KB
 # Cards with the titles of somebody's filters have a cache of their own, so that they do not evict shared ones.
 MAX_FILTERED_CARDS = 512
-LAZY_FROM = 3  # pictures are loaded lazily from this place in a feed on
+LAZY_FROM = 3  # pictures are loaded lazily from this position in a feed on
 CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
 POLL = "timeline/_poll.html"
 
@@ -109,7 +109,7 @@ class Viewer(NamedTuple):
 class PostCard(NamedTuple):
     """Everything that a card depends on: the cache key, and the template's only context."""
 
-    anchor: str  # the id of the feed item: a repost has another id than its post
+    anchor: str  # the id of the feed item: for a repost it differs from the id of the post
     item: CardItem
     reposters: tuple[Appearance, ...]  # the last one first
     is_member: bool
@@ -117,7 +117,7 @@ class PostCard(NamedTuple):
     ages: tuple[str, ...]  # as the template's `ago` renders them now
     place: int  # in the feed, at most LAZY_FROM
     is_ballot: bool  # whether the viewer may vote
-    is_open: bool  # whether all its posts are for everybody
+    is_open: bool  # whether all its posts are open
     csrf_token: str = ""  # of a ballot
     is_focused: bool = False  # the post that a thread is about, with its counts and full text
     is_pinned: bool = False
@@ -125,7 +125,7 @@ class PostCard(NamedTuple):
     hidden_replies: int = 0
     promotion: Promotion | None = None
     because: str = ""  # the rules of the viewer's feed, or the followed tag
-    older: str = ""  # that the post is older than the follow
+    older: str = ""  # a text if the post is older than the follow
     below: SafeString = SafeString()
 
     @property
@@ -143,7 +143,7 @@ class PostCard(NamedTuple):
 
 
 def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
-    """The card of an item in a plain feed; other feeds `_replace` what differs."""
+    """The card of an item in a plain feed; other feeds use `_replace` for differences."""
     shown, quoted = item.shown, item.shown.quoted
     post = shown.post
     is_ballot = viewer.is_member and post.poll is not None and shown.can_vote
@@ -185,7 +185,7 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
     return CardItem(
         post=item.post,
         author=Appearance.of(item.author),
-        # drops differences that no card shows
+        # leaves out values that no card shows
         counts=item.counts._replace(bookmarks=0, quotes=0, reads=item.readers or 0),
         flags=item.flags,
         reply_to_handle=item.reply_to_handle,

@@ -14,11 +14,11 @@ from apps.streaming.tickets import ticket_for
 @require_safe
 @never_cache
 def stream_ticket(request: SiteRequest) -> HttpResponseBase:
-    """The URL of the viewer's stream, valid for an hour, and how far home is read; 204 where there is no ticket."""
+    """The URL of the viewer's stream, valid for an hour, and the id up to which home is read; 204 without a ticket."""
     viewer = viewer_of(request)
     token = ticket_for(viewer, request.session.session_key) if viewer else None
     if viewer is None or token is None:
         return HttpResponse(status=204)
     address = f"{settings.STREAMING_URL}{ROOT}/user?access_token={token}"
-    # pages listen only while they are visible; the ticket tells them how far home was read elsewhere meanwhile
+    # pages listen only while they are visible; the id tells them how far home was read elsewhere meanwhile
     return JsonResponse({"address": address, "home_read_id": str(home_read_id(viewer) or "")})

@@ -65,10 +65,10 @@ register_converter(PostIdConverter, "post")
 register_converter(ShortPostIdConverter, "short")
 
 urlpatterns: list[URLPattern] = [
-    # the busiest first: Django tries them in order
+    # the most frequent first: Django tries them in order
     path("", home.front, name="front"),
     path("@<str:handle>/<post:post_id>", post.post, name="post"),
-    # before addresses that end in a name, because names may have a dot: @alice.atom is a feed
+    # before addresses that end in a name, because @alice.atom is a feed although names may contain a dot
     *urlpatterns_of(PAGES),
     # documents for programs
     path("oembed", oembed.oembed, name="oembed"),

@@ -7,14 +7,14 @@ from storages.backends.s3 import S3Storage
 
 
 class MediaBucket(S3Storage):
-    """Its URLs are this site's, whose view reads the bucket."""
+    """A bucket behind the site's own URLs: the view reads the bucket."""
 
     def url(self, name: str, *_args: Any, **_kwargs: Any) -> str:
         return f"{settings.MEDIA_URL}{name}"
 
     def read_part(self, name: str, start: int, stop: int) -> bytes:
-        """Bytes of a file."""
-        file: Any = self.open(name)  # reads nothing yet
+        """The bytes of a file from `start` up to, but not including, `stop`."""
+        file: Any = self.open(name)  # does not read yet
         with file:
             part: bytes = file.obj.get(Range=f"bytes={start}-{stop - 1}")["Body"].read()
         return part

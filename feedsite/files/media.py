@@ -1,8 +1,7 @@
 """Serves uploaded files, with headers that keep browsers from treating them as anything but pictures, video and sound.
 
-PostgreSQL decides each time whether a file may be shown: not after its post was deleted, nor while
-its owner is suspended. A browser may cache what its user has seen; shared caches have to revalidate
-after a minute.
+PostgreSQL decides for each request whether a file may be shown: not after its post was deleted, nor while its owner is
+suspended. Browsers may cache files that their user has seen; shared caches must revalidate after a minute.
 """
 
 import re
@@ -29,8 +28,9 @@ TYPES = {
     ".m4a": "audio/mp4",
     ".vtt": "text/vtt; charset=utf-8",
 }
-PLAYED = (".mp4", ".m4a")  # served by ranges
-# Of one answer to a range: players ask for more (RFC 9110, section 15.3.7), and no process holds a whole video.
+PLAYED = (".mp4", ".m4a")  # served with range requests
+# The largest response to a range request: players ask for more (RFC 9110, section 15.3.7), and no process holds a whole
+# video in memory.
 PART_BYTES = 1024 * 1024
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 NAME_MAX_CHARACTERS = 100  # of the column; a longer name is an error of the file system
@@ -40,8 +40,9 @@ PUBLIC = f"public, max-age={365 * 24 * 3600}, s-maxage={SHARED_SECONDS}, immutab
 
 @require_safe
 def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """A stored file. Names are random and never reused, so
-    browsers cache it for a year; a restricted one for a day.
+    """A stored file.
+
+    Names are random and never reused, so browsers cache open files for a year, and restricted ones for a day.
     """
     suffix = PurePosixPath(name).suffix
     content_type = TYPES.get(suffix)
@@ -66,7 +67,7 @@ def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _part(name: str, header: str, content_type: str) -> HttpResponse | None:
-    """206 with at most PART_BYTES from the start of a range, or 416; None for no range, several, or another unit."""
+    """206 with at most PART_BYTES from the start of a range, or 416. None for no range, several, or another unit."""
     match = RANGE.fullmatch(header.replace(" ", ""))
     if match is None or header.endswith("=-"):
         return None
@@ -75,7 +76,7 @@ def _part(name: str, header: str, content_type: str) -> HttpResponse | None:
     start = int(first) if first else max(0, size - int(last))
     end = min(int(last), size - 1) if first and last else size - 1
     if first and last and int(last) < int(first):
-        return None  # no range, says RFC 9110: the whole file
+        return None  # not a valid range: RFC 9110 asks for the whole file
     if start >= size or (not first and int(last) == 0):
         response = HttpResponse(status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
         response.headers["Content-Range"] = f"bytes */{size}"
@@ -106,11 +107,11 @@ def _with_headers(response: HttpResponseBase, name: str, tag: str) -> HttpRespon
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     if PurePosixPath(name).suffix in PLAYED:
         response.headers["Accept-Ranges"] = "bytes"
-        # the page that a browser makes for a video of its own
+        # browsers show a video that is opened by itself on a page of their own
         response.headers["Content-Security-Policy"] = (
             "default-src 'none'; media-src 'self'; sandbox"
         )
-    # For canvas in browser clients (`crossorigin=anonymous`); on every response, so one cached copy
-    # serves every origin.
+    # So that browser clients can use pictures in a canvas (`crossorigin=anonymous`). On every response, so that one
+    # cached copy serves all origins.
     response.headers["Access-Control-Allow-Origin"] = "*"
     return response

@@ -57,8 +57,8 @@ def about(request: HttpRequest) -> HttpResponse:
     return render(request, "about.html", context)
 
 
-# The public status: the parts of the site, without the servers behind them, and what people notice when one of the
-# checks of a part fails; the worst first.
+# The public status: the parts of the site without naming servers, and what people notice when a check of a part fails,
+# worst first.
 _SLOWER = gettext_lazy("Pages are put together by the database, and are slower than usual.")
 _PARTS = (
     (
@@ -108,7 +108,7 @@ _PARTS = (
 
 
 def _sentence(checks: dict[str, Any], sentences: dict[str, Any]) -> str:
-    """What people notice of a part; empty when it works."""
+    """What people notice about a part; empty if it works."""
     failing = (name for name in sentences if name in checks and not checks[name]["ok"])
     return next((str(sentences[name]) for name in failing), "")
 
@@ -128,7 +128,7 @@ def status(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def shortcuts(request: SiteRequest) -> HttpResponse:
-    """Keyboard shortcuts; for the dialog the list alone."""
+    """Keyboard shortcuts; only the list for the dialog."""
     template = "_shortcuts.html" if request.htmx else "shortcuts.html"
     return render(request, template, {"here": "about"})
 
@@ -143,7 +143,7 @@ def robots(_request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=DAY)
 def favicon(_request: HttpRequest) -> HttpResponse:
-    """Also at /favicon.ico, where browsers look."""
+    """The icon, also at /favicon.ico, where browsers look for it."""
     file: Path = settings.BASE_DIR / "static" / "favicon.svg"
     return HttpResponse(file.read_bytes(), content_type="image/svg+xml")
 

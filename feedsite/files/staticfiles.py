@@ -12,36 +12,37 @@ from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
 from django.core.files.base import ContentFile, File
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-# Browsers cache a URL for good: raise this when the same source is to be served as other bytes.
+# Browsers cache a URL for ever: raise this when the same source produces different bytes.
 EDITION = 5
 
-# Written so that it cannot match past the first `*/`, as `/\*.*?\*/` can when more must follow.
+# Written so that it cannot match beyond the first `*/`, as `/\*.*?\*/` could if more must follow.
 _COMMENT = r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/"
 _BLANK = rf"(?:\s|{_COMMENT})"
 # Strings are matched first: nothing inside them changes.
 _TOKENS = re.compile(
     r"""(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
     rf"|{_BLANK}*(?P<mark>[{{}};,]){_BLANK}*"
-    rf"|(?P<value>(?<=:){_BLANK}+)"  # in a declaration; a selector has no space behind its colon
+    rf"|(?P<value>(?<=:){_BLANK}+)"  # in declarations only: selectors have no space after a colon
     rf"|(?P<space>{_BLANK}+)",
-    re.DOTALL,  # a string may hold an escaped line end
+    re.DOTALL,  # strings may contain an escaped line break
 )
 
 
-# Of scripts, whose strings never span lines or hold what begins a comment (tests/feedsite/files/test_staticfiles.py):
-# the comments are a sixth of what would be sent, and names and spaces within lines are left to gzip.
+# For scripts, whose strings never span lines or contain the start of a comment
+# (tests/feedsite/files/test_staticfiles.py). Comments are a sixth of the bytes; gzip deals with names and with spaces
+# inside lines.
 _COMMENTS = re.compile(r"^[ \t]*//.*\n|^[ \t]+|^\n|[ \t]+//[ \t].*$", re.MULTILINE)
-# Behind some signs and before others no line end means anything; a line with what may be a comment is left alone.
+# Line breaks after and before these characters have no meaning. Lines that may contain a comment are left alone.
 _LINE_ENDS = re.compile(r"^((?!.*//).*)(?:(?<=[;{,(\[])\n|\n(?=[}.?:&|]))", re.MULTILINE)
 
 
 def minify_script(script: str) -> str:
-    """The script without comments, indentation, and needless line ends."""
+    """The script without comments, indentation, and unnecessary line breaks."""
     return _LINE_ENDS.sub(r"\1", _COMMENTS.sub("", script))
 
 
 def minify(css: str) -> str:
-    """The style sheet without comments and needless white space."""
+    """The style sheet without comments and unnecessary white space."""
 
     def replacement(match: re.Match[str]) -> str:
         if match["string"] or match["mark"]:
@@ -51,14 +52,12 @@ def minify(css: str) -> str:
     return _TOKENS.sub(replacement, css).strip().replace(";}", "}")
 
 
-# Those of libraries are in folders with their names.
+# Files of libraries are in folders of their own.
 OWN = {("css/", ".css"): minify, ("js/", ".js"): minify_script}
 
 
 class UncompressedStorage(ManifestStaticFilesStorage):
-    """For `./run`: compressing the scripts of the API reference
-    takes half a minute, and gains nothing on a loopback.
-    """
+    """For `./run`: compressing the scripts of the API reference takes half a minute and is useless on a loopback."""
 
     def file_hash(self, name: str, content: Any = None) -> str | None:
         """A hash of the source and of EDITION."""
@@ -78,4 +77,4 @@ class UncompressedStorage(ManifestStaticFilesStorage):
 
 
 class MinifiedStorage(UncompressedStorage, CompressedManifestStaticFilesStorage):
-    """For production: with gzip and Brotli files beside each file."""
+    """For production: also writes gzip and Brotli copies of each file."""

@@ -1,8 +1,7 @@
 """Storages of uploaded files: a folder, or an S3 bucket (`MEDIA_BUCKET`).
 
-A bucket needs the package `django-storages[s3]`, which only sites with a bucket install. This site
-serves the files in both cases: one place decides who may see a restricted picture, and pages load
-nothing from elsewhere.
+A bucket needs the package `django-storages[s3]`, which only sites with a bucket install. In both cases this site serves
+the files: one place decides who may see a restricted picture, and pages load nothing from other hosts.
 """
 
 from importlib.util import find_spec
@@ -13,18 +12,17 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 FOLDER = "django.core.files.storage.FileSystemStorage"
-HALF = "MEDIA_BUCKET_ENDPOINT is set without MEDIA_BUCKET: which bucket is it?"
+HALF = "MEDIA_BUCKET_ENDPOINT is set without MEDIA_BUCKET, the name of the bucket."
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
-HALF_A_KEY = "{} is not set, though the other half of the bucket's key is."
+HALF_A_KEY = "{} is not set, but the other half of the bucket's key is."
 MISSING = "MEDIA_BUCKET is set, but there is no S3 storage: pip install 'django-storages[s3]'."
 
 
 def storages_of(*, private: Path, bucket: str, endpoint: str) -> dict[str, Any]:
     """The storages of pictures (`default`) and of archives (`private`).
 
-    Keys and region of a bucket come from the usual variables of S3 clients (AWS_ACCESS_KEY_ID and
-    so on), else from the machine's role. ImproperlyConfigured for half a configuration, and for a
-    bucket without the package.
+    Keys and region of a bucket come from the usual variables of S3 clients (AWS_ACCESS_KEY_ID and so on), or from the
+    machine's role. ImproperlyConfigured for incomplete settings, and for a bucket without the package.
     """
     if endpoint and not bucket:
         raise ImproperlyConfigured(HALF)

@@ -1,4 +1,4 @@
-"""Compiles the catalogues of translations: kept as text (`.po`), read by gettext in another form (`.mo`)."""
+"""Compiles the translations (`.po`, kept in the repository) to the form that gettext reads (`.mo`)."""
 
 import tempfile
 from pathlib import Path
@@ -8,7 +8,7 @@ from django.conf import settings
 
 
 def compile_changed() -> None:
-    """Write each `.mo` that is missing or older than its source. OSError where that is not allowed."""
+    """Write each `.mo` that is missing or older than its source. OSError if the folder is read-only."""
     for folder in settings.LOCALE_PATHS:
         for source in Path(folder).glob("*/LC_MESSAGES/*.po"):
             compiled = source.with_suffix(".mo")
@@ -17,7 +17,7 @@ def compile_changed() -> None:
 
 
 def _compile(source: Path, compiled: Path) -> None:
-    """Many processes may start at once: each sees a whole file."""
+    """Write a file atomically, because many processes may start at once."""
     with tempfile.TemporaryDirectory(dir=compiled.parent) as directory:
         made = Path(directory) / compiled.name
         polib.pofile(str(source), encoding="utf-8").save_as_mofile(str(made))

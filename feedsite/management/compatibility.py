@@ -1,7 +1,7 @@
-"""Which databases can be migrated: empty ones, and those of which every migration is known here and no table is split.
+"""Decides which databases can be migrated: empty ones, and those with known migrations only and without split tables.
 
-Migrations that were squashed or renamed without `replaces` end in the middle, and then no version can go on
-(`docs/decisions/0144`). So a database is looked at before its first migration.
+Squashed or renamed migrations without `replaces` would fail halfway, and then no version could continue
+(`docs/decisions/0144`). So a database is inspected before its first migration.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -18,7 +18,7 @@ from feedsite import __version__
 
 Name = tuple[str, str]  # of a migration: its app and its file
 MAX_NAMED = 2
-# What `manage shards` of 0.2.0 could put on several servers.
+# The tables that `manage shards` of 0.2.0 could distribute over several servers.
 COULD_BE_SPLIT = (
     "graph_followee",
     "graph_follower",
@@ -64,12 +64,12 @@ def _known_migrations() -> Mapping[Name, Migration]:
 
 
 def _left_out() -> set[str]:
-    """Optional apps that the site does without now; their tables stay, for when it has them again."""
+    """Optional apps that are switched off now; their tables stay, in case they are switched on again."""
     return {name.rpartition(".")[2] for name in settings.LEFT_OUT_APPS}
 
 
 def _tables_of(labels: set[str], connection: BaseDatabaseWrapper) -> set[str]:
-    """The tables of apps that are in the database."""
+    """The tables of these apps that exist in the database."""
     models = (model for label in labels for model in apps.get_app_config(label).get_models())
     return {model._meta.db_table for model in models} & set(connection.introspection.table_names())
 

@@ -54,7 +54,7 @@ class LoadSheddingMiddleware:
 
 
 def client_of(request: HttpRequest) -> str:
-    """The token or the session of a request, as it was sent: nobody is looked up yet. Empty for visitors."""
+    """The token or the session of a request as it was sent, before any lookup. Empty for visitors."""
     token = request.META.get("HTTP_AUTHORIZATION", "")
     return token or request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
 

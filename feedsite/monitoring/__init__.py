@@ -1,1 +1,1 @@
-"""What operators watch a running site by: health, metrics for Prometheus, logs."""
+"""Monitoring of a running site: health checks, metrics for Prometheus, logs."""

@@ -1,9 +1,8 @@
-"""Health checks: whether the process lives, and which servers it reaches.
+"""Health checks: whether the process is alive, and which servers it reaches.
 
-Answered before all other middleware: probes use any Host and plain HTTP, also under overload. The
-servers are checked at most once a second by one request of the process, however many ask; only
-staff and programs on this machine see details. The site stays ready without a cache, only slower;
-it is not ready without PostgreSQL.
+Answered before all other middleware: probes use any Host and plain HTTP, even under overload. One request of the
+process checks the servers, at most once a second, and all others use its result; only staff and programs on this
+machine see details. The site is ready without caches, only slower; it is not ready without PostgreSQL.
 """
 
 import threading
@@ -36,10 +35,10 @@ from feedsite.celery import app
 
 LIVE, READY = "/healthz/live", "/healthz/ready"
 FRESH_SECONDS = 1.0
-MAX_DEAD = 100  # of each kind that are counted
-CLOCK_SECONDS = 600.0  # no lease and no pause is as long
+MAX_DEAD = 100  # counted of each kind
+CLOCK_SECONDS = 600.0  # longer than any lease or pause
 PROBE, PROBE_SECONDS = "health:probe", 10
-# With any of these the request came through a proxy, and its address is the proxy's.
+# Any of these headers means that the request came through a proxy, and its address is the proxy's.
 FORWARDED = (
     "HTTP_X_FORWARDED_FOR",
     "HTTP_X_FORWARDED_PROTO",
@@ -52,7 +51,7 @@ Status = dict[str, Any]
 
 
 class HealthMiddleware:
-    """Answers `/healthz/*` itself."""
+    """Answers requests to `/healthz/*`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -81,7 +80,7 @@ _VIEWS: dict[str, Callable[[HttpRequest], HttpResponseBase]] = {LIVE: live, READ
 
 
 class _Latest:
-    """The last state. One request checks again; the others use the last one, or wait for the first."""
+    """The last state. One request checks again; the others use the last state, or wait for the first one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -93,7 +92,7 @@ class _Latest:
         if state is not None and time.monotonic() - self._checked_at < FRESH_SECONDS:
             return state
         if not self._lock.acquire(blocking=state is None):
-            return state or {}  # never empty: the first state was waited for
+            return state or {}  # never empty, because the first state has been waited for
         try:
             if self._state is None or time.monotonic() - self._checked_at >= FRESH_SECONDS:
                 self._state = _check_all()
@@ -111,8 +110,10 @@ _session_lock = threading.Lock()
 
 
 def current_state() -> Status:
-    """`status` (ready, degraded, unavailable), the names of
-    `degraded` checks, by how much deliveries are behind, and all `checks`; at most a second old.
+    """The state, at most a second old.
+
+    `status` is ready, degraded or unavailable; `degraded` names the failed checks, `deliveries_behind_seconds` is the
+    lag of deliveries, and `checks` has all checks.
     """
     return _latest.get()
 
@@ -127,7 +128,7 @@ def _check_all() -> Status:
     degraded = sorted(name for name, check in checks.items() if not check["ok"])
     ok = checks["postgresql"]["ok"]
     status = "unavailable" if not ok else "degraded" if degraded else "ready"
-    behind = lag.latest.seconds  # as the check of deliveries has just read it
+    behind = lag.latest.seconds  # has just been measured by the check of deliveries
     return {
         "status": status,
         "degraded": degraded,
@@ -150,7 +151,7 @@ def _all_checks() -> dict[str, Callable[[], bool | str]]:
 
 
 def _timed(check: Callable[[], bool | str]) -> dict[str, Any]:
-    """A check returns True or the reason, or raises: any exception is a failed check."""
+    """Run a check and time it. A check returns True or the reason, or raises: any exception is a failed check."""
     started = time.perf_counter()
     try:
         outcome = check()
@@ -158,7 +159,7 @@ def _timed(check: Callable[[], bool | str]) -> dict[str, Any]:
         outcome = f"{type(error).__name__}: {error}"
     ok = outcome is True
     result = {"ok": ok, "ms": round((time.perf_counter() - started) * 1000, 1)}
-    return result if ok else {**result, "error": outcome or "does not answer"}
+    return result if ok else {**result, "error": outcome or "not available"}
 
 
 def _postgresql() -> bool:
@@ -177,7 +178,7 @@ def _postgresql_writes() -> bool | str:
 
 
 def _writes(server: Callable[[], connections.Redis]) -> Callable[[], bool]:
-    """Whether a Redis takes writes: a replica, or a full server, still answers reads."""
+    """Whether a Redis accepts writes: a replica, or a full server, still answers reads."""
 
     def check() -> bool:
         return bool(server().set(PROBE, 1, ex=PROBE_SECONDS))
@@ -199,26 +200,26 @@ def _broker() -> bool:
 
 
 def _workers() -> bool | str:
-    return _reports("worker", "no worker runs: posts are published, and reach nobody")
+    return _reports("worker", "no worker is running: posts are published but not delivered")
 
 
 def _beat() -> bool | str:
-    return _reports("beat", "beat does not run: what was missed is not looked for")
+    return _reports("beat", "beat is not running: lost messages are not swept up")
 
 
 def _reports(role: str, otherwise: str) -> bool | str:
-    """Whether a process reports in that role. Where nobody can report, nobody knows."""
+    """Whether a process reports in this role; unknown if the Redis for reports is down."""
     if any(process.role == role for process in topology_listener.processes()):
         return True
     try:
         connections.configuration().set(PROBE, 1, ex=PROBE_SECONDS)
     except connections.RedisError as error:
-        return f"unknown: the Redis that takes the reports takes none: {error}"
+        return f"unknown: the Redis for reports is not available: {error}"
     return otherwise
 
 
 def _findings() -> bool | str:
-    """Nothing that the auditor found within a day is left as it was."""
+    """Every finding of the auditor in the last day was repaired."""
     since = Now() - timedelta(days=1)
     left = AuditFinding.objects.filter(repaired_at=None, last_found_at__gt=since).count()
     return f"the auditor could not repair {left} mistakes of the last day" if left else True
@@ -244,7 +245,7 @@ def _deliveries() -> bool | str:
     if late > settings.AUDIT_PROMISE_SECONDS:
         return f"the oldest delivery has been due for {late:.0f} s"
     if late < -CLOCK_SECONDS:
-        return f"the next delivery is due in {-late:.0f} s only: PostgreSQL's clock went back"
+        return f"the next delivery is not due for {-late:.0f} s: PostgreSQL's clock went back"
     return True
 
 
@@ -265,7 +266,7 @@ _CHECKS: dict[str, Callable[[], bool | str]] = {
 
 
 def _is_local(request: HttpRequest) -> bool:
-    """Whether a program on this machine asks, not through a proxy."""
+    """Whether the request comes from a program on this machine, and not through a proxy."""
     if any(name in request.META for name in FORWARDED):
         return False
     try:
@@ -276,7 +277,7 @@ def _is_local(request: HttpRequest) -> bool:
 
 
 def _is_staff(request: HttpRequest) -> bool:
-    """Whether the session is of staff. One request at a time looks: forged cookies must cost no more than none."""
+    """Whether the session belongs to staff. One request at a time is checked, so that forged cookies cost nothing."""
     key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     if not key or not _session_lock.acquire(blocking=False):
         return False

@@ -12,7 +12,7 @@ from apps.throttling import REFUSED_EARLY
 
 
 class AsInfo(logging.Filter):
-    """For messages that strangers can cause at will: one line at INFO, whatever their level was."""
+    """Logs messages that anybody can cause at will in one line at INFO, whatever their level was."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.levelno, record.levelname = logging.INFO, "INFO"

@@ -1,7 +1,7 @@
-"""`/metrics` for Prometheus: what all processes counted since Redis was last empty (`feedcache.servers.totals`).
+"""`/metrics` for Prometheus: the counts of all processes since Redis was last empty (`feedcache.servers.totals`).
 
-Any process answers for all of them, on every machine, so one target is scraped. Staff may look, and programs with
-METRICS_TOKEN or at METRICS_ADDRESSES; without these settings only staff may.
+Every process answers for all processes on all machines, so Prometheus needs only one target. Access is for staff, and
+for programs with METRICS_TOKEN or at METRICS_ADDRESSES.
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ PERMISSION = "operations.view_cachenode"  # of staff
 @require_safe
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
-    """403 for everybody else, 503 while Redis does not answer."""
+    """The metrics. 403 without access, 503 while Redis is down."""
     if not _may_read(request):
         raise NotAllowed(_("Only staff may go here."))
     try:
@@ -65,7 +65,10 @@ def _may_read(request: HttpRequest) -> bool:
 
 
 def _is_at_allowed_address(request: HttpRequest) -> bool:
-    """Behind a proxy only as far as TRUSTED_PROXY_HOPS says: else the address would be the proxy's own."""
+    """Whether the request comes from METRICS_ADDRESSES.
+
+    Behind a proxy this needs TRUSTED_PROXY_HOPS: otherwise the address would be the proxy's.
+    """
     if not settings.TRUSTED_PROXY_HOPS and any(name in request.META for name in FORWARDED):
         return False
     address = client_ip(request)
@@ -89,7 +92,7 @@ class _Counted(Collector):
             name: CounterMetricFamily(f"feedsite_requests_{name}", text, labels=["class"])
             for name, text in (
                 ("slow", "Requests that took more than a second."),
-                ("failed", "Requests answered with 5xx, without those that were refused."),
+                ("failed", "Requests answered with 5xx, except refused ones."),
                 ("refused", "Requests refused because all seats of their class were taken."),
             )
         }
@@ -103,10 +106,10 @@ class _Counted(Collector):
         yield from outcomes.values()
         labels = ["backend", "role"]
         calls = SummaryMetricFamily(
-            "feedsite_backend_call_duration_seconds", "Calls of the stores and their time.", labels=labels
+            "feedsite_backend_call_duration_seconds", "Calls to the stores and their time.", labels=labels
         )  # fmt: skip
         failed = CounterMetricFamily(
-            "feedsite_backend_calls_failed", "Calls that a store did not answer.", labels=labels
+            "feedsite_backend_calls_failed", "Calls to the stores that failed.", labels=labels
         )
         for one in self._level.calls:
             backend, _space, role = one.name.partition(" ")
@@ -115,11 +118,11 @@ class _Counted(Collector):
         yield calls
         yield failed
         reads = CounterMetricFamily(
-            "feedsite_cache_reads", "Keys asked of the caches, by class of data or tier.", labels=["cache", "outcome"]
+            "feedsite_cache_reads", "Keys read from the caches, by class of data or tier.", labels=["cache", "outcome"]
         )  # fmt: skip
         outgoing = CounterMetricFamily(
             "feedsite_outgoing_requests",
-            "What other sites were asked for.",
+            "Requests to other sites.",
             labels=["for", "outcome"],
         )
         for (subject, outcome), number in sorted(self._counts.items()):

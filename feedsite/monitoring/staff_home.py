@@ -1,4 +1,4 @@
-"""The first page of staff: what is wrong, what waits for them, and the lists by task."""
+"""The first page for staff: problems, pending work, and the lists by task."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ from feedsite.monitoring.health import current_state
 
 MAX_COUNTED = 100
 FULL = 0.9  # of a disk
-# Checks of `health` that have a line of their own here.
+# Checks of `health` that have lines of their own here.
 TOLD = {"audit", "dead letters", "deliveries", "memcached"}
 DEAD = "?state__exact=dead"
 # The apps of each group; an app that is in none is in the last one.
@@ -46,7 +46,7 @@ TASKS = (
 
 
 class Line(NamedTuple):
-    """A sentence with a number, and where to act. `is_bad`: something is broken, not only waiting."""
+    """A sentence with a number, and the page to act on it. `is_bad`: something is broken, not only waiting."""
 
     text: str
     url: str = ""
@@ -66,7 +66,7 @@ def index(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> 
 
 
 def what_waits(request: HttpRequest) -> Iterator[Line]:
-    """Of what the reader may see, each with a query of bounded cost."""
+    """The lines that the reader has permission for, each with a query of bounded cost."""
     sources: tuple[tuple[str, Callable[[], Iterator[Line]]], ...] = (
         ("moderation.view_report", _reports),
         ("timeline.view_fanoutjob", _late_deliveries),
@@ -115,7 +115,7 @@ def _late_deliveries() -> Iterator[Line]:
 
 
 def _dead_letters() -> Iterator[Line]:
-    """What was given up after its last attempt."""
+    """Work that was given up after its last attempt."""
     kinds: tuple[tuple[QuerySet[Any], str], ...] = (
         (Event.objects.all(), "events_event_changelist"),
         (FanoutJob.objects.all(), "timeline_fanoutjob_changelist"),
@@ -178,7 +178,7 @@ def _servers() -> Iterator[Line]:
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the one above that it will be made in."""
+    """The folder, or its closest existing parent."""
     return folder if folder.exists() else _existing(folder.parent)
 
 
@@ -196,7 +196,7 @@ def _filled(text: str, number: int, since: datetime | None) -> str:
 
 
 def _address(name: str) -> str:
-    """Empty for a page of an app that is left out."""
+    """The address of an admin page; empty if its app is switched off."""
     try:
         return reverse(f"admin:{name}")
     except NoReverseMatch:

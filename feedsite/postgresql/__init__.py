@@ -1,1 +1,1 @@
-"""Django's database backend for PostgreSQL, with a cheaper test of the connections of its pool."""
+"""Django's database backend for PostgreSQL, with a cheaper test of pooled connections."""

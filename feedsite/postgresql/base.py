@@ -10,7 +10,7 @@ from psycopg_pool import ConnectionPool
 
 
 def is_distributed(connection: BaseDatabaseWrapper) -> bool:
-    """Whether tables of a database lie on several servers (`manage distribute`)."""
+    """Whether the tables of a database are distributed over several servers (`manage distribute`)."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL")
         if cursor.fetchone() != (True,):  # there is no Citus
@@ -22,26 +22,26 @@ def is_distributed(connection: BaseDatabaseWrapper) -> bool:
 class DatabaseFeatures(features.DatabaseFeatures):
     @property
     def supports_foreign_keys(self) -> bool:  # type: ignore[override]  # an attribute there
-        """Migrations make none on a distributed site: rows of several accounts cannot refer to each other."""
+        """Not on a distributed site: rows of several accounts cannot refer to each other."""
         return not is_distributed(self.connection)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     features_class = DatabaseFeatures
-    """A pooled connection that the server has closed is not lent.
+    """Its pool never hands out a connection that the server has closed.
 
-    Django's own test (`CONN_HEALTH_CHECKS`) is a round trip for each request. Here the server is asked only when its
-    socket has something to read: what a closed connection has, and an idle one does not.
+    Django's own test (`CONN_HEALTH_CHECKS`) costs a round trip per request. This one queries the server only if the
+    socket is readable: that of a closed connection is, that of an idle one is not.
     """
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:
-        """`psycopg_pool.PoolTimeout` when the pool cannot give one that works in time."""
+        """A working connection; `psycopg_pool.PoolTimeout` if the pool has none in time."""
         while True:
             connection: psycopg.Connection[Any] = super().get_new_connection(conn_params)
             if not self.pool or _works(connection):
                 return connection
             connection.close()
-            self.pool.putconn(connection)  # the pool makes another one in its place
+            self.pool.putconn(connection)  # the pool replaces it with a new one
 
 
 def _works(connection: psycopg.Connection[Any]) -> bool:

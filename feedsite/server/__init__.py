@@ -1,1 +1,1 @@
-"""What the servers need: the adapter between granian and Django, what processes import once, and beat's clock."""
+"""Code of the server processes: granian's adapter for Django, shared imports, and beat's clock."""

@@ -1,4 +1,4 @@
-"""Bounds of request bodies: size, and the time they may take to arrive.
+"""Limits for request bodies: size, and time to arrive.
 
 `feedsite.server.handler` reads a body before its request takes a thread. The reason for not reading
 one goes to Django in the request's environment, which answers with its own texts, headers and
@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from apps.errors import DomainError
 
-UNREAD = "feedsite.unread_body"  # key of the environment: the status
+UNREAD = "feedsite.unread_body"  # key of the environment, with the status as value
 TOO_LARGE, TOO_SLOW, NO_LENGTH = (
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     HTTPStatus.REQUEST_TIMEOUT,
@@ -42,7 +42,7 @@ class Body:
 def announced(environ: Mapping[str, Any]) -> Body | HTTPStatus | None:
     """The body that the headers of a request announce; the status if it is refused; None if there is none.
 
-    A body without a length is refused: its end could not be told from a broken connection.
+    A body without a length is refused: its end could not be distinguished from a broken connection.
     """
     if "HTTP_TRANSFER_ENCODING" in environ:
         return NO_LENGTH
@@ -82,7 +82,7 @@ async def read(chunks: AsyncIterable[bytes], body: Body) -> IO[bytes] | HTTPStat
 
 
 def error_of(request: HttpRequest) -> BodyRejected | None:
-    """The reason the body was not read, or None."""
+    """The reason why the body was not read, or None."""
     status = request.META.get(UNREAD)
     if status is None:
         return None

@@ -1,7 +1,7 @@
-"""gzip for texts, when the client takes it, with Django's defence against BREACH: a random length in each response.
+"""gzip for texts, if the client accepts it, with Django's defence against BREACH: a random length in each response.
 
-Files are left alone: pictures and video are compressed already and asked for in ranges, static ones have compressed
-copies beside them.
+Files are not compressed: pictures and video already are, and are requested in ranges; static files have compressed
+copies.
 """
 
 from http import HTTPStatus
@@ -17,7 +17,7 @@ class CompressionMiddleware(GZipMiddleware):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Of whole responses only: one in parts is a file or already on its way."""
+        """Compress whole responses only: a streaming response is a file, or already being sent."""
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         is_text = kind.startswith(TEXTS) or kind.endswith(TEXT_SUFFIXES)
         if response.streaming or not is_text or response.status_code == HTTPStatus.PARTIAL_CONTENT:

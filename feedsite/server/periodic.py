@@ -1,7 +1,8 @@
-"""Tasks that beat sends again and again: what was sent while nobody worked is done once, not as often as it was sent.
+"""Periodic tasks: messages of beat that have piled up while no worker ran are executed only once.
 
-By the life of a key in Redis, on one clock. Celery's `expires` compares beat's clock with the worker's: with a worker
-some seconds ahead every message would be too old, and nothing would be swept, audited or published on time.
+A key in Redis with a lifetime decides, so only one clock counts. Celery's `expires` compares beat's clock with the
+worker's: for a worker some seconds ahead every message would be too old, and nothing would be swept, audited or
+published in time.
 """
 
 import logging
@@ -18,12 +19,12 @@ KEY = "periodic:{}"
 
 
 class PeriodicTask(Task):  # type: ignore[type-arg]  # generic in its stubs only
-    """The base of all tasks: any may be sent by beat."""
+    """The base class of all tasks, since beat may send any of them."""
 
     abstract = True
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """A message of beat does nothing when the same task began less than half of its interval ago."""
+        """Skip a message of beat if the same task started less than half of its interval ago."""
         every = self.request.get(EVERY)
         if every is not None and not is_first_of_interval(self.name, every):
             return None
@@ -31,9 +32,9 @@ class PeriodicTask(Task):  # type: ignore[type-arg]  # generic in its stubs only
 
 
 def is_first_of_interval(task: str, seconds: float) -> bool:
-    """Whether this is the first call within half of these seconds."""
+    """Whether this is the first call within half of `seconds`."""
     try:
         return bool(configuration().set(KEY.format(task), 1, nx=True, px=int(seconds * 500)))
     except RedisError as error:
-        logger.warning("%s runs, whether it just ran or not: %s", task, error)
+        logger.warning("%s runs, perhaps again within its interval: %s", task, error)
         return True

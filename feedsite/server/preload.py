@@ -1,4 +1,4 @@
-"""What the processes of a site under `./run` have in common: imported once, before they are forked.
+"""The imports that all processes of a site under `./run` share: done once, before they are forked.
 
 Nothing here may connect to a server or start a thread: neither survives a fork.
 """

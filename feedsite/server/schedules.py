@@ -1,7 +1,7 @@
-"""When beat sends its tasks: by a clock that no step of the system's clock moves.
+"""Beat's schedule, by a clock that changes of the system's clock do not affect.
 
-Celery compares a task's last run with the wall clock. After a step back of an hour nothing would be sent for an hour:
-no sweep, no scheduled post, no audit.
+Celery compares a task's last run with the wall clock. If that were set back by an hour, nothing would be sent for an
+hour: no sweep, no scheduled post, no audit.
 """
 
 import time
@@ -9,17 +9,17 @@ from datetime import UTC, datetime, timedelta
 
 from celery.schedules import schedule
 
-EVERY = "feedsite_every"  # a header of what beat sends: the seconds between two (`feedsite.server.periodic`)
+EVERY = "feedsite_every"  # a header of beat's messages: the interval in seconds (`feedsite.server.periodic`)
 _START = time.time() - time.monotonic()
 
 
 def steady_now() -> datetime:
-    """The time at the start of this process, and what has passed since."""
+    """The time at the start of this process, plus the monotonic time since then."""
     return datetime.fromtimestamp(_START + time.monotonic(), UTC)
 
 
 class SteadySchedule(schedule):
-    """Runs by `steady_now`. What ran in the future is due: an earlier beat, whose clock was ahead, said so."""
+    """Runs by `steady_now`. A last run in the future is treated as due: it was recorded by a clock that was ahead."""
 
     def remaining_estimate(self, last_run_at: datetime) -> timedelta:
         last_run_at = self.maybe_make_aware(last_run_at)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from runner.terminal import LaunchError
 
-# Package managers and what a person types; the distributions' before those that people add.
+# Package managers and the commands to type; those of distributions first.
 INSTALLING = {
     "apt-get": "{sudo}apt-get update && {sudo}apt-get install {name}",
     "dnf": "{sudo}dnf install {name}",
@@ -19,7 +19,7 @@ INSTALLING = {
     "brew": "brew install {name}",
     "port": "{sudo}port install {name}",
 }
-# Often missing from the PATH of cron and ordinary users.
+# Directories that are often missing from the PATH of cron and ordinary users.
 MORE_DIRECTORIES = ("/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin", "/opt/local/bin")
 
 
@@ -31,7 +31,7 @@ def on_path(name: str) -> Path | None:
 
 
 def install_command(name: str) -> str:
-    """What to type on this system to install a package; "" where no package manager is known."""
+    """The command that installs a package on this system; "" if no package manager is known."""
     sudo = "" if os.geteuid() == 0 else "sudo "
     for manager, command in INSTALLING.items():
         if on_path(manager):
@@ -40,7 +40,7 @@ def install_command(name: str) -> str:
 
 
 def in_wheel(package: str, pattern: str) -> Path:
-    """The executable of an installed package that matches the pattern. LaunchError."""
+    """The executable in an installed package that matches the pattern. LaunchError."""
     spec = importlib.util.find_spec(package)
     if spec is not None and spec.origin is not None:
         for file in sorted(Path(spec.origin).parent.glob(pattern)):
@@ -52,7 +52,7 @@ def in_wheel(package: str, pattern: str) -> Path:
 
 
 def version(program: Path, *, library_path: str = "") -> str:
-    """The first version number that `--version` prints, such as 7.0.15; "" when it cannot run."""
+    """The first version number that `--version` prints, such as 7.0.15; "" if the program cannot run."""
     environment = {**os.environ, "LD_LIBRARY_PATH": library_path} if library_path else None
     try:
         result = subprocess.run(

@@ -1,7 +1,7 @@
 """Memcached and other programs without root: Debian packages, downloaded and unpacked into a directory.
 
-Tried at every start, and the terminal says for how long at most: within FIRST_SECONDS, and once it has failed within
-AGAIN_SECONDS, so that a machine without a network does not wait long each time.
+Tried at every start, for at most FIRST_SECONDS, which the terminal shows; after a failure for at most AGAIN_SECONDS, so
+that a machine without a network does not wait long each time.
 """
 
 import contextlib
@@ -17,17 +17,17 @@ from runner.services.memcached import library_path
 from runner.terminal import Progress
 
 FIRST_SECONDS, AGAIN_SECONDS = 60, 10
-SILENCE_SECONDS = 3  # after which a server counts as away
-FAILED = "unavailable"  # the mark of an earlier try
+SILENCE_SECONDS = 3  # after which a server counts as unreachable
+FAILED = "unavailable"  # marks an earlier failure
 
 
 def find_memcached(directory: Path) -> Path | None:
-    """The installed Memcached, else one unpacked in `directory`, else a download; None."""
+    """The installed Memcached, or one unpacked in `directory`, or a download; None if all fail."""
     return find_program("memcached", directory)
 
 
 def find_program(name: str, directory: Path) -> Path | None:
-    """The same for any program whose package has its name."""
+    """The same for any program whose package has the same name."""
     installed = on_path(name)
     if installed is not None and version(installed):
         return installed
@@ -41,7 +41,7 @@ def find_program(name: str, directory: Path) -> Path | None:
 
 
 def _fetch(name: str, directory: Path, seconds: float) -> None:
-    """Leave the unpacked package in `directory`, or a mark there of the failure. OSError, SubprocessError."""
+    """Unpack the package into `directory`, or leave a mark of the failure there. OSError, SubprocessError."""
     work = directory.with_name(directory.name + "-work")
     shutil.rmtree(work, ignore_errors=True)
     try:
@@ -63,9 +63,9 @@ def _fetch(name: str, directory: Path, seconds: float) -> None:
 
 
 def _download(name: str, work: Path, deadline: float) -> None:
-    """Fetch and unpack a package and the libraries the system lacks. OSError, SubprocessError.
+    """Download and unpack a package, and libraries that the system lacks. OSError, SubprocessError.
 
-    By the system's lists of packages, where it has them and they are not too old, else by new ones.
+    Uses the system's package lists if they exist and are recent enough, otherwise new ones.
     """
     system = [
         "-o", f"Dir::Cache={work}/cache", "-o", "Debug::NoLocking=true", "-o", "APT::Sandbox::User=",

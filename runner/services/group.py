@@ -1,4 +1,4 @@
-"""The servers of a site: those whose URL is not given from outside."""
+"""The servers of a site, except those whose URL is given from outside."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ class Services:
         return [server for server in servers if server is not None]
 
     def start(self) -> None:
-        """Start all; when one fails, stop the others."""
+        """Start all; if one fails, stop the others."""
         try:
             for service in self.all():
                 service.start()
@@ -56,7 +56,7 @@ class Services:
         return settings | (self.tiers.settings() if self.tiers else {})
 
     def describe(self) -> str:
-        """Names and versions."""
+        """The names and versions of the servers."""
         names = [
             server.describe()
             for server in (self.postgres, self.redis, *self.memcached[:1])
@@ -73,10 +73,9 @@ def plan_services(
     site: str = "",
     environment: Mapping[str, str] | None = None,
 ) -> Services:
-    """The servers to run under `data`; none for a setting in `environment`.
+    """The servers to run under `data`, except those with a setting in `environment`.
 
-    An empty DATABASE_URL or REDIS_URL counts as missing; an empty MEMCACHED_URLS means no
-    Memcached.
+    An empty DATABASE_URL or REDIS_URL counts as missing; an empty MEMCACHED_URLS means no Memcached.
     """
     given = os.environ if environment is None else environment
     database = (
@@ -100,9 +99,7 @@ def throwaway_services(
     layers: Sequence[Layer] = TESTS,
     options: Mapping[str, str] = postgres.THROWAWAY,
 ) -> Iterator[Services]:
-    """Servers for tests, in the caller's directory; nothing
-    is synced to disk unless `options` say so.
-    """
+    """Servers for tests, in the caller's directory; nothing is synced to disk unless `options` require it."""
     log = directory / "log"
     log.mkdir(exist_ok=True)
     program = find_memcached(directory / "memcached")

@@ -1,5 +1,4 @@
-"""Memcached servers on Unix sockets, by cache layer; the
-site also works without any, reading PostgreSQL.
+"""Memcached servers on Unix sockets, by cache layer. The site also works without any, reading from PostgreSQL.
 
 Sizes as in the articles: an L1 group has a tenth to a sixth of Main, Backup at most half of it.
 """
@@ -16,7 +15,7 @@ from runner.services.redis import ask
 from runner.terminal import LaunchError
 
 THREADS = 2
-# Chunks double in size: each size in use takes a megabyte, and a small site uses six of them, not thirteen.
+# Chunks double in size: each size in use takes a megabyte, and a small site uses six of them instead of thirteen.
 GROWTH = 2
 CONNECTIONS = 1024
 START_SECONDS = 10
@@ -25,7 +24,7 @@ STOP_SECONDS = 5
 
 @dataclass(frozen=True)
 class Layer:
-    """The nodes of a layer, and the settings that name them. An L1 group is one node."""
+    """The nodes of a layer, and the settings for them. An L1 group is one node."""
 
     name: str
     nodes: int
@@ -39,7 +38,7 @@ MAIN = Layer("main", 2, 64, "MEMCACHED_URLS", "MEMCACHED_MAIN_MEGABYTES")
 BACKUP = Layer("backup", 1, 64, "MEMCACHED_BACKUP_URLS", "MEMCACHED_BACKUP_MEGABYTES")
 L1 = Layer("l1", 4, 16, "MEMCACHED_L1_URLS", "MEMCACHED_L1_MEGABYTES", divided_by=";")
 SITE = (MAIN, BACKUP, L1)
-TESTS = (MAIN, BACKUP)  # tests that want L1 start it themselves
+TESTS = (MAIN, BACKUP)  # tests that need L1 start it themselves
 
 
 class Memcached:
@@ -66,7 +65,7 @@ class Memcached:
 
     @property
     def address(self) -> str:
-        """As in the site's settings."""
+        """The address, as in the site's settings."""
         return f"unix:{self.socket}"
 
     def settings(self) -> dict[str, str]:
@@ -136,12 +135,12 @@ class Tiers:
 def _size(layer: Layer, given: Mapping[str, str]) -> int:
     text = given.get(layer.size) or str(layer.megabytes)
     if not (text.isascii() and text.isdecimal() and int(text) > 0):
-        raise LaunchError(f"{layer.size} takes a number of megabytes, not {text!r}.")
+        raise LaunchError(f"{layer.size} must be a number of megabytes, not {text!r}.")
     return int(text)
 
 
 def library_path(program: Path) -> str:
-    """The libraries of an unpacked package; "" for an installed program."""
+    """The directories of an unpacked package's libraries; "" for an installed program."""
     root = program.parents[2] if len(program.parents) > 2 else program.parent
     directories = (
         sorted((root / "usr" / "lib").glob("*-linux-*")) if (root / "unpacked").exists() else []

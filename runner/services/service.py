@@ -6,19 +6,19 @@ from runner.processes import Child
 
 
 class Service(Protocol):
-    """`child` is None while the server is stopped."""
+    """A server. `child` is None while it is stopped."""
 
     name: str
     child: Child | None
 
     def start(self) -> None:
-        """Start and wait until it answers. LaunchError."""
+        """Start the server and wait until it responds. LaunchError."""
 
     def stop(self) -> None:
-        """Stop within a bounded time; does nothing when stopped."""
+        """Stop within a bounded time; does nothing if it is stopped."""
 
     def settings(self) -> dict[str, str]:
-        """The environment variables by which the site finds it."""
+        """The environment variables through which the site finds the server."""
 
 
 def restart(service: Service) -> None:

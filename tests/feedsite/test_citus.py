@@ -222,7 +222,7 @@ def test_a_new_table_that_refers_to_posts_is_made_and_distributed(people, monkey
     remarks = make_remarks()
     try:
         assert references("posts_remark") == set()
-        with pytest.raises(CommandError, match="1 tables are to be moved"):
+        with pytest.raises(CommandError, match="1 tables must be moved"):
             call_command("distribute", check=True)
         assert "posts_remark: distribute by author_id" in capsys.readouterr().out
         remarks.objects.create(post=post, author_id=post.author_id, user=people[1])

@@ -102,7 +102,7 @@ def test_a_server_that_is_away_is_not_refused(files, settings):
 
 def test_files_that_are_not_there(settings):
     settings.REDIS_TLS_FILES = {"ca_certs": "/no/such.pem"}
-    assert "files for TLS to REDIS are not to be used" in refusals()["feedsite.E023"]
+    assert "files for TLS to REDIS cannot be used" in refusals()["feedsite.E023"]
 
 
 def test_the_environment_names_the_files(monkeypatch):

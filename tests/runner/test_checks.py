@@ -144,7 +144,7 @@ def program(path, text):
 def test_another_python_that_is_not_there_is_named_and_left_out(home, capsys):
     assert checks.find_python("9.99") is None
     assert list(checks._other_pythons({})) == []
-    assert "none on PATH" in capsys.readouterr().out
+    assert "not found on PATH" in capsys.readouterr().out
 
 
 def test_a_shim_that_leads_nowhere_is_passed_over(home):

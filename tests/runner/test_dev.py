@@ -101,20 +101,20 @@ def test_a_template_a_style_a_view_and_a_model_are_live(place, checkout, site):
     view = checkout / "feedsite/files/static_pages.py"
     edit(view, '{"here": "about"}', '{"here": "about", "site_name": "Edited view"}')
     wait_until(lambda: "Edited view" in read(f"{url}/about"), output.read_text)
-    wait_until(lambda: "started again in" in output.read_text(), output.read_text)
+    wait_until(lambda: "restarted in" in output.read_text(), output.read_text)
     after = own_processes(place)
     assert set(after) == set(before) == {"web", "streaming", "worker", "beat"}
     assert [name for name in after if after[name] == before[name]] == []
 
     edit(view, "Edited view", "Never seen\n")  # the string does not end
-    told = r"The old code goes on:(\n.*)+static_pages.py.*(\n.*)+SyntaxError: unterminated string"
+    told = r"The old code keeps running:(\n.*)+static_pages.py.*(\n.*)+SyntaxError: unterminated string"
     wait_until(lambda: re.search(told, output.read_text()), output.read_text)
     assert "Edited view" in read(f"{url}/about")
     edit(view, '"Never seen\n"', "Tag.NICKNAME")
     edit(view, "\nfrom ", "\nfrom apps.tags.models import Tag\nfrom ")
     edit(checkout / "apps/tags/models.py", "class Tag(models.Model):", NEW_FIELD)
     wait_until(lambda: "Edited model" in read(f"{url}/about"), output.read_text)
-    told = "+ Add field nickname to tag\n./run manage makemigrations writes it\n"
+    told = "+ Add field nickname to tag\nWrite it with: ./run manage makemigrations\n"
     wait_until(lambda: told in output.read_text(), output.read_text)
 
 

@@ -55,7 +55,7 @@ def test_a_failed_step_is_told_while_others_run(capsys, tmp_path):
         assert lint.run([slow, quick], side_by_side=2) == ["quick"]
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
         "quick",
-        "without",
+        "no",
         "slow",
     ]
 

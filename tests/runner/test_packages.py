@@ -82,7 +82,7 @@ def test_changed_requirements_are_installed_again(locks, no_bootstrap, capsys, p
     packages.ensure_packages(development=False)
     assert announced(capsys) == [
         f"Installing 1 packages into {place}/venv (once) ...",
-        f"Bringing the 2 packages of {place}/venv up to date ...",
+        f"Updating the 2 packages in {place}/venv ...",
     ]
 
 
@@ -145,7 +145,7 @@ def test_a_place_that_cannot_be_written_is_explained(requirements, place, monkey
     [
         (
             "ERROR: No matching distribution found for hiredis==3.5.0",
-            "The package index has no ready-made hiredis==3.5.0 for",
+            "The package index has no wheel of hiredis==3.5.0 for",
         ),
         (
             "WARNING: Retrying ... NewConnectionError\nERROR: No matching distribution found for x",

@@ -112,7 +112,7 @@ def test_a_cache_that_never_stays_stops_nothing(place, capsys):
     said = capsys.readouterr().err.splitlines()[-1]
     assert "Memcached l1-0 ended 5 times" in said
     assert "Last words: Error: no memory" in said
-    assert said.endswith("the site goes on without it; next attempt in 30 s")
+    assert said.endswith("the site continues without it; next attempt in 30 s")
     assert (node.child, others.child.running()) == (None, True)
     assert node.due >= began + 30
     node.due = 0

@@ -168,9 +168,9 @@ def test_the_command_tells_what_was_measured(alice, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("set", "site", "site"), "no site above"),
+        (("set", "site", "site"), "Only authors can have"),
         (("set", "@nobody", "pull"), "handle"),
-        (("back", "site"), "no policy before"),
+        (("back", "site"), "no previous policy"),
     ],
 )
 def test_the_command_says_in_one_line_why_not(words, said):

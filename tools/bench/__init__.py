@@ -1,4 +1,4 @@
-"""Benchmarks: our figure beside what a user would do otherwise, in one run, on servers of its own.
+"""Benchmarks: feedsite beside the usual alternative, in one run, on servers of the benchmark's own.
 
-Ratios are what to trust; absolute times belong to the machine. Run with `./run bench`.
+Trust the ratios; absolute times depend on the machine. Run with `./run bench`.
 """

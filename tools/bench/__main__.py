@@ -22,27 +22,27 @@ SUITES = {"caches": caches, "timeline": timeline, "policies": policies, "site": 
 EXAMPLES = """\
 examples:
   ./run bench caches                     every comparison of the cache classes; writes docs/bench/
-  ./run bench caches --only longset      one of them
-  ./run bench caches --no-write          look, and leave docs/bench/ as it is
-  ./run bench caches --short             whether it runs to its end, in seconds; writes nothing
+  ./run bench caches --only longset      one comparison
+  ./run bench caches --no-write          measure without changing docs/bench/
+  ./run bench caches --short             check in seconds that it runs; writes nothing
   ./run bench timeline                   delivery and home timelines
   ./run bench timeline --only fanout     one post to 100,000 followers through real workers
   ./run bench timeline --only units      what one follower costs: policy auto (apps/timeline/fanout/auto_policy.py)
   ./run bench timeline --only flood      home pages while a crowd searches
-  ./run bench policies                   push, pull, online and hybrid: what the stores read and write for each
+  ./run bench policies                   push, pull, online and hybrid: reads and writes of the stores
   ./run bench policies --only pull       one policy
   ./run bench policies --only readers    the page of a reader of 2,000 and of 7,500, by push and by pull
-  ./run bench                            pages over HTTP beside a naive site and what the machine can do, in
+  ./run bench                            pages over HTTP beside a naive site and the machine's limit, in
                                          less than 15 minutes; needs wrk
-  ./run bench site --graph FILE          the same with another follow graph than the one that is made
-  ./run bench site --peer DIR            the same, beside a checkout of Takahē
+  ./run bench site --graph FILE          the same with the follow graph in a file
+  ./run bench site --peer DIR            the same, also beside a checkout of Takahē
   ./run bench site --only flame          flame graphs of a home request and of a publication, into docs/bench/
 """
-LONGEST_SECONDS = 3600  # of a part that does not say it
+LONGEST_SECONDS = 3600  # for a part without a limit of its own
 
 
 def main(command_line: list[str]) -> int:
-    """Run a suite; 1 when a line falls short of its bar."""
+    """Run a suite. Returns 1 if a line falls short of its bar."""
     options = _parser().parse_args(command_line)
     console = Console()
     suite = SUITES[options.suite]
@@ -50,7 +50,7 @@ def main(command_line: list[str]) -> int:
     every = getattr(suite, "SHORT_PARTS", suite.PARTS) if options.short else suite.PARTS
     chosen = [options.only] if options.only else list(every)
     if options.only and options.only not in parts:
-        console.print(f"There is no part {options.only!r}: {', '.join(parts)}.")
+        console.print(f"There is no part {options.only!r}; the parts are {', '.join(parts)}.")
         return 2
     _export(options)
     with site_servers(
@@ -61,7 +61,7 @@ def main(command_line: list[str]) -> int:
             return 2
         if options.short:
             use_small_numbers(options.suite)
-            options.directory = directory / "figures"  # which goes away
+            options.directory = directory / "figures"  # which is deleted afterwards
         lines = _measured(console, suite, chosen, directory)
         report.show(console, lines)
         if options.write and options.only is None:
@@ -72,13 +72,13 @@ def main(command_line: list[str]) -> int:
             for place in report.write(options.directory, options.suite, lines, said, note=note):
                 console.print(f"wrote {place}")
     if options.short:
-        console.print("Of numbers this small only what breaks counts, not what falls short.")
+        console.print("With numbers this small only failures count, not lines that fall short.")
         return 1 if any(line.broken for line in lines) else 0
     return 1 if any(line.passed is False for line in lines) else 0
 
 
 def _export(options: argparse.Namespace) -> None:
-    """Options that parts of the suite `site` read from the environment."""
+    """Set the environment variables from which parts of the suite `site` read options."""
     for name, place in (
         (site.GRAPH, options.graph),
         (site.PEER, options.peer),
@@ -89,7 +89,7 @@ def _export(options: argparse.Namespace) -> None:
 
 
 def _measured(console: Console, suite: Any, chosen: list[str], directory: Path) -> list[Line]:
-    """The lines of all parts. One that fails or takes too long is a line that falls short; the others go on."""
+    """The lines of all parts. A part that fails or takes too long is a line that falls short; the others continue."""
     lines: list[Line] = []
     longest = getattr(suite, "SECONDS", {})
     end = time.monotonic() + (suite.longest() if suite is site else len(chosen) * LONGEST_SECONDS)
@@ -104,14 +104,14 @@ def _measured(console: Console, suite: Any, chosen: list[str], directory: Path) 
                     lines += suite.run(part, directory)
             except OvertimeError as error:
                 lines.append(_not_measured(part, str(error)))
-            except Exception as error:  # noqa: BLE001 -- what the others found is not lost with it
+            except Exception as error:  # noqa: BLE001 -- the results of other parts are kept
                 console.print(traceback.format_exc(), markup=False)
                 lines.append(_not_measured(part, f"{type(error).__name__}: {error}"))
             console.print(f"{part}: {time.monotonic() - began:.0f} s")
     if hasattr(suite, "conclude"):
         concluded: list[Line] = suite.conclude(lines)
         return concluded
-    return sorted(lines, key=lambda line: not line.bar)  # those that have to reach something first
+    return sorted(lines, key=lambda line: not line.bar)  # lines with a bar first
 
 
 def _not_measured(part: str, reason: str) -> Line:
@@ -121,28 +121,30 @@ def _not_measured(part: str, reason: str) -> Line:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run bench",
-        description="Compares feedsite with what one would do otherwise, on servers of its own, in one run.",
+        description="Compares feedsite with the usual alternatives, on servers of its own, in one run.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "suite", choices=SUITES, nargs="?", default="site", help="what to measure (default: site)"
     )
-    parser.add_argument("--only", metavar="PART", help="one part of the suite")
+    parser.add_argument("--only", metavar="PART", help="run only this part of the suite")
     parser.add_argument(
         "--directory", type=Path, default=ROOT / "docs" / "bench", metavar="DIR",
-        help="where JSON and SVG go (default: docs/bench)",
+        help="directory for JSON and SVG (default: docs/bench)",
     )  # fmt: skip
     parser.add_argument(
         "--graph", type=Path, metavar="FILE",
-        help="site: an edge list, follower and followee a line (default: one made in the shape of a real one)",
+        help="site: an edge list, one follower and followee per line (default: generated in the shape of a real one)",
     )  # fmt: skip
     parser.add_argument(
         "--peer", type=Path, metavar="DIR",
         help="site: a checkout of Takahē to compare with (tools/bench/peers/takahe/README.md)",
     )  # fmt: skip
     parser.add_argument(
-        "--short", action="store_true", help="every part on small numbers, in seconds: does it run?"
+        "--short",
+        action="store_true",
+        help="run every part with small numbers, in seconds, to see that it works",
     )
     parser.add_argument("--no-write", dest="write", action="store_false", help="only print")
     return parser

@@ -1,6 +1,6 @@
-"""What `./run bench` has to reach: the table that it prints, in its order.
+"""The bars of `./run bench`, in the order of its table.
 
-Nearly all bars are ratios within one run, because absolute times belong to the machine.
+Nearly all bars are ratios within one run, because absolute times depend on the machine.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tools.bench.report import Line
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A line of the table: what is measured and what it has to reach; `beyond` is what it is to reach one day."""
+    """A line of the table: what is measured, and its bar; `beyond` is the long-term target."""
 
     what: str
     limit: float
@@ -35,8 +35,10 @@ class Bar:
         failed: bool = False,
         **more: Any,
     ) -> Line:
-        """A line of the table. Errors make it fall short, whatever was measured: its own, or those that another line
-        counts (`failed`).
+        """A line of the table.
+
+        It falls short if there were errors, whatever was measured: `errors` of its own, or errors counted in another
+        line (`failed`).
         """
         said = f"{measured:,.3g}" if measured < 1000 else f"{measured:,.0f}"
         right = not failed and not more.get("errors", 0)
@@ -53,7 +55,7 @@ class Bar:
         )
 
     def not_measured(self, reason: str) -> Line:
-        """The line where there was nothing to measure with: neither pass nor short."""
+        """The line if nothing could be measured: neither pass nor short."""
         return Line(self.what, "", None, bar=self.text, note=f"not measured: {reason}")
 
     def _reaches(self, measured: float, value: float) -> bool:

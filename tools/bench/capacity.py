@@ -1,8 +1,8 @@
-"""`./run capacity`: what a population needs, from what one page, one post and one entry were measured to cost.
+"""`./run capacity`: the servers that a population needs, from the measured costs of pages, posts and entries.
 
-The costs of pages come from docs/bench/site.json, the bytes from the suites `caches` and `timeline`; each line says
-which. The reckoning is straight: rate times cost, over how far a core should be used. The part `mix` of the suite
-`site` puts two real loads on a site and notes what they took; the same reckoning foretells them here, and the error is
+The costs of pages come from docs/bench/site.json, the bytes from the suites `caches` and `timeline`; each line names
+its source. The model is simple: rate times cost, divided by the target utilisation of a core. The part `mix` of the
+suite `site` puts two real loads on a site and records their cost; here the same model predicts them, and the error is
 printed.
 """
 
@@ -21,17 +21,17 @@ from runner.checkout import ROOT
 MEASURED = ROOT / "docs" / "bench" / "site.json"
 DAY = 86_400
 UTILISED = 0.6  # of a core: above it requests begin to wait for each other
-# Bytes, with all that the servers take besides: docs/bench/caches.json, ./run bench timeline --only memory.
+# Bytes, including the overhead of the servers: docs/bench/caches.json, ./run bench timeline --only memory.
 WINDOW_ENTRY, WINDOW_LENGTH = 10.4, 800
 RELATION, OUTBOX_ID, OUTBOX_LENGTH = 4.3, 9.3, 200
 COUNTERS, MARK, CONTENT, CARD = 21.5, 1.2, 700, 500
-ROW = 600  # of a post in PostgreSQL, with its indexes and counts
-# Live followers a second that one worker and its share of a Redis serve: as policies reckon (fanout.auto_policy), which
-# need Django and its servers.
+ROW = 600  # bytes of a post in PostgreSQL, with its indexes and counts
+# Followers online per second that one worker and its share of a Redis serve, from the cost in fanout.auto_policy, which
+# cannot be imported here because it needs Django and its servers.
 DELIVERED = round(1e6 / 19.4)
 WINDOW_DAYS, COUNTER_DAYS, CONTENT_DAYS, MARK_DAYS = 3, 60, 7, 90
 GIB = 2**30
-LOADS = "cores at"  # the lines of real loads begin so
+LOADS = "cores at"  # the prefix of lines about real loads
 
 
 class MissingError(Exception):
@@ -40,14 +40,14 @@ class MissingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Who is there and what they do on a day."""
+    """How many people there are, and what they do in a day."""
 
     users: int
     active: float  # share of the users that come on a day
     followees: int  # of one user, on average, and so followers
     posts: float  # of one active user
     reads: float  # pages of one active user
-    peak: float  # the busiest second to the average one
+    peak: float  # the busiest second relative to the average one
 
     @property
     def readers(self) -> float:
@@ -55,25 +55,23 @@ class Population:
 
     @property
     def reads_a_second(self) -> float:
-        """At the peak."""
+        """Reads per second at the peak."""
         return self.readers * self.reads / DAY * self.peak
 
     @property
     def posts_a_second(self) -> float:
-        """At the peak."""
+        """Posts per second at the peak."""
         return self.readers * self.posts / DAY * self.peak
 
     @property
     def deliveries_a_second(self) -> float:
-        """Entries written to windows at the peak: to followers who were here within the life of a window."""
+        """Entries written to windows per second at the peak: to followers who came within the life of a window."""
         return self.posts_a_second * self.followees * min(1.0, self.active * 1.5)
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Milliseconds of processor time: of a page in the web process and in the stores,
-    of a publication with its delivery.
-    """
+    """Milliseconds of processor time: of a page in the web process and in the stores, of a delivered publication."""
 
     page_web: float
     page_stores: float
@@ -90,7 +88,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A real load: requests a second, and the cores that it was foretold to take and took."""
+    """A real load: requests per second, and the predicted and measured number of cores."""
 
     load: str
     foretold: float
@@ -98,12 +96,12 @@ class Check:
 
     @property
     def error(self) -> float:
-        """How far off, as a share of what was measured."""
+        """The error of the prediction, as a share of the measured value."""
         return self.foretold / self.measured - 1
 
 
 def costs(place: Path = MEASURED) -> Costs:
-    """As they were last measured. Raises MissingError when they were not."""
+    """The costs as last measured. Raises MissingError if there are none."""
     page = _figures(place, "home API, processor time a page")
     mixed = _figures(place, LOADS)
     if not page or not mixed:
@@ -236,20 +234,20 @@ def _memory(people: Population) -> Iterator[Need]:
 
 
 def main(command_line: list[str]) -> int:
-    """Print the table; 2 when nothing was measured yet."""
+    """Print the table. Returns 2 if nothing has been measured yet."""
     options = vars(_parser().parse_args(command_line))
-    del options["short"]  # it reckons in a second anyway
+    del options["short"]  # a calculation takes only a second anyway
     console = Console()
     try:
         cost = costs()
     except MissingError:
-        console.print("Nothing was measured yet: ./run bench")
+        console.print("Nothing has been measured yet; run ./run bench first.")
         return 2
     table = Table("what", "needed", "by")
     for need in needs(Population(**options), cost):
         table.add_row(need.what, f"{need.amount:,.1f} {need.unit}", need.by)
     console.print(table)
-    table = Table("checked against a real load", "foretold", "measured", "off by")
+    table = Table("checked against a real load", "predicted", "measured", "off by")
     for one in checks():
         table.add_row(
             one.load, f"{one.foretold:.3f} cores", f"{one.measured:.3f} cores", f"{one.error:+.0%}"
@@ -260,25 +258,35 @@ def main(command_line: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="./run capacity", description="What a population needs, from measured costs.",
+        prog="./run capacity", description="Calculates the servers that a population needs, from measured costs.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )  # fmt: skip
-    parser.add_argument("--short", action="store_true", help="the same")
+    parser.add_argument(
+        "--short", action="store_true", help="no effect, because this takes a second anyway"
+    )
     parser.add_argument("--users", type=int, default=10**6, metavar="N")
     parser.add_argument(
-        "--active", type=float, default=0.2, metavar="SHARE", help="of the users, on a day"
+        "--active",
+        type=float,
+        default=0.2,
+        metavar="SHARE",
+        help="share of the users that come on a day",
     )
     parser.add_argument(
-        "--followees", type=int, default=200, metavar="N", help="of one user, on average"
+        "--followees", type=int, default=200, metavar="N", help="followees of a user, on average"
     )
     parser.add_argument(
-        "--posts", type=float, default=1.0, metavar="N", help="of an active user, a day"
+        "--posts", type=float, default=1.0, metavar="N", help="posts of an active user per day"
     )
     parser.add_argument(
-        "--reads", type=float, default=100.0, metavar="N", help="pages of an active user, a day"
+        "--reads", type=float, default=100.0, metavar="N", help="pages of an active user per day"
     )
     parser.add_argument(
-        "--peak", type=float, default=3.0, metavar="TIMES", help="the busiest second to the average"
+        "--peak",
+        type=float,
+        default=3.0,
+        metavar="TIMES",
+        help="the busiest second relative to the average one",
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""Plots as SVG, light and dark: bars, one group per comparison, each to its own scale; and curves of what grows."""
+"""Plots as SVG, light and dark: bars, one group per comparison, each with its own scale; and growth curves."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ def draw(groups: Sequence[tuple[str, Spread, Mapping[str, Spread]]]) -> str:
 
 
 def draw_growth(plots: Sequence[tuple[str, str, Mapping[str, Points]]]) -> str:
-    """Plots of (title, what grows, curves by name), two in a row; both axes are logarithmic."""
+    """Plots of (title, axis label, curves by name), two in a row; both axes are logarithmic."""
     parts: list[str] = []
     maximum = max(len(curves) for _title, _axis, curves in plots)
     height = TITLE + PLOT_HEIGHT + 3 * LINE + maximum * LINE
@@ -89,7 +89,7 @@ def _curves(title: str, axis: str, curves: Mapping[str, Points]) -> Iterator[str
 
 
 def _decades(values: Sequence[float]) -> tuple[int, int]:
-    """Powers of ten around values above 0, at least one apart."""
+    """Exponents of the powers of ten around values above 0, at least one apart."""
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     return low, max(high, low + 1)
 

@@ -1,6 +1,6 @@
-"""A flame graph as SVG: each box a function, as wide as its share of the samples, upon the one that called it.
+"""A flame graph as SVG: each box is a function, as wide as its share of the samples, below its caller.
 
-As Brendan Gregg draws them, without a script: the title of a box says its share.
+In Brendan Gregg's style, but without a script: the title of a box gives its share.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 from zlib import crc32
 
 WIDTH, ROW, MARGIN, HEAD = 1200, 17, 10, 30
-NARROWEST = 0.6  # boxes below are left out
+NARROWEST = 0.6  # narrower boxes are left out
 LETTER = 6.2  # the width of one, on average
 COLOURS = {"apps": 150, "feedcache": 185, "feedsite": 120, "django": 40, "rest_framework": 28}
 OTHER_COLOUR = 265  # hues
@@ -26,7 +26,7 @@ text { font: 11px ui-monospace, monospace; fill: #24292f; pointer-events: none }
 
 @dataclass
 class _Box:
-    """A function below its caller. `samples` are its own and those of what it calls."""
+    """A function below its caller. `samples` includes those of the functions it calls."""
 
     name: str
     samples: int = 0
@@ -34,7 +34,7 @@ class _Box:
 
 
 def draw(stacks: Mapping[tuple[str, ...], int], title: str) -> str:
-    """The graph of stacks, the outermost function first, with how often each was seen."""
+    """The graph of stacks, outermost function first, with their numbers of samples."""
     root = _tree(stacks)
     scale = (WIDTH - 2 * MARGIN) / max(root.samples, 1)
     boxes = list(_boxes(root, MARGIN, 0, scale))
@@ -60,7 +60,7 @@ def _tree(stacks: Mapping[tuple[str, ...], int]) -> _Box:
 
 
 def _boxes(box: _Box, left: float, depth: int, scale: float) -> Iterator[tuple[_Box, float, int]]:
-    """What is below a box, from left to right, and where; the outermost functions are at the top."""
+    """The boxes below a box, from left to right, with their positions; the outermost functions are at the top."""
     for one in sorted(box.below.values(), key=lambda below: below.name):
         width = one.samples * scale
         if width >= NARROWEST:
@@ -83,7 +83,7 @@ def _drawn(box: _Box, left: float, top: float, scale: float, total: int) -> str:
 
 
 def _colour(name: str) -> str:
-    """One hue for the site, for its caches, for the framework and for the rest, a little lighter or darker by name."""
+    """A hue each for the site, its caches, the frameworks and the rest, with the lightness depending on the name."""
     package = name.partition("(")[2].partition("/")[0]
     hue = COLOURS.get(package, OTHER_COLOUR)
     return f"hsl({hue} 55% {68 + crc32(name.encode()) % 14}%)"

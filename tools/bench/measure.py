@@ -1,4 +1,4 @@
-"""Timing: several ways of doing one thing, round after round in turn, so that a disturbance hits all of them."""
+"""Timing of alternatives in rotating rounds, so that a disturbance affects all of them."""
 
 import statistics
 import time
@@ -12,7 +12,7 @@ MOST_CALLS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A median, and the tenth and ninetieth percentile beside it."""
+    """A median, with the tenth and ninetieth percentile."""
 
     median: float
     low: float
@@ -32,7 +32,7 @@ class Spread:
 def compare(
     ways: Mapping[str, Callable[[], object]], *, rounds: int | None = None
 ) -> dict[str, Spread]:
-    """Microseconds of a call of each way; in so many rounds, `ROUNDS` by default."""
+    """Microseconds per call of each way, in `rounds` rounds (`ROUNDS` by default)."""
     calls = {name: _calls_per_round(way) for name, way in ways.items()}
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for _round in range(rounds or ROUNDS):
@@ -42,7 +42,7 @@ def compare(
 
 
 def ratio(one: Spread, other: Spread) -> float:
-    """How many times the median of `other` the median of `one` is."""
+    """The median of `one` divided by the median of `other`."""
     return one.median / other.median if other.median else float("inf")
 
 

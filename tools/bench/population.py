@@ -1,4 +1,4 @@
-"""People and posts of benchmarks, made in bulk by PostgreSQL itself: a million posts in half a minute."""
+"""People and posts for benchmarks, created in bulk by PostgreSQL itself: a million posts in half a minute."""
 
 import random
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from feedcache.ids import EPOCH
 from feedsite.celery import app
 from runner.programs import QUEUES
 
-ROWS = 100_000  # of one statement
+ROWS = 100_000  # per statement
 
-# In the order of time, as a site that is used has them.
+# In the order of time, as on a site in use.
 _POSTS = """
 INSERT INTO posts_post
     (id, author_id, kind, body, content_warning, language, visibility, thread_id, version, created_at)
@@ -52,13 +52,13 @@ WHERE user_id = ANY(%(authors)s)
 
 
 def deliver_owed() -> None:
-    """Do what the workers would do until nothing is owed."""
+    """Do all pending work of the workers."""
     while events.run_due(limit=100) or dispatch.run_due(limit=100):
         pass
 
 
 def forget_owed() -> None:
-    """Drop what is owed and the messages about it, so that what is measured next does not begin with a backlog."""
+    """Drop pending work and its messages, so that the next measurement does not start with a backlog."""
     for rows in (FanoutChunk, FanoutJob, Event):
         rows.objects.exclude(state=State.DONE).delete()
     with app.connection_for_write() as broker:
@@ -68,7 +68,7 @@ def forget_owed() -> None:
 
 
 def add_posts(authors: Sequence[int], numbers: range, *, begin: int, apart: int) -> None:
-    """Posts of accounts: each writes those of the numbers, one in `apart` seconds from `begin` on."""
+    """Posts of accounts: each writes the posts with these numbers, one every `apart` seconds from `begin` on."""
     step = max(ROWS // len(authors), 1)
     with connection.cursor() as sql:
         for first in range(numbers.start, numbers.stop, step):
@@ -79,18 +79,18 @@ def add_posts(authors: Sequence[int], numbers: range, *, begin: int, apart: int)
 
 
 def write_posts(handles: str, authors: int, each: int, *, begin: int, apart: int) -> None:
-    """New accounts whose handles begin alike, each with so many posts, one in `apart` seconds from `begin` on."""
+    """New accounts with a common handle prefix, each with `each` posts, one every `apart` seconds from `begin` on."""
     make_accounts([f"{handles}{number}" for number in range(authors)])
     add_posts(_ids(handles), range(1, each + 1), begin=begin, apart=apart)
 
 
 def make_reader(handle: str, followees: str) -> User:
-    """A new account that follows all those whose handles begin alike."""
+    """A new account that follows all accounts with a handle prefix."""
     return make_follower(handle, _ids(followees))
 
 
 def make_follower(handle: str, authors: Sequence[int], maximum: int | None = None) -> User:
-    """A new account that follows some accounts: all, or `most` of them, not the same as the next one."""
+    """A new account that follows some accounts: all, or `maximum` of them, different ones for each account."""
     make_accounts([handle])
     reader = user_by_handle(handle)
     followed = (

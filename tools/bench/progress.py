@@ -1,4 +1,4 @@
-"""How far a run of benchmarks is, and that it ends: a bar for the parts, and a time that each part has at most."""
+"""Progress of a run of benchmarks: a bar for the parts, and a time limit for each part."""
 
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -8,22 +8,22 @@ from types import FrameType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-_tell: list[Callable[[str], None]] = []  # whoever shows what is being done
+_tell: list[Callable[[str], None]] = []  # functions that show the current step
 
 
 class OvertimeError(BaseException):
-    """A part took longer than it has. No `except Exception` on the way may stop it."""
+    """A part exceeded its time. Derives from BaseException so that no `except Exception` stops it."""
 
 
 def doing(what: str) -> None:
-    """Say what is being done; for nobody when no bar is shown."""
+    """Show the current step, if a bar is shown."""
     for tell in _tell:
         tell(what)
 
 
 @contextmanager
 def bar(console: Console, parts: Sequence[str]) -> Iterator[Callable[[str], None]]:
-    """A bar for parts; call what comes when one begins."""
+    """A progress bar for parts; call the result when a part begins."""
     columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=len(parts))
@@ -48,7 +48,7 @@ def bar(console: Console, parts: Sequence[str]) -> Iterator[Callable[[str], None
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """OvertimeError is raised in what takes longer than so many seconds; by a signal, so in the main thread only."""
+    """Raise OvertimeError in a block that takes longer than `seconds`; by a signal, so only in the main thread."""
 
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise OvertimeError(f"not done in {seconds:.0f} s")

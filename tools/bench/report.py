@@ -1,4 +1,4 @@
-"""What a benchmark found: tables for the terminal, JSON, Markdown and plots for `docs/bench/`."""
+"""Results of a benchmark: tables for the terminal, JSON, Markdown and plots for `docs/bench/`."""
 
 import json
 import os
@@ -19,12 +19,12 @@ FURTHER = "Further figures"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One comparison. `passed` is None where figures are shown without a bar, or where nothing was measured (`ours` is
-    None then). `broken`: a part did not run to its end.
+    """One comparison.
 
-    `beyond` is whether more was reached than the bar asks for. `errors` are answers that were errors. `figures` are
-    more figures, by name; lines with the same names are a table of their own as well. `growth` are curves over `axis`:
-    by name, what was measured at each size.
+    `passed` is None for figures without a bar, and if nothing was measured (`ours` is None then). `broken`: a part did
+    not finish. `beyond`: the result exceeds the bar's long-term target. `errors` counts responses that were errors.
+    `figures` are further figures, by name; lines with the same names also form a table of their own. `growth` has
+    curves over `axis`: by name, the values measured at each size.
     """
 
     what: str
@@ -43,7 +43,7 @@ class Line:
 
 
 def show(console: Console, lines: Sequence[Line]) -> None:
-    """Print the lines that have a bar, with pass or falls short; then the others, and further figures."""
+    """Print the lines with a bar, with their verdicts; then the others, and further figures."""
     for title, some in _with_and_without_bar(lines):
         table = Table(title=title, show_lines=True)
         for heading in ("what", "feedsite", "otherwise", "bar", ""):
@@ -61,7 +61,7 @@ def show(console: Console, lines: Sequence[Line]) -> None:
 
 
 def verdict(line: Line) -> str:
-    """Pass, falls short, or nothing where there is no bar."""
+    """Pass, falls short, or an empty text if there is no bar."""
     if line.passed is None:
         return "not measured" if line.bar else ""
     if not line.passed:
@@ -72,8 +72,9 @@ def verdict(line: Line) -> str:
 def write(
     directory: Path, suite: str, lines: Sequence[Line], servers: str, *, note: str = ""
 ) -> list[Path]:
-    """Write `<suite>.json` and `.md`, `.svg` where something is compared, and `<suite>-growth.svg` where something
-    grows; where they are. A note stands above the tables.
+    """Write `<suite>.json`, `.md`, an `.svg` of comparisons, and `<suite>-growth.svg` of curves. Returns their paths.
+
+    `note` is printed above the tables.
     """
     directory.mkdir(parents=True, exist_ok=True)
     data = {
@@ -129,7 +130,7 @@ def _markdown(suite: str, lines: Sequence[Line], servers: str, note: str) -> str
 
 
 def _with_and_without_bar(lines: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
-    """Lines that have to reach something; then, with a title, those that are only shown."""
+    """Lines with a bar; then, with a title, lines that are only shown."""
     barred = [line for line in lines if line.bar]
     if barred:
         yield "", barred
@@ -138,7 +139,7 @@ def _with_and_without_bar(lines: Sequence[Line]) -> Iterator[tuple[str, list[Lin
 
 
 def _with_figures(lines: Sequence[Line]) -> Iterator[tuple[tuple[str, ...], list[Line]]]:
-    """Lines that have the same figures, where there are at least two."""
+    """Groups of at least two lines with the same figures."""
     tables: dict[tuple[str, ...], list[Line]] = {}
     for line in lines:
         if line.figures:

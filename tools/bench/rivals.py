@@ -1,6 +1,6 @@
-"""The forms in which a post might be kept instead, JSON and XML, and posts to compare them by. Pure.
+"""Alternative formats for stored posts, JSON and XML, and posts to compare them with. Pure functions.
 
-The sizes and times that led to protobuf are in docs/decisions/0011; tests and the bench compare again.
+The sizes and times that led to protobuf are in docs/decisions/0011; tests and the bench repeat the comparison.
 """
 
 import xml.etree.ElementTree as ET
@@ -22,14 +22,14 @@ _NOTHING: dict[str, Any] = {
 
 
 class Form(NamedTuple):
-    """A byte form: there and back."""
+    """A byte format: encoder and decoder."""
 
     encode: Callable[[PostContent], bytes]
     decode: Callable[[bytes], PostContent]
 
 
 def to_json(content: PostContent) -> bytes:
-    """A content as JSON; absent fields are left out."""
+    """A content as JSON; empty fields are left out."""
     values = {name: _plain(getattr(content, name)) for name in _FIELDS}
     return orjson.dumps({name: value for name, value in values.items() if value not in _ABSENT})
 
@@ -44,7 +44,7 @@ def from_json(data: bytes) -> PostContent:
 
 
 def to_xml(content: PostContent) -> bytes:
-    """A content as XML, one element a field; absent fields are left out."""
+    """A content as XML, one element per field; empty fields are left out."""
     root = ET.Element("post")
     for name in _FIELDS:
         value = getattr(content, name)

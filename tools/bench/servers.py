@@ -1,4 +1,4 @@
-"""Servers of the benchmark's own, and Django on top of them. Everything ends with the run."""
+"""Servers of the benchmark's own, with Django on top of them. Everything is stopped at the end of the run."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ SETTINGS = {
     "ALLOWED_HOSTS": "testserver,localhost",
     "SITE_URL": "http://testserver",
     "SECURE_COOKIES": "0",
-    "CACHE_TOPOLOGY_LISTENS": "0",  # a benchmark says which nodes are used, and counts for itself
+    "CACHE_TOPOLOGY_LISTENS": "0",  # a benchmark chooses the nodes itself, and counts for itself
     "STATICFILES_BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage",
     "DJANGO_SETTINGS_MODULE": "feedsite.settings",
 }
@@ -35,13 +35,13 @@ _own: set[str] = set()
 
 
 def outer_environment() -> dict[str, str]:
-    """The environment without what says where servers are, for a site that starts its own."""
+    """The environment without the addresses of servers, for a site that starts its own."""
     others = {name: value for name, value in _outer.items() if name not in _own}
     return {**others, "FEEDSITE_VENV": sys.prefix}
 
 
 def store_pids() -> dict[str, list[int]]:
-    """The processes of PostgreSQL, Redis and Memcached, by the name of the program."""
+    """The processes of PostgreSQL, Redis and Memcached, by program name."""
     found: dict[str, list[int]] = {}
     for name, pid in _stores:
         found.setdefault(name.split()[0], []).append(pid)
@@ -52,9 +52,9 @@ def store_pids() -> dict[str, list[int]]:
 def site_servers(
     layers: Sequence[Layer] = TESTS, *, forced_to_disk: bool = False
 ) -> Iterator[tuple[Services, Path]]:
-    """PostgreSQL, Redis and the layers of Memcached in a directory that goes away, with Django set up and migrated.
+    """PostgreSQL, Redis and Memcached layers in a temporary directory, with Django set up and the database migrated.
 
-    `forced_to_disk`: what PostgreSQL has said is done is on the disk, as it is on a site.
+    `forced_to_disk`: PostgreSQL syncs commits to disk, as on a real site.
     """
     options = {} if forced_to_disk else postgres.THROWAWAY
     with ExitStack() as stack:
@@ -77,7 +77,7 @@ def site_servers(
 
 @contextmanager
 def memcached_nodes(directory: Path, labels: list[str]) -> Iterator[list[Memcached]]:
-    """Memcached nodes beside those of the site, stopped at the end."""
+    """Additional Memcached nodes, stopped at the end."""
     program = find_memcached(directory / "memcached")
     if program is None:
         raise SystemExit("there is no memcached to measure; install it and run again")

@@ -1,9 +1,9 @@
-"""`--short`: every part runs to its end on numbers so small that its figures mean nothing."""
+"""`--short`: every part runs to its end, with numbers so small that the figures are meaningless."""
 
 from collections.abc import Mapping
 from importlib import import_module
 
-# Module -> its constants. In the order in which they are imported: a module takes the small numbers of those before it.
+# The constants of each module. Modules are imported in this order: each imports the small numbers of earlier ones.
 SMALL: Mapping[str, Mapping[str, object]] = {
     "measure": {"ROUNDS": 2, "ROUND_SECONDS": 0.001},
     "caches.flapping": {"KEYS": 200, "FLAPS": 4, "WRITTEN": 20},
@@ -50,11 +50,11 @@ SMALL: Mapping[str, Mapping[str, object]] = {
     "site.profile": {"REQUESTS": 5, "WARM": 3, "AUTHORS": 5},
     "site.flame": {"SECONDS": 1},
 }  # fmt: skip
-SHARED = {"site": ("timeline", "peers")}  # suite -> others whose parts it has
+SHARED = {"site": ("timeline", "peers")}  # suites whose parts another suite includes
 
 
 def use_small_numbers(suite: str) -> None:
-    """Put the small numbers of a suite, and those that all share, in place of its own. Django is set up."""
+    """Replace the constants of a suite, and the shared ones, by small numbers. Django is set up."""
     for name, numbers in SMALL.items():
         if name.split(".")[0] in {"measure", suite, *SHARED.get(suite, ())}:
             module = import_module(f"tools.bench.{name}")

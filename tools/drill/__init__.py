@@ -1,1 +1,1 @@
-"""`./run drill`: puts load and faults on a site of its own, and checks what it did."""
+"""`./run drill`: puts load and faults on a site of its own, and checks the results."""

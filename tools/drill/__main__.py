@@ -14,27 +14,27 @@ EXAMPLES = """\
 examples:
   ./run drill                             one minute with the faults of seed 1
   ./run drill --short                     a quarter of a minute with four faults
-  ./run drill --minutes 10 --seed 7       the long one: 10,000 posts, 200 faults
+  ./run drill --minutes 10 --seed 7       a long run: 10,000 posts, 200 faults
   ./run drill --json drill.json           the figures and every violation as JSON
-  ./run drill --with-postgres             PostgreSQL is killed and cut off as well
-  ./run drill --minutes 4 --with-clocks   clocks go an hour and a day ahead and back; needs libfaketime
-  ./run drill --with-widths               Main and Backup get a slot and give it up again, in two minutes or more
-  ./run drill --with-widths --without-faults   nothing else happens: the hit rate is judged, too
-  ./run drill --minutes 3 --with-replica  a streaming replica of PostgreSQL is paused and frozen; people follow
-  ./run drill --pairs 10000               explains so many random pairs of reader and post at the end
-  ./run drill --redis sentinel            the primary of the timelines is killed; its replica is promoted
+  ./run drill --with-postgres             also kills and disconnects PostgreSQL
+  ./run drill --minutes 4 --with-clocks   sets clocks an hour and a day ahead and back; needs libfaketime
+  ./run drill --with-widths               adds a slot to Main and Backup and removes it, in two minutes or more
+  ./run drill --with-widths --without-faults   the same alone; also checks the hit rate
+  ./run drill --minutes 3 --with-replica  pauses and freezes a streaming replica of PostgreSQL; people follow
+  ./run drill --pairs 10000               explains this many random pairs of reader and post at the end
+  ./run drill --redis sentinel            kills the primary of the timelines, whose replica is promoted
   ./run drill --redis cluster --broker rabbitmq
-  ./run drill --break no-tombstone        with a mechanism switched off: must fail (docs/drill.md)
+  ./run drill --break no-tombstone        with a mechanism switched off, so it must fail (docs/drill.md)
 """
 
 
-# A node cut off, a web server killed, timelines flushed, a broker half open. No worker dies: its leases would
-# have to run out first.
+# A disconnected node, a killed web server, flushed timelines, a half-open broker. No worker dies, because its leases
+# would have to expire first.
 SHORT = Options(minutes=14 / 60, seed=9, per_second=12.0, pairs=100)
 
 
 def main(command_line: list[str]) -> int:
-    """Run a drill; 1 when an invariant was violated."""
+    """Run a drill. Returns 1 if an invariant was violated."""
     options = _parser().parse_args(command_line)
     if options.short:
         return conduct(SHORT, Console())
@@ -62,81 +62,92 @@ def main(command_line: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run drill",
-        description="A site of its own under load, while its servers are killed, frozen, flushed and cut off; then what"
-        " it showed and kept is compared with what it should have. Exit status 1 when anything differs.",
+        description="Puts load on a separate site while its servers are killed, frozen, flushed and disconnected; then"
+        " compares its pages and data with the expected ones. Exit status 1 if anything differs.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
-        "--short", action="store_true", help="a quarter of a minute with few acts: does it run?"
+        "--short",
+        action="store_true",
+        help="a quarter of a minute with few operations, to see that it works",
     )
     parser.add_argument(
-        "--minutes", type=_minutes, default=1.0, metavar="N", help="of load (default: 1)"
+        "--minutes",
+        type=_minutes,
+        default=1.0,
+        metavar="N",
+        help="duration of the load (default: 1)",
     )
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="of the plan of faults (default: 1)"
+        "--seed", type=int, default=1, metavar="S", help="random seed of the faults (default: 1)"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here as well")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="also write the figures to this file"
+    )
     parser.add_argument(
         "--rate",
         type=float,
         default=45.0,
         metavar="R",
-        help="acts a second, two thirds of them posts (default: 45)",
+        help="operations per second, two thirds of them posts (default: 45)",
     )
     parser.add_argument(
         "--with-postgres",
         action="store_true",
-        help="faults of PostgreSQL too; pages fail while it is away",
+        help="also faults of PostgreSQL; pages fail while it is down",
     )
     parser.add_argument(
         "--with-clocks",
         action="store_true",
-        help="the clocks of a web server, the worker, beat and PostgreSQL go an hour and a day ahead and back, one"
+        help="set the clocks of a web server, the worker, beat and PostgreSQL an hour and a day ahead and back, one"
         " after another; needs libfaketime",
     )
     parser.add_argument(
         "--with-widths",
         action="store_true",
-        help="Main and Backup get one slot more and give it up again, while a post is deleted in every step; the load"
-        " goes on until that is done",
+        help="add a slot to Main and Backup and remove it again, with a post deleted in every step; the load"
+        " continues until this is done",
     )
     parser.add_argument(
         "--without-faults",
         action="store_true",
-        help="only what the other options ask for happens; with --with-widths the hit rate is judged",
+        help="no faults except those of other options; with --with-widths the hit rate is checked",
     )
     parser.add_argument(
         "--redis",
         choices=(SINGLE, SENTINEL, CLUSTER),
         default=SINGLE,
         help="a primary with a replica and three Sentinels, or a cluster of three primaries with a replica each; a"
-        " primary is killed in the middle of each minute. Left out: kill and freeze of this Redis by chance, and all"
-        " faults of its link, since clients go to the primary itself. What cannot be on a cluster (counters, sessions)"
-        " is on one Redis with all its faults (default: single)",
+        " primary is killed in the middle of each minute. Excluded are random kills and freezes of this Redis, and all"
+        " faults of its link, since clients connect to the primary directly. Data that cannot be on a cluster"
+        " (counters, sessions) is on one Redis with all its faults (default: single)",
     )
     parser.add_argument(
         "--broker",
         choices=(REDIS, RABBITMQ),
         default=REDIS,
-        help="RabbitMQ with quorum queues, which is restarted in the middle of each minute, and neither flushed nor"
+        help="RabbitMQ with quorum queues, restarted in the middle of each minute, and neither flushed nor"
         " killed; needs rabbitmq-server (default: redis)",
     )
     parser.add_argument(
-        "--break", dest="broken", metavar="NAME", help="switch a mechanism off; must fail"
+        "--break",
+        dest="broken",
+        metavar="NAME",
+        help="switch off a mechanism, so that the drill must fail",
     )
     parser.add_argument(
         "--pairs",
         type=int,
         default=1000,
         metavar="N",
-        help="of reader and post, explained at the end and compared with the tables (default: 1000)",
+        help="pairs of reader and post to explain at the end and compare with the tables (default: 1000)",
     )
     parser.add_argument(
         "--with-replica",
         action="store_true",
-        help="a streaming replica of PostgreSQL, whose replay is paused, and which is frozen later; people follow,"
+        help="use a streaming replica of PostgreSQL, pause its replay, and later freeze it; people follow,"
         " unfollow and read tags meanwhile",
     )
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""What the people of a drill do, through HTTP, and how the answers are noted in the history."""
+"""The operations of a drill's people over HTTP, and how responses are recorded in the history."""
 
 import random
 import re
@@ -18,17 +18,17 @@ ANCHOR = re.compile(rb'<article [^>]*id="p(\d+)"')
 LIKELY = 0.8
 TAG = "drill"
 PEOPLE = 80  # on a page of a list; nobody here follows more
-TOKEN_USES = 4  # so that both web servers know it
+TOKEN_USES = 4  # so that both web servers know the token
 UNDOES = {
     "follow": "unfollow", "unfollow": "follow", "block": "unblock", "unblock": "follow", "mute": "unmute",
     "unmute": "mute",
 }  # fmt: skip
 NEXT = re.compile(r'[?&]max_id=(\d+)[^>]*>; rel="next"')
-DEGRADED = "x-feed-degraded"  # what is missing from a page, if anything
+DEGRADED = "x-feed-degraded"  # lists sources missing from a page
 
 
 class Acts:
-    """The operations of one client thread; each returns when it is noted."""
+    """The operations of one client thread; each returns once it is recorded."""
 
     def __init__(
         self, world: World, known: KnownPosts, wire: Wire, history: History, chance: random.Random
@@ -38,7 +38,7 @@ class Acts:
         self._wire = wire
         self._history = history
         self._chance = chance
-        # (person, verb) -> to whom it could be done: whoever is followed can be left, blocked and muted
+        # (person, verb) -> accounts that the verb can be applied to: followed ones can be unfollowed, blocked and muted
         self._stands: dict[tuple[int, str], list[int]] = defaultdict(list)
         people = {one.id for one in world.people}
         for follower, followee in sorted(world.follows):
@@ -49,7 +49,7 @@ class Acts:
     # --- writing -------------------------------------------------------------------------------
 
     def publish(self, person: Person, visibility: str = "public") -> None:
-        """A new post; an answer that got lost is asked for again with the same Idempotency-Key."""
+        """Publish a post; after a lost response the request is repeated with the same Idempotency-Key."""
         named = self._somebody(person) if visibility == "direct" else None
         circle = self._world.circles.get(person.id) if visibility == "circle" else None
         if visibility == "circle" and circle is None:
@@ -62,7 +62,7 @@ class Acts:
             self._send_post(person, "public", reply_to=parent.id)
 
     def publish_tagged(self, person: Person) -> None:
-        """A post with a tag; then its author looks for it on the page of the tag, which a replica may answer."""
+        """Publish a post with a tag; then its author looks for it on the tag's page, which may come from a replica."""
         self._send_post(person, "public", tag=TAG)
         self.tag(person)
 
@@ -106,7 +106,7 @@ class Acts:
         self._write(person, "edit", "PUT", path, {"status": text}, post=post.id)
 
     def delete(self, person: Person) -> None:
-        """Delete a post of one's own; then somebody looks for it at once."""
+        """Delete one of the person's own posts; then somebody looks for it at once."""
         post = self._known.take_own(person.id, self._chance)
         if post is None:
             return
@@ -132,7 +132,7 @@ class Acts:
             self._write(person, verb, "POST", path, post=post.id)
 
     def relate(self, person: Person, verb: str) -> None:
-        """Follow, block, mute somebody, or the opposite; then look at one's home, which must know."""
+        """Follow, block or mute somebody, or the opposite; then look at the person's home, which must reflect it."""
         other = self._whom(person, verb)
         path = f"/api/v1/accounts/{other}/{verb}"
         if self._write(person, verb, "POST", path, other=other):
@@ -140,14 +140,14 @@ class Acts:
             self.home(person)
 
     def _whom(self, person: Person, verb: str) -> int:
-        """Somebody to whom the verb makes a difference, most of the time."""
+        """Usually an account for which the verb makes a difference."""
         standing = self._stands[person.id, verb]
         if standing and self._chance.random() < LIKELY:
             return standing.pop(self._chance.randrange(len(standing)))
         return self._somebody(person).id
 
     def end_token(self, person: Person) -> None:
-        """End a token that works, and use it again."""
+        """Revoke a token that works, and use it again."""
         if not self._world.spare:
             return
         spare = self._world.spare.pop()
@@ -200,7 +200,7 @@ class Acts:
         self._page(person, "tag", f"/api/v1/timelines/tag/{TAG}?limit=20")
 
     def following(self, person: Person) -> None:
-        """Whom one follows oneself."""
+        """The accounts that the person follows."""
         path = f"/api/v1/accounts/{person.id}/following?limit={PEOPLE}"
         self._page(person, "following", path)
 
@@ -222,7 +222,7 @@ class Acts:
                 break
 
     def _page(self, person: Person, name: str, path: str, **args: Any) -> int | None:
-        """Read a page; the `max_id` of the next one, None at the end."""
+        """Read a page. Returns the `max_id` of the next one, None at the end."""
         operation = self._history.invoke(person.id, name, **args)
         answer = self._got(operation, path, bearer(person))
         if answer is None:
@@ -236,7 +236,7 @@ class Acts:
         return cursor
 
     def _got(self, operation: Operation, path: str, headers: dict[str, str]) -> Answer | None:
-        """The answer to a read; None when there was none, or a failure, which is then noted."""
+        """The response to a read; None if there was none, or an error, which is then recorded."""
         try:
             answer = self._wire.read(path, headers)
         except NoAnswerError:
@@ -272,7 +272,7 @@ class Acts:
             return None
 
     def _finish(self, operation: Operation, answer: Answer | None, *, found: Any = None) -> None:
-        """A failure of the server says nothing about what it did before it failed."""
+        """Record the outcome. After a server error the outcome is unknown."""
         if answer is None or answer.status >= 500:
             status = answer.status if answer else 0
             self._history.complete(operation, UNKNOWN, status=status)
@@ -291,7 +291,7 @@ class Acts:
 
 
 def repertoire(acts: Acts) -> list[tuple[Callable[[Person], None], int, bool]]:
-    """(act, weight, whether active writers do it more often)."""
+    """Tuples of (act, weight, whether active writers do it more often)."""
     return [
         (acts.publish, 64, True),
         (lambda one: acts.publish(one, "private"), 6, True),
@@ -322,7 +322,7 @@ def repertoire(acts: Acts) -> list[tuple[Callable[[Person], None], int, bool]]:
 
 
 def repertoire_of_follows(acts: Acts) -> list[tuple[Callable[[Person], None], int, bool]]:
-    """What is done beside the repertoire when follows lie on several servers: four tenths as many acts."""
+    """Additional operations if follows are on several servers: four tenths as many again."""
     return [
         (lambda one: acts.relate(one, "follow"), 16, False),
         (lambda one: acts.relate(one, "unfollow"), 16, False),

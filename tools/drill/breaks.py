@@ -1,6 +1,6 @@
-"""Deliberate breaks: each switches one mechanism off, to see that the drill or a test notices (docs/drill.md).
+"""Deliberate breaks: each switches off one mechanism, to see that the drill or a test notices (docs/drill.md).
 
-They live here only. A broken process finds `tools/drill/entry` on its path, and patches the named module right after
+They exist only here. A broken process finds `tools/drill/entry` on its path, and patches the named module right after
 its import; so the same switch works for the processes of a drill and for pytest (`python -m tools.drill.breaks NAME --
 pytest ...`).
 """
@@ -34,7 +34,7 @@ class Break:
 
 
 def _reword(module: Any, name: str, old: str, new: str) -> None:
-    """A piece of a script is another. LookupError when it is not there: then the break breaks nothing any more."""
+    """Replace a part of a script. LookupError if it is missing: then the break has no effect any more."""
     text = getattr(module, name)
     if old not in text:
         raise LookupError(f"{module.__name__}.{name} has no {old!r}")
@@ -42,16 +42,16 @@ def _reword(module: Any, name: str, old: str, new: str) -> None:
 
 
 def _replaced(name: str, old: str, new: str) -> Callable[[Any], None]:
-    """A break of a script."""
+    """A break that replaces a part of a script."""
     return lambda module: _reword(module, name, old, new)
 
 
 def _nothing(*names: str) -> Callable[[Any], None]:
-    """A break of functions: they do nothing."""
+    """A break that makes functions do nothing."""
 
     def apply(module: Any) -> None:
         for name in names:
-            getattr(module, name)  # a name that is gone is an error, not a break
+            getattr(module, name)  # raises an error if the name no longer exists
             setattr(module, name, lambda *_args, **_options: None)
 
     return apply
@@ -72,17 +72,17 @@ def _id_cursor(module: Any) -> None:
 
 
 def _no_sweep(module: Any) -> None:
-    """The sweep of events looks at nothing; the task itself is Celery's already."""
+    """The sweep of events finds nothing; the task itself is already registered with Celery."""
     module.SWEEP_LIMIT, module.SWEEP_SECONDS = 0, 0.0
 
 
 def _no_lease(module: Any) -> None:
-    """Claimed rows are due at once for everybody else."""
+    """Claimed rows are immediately due for everybody else."""
     module.LEASE = module.timedelta(0)
 
 
 def _half_built(module: Any) -> None:
-    """A window is put live when its first entries are there, and filled up afterwards."""
+    """A window goes live with its first entries, and is filled up afterwards."""
     original = module.HomeWindows.swap
 
     def swap(self: Any, reader_id: int, token: str, post_ids: Sequence[int], **_end: bool) -> bool:
@@ -95,7 +95,7 @@ def _half_built(module: Any) -> None:
 
 
 def _wrong_sentinel(module: Any) -> None:
-    """Every rebuilt window says that nothing older exists."""
+    """Every rebuilt window claims that nothing older exists."""
     original = module.HomeWindows.swap
 
     def swap(self: Any, reader_id: int, token: str, post_ids: Sequence[int], **_end: bool) -> bool:
@@ -106,14 +106,14 @@ def _wrong_sentinel(module: Any) -> None:
 
 
 def _no_building_key(module: Any) -> None:
-    """A rebuild is not registered: what is pushed while its snapshot is read is lost."""
+    """A rebuild is not registered: posts pushed while its snapshot is read are lost."""
     _reword(module, "BEGIN", "redis.call('RPUSH', KEYS[2], '~~')", "")
     _reword(module, "SWAP", " or redis.call('EXISTS', building) == 0", "")
     _reword(module, "SWAP", "local cut = ", "redis.call('DEL', building)\nlocal cut = nil and ")
 
 
 def _exists_then_add(module: Any) -> None:
-    """A push does not look whether there is a window, as if that had been asked in a command before."""
+    """A push does not check whether there is a window, as if a previous command had done so."""
     _reword(
         module,
         "PUSH",
@@ -123,18 +123,18 @@ def _exists_then_add(module: Any) -> None:
 
 
 def _no_own_push(module: Any) -> None:
-    """Neither the own home cache nor the outbox has a post before a worker ran."""
+    """Neither the author's home cache nor the outbox has a post before a worker ran."""
     module.dispatch.own_timeline_writes = lambda _post: lambda _batch: lambda: None
     module.outbox.additions = lambda _new: []
 
 
 def _no_relation_fence(module: Any) -> None:
-    """Relations in Redis are believed whatever their revision."""
+    """Relations in Redis are accepted whatever their revision."""
     vars(module)["_fence"] = lambda *_revision: -1
 
 
 def _no_outbox_fence(module: Any) -> None:
-    """Vectors are believed whatever their revision."""
+    """Vectors are accepted whatever their revision."""
     original = module.ReadThrough.get_many
 
     def get_many(self: Any, keys: Any, load: Any, **options: Any) -> Any:
@@ -145,7 +145,7 @@ def _no_outbox_fence(module: Any) -> None:
 
 
 def _no_generation(module: Any) -> None:
-    """A Memcached node that returns is trusted with the memory it has."""
+    """A Memcached node that returns is accepted with its old memory."""
     module.NodeHealth.miss_write = lambda _self: None
     module.NodeHealth.required_generation = lambda _self, stamp: (stamp or 1, 0)
 
@@ -156,7 +156,7 @@ def _before_commit(module: Any) -> None:
 
 
 class _AtOnce:
-    """Django's `transaction` with an `on_commit` that does not wait."""
+    """Django's `transaction` with an `on_commit` that runs at once."""
 
     def __init__(self, original: Any) -> None:
         self._original = original
@@ -219,11 +219,11 @@ BREAKS: dict[str, Break] = {
 }
 
 
-APPLIED: list[str] = []  # the breaks of this process that have found what they break
+APPLIED: list[str] = []  # the breaks of this process that have been applied
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    """Lets one module be imported as ever, then breaks it."""
+    """Imports one module as usual, then breaks it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -254,19 +254,19 @@ class _AfterImport(importlib.abc.MetaPathFinder):
 
 
 def install(name: str) -> None:
-    """Break this process, before it imports what is to be broken."""
+    """Break this process, before it imports the module to break."""
     sys.meta_path.insert(0, _AfterImport(name))
 
 
 def switched_on(environment: Mapping[str, str], name: str) -> dict[str, str]:
-    """The environment of a process that is broken. LaunchError when there is no such break."""
+    """The environment of a broken process. LaunchError for an unknown break."""
     if name not in BREAKS:
         raise LaunchError(f"there is no break {name!r}; choose from {', '.join(BREAKS)}")
     return {**environment, SWITCH: name, **on_the_path(environment)}
 
 
 def main(command_line: list[str]) -> int:
-    """`python -m tools.drill.breaks NAME -- COMMAND ...`: run a Python module broken, such as pytest."""
+    """`python -m tools.drill.breaks NAME -- COMMAND ...`: run a Python module such as pytest with a break."""
     name, _, *command = command_line
     environment = switched_on({**os.environ, "PYTHONPATH": str(ROOT)}, name)
     return subprocess.run([sys.executable, "-m", *command], env=environment, check=False).returncode  # noqa: S603 -- a developer's own

@@ -1,6 +1,6 @@
-"""Clocks that are wrong: libfaketime before a process, and its offset in a file that is changed while the process runs.
+"""Wrong clocks: libfaketime preloaded into a process, with its offset in a file that changes while the process runs.
 
-Only what the wall clock says is another time; monotonic clocks and sleeps go on as they are.
+Only the wall clock is affected; monotonic clocks and sleeps are not.
 """
 
 import json
@@ -22,10 +22,10 @@ PACKAGE = "faketime"
 LONGEST_SECONDS = 10.0  # of a step
 BEGIN, END = 0.03, 0.95  # of the load
 LOOK_SECONDS = 1.0
-SLACK_SECONDS = 5.0  # of ages that are told, beside the time since the start
-# What was written while PostgreSQL's clock was wrong, and is owed, has another age until it is done.
+SLACK_SECONDS = 5.0  # tolerance for reported ages, in addition to the time since the start
+# Pending work that was written while PostgreSQL's clock was wrong has a wrong age until it is done.
 OWED_SECONDS = 60.0
-# A round of the auditor and a year of days are no ages of this run.
+# The ages in the site's reports; a round of the auditor and the year of days are not ages of this run.
 AGES = ("deliveries_behind_seconds", "p50_seconds", "p95_seconds", "oldest_seconds", "last_seconds")
 RECEIPTS = 300
 ADDRESS = "/api/v1/statuses/{}/receipt"
@@ -50,7 +50,7 @@ def plan(web: str, *, seconds: float) -> list[Fault]:
 
 @dataclass
 class Step:
-    """A time in which a clock was wrong, by the drill's own."""
+    """A period in which a clock was wrong, by the drill's own clock."""
 
     target: str
     offset: float
@@ -60,14 +60,14 @@ class Step:
 
 @dataclass
 class Clocks:
-    """One for each process, in a directory that all of them may read."""
+    """One offset file for each process, in a directory that all of them can read."""
 
     directory: Path
     library: Path
     steps: list[Step] = field(default_factory=list)
 
     def environment(self, name: str) -> dict[str, str]:
-        """For a process whose clock is to be set."""
+        """The environment of a process whose clock is to be set."""
         file = self._file(name)
         if not file.exists():
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -80,11 +80,11 @@ class Clocks:
         }
 
     def python(self, name: str, environment: Mapping[str, str]) -> dict[str, str]:
-        """The same for a process of Python, which cannot sleep below libfaketime (`tools.drill.entry`)."""
+        """The same for a Python process, which cannot sleep under libfaketime (`tools.drill.entry`)."""
         return {**environment, **self.environment(name), **on_the_path(environment)}
 
     def set(self, name: str, offset: float) -> None:
-        """By how many seconds the clock of a process is ahead from now on."""
+        """Set how many seconds the clock of a process is ahead from now on."""
         now = time.time()
         for step in self.steps:
             if step.target == name:
@@ -94,7 +94,7 @@ class Clocks:
         self._write(name, offset)
 
     def true(self, moment: float) -> float:
-        """When it was what PostgreSQL's clock said, which may have been wrong then."""
+        """The true time of a moment by PostgreSQL's clock, which may have been wrong then."""
         for step in self.steps:
             if step.target == POSTGRES:
                 begin, end = step.begin + step.offset, step.end + step.offset
@@ -103,7 +103,7 @@ class Clocks:
         return moment
 
     def were_wrong(self, begin: float, end: float) -> bool:
-        """Whether PostgreSQL's clock was wrong then, or what it had dated wrongly may still have been owed."""
+        """Whether PostgreSQL's clock was wrong in a period, or work with wrong dates may still have been pending."""
         return any(
             step.target == POSTGRES and step.begin - SLACK_SECONDS < end and begin < step.end + OWED_SECONDS
             for step in self.steps
@@ -113,14 +113,14 @@ class Clocks:
         return self.directory / name
 
     def _write(self, name: str, offset: float) -> None:
-        """In one piece: it is read at any time."""
+        """Written atomically, because it may be read at any time."""
         new = self.directory / f"{name}.new"
         new.write_text(f"{offset:+.0f}\n")
         new.replace(self._file(name))
 
 
 class Watch:
-    """Reads what the site says of times while its clocks are wrong. I32."""
+    """Reads the times that the site reports while its clocks are wrong. I32."""
 
     def __init__(self, addresses: Sequence[str], clocks: Clocks, history: History) -> None:
         self.checked = self.excused = 0
@@ -144,7 +144,7 @@ class Watch:
             self.look()
 
     def look(self) -> None:
-        """At both web servers; one that does not answer just now says nothing."""
+        """Check both web servers; one that is down is skipped."""
         for number, wire in enumerate(self._wires):
             for path in ("/healthz/ready", "/api/x/audit"):
                 begin = time.time()
@@ -170,11 +170,11 @@ class Watch:
         return 0 <= age <= time.time() - self._began + SLACK_SECONDS
 
     def receipts(self, people: Mapping[int, Mapping[str, str]], authors: Mapping[int, int]) -> None:
-        """Of the newest posts, by id; the headers with which their authors ask."""
+        """Check the receipts of the newest posts (`authors` by post id), with headers of the authors (`people`)."""
         posts = list(authors.items())
         for post_id, author in posts[:: max(1, len(posts) // RECEIPTS)]:
             answer = self._wires[0].read(ADDRESS.format(post_id), people[author])
-            if answer.status != 200:  # it was deleted meanwhile
+            if answer.status != 200:  # it has been deleted
                 continue
             receipt = answer.json()
             self.checked += 1
@@ -194,7 +194,7 @@ class Watch:
 
 
 def ages(said: Any) -> list[tuple[str, float]]:
-    """All ages in an answer, with their names."""
+    """All ages in a response, with their names."""
     if isinstance(said, list):
         return [found for one in said for found in ages(one)]
     if not isinstance(said, dict):

@@ -23,10 +23,10 @@ from tools.tables import make_tables
 
 
 def conduct(options: Options, console: Console) -> int:
-    """Run a drill; 1 when an invariant was violated, 2 when it could not be run."""
+    """Run a drill. Returns 1 if an invariant was violated, 2 if it could not run."""
     if options.with_clocks and find_library() is None:
         console.print(
-            f"There is no libfaketime here (apt-get install {PACKAGE}): clocks stay right."
+            f"libfaketime is not installed (apt-get install {PACKAGE}): clocks cannot be set."
         )
     place = Path(tempfile.mkdtemp(prefix="feedsite-drill-"))
     try:
@@ -47,7 +47,7 @@ def _run(options: Options, console: Console, place: Path) -> bool:
         proxy = stack.enter_context(Proxy())
         servers = stack.enter_context(servers_behind(proxy, place / "site", options))
         if not servers.memcached:
-            console.print("There is no Memcached here: its faults are left out.")
+            console.print("Memcached is not installed: its faults are left out.")
         _set_up_django(servers)
         history = History(place / "history.jsonl")
         stack.callback(history.close)
@@ -59,7 +59,7 @@ def _run(options: Options, console: Console, place: Path) -> bool:
             servers.clocks,
         )
         stack.callback(processes.stop)
-        from tools.drill.run import Drill  # noqa: PLC0415 -- Django, whose models it imports, stands only now
+        from tools.drill.run import Drill  # noqa: PLC0415 -- it imports models, and Django has just been set up
 
         return Drill(options, console, servers, processes, history).run()
 
@@ -72,7 +72,7 @@ def _environment(servers: Servers, options: Options) -> dict[str, str]:
 
 
 def _set_up_django(servers: Servers) -> None:
-    """This process looks at the servers directly: no fault may reach the checks."""
+    """This process connects to the servers directly: no fault may affect the checks."""
     os.environ.update({**servers.environment(), "CACHE_TOPOLOGY_LISTENS": "0"})
     django.setup()
     make_tables(os.environ["DATABASE_URL"])

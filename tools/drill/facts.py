@@ -1,7 +1,7 @@
-"""What was true when: from the acknowledged operations of a history, with all that lost answers leave open.
+"""Facts over time: from the acknowledged operations of a history, with all possibilities that lost responses leave.
 
-Each fact is a register written by operations. During a read it may have had several values; only what contradicts all
-of them is a violation.
+Each fact is a register written by operations. During a read it may have had several values; only a result that
+contradicts all of them is a violation.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class Register:
     writes: list[_Write] = field(default_factory=list)
 
     def write(self, operation: Operation, *, value: bool) -> None:
-        """An operation that made it `value`, or may have done so."""
+        """Add an operation that made it `value`, or may have done so."""
         is_certain = operation.outcome == OK
         self.writes.append(_Write(operation.begin, operation.settled, value, is_certain))
 
@@ -46,7 +46,7 @@ class Register:
         )
 
     def surely(self, value: object, begin: float, end: float) -> bool:
-        """Whether it had this value all the time."""
+        """Whether it had this value the whole time."""
         return self.possible(begin, end) == {value}
 
 
@@ -56,11 +56,11 @@ class Facts:
         self.blocks: dict[tuple[int, int], Register] = {}
         self.mutes: dict[tuple[int, int], Register] = {}
         self.deleted: dict[int, Register] = {}
-        self.named: dict[int, int] = {}  # post -> whom it mentions
+        self.named: dict[int, int] = {}  # post -> the person it mentions
         self.published: dict[int, Operation] = {}
         self.touched: dict[
             tuple[int, int], float
-        ] = {}  # two people -> when their relation changed first
+        ] = {}  # two people -> when their relation first changed
         self._parted: dict[tuple[int, int], Register] = {}
         self._initial = world.follows
         self._members = world.members
@@ -105,14 +105,14 @@ class Facts:
         return self.follows.setdefault(pair, Register(initial=pair in self._initial))
 
     def may_follow(self, one: int, other: int, begin: float, end: float) -> bool:
-        """Whether one followed the other at some moment, as far as is known."""
+        """Whether one may have followed the other at some moment."""
         register = self.follows.get((one, other))
         if register is None:
             return (one, other) in self._initial
         return True in register.possible(begin, end)
 
     def surely_blocked(self, one: int, other: int, begin: float, end: float) -> bool:
-        """Whether there was a block between two all the time."""
+        """Whether there was a block between two people the whole time."""
         pairs = ((one, other), (other, one))
         return any(
             register.surely(True, begin, end)  # noqa: FBT003 -- the value asked for
@@ -121,12 +121,12 @@ class Facts:
         )
 
     def surely_muted(self, one: int, other: int, begin: float, end: float) -> bool:
-        """Whether one muted the other all the time."""
+        """Whether one muted the other the whole time."""
         register = self.mutes.get((one, other))
         return register is not None and register.surely(True, begin, end)  # noqa: FBT003 -- as above
 
     def surely_deleted(self, post: int, begin: float, end: float) -> bool:
-        """Whether a post was deleted all the time."""
+        """Whether a post was deleted the whole time."""
         register = self.deleted.get(post)
         return register is not None and register.surely(True, begin, end)  # noqa: FBT003 -- as above
 
@@ -136,7 +136,7 @@ class Facts:
         return register is not None and any(write.begin <= end for write in register.writes)
 
     def may_belong(self, circle: int, user: int, begin: float, end: float) -> bool:
-        """Whether somebody belonged to a circle at some moment. A block parts its two for good."""
+        """Whether somebody may have belonged to a circle at some moment. A block ends the membership for good."""
         owner = self._owners.get(circle)
         if owner == user:
             return True
@@ -146,7 +146,7 @@ class Facts:
         return register is None or False in register.possible(begin, end)
 
     def is_untouched(self, one: int, other: int, end: float) -> bool:
-        """Whether nobody had changed anything between two until then."""
+        """Whether nothing between two people had changed until then."""
         return self.touched.get(_pair(one, other), EVER) > end
 
     def always_follows(self, one: int, other: int, end: float) -> bool:

@@ -1,6 +1,6 @@
-"""Outages that other servers end: the primary of Redis behind Sentinels or of a cluster, and RabbitMQ's restart.
+"""Outages that other servers resolve: of the primary of Redis behind Sentinels or in a cluster, and RabbitMQ's restart.
 
-Each is a generator that goes on in small steps, so that the other faults of the plan come and end beside it.
+Each is a generator that proceeds in small steps, so that the other faults of the plan can start and end meanwhile.
 """
 
 import time
@@ -12,35 +12,35 @@ from tools.drill.faults import Fault, Kind
 from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
 from tools.scale.servers import RabbitMQ
 
-LONGEST_SECONDS = 60.0  # an outage that does not end is not what was to be drilled
+LONGEST_SECONDS = 60.0  # a longer outage does not count as a successful drill
 
 
 @dataclass
 class Outage:
-    """One of them, for the report."""
+    """An outage, for the report."""
 
     name: str
     target: str
     began: float  # since the epoch, as in the history
     took_over_s: float | None = None  # seconds until requests were served again
-    healed_s: float | None = None  # until all servers were there again
+    healed_s: float | None = None  # seconds until all servers were back
 
     @property
     def served_at(self) -> float:
-        """Since the epoch; the moment itself while nobody serves."""
+        """When requests were served again, in seconds since the epoch; now if they are not yet."""
         return time.time() if self.took_over_s is None else self.began + self.took_over_s
 
     def took_over(self) -> None:
         self.took_over_s = round(time.time() - self.began, 2)
 
     def steps(self, fault: Fault, service: object) -> Iterator[None]:
-        """Carry it out: each step is short; the next one is to be asked for in a moment. LaunchError."""
+        """Carry it out in short steps; take the next one after a moment. LaunchError."""
         yield from _bounded(self.name, OUTAGES[fault.kind](self, fault, service))
         self.healed_s = round(time.time() - self.began, 2)
 
 
 def _sentinel(outage: Outage, _fault: Fault, redis: RedisBehindSentinels) -> Iterator[None]:
-    """The Sentinels promote the replica; the old primary comes back empty, and they make it a replica."""
+    """The Sentinels promote the replica; the old primary returns empty, and they make it a replica."""
     while (old := redis.primary()) is None:
         yield
     old.kill()
@@ -54,7 +54,7 @@ def _sentinel(outage: Outage, _fault: Fault, redis: RedisBehindSentinels) -> Ite
 
 
 def _cluster(outage: Outage, _fault: Fault, redis: RedisCluster) -> Iterator[None]:
-    """The replica takes the slots; the old primary comes back empty, and its file of the cluster makes it a replica."""
+    """The replica takes over the slots; the old primary returns empty, and its cluster file makes it a replica."""
     old = redis.writable()[0]
     old.kill()
     while not redis.is_whole():
@@ -66,7 +66,7 @@ def _cluster(outage: Outage, _fault: Fault, redis: RedisCluster) -> Iterator[Non
 
 
 def _rabbitmq(outage: Outage, fault: Fault, broker: RabbitMQ) -> Iterator[None]:
-    """Stopped as for a new version, away for as long as the fault says, and started again with what it had stored."""
+    """Stopped as for an upgrade, down for the fault's duration, and started again with its stored data."""
     broker.ask_to_stop()
     while broker.child is not None and broker.child.running():
         yield

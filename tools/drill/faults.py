@@ -1,4 +1,4 @@
-"""Which faults there are, and the plan of a run: a list that a seed repeats."""
+"""The kinds of faults, and the plan of a run: a list that depends only on the seed."""
 
 import random
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ class Kind(StrEnum):
     HALF_OPEN = "half open"
     DELAY = "delay"
     RESET = "reset"
-    # in the middle of the load, not by chance (`in_the_middle`)
+    # in the middle of the load, not at random times (`in_the_middle`)
     SENTINEL_FAILOVER = "Sentinel failover"  # kill -9 of the primary
     CLUSTER_FAILOVER = "cluster failover"  # kill -9 of one of the primaries
     RESTART = "restart"  # of RabbitMQ
@@ -25,7 +25,7 @@ class Kind(StrEnum):
     HOUR_BACK = "clock -1 h"
     DAY_AHEAD = "clock +1 d"
     DAY_BACK = "clock -1 d"
-    PAUSE = "pause replay"  # of the streaming replica: it answers, and learns nothing new (tools/drill/replica.py)
+    PAUSE = "pause replay"  # of the streaming replica: it responds, but gets no new data (tools/drill/replica.py)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,11 +41,11 @@ class Fault:
 HOUR, DAY = 3600, 86_400
 STEPS = {Kind.HOUR_AHEAD: HOUR, Kind.HOUR_BACK: -HOUR, Kind.DAY_AHEAD: DAY, Kind.DAY_BACK: -DAY}
 LINK_FAULTS = (Kind.CUT, Kind.HOLE, Kind.HALF_OPEN, Kind.DELAY, Kind.RESET)
-# (kinds, weight of each) per target; the names of Memcached nodes and web servers are added by `possible`.
+# Tuples of (kinds, weight of each) per target; `possible` adds the names of Memcached nodes and web servers.
 WORKER, BEAT, TIMELINES, BROKER, POSTGRES = "worker", "beat", "timelines", "broker", "postgres"
-COUNTERS = "counters"  # a Redis for what cannot be on a cluster, sessions and broadcasts too
+COUNTERS = "counters"  # a Redis for data that cannot be on a cluster, with sessions and broadcasts
 SINGLE, SENTINEL, CLUSTER, REDIS, RABBITMQ = "single", "sentinel", "cluster", "redis", "rabbitmq"
-# Clients go to the primary itself, not through a link; a killed or frozen one is the failover.
+# Clients connect to the primary directly, not through a link; its kill or freeze is the failover.
 NOT_BEHIND_SENTINELS = {(TIMELINES, kind) for kind in (Kind.KILL, Kind.FREEZE, *LINK_FAULTS)}
 # Its queues cannot be emptied by a command from outside, and it is restarted instead of killed.
 NOT_OF_RABBITMQ = {(BROKER, Kind.FLUSH), (BROKER, Kind.KILL)}
@@ -59,7 +59,7 @@ FAILOVERS = {
     CLUSTER: (Kind.CLUSTER_FAILOVER, TIMELINES),
     RABBITMQ: (Kind.RESTART, BROKER),
 }
-RESTART_SECONDS = 2.0  # between the end of RabbitMQ and its next start
+RESTART_SECONDS = 2.0  # between the stop of RabbitMQ and its next start
 EVERY_SECONDS = 2.6  # between two faults, on average
 SHORTEST, LONGEST = 0.2, 4.0
 LONGEST_OF_A_POOLED_PROCESS = 2.0  # a dead web server or worker needs seconds to start again
@@ -76,7 +76,7 @@ def possible(
     redis: str = SINGLE,
     broker: str = REDIS,
 ) -> list[tuple[str, Kind, int]]:
-    """(target, kind, weight) of all faults that may happen to a site of these servers."""
+    """(target, kind, weight) of all faults that can happen to a site with these servers."""
     found = [(WORKER, Kind.KILL, 2), (WORKER, Kind.KILL_CHILD, 4), (WORKER, Kind.FREEZE, 3)]
     found += [(BEAT, Kind.KILL, 2), (BEAT, Kind.FREEZE, 1)]
     found += [(name, kind, 2) for name in web for kind in (Kind.KILL, Kind.KILL_CHILD, Kind.FREEZE)]
@@ -110,7 +110,7 @@ def in_the_middle(*, seconds: float, redis: str, broker: str) -> list[Fault]:
 def plan(
     seed: int, *, seconds: float, choices: Sequence[tuple[str, Kind, int]], start: float = 2.0
 ) -> list[Fault]:
-    """The faults of a run, by time. Two may overlap; never two on one target, nor on both web servers.
+    """The faults of a run, by time. Two may overlap, but never on one target, nor on both web servers.
 
     In a short run nothing kills or freezes workers near the end: the leases they held would outlast the run.
     """
@@ -134,7 +134,7 @@ def plan(
 
 def _duration(chance: random.Random, kind: Kind, target: str) -> float:
     if kind in (Kind.FLUSH, Kind.FORGET, Kind.RESET, Kind.KILL_CHILD):
-        return 0.0  # healed as soon as it is done
+        return 0.0  # over at once
     if kind is Kind.KILL and (target in (WORKER, BEAT) or target.startswith("web")):
         return chance.uniform(SHORTEST, LONGEST_OF_A_POOLED_PROCESS)
     return chance.uniform(SHORTEST, LONGEST)

@@ -1,4 +1,4 @@
-"""I31: who follows whom is what people did, in both tables."""
+"""I31: follows match the people's operations, in both tables."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ from tools.drill.replica import ReplicaFaults
 from tools.drill.verdict import Verdict, Verdicts
 from tools.drill.world import World
 
-READ = "following"  # an operation: the first page of those whom one follows
+READ = "following"  # an operation: the first page of a person's followees
 
 Pair = tuple[int, int]  # follower, followee
 
 
 def replica(verdicts: Verdicts, faults: ReplicaFaults) -> float | None:
-    """I20: the replica has everything again. The seconds that it took."""
+    """I20: the replica has caught up. Returns the seconds that it took."""
     verdict = verdicts["I20"]
     verdict.checked += 1
     with connection.cursor() as cursor:
@@ -33,7 +33,7 @@ def replica(verdicts: Verdicts, faults: ReplicaFaults) -> float | None:
 
 
 def follows(verdicts: Verdicts, facts: Facts, world: World, at: float) -> None:
-    """Both tables are mirrors without duplicates, their counts are right, and each follow is what was acknowledged.
+    """Check that both tables mirror each other without duplicates, the counts are right, and follows match operations.
 
     `at`: when the tables are read, in seconds since the epoch.
     """
@@ -54,7 +54,7 @@ def follows(verdicts: Verdicts, facts: Facts, world: World, at: float) -> None:
 
 
 def judge(verdict: Verdict, facts: Facts, initial: set[Pair], rows: set[Pair], at: float) -> None:
-    """Compare the rows with what people were told."""
+    """Compare the rows with the acknowledged operations."""
     for pair, register in facts.follows.items():
         verdict.checked += 1
         if (pair in rows) not in register.possible(at, at):
@@ -73,7 +73,7 @@ def _differs(verdict: Verdict, pair: Pair, *, is_there: bool) -> None:
 def lists_read(
     verdicts: Verdicts, facts: Facts, initial: set[Pair], operations: Iterable[Operation]
 ) -> None:
-    """Each list of followed people that was read during the run, moves included, has all of them and nobody else."""
+    """Check that each list of followees read during the run, moves included, was complete and had nobody else."""
     verdict = verdicts["I31"]
     starts: dict[int, set[int]] = {}
     for follower, followee in initial | facts.follows.keys():
@@ -95,7 +95,7 @@ def lists_read(
 
 
 def lists_shown(verdicts: Verdicts, world: World, reader: Reader) -> None:
-    """Both lists of everybody, as the API shows them at the end, are the rows of the other table."""
+    """Check that both lists of everybody, as shown by the API at the end, match the rows of the other table."""
     verdict = verdicts["I31"]
     following = set(Follower.objects.values_list("follower_id", "owner_id"))
     for person in world.people:

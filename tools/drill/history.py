@@ -1,7 +1,8 @@
-"""What clients did and were told, and what was done to the servers: JSON lines, written as it happens.
+"""Operations of clients, their results, and faults of servers: JSON lines, written as they happen.
 
-Each operation is two lines: `invoke` before the request leaves, and its end: `ok`, `fail` (refused: it did not happen),
-or `unknown` (no answer: it may have happened, or may happen within `UNKNOWN_SECONDS`). Times are seconds of one clock.
+Each operation has two lines: `invoke` before the request is sent, and its outcome: `ok`, `fail` (refused: it did not
+happen), or `unknown` (no response: it may have happened, or may happen within `UNKNOWN_SECONDS`). Times are seconds of
+one clock.
 """
 
 import json
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 OK, FAIL, UNKNOWN = "ok", "fail", "unknown"
-UNKNOWN_SECONDS = 30.0  # after so long a request without an answer has been done or never will be
+# after this time a request without response has been executed or never will be
+UNKNOWN_SECONDS = 30.0
 
 
 @dataclass(slots=True)
@@ -57,7 +59,7 @@ class History:
             self._write(t=operation.end, n=operation.number, do=outcome, status=status, found=found)
 
     def published(self, post_id: int) -> float:
-        """When it was acknowledged."""
+        """When a post was acknowledged."""
         ends = (one.end for one in self.operations if one.found == post_id)
         return next(ends)
 
@@ -66,7 +68,7 @@ class History:
             self._write(t=time.time(), **line)
 
     def close(self) -> None:
-        """Close the file; nothing is written afterwards."""
+        """Close the file; later operations are not recorded."""
         self._file.close()
 
     def _write(self, **line: Any) -> None:

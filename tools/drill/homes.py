@@ -1,4 +1,4 @@
-"""After healing: every home is what the tables say, cached or rebuilt, and so is every count."""
+"""After healing: every home matches the tables, cached or rebuilt, and so does every count."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from tools.drill.reader import Reader, newest
 from tools.drill.verdict import Verdicts
 from tools.drill.world import World
 
-WALKED_TO_THE_END = 12  # readers; the others are read for some pages
+WALKED_TO_THE_END = 12  # readers; for the others only some pages are read
 SOME = 80
 POSTS_COUNTED = 100
 
 
 def homes(verdicts: Verdicts, world: World, oracle: Oracle, reader: Reader) -> None:
-    """I1, by the readers: what HTTP shows is what the tables say."""
+    """I1, for the readers: pages over HTTP match the tables."""
     every = max(1, len(world.people) // WALKED_TO_THE_END)
     for number, person in enumerate(world.people):
         maximum = None if number % every == 0 else SOME
@@ -28,7 +28,7 @@ def homes(verdicts: Verdicts, world: World, oracle: Oracle, reader: Reader) -> N
 
 
 def explanations(verdicts: Verdicts, pairs: int, *, seed: int) -> None:
-    """I22: why random posts are on the homes of random readers, or why not."""
+    """I22: explanations of random pairs of reader and post match the tables."""
     for outcome in compare(pairs, seed=seed):
         verdicts["I22"].checked += 1
         if outcome.fault:
@@ -39,7 +39,7 @@ def explanations(verdicts: Verdicts, pairs: int, *, seed: int) -> None:
 
 
 def rebuilt(verdicts: Verdicts, readers: Sequence[int], oracle: Oracle) -> None:
-    """I21: the windows of every reader, as they were cached and as they are rebuilt, give the same pages."""
+    """I21: for every reader the cached and the rebuilt windows give the same pages."""
     for reader in readers:
         verdicts["I21"].checked += 1
         kept = newest(reader, HOME.length)
@@ -52,7 +52,7 @@ def rebuilt(verdicts: Verdicts, readers: Sequence[int], oracle: Oracle) -> None:
 
 
 def counts(verdicts: Verdicts, world: World, oracle: Oracle, reader: Reader) -> None:
-    """I4: after a reconciliation the counts that pages show are those of the rows."""
+    """I4: after a reconciliation the counts on pages match the rows."""
     for subject in SUBJECTS:
         after: int | None = -1
         while after is not None:

@@ -1,4 +1,5 @@
-"""Carries out a plan of faults, heals them, and starts what ended by itself.
+"""Carries out a plan of faults, heals them, and restarts processes that ended by themselves.
+
 Runs in the main thread, in small steps.
 """
 
@@ -36,7 +37,7 @@ from tools.drill.servers import Servers
 from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
 
 DELAY_SECONDS = {TIMELINES: 0.05, COUNTERS: 0.05, BROKER: 0.1, POSTGRES: 0.01}
-MEMCACHED_DELAY_SECONDS = 0.15  # beyond the site's patience
+MEMCACHED_DELAY_SECONDS = 0.15  # longer than the site waits
 OUTAGE_STEP_SECONDS = 0.02
 START_TRIES, START_PAUSE_SECONDS = 40, 0.25
 FLUSHES = {TIMELINES: b"FLUSHALL\r\n", COUNTERS: b"FLUSHALL\r\n", BROKER: b"FLUSHALL\r\n"}
@@ -49,9 +50,9 @@ MODES = {
 }
 
 
-GIVES_UP_SECONDS = 10.0  # after the loss of a child, or of the broker
+GIVES_UP_SECONDS = 10.0  # after losing a child, or the broker
 CONSUMERS = (BEAT, WORKER)
-END = object()  # of the steps of an outage
+END = object()  # the end of an outage's steps
 
 
 @dataclass(order=True)
@@ -62,7 +63,7 @@ class _Due:
 
 
 class Injector:
-    """Does what a plan says. `counts` has how often each (kind, target) was done."""
+    """Carries out a plan. `counts` has how often each (kind, target) was done."""
 
     def __init__(
         self,
@@ -73,12 +74,13 @@ class Injector:
     ) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.deaths: list[str] = []  # processes that ended although nobody killed them
-        self.given_up: list[str] = []  # those who ended over a fault, and were started again
-        self._shaken: dict[str, float] = {}  # when what a process cannot always outlive was done
+        self.given_up: list[str] = []  # those that ended because of a fault, and were restarted
+        # when something happened that a process cannot always survive
+        self._shaken: dict[str, float] = {}
         self.last_heal = 0.0
         self.away: list[
             tuple[float, float]
-        ] = []  # when writers could not reach the timelines' Redis
+        ] = []  # periods in which writers could not reach the timelines' Redis
         self._servers = servers
         self._processes = processes
         self._history = history
@@ -90,12 +92,12 @@ class Injector:
         self._going_on: list[tuple[Outage, Fault, Iterator[None]]] = []
 
     def load(self, plan: Sequence[Fault], *, start: float) -> None:
-        """Take over a plan whose times count from `start` (monotonic)."""
+        """Accept a plan whose times count from `start` (monotonic)."""
         for fault in plan:
             self._later(start + fault.at, partial(self._begin, fault))
 
     def step(self) -> None:
-        """Do what is due, and start again what has ended."""
+        """Apply the faults that are due, and restart processes that have ended."""
         while self._due and self._due[0].at <= time.monotonic():
             heapq.heappop(self._due).act()
         self._continue_outages()
@@ -106,15 +108,15 @@ class Injector:
                 process.start()
 
     def _note_death(self, name: str) -> None:
-        # Who loses a child twice within seconds, or the broker in the middle of closing the connection to it, gives up
-        # and is started again by its supervisor: I20 allows for that. Whoever ends at other times has its own fault.
+        # A process that loses a child twice within seconds, or the broker while closing its connection, ends and is
+        # restarted by its supervisor: I20 allows for this. A process that ends at other times has a bug.
         since = time.monotonic() - self._shaken.get(name, -GIVES_UP_SECONDS)
         is_ours = since < GIVES_UP_SECONDS
         self._history.note(event="gave up" if is_ours else "death", target=name)
         (self.given_up if is_ours else self.deaths).append(name)
 
     def heal_all(self) -> None:
-        """End every fault that has begun, now; the rest of the plan is dropped."""
+        """End all faults that have started, now; drop the rest of the plan."""
         due, self._due = self._due, []
         for one in sorted(due):
             if getattr(one.act, "heals", False):
@@ -151,7 +153,7 @@ class Injector:
             self._shaken |= dict.fromkeys(CONSUMERS, over)
 
     def _carry_out(self, fault: Fault) -> Callable[[], None] | None:
-        """Do it; how it is healed, if it is not over at once."""
+        """Carry out a fault. Returns a function that heals it, unless it is over at once."""
         if self._replica is not None and fault.target == REPLICA:
             return self._replica.begin(fault)
         if fault.kind in STEPS and self._servers.clocks is not None:
@@ -252,7 +254,7 @@ class Injector:
 
 
 class Healing:
-    """The end of a fault, as something to be done later."""
+    """The end of a fault, scheduled for later."""
 
     heals = True
 
@@ -267,7 +269,7 @@ class Healing:
 
 
 def _start_stubbornly(service: Any) -> None:
-    """PostgreSQL refuses to start while children of the killed server are still ending."""
+    """Start a service with retries: PostgreSQL refuses while children of the killed server are still ending."""
     for left in reversed(range(START_TRIES)):
         try:
             service.start()

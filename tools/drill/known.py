@@ -1,4 +1,4 @@
-"""Posts that clients know of, to answer, share, edit and delete them. Used by all client threads."""
+"""Posts that clients know of, to answer, repost, edit and delete them. Shared by all client threads."""
 
 import random
 import threading
@@ -12,7 +12,7 @@ OPEN = ("public", "unlisted")
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A post that was acknowledged; `visibility` in the API's words."""
+    """An acknowledged post; `visibility` as in the API."""
 
     id: int
     author: int
@@ -32,7 +32,7 @@ class KnownPosts:
                 self._open.append(post)
 
     def any_open(self, chance: random.Random) -> Published | None:
-        """A public or unlisted post of somebody; it may be deleted meanwhile."""
+        """A public or unlisted post of anybody; it may have been deleted."""
         with self._lock:
             return chance.choice(self._open) if self._open else None
 
@@ -42,7 +42,7 @@ class KnownPosts:
             return chance.choice(mine) if mine else None
 
     def take_own(self, author: int, chance: random.Random) -> Published | None:
-        """One of an author's posts, of any kind; it is not given again."""
+        """One of an author's posts, of any kind; it is not returned again."""
         with self._lock:
             mine = self._of[author]
             if not mine:

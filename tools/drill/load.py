@@ -1,4 +1,4 @@
-"""The clients: threads that act, each for people of its own, so that one person's operations follow one another."""
+"""The clients: threads that each act for people of their own, so that one person's operations are sequential."""
 
 import random
 import threading
@@ -43,14 +43,14 @@ class Load:
             )
             for number in range(THREADS)
         ]
-        self._pause = THREADS / per_second  # between two acts of a thread
+        self._pause = THREADS / per_second  # between two operations of a thread
 
     def start(self) -> None:
         for thread in self._threads:
             thread.start()
 
     def ease(self, *, is_behind: bool) -> None:
-        """Rest while the workers are behind: what is drilled is not overload."""
+        """Pause while the workers are behind: overload is not part of the drill."""
         if is_behind:
             self._may_act.clear()
         else:
@@ -79,7 +79,7 @@ class Load:
                 act, _, active = chance.choices(acts, weights)[0]
                 act(chance.choices(people, often)[0] if active else chance.choice(people))
                 due = max(due + self._pause, time.monotonic() - self._pause)
-        except Exception as error:  # noqa: BLE001 -- told at the end; the other threads go on
+        except Exception as error:  # noqa: BLE001 -- reported at the end; the other threads continue
             self.errors.append(f"client-{number}: {type(error).__name__}: {error}")
         finally:
             wire.close()

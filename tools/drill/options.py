@@ -1,4 +1,4 @@
-"""What a run was asked for."""
+"""The options of a run."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`per_second`: acts of all clients together, of which about two thirds are posts."""
+    """`per_second`: operations of all clients together, about two thirds of them posts."""
 
     minutes: float = 1.0
     seed: int = 1

@@ -1,4 +1,4 @@
-"""Every page that was read during the run, judged by what was true while it was read."""
+"""Checks every page that was read during the run against the facts at that time."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -17,7 +17,7 @@ READS = (*HOME, "profile", "public", "show", "tag")
 OPEN = ("public", "unlisted")
 EVER = float("inf")
 SERVER_ERROR, BUSY = 500, 503
-SLACK_SECONDS = 2.0  # ids are as old as their second, and a client needs a moment to connect again
+SLACK_SECONDS = 2.0  # ids are as old as their second, and a client needs a moment to reconnect
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,11 @@ class _Read:
 
 
 class Pages:
-    """Judges reads in the order of their beginning.
+    """Checks reads in the order of their start.
 
-    `posts` are the rows as they are at the end (author, visibility, source and circle never change); `settled` says
-    when the delivery of a post was complete by the ledger; `away`, when writers could not reach the windows.
+    `posts` are the rows at the end (author, visibility, source and circle never change); `settled` has the time when
+    the delivery of a post was complete according to the ledger; `away`, the periods in which writers could not reach
+    the windows.
     """
 
     def __init__(
@@ -49,7 +50,8 @@ class Pages:
         self._posts = posts
         self._settled = settled
         self._verdicts = verdicts
-        self._seen: dict[int, dict[int, float]] = defaultdict(dict)  # viewer -> post -> when first
+        # viewer -> post -> when it was first seen
+        self._seen: dict[int, dict[int, float]] = defaultdict(dict)
         self._walked: dict[int, list[int]] = defaultdict(list)  # walk -> ids
         self._due: dict[int, list[int]] = {}  # viewer -> ids that may have to be on the home page
         self._edited: set[int] = set()  # posts that may have lost their tag
@@ -91,7 +93,7 @@ class Pages:
                 if one.status == 200:
                     verdict.violate(f"n={one.number} token {one.args['token']} works after its end")
 
-    # --- what is shown may be shown ----------------------------------------------------------------
+    # --- only permitted posts are shown ---------------------------------------------------------------
 
     def _shown(self, read: _Read) -> None:
         for post_id in read.operation.found["ids"]:
@@ -129,7 +131,7 @@ class Pages:
             return facts.may_belong(post["circle_id"], viewer, read.begin, read.end)
         if post["visibility"] == "followers":
             return facts.may_follow(viewer, author, read.begin, read.end)
-        # an answer that was lost leaves the names of a post unknown
+        # a lost response leaves the mentions of a post unknown
         return post["id"] not in facts.published
 
     def _belongs(self, read: _Read, post: Mapping[str, Any]) -> None:
@@ -144,7 +146,7 @@ class Pages:
         if needs_follow and not facts.may_follow(viewer, author, read.begin, read.end):
             self._note("I10", read, post["id"], f"is of {author}, whom they do not follow")
 
-    # --- what must be shown is shown ---------------------------------------------------------------
+    # --- required posts are shown --------------------------------------------------------------------
 
     def _whole(self, read: _Read) -> None:
         operation = read.operation
@@ -182,7 +184,7 @@ class Pages:
                 self._note(which, read, post_id, f"is missing, there since {since:.3f}")
 
     def _on_cards_of(self, shown: set[int]) -> set[int]:
-        """The reposts that a page in HTML shows on the card of a newer repost of the same post."""
+        """The reposts that an HTML page shows on the card of a newer repost of the same post."""
         reposts = {one: post for one, post in self._posts.items() if post["kind"] == "repost"}
         cards = {
             reposts[post_id]["source_id"]: post_id for post_id in sorted(shown & reposts.keys())
@@ -190,13 +192,13 @@ class Pages:
         return {one for one, post in reposts.items() if one < cards.get(post["source_id"], 0)}
 
     def _was_cut_off(self, post_id: int, read: _Read) -> bool:
-        """Whether the post is owed to the windows since Redis could not be reached: a known gap, by the ledger only."""
+        """Whether the post is missing in the windows since Redis was unreachable: a known gap, by the ledger only."""
         published = self._facts.published.get(post_id)
         written = (published.begin if published else second_of(post_id)) - SLACK_SECONDS
         return any(begin < read.end and end > written for begin, end in self._away)
 
     def _known_since(self, viewer: int, post_id: int) -> tuple[float, bool]:
-        """From when on a reader's home has a post, and whether this session knows it itself."""
+        """The time since when a reader's home must have a post, and whether this session has seen it."""
         seen = self._seen[viewer].get(post_id, EVER)
         if self._posts[post_id]["author_id"] == viewer and post_id in self._facts.published:
             seen = min(seen, self._facts.published[post_id].end)
@@ -229,7 +231,7 @@ class Pages:
         return facts.always_follows(viewer, author, end)
 
     def _has_own(self, read: _Read) -> None:
-        """I12: the page of a tag has what its reader had published, though a replica may lack it."""
+        """I12: a tag's page has the posts that its reader had published, although a replica may lack them."""
         found, verdict = read.operation.found, self._verdicts["I12"]
         verdict.checked += 1
         for post_id in self._by_author[read.viewer] if not found["degraded"] else ():

@@ -1,6 +1,4 @@
-"""The site's own processes under test: web servers, the worker with its pool, beat.
-They are started again when they end.
-"""
+"""The site's processes under test: web servers, the worker with its pool, beat. They are restarted when they end."""
 
 import contextlib
 import os
@@ -17,12 +15,12 @@ from tools.drill.faults import BEAT, WORKER
 from tools.drill.proxy import Link, Proxy
 
 WEB_SERVERS = 2
-WORKER_PROCESSES = 8  # most of their time they wait for the proxy
+WORKER_PROCESSES = 8  # most of the time they wait for the proxy
 STOP_SECONDS = 8.0
 
 
 class Process:
-    """One process group that can be killed, frozen and started again."""
+    """A process group that can be killed, frozen and restarted."""
 
     def __init__(
         self, name: str, command: list[str], log: Path, environment: Mapping[str, str]
@@ -38,7 +36,7 @@ class Process:
         self.child = spawn(self.name, self._command, log=self._log, environment=self._environment)
 
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether it is running."""
         return self.child is not None and self.child.running()
 
     def kill(self) -> None:
@@ -48,7 +46,8 @@ class Process:
             self.child = None
 
     def kill_child(self) -> None:
-        """kill -9 of one of the processes it started itself; it stays.
+        """kill -9 of one of its child processes; the parent stays.
+
         (A worker that loses all of its pool gives up.)
         """
         for pid in children_of(self.child.pid)[:1] if self.child else []:
@@ -56,7 +55,7 @@ class Process:
                 os.kill(pid, signal.SIGKILL)
 
     def send(self, number: int) -> None:
-        """A signal to the whole group, such as SIGSTOP and SIGCONT."""
+        """Send a signal to the whole group, such as SIGSTOP and SIGCONT."""
         if self.child is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.child.pid, number)
@@ -69,7 +68,7 @@ class Process:
 
 
 class Processes:
-    """All of them, and the links in front of the web servers."""
+    """All processes, and the links in front of the web servers."""
 
     def __init__(
         self,

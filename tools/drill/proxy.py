@@ -1,7 +1,7 @@
-"""A proxy between clients and servers that can be told to misbehave: delay, lose, refuse, half open, reset.
+"""A proxy between clients and servers that misbehaves on command: delay, loss, refusal, half-open connections, resets.
 
-Servers are TCP or Unix addresses; clients find a link on a loopback port that stays the same whatever happens behind
-it. The bytes are carried by a process of its own (`tools.drill.relay`); this is what gives it orders.
+Servers are TCP or Unix addresses; clients connect to a link on a loopback port that never changes, whatever happens
+behind it. A separate process transfers the bytes (`tools.drill.relay`); this module sends it orders.
 """
 
 import socket
@@ -16,7 +16,7 @@ from runner.checkout import ROOT
 from tools.drill.relay import Behave, Mode, Open, Order, Reset
 
 CONTROL_SECONDS = 10.0
-# Not `-m`: orders are pickled, and have to be of the same classes there.
+# Not `-m`: orders are pickled, so their classes must have the same module there.
 RELAY = "import sys; from tools.drill.relay import main; main(int(sys.argv[1]))"
 
 
@@ -37,7 +37,7 @@ class Proxy:
                 pass_fds=[theirs.fileno()],
                 cwd=ROOT,
                 env={"PYTHONPATH": str(ROOT)},
-                start_new_session=True,  # Ctrl-C ends the drill first, which needs its links
+                start_new_session=True,  # Ctrl-C must first end the drill, which needs its links
             )
         self._orders = Connection(ours.detach())
         return self
@@ -51,18 +51,18 @@ class Proxy:
         self.stop()
 
     def link(self, name: str, target: str) -> "Link":
-        """Open a link to a server: `host:port`, or `unix:` and a path. The server need not be there yet."""
+        """Open a link to a server: `host:port`, or `unix:` and a path. The server need not be running yet."""
         link = self.links[name] = Link(self, name, self.order(Open(name, target)))
         return link
 
     def order(self, order: Order) -> int:
-        """Have something done, from any thread. The port of the link; OSError when that failed or nobody answers."""
+        """Send an order, from any thread. Returns the port of the link; OSError if it fails or there is no response."""
         if self._orders is None:
             raise OSError("the proxy is not running")
         with self._turn:
             self._orders.send(order)
             if not self._orders.poll(CONTROL_SECONDS):
-                raise TimeoutError(f"the relay does not answer {order}")
+                raise TimeoutError(f"no response from the relay to {order}")
             answer: int | Exception = self._orders.recv()
         if isinstance(answer, Exception):
             raise OSError(f"{order}: {answer}") from answer
@@ -89,13 +89,13 @@ class Link:
 
     @property
     def address(self) -> str:
-        """Where clients connect: `127.0.0.1:port`."""
+        """The address for clients: `127.0.0.1:port`."""
         return f"127.0.0.1:{self.port}"
 
     def set(self, mode: Mode, *, seconds: float = 0.0) -> None:
-        """Misbehave from now on, or behave again; `seconds` is the delay in each direction. From any thread."""
+        """Misbehave from now on, or behave normally again; `seconds` is the delay each way. From any thread."""
         self._proxy.order(Behave(self.name, mode, seconds))
 
     def reset(self) -> None:
-        """Break the connections there are; new ones work. From any thread."""
+        """Break the present connections; new ones work. From any thread."""
         self._proxy.order(Reset(self.name))

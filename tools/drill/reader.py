@@ -1,6 +1,4 @@
-"""Reading after the run: homes and counts by HTTP, and homes by the read path itself,
-beside the windows they come from.
-"""
+"""Reads after the run: homes and counts over HTTP, and homes by the read path itself, beside their windows."""
 
 from apps.accounts.models import User
 from apps.pagination import Cursor
@@ -10,24 +8,24 @@ from tools.drill.wire import Wire
 from tools.drill.world import Person
 
 LIMIT = 40
-PEOPLE = 80  # of a list on a page
+PEOPLE = 80  # on a page of a list
 PAGES = 1000
 
 
 class Reader:
-    """A patient client: everything is healed, so whatever fails now is an error of the drill or of the site."""
+    """A patient client: everything is healed, so any failure now is a bug of the drill or of the site."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
 
     def publish(self, person: Person, text: str) -> int:
-        """A public post; its id."""
+        """Publish a public post. Returns its id."""
         body = {"status": text, "visibility": "public"}
         answer = self._wire.write("POST", "/api/v1/statuses", bearer(person), body)
         return int(answer.json()["id"])
 
     def home(self, person: Person, *, maximum: int | None = None) -> list[int]:
-        """The ids of a home, page after page, `most` of them or all."""
+        """The ids of a home, page after page: `maximum` of them, or all."""
         ids: list[int] = []
         cursor = ""
         for _page in range(PAGES):
@@ -41,7 +39,7 @@ class Reader:
         return ids
 
     def people(self, person: Person, name: str) -> list[int]:
-        """The ids of a list of one's own: `followers` or `following`, page after page."""
+        """The ids of the person's own list, `followers` or `following`, page after page."""
         ids: list[int] = []
         path = f"/api/v1/accounts/{person.id}/{name}?limit={PEOPLE}"
         for _page in range(PAGES):
@@ -65,7 +63,7 @@ class Reader:
 
 
 def newest(reader_id: int, number: int) -> list[int]:
-    """The newest ids of a home by the read path of this very process."""
+    """The newest ids of a home, by the read path in this process."""
     viewer = User.objects.get(pk=reader_id)
     ids: list[int] = []
     cursor: Cursor | None = Cursor(limit=LIMIT)

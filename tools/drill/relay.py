@@ -1,7 +1,6 @@
-"""What carries the bytes of all links, in a process of its own: one event loop, so that no client's thread slows it
-down.
+"""Transfers the bytes of all links, in a separate process with one event loop, which client threads cannot slow down.
 
-`main` takes orders (`Order`) from a connection and answers each; it ends with that connection.
+`main` receives orders (`Order`) from a connection and replies to each; it ends with that connection.
 """
 
 import asyncio
@@ -15,14 +14,14 @@ from multiprocessing.connection import Connection
 from typing import cast
 
 BACKLOG = 512
-RESET = struct.pack("ii", 1, 0)  # of SO_LINGER: closing sends RST instead of FIN
+RESET = struct.pack("ii", 1, 0)  # for SO_LINGER: closing sends RST instead of FIN
 
 
 class Mode(StrEnum):
     PASS = "pass"  # noqa: S105 -- no password
     DELAY = "delay"  # everything arrives, later
-    HOLE = "hole"  # nothing arrives, and nobody is told
-    HALF_OPEN = "half-open"  # requests arrive, answers do not
+    HOLE = "hole"  # nothing arrives, and no side notices
+    HALF_OPEN = "half-open"  # requests arrive, responses do not
     CUT = "cut"  # connections are reset, new ones refused
 
 
@@ -36,7 +35,7 @@ class Route:
         self._server: asyncio.Server | None = None
 
     async def open(self) -> None:
-        """Listen, on the port of before if there was one."""
+        """Listen, on the previous port if there was one."""
         loop = asyncio.get_running_loop()
         made = await loop.create_server(
             lambda: _Side(Line(self), is_client=True), "127.0.0.1", self.port, backlog=BACKLOG
@@ -50,7 +49,7 @@ class Route:
         self.reset()
 
     async def set(self, mode: Mode, seconds: float) -> None:
-        """Misbehave from now on, or behave again; `seconds` is the delay in each direction."""
+        """Misbehave from now on, or behave normally again; `seconds` is the delay in each direction."""
         before, self.mode, self.seconds = self.mode, mode, seconds
         if mode is Mode.CUT:
             await self.close()
@@ -58,15 +57,15 @@ class Route:
             await self.open()
         if mode is Mode.PASS and before in (Mode.HOLE, Mode.HALF_OPEN):
             for line in [line for line in self.lines if line.lost_some]:
-                line.cut()  # what was swallowed is missing: such a connection cannot go on
+                line.cut()  # data was swallowed, so the connection cannot continue
 
     def reset(self) -> None:
-        """Break the connections there are; new ones work."""
+        """Break the present connections; new ones work."""
         for line in list(self.lines):
             line.cut()
 
     async def reach(self, line: "Line") -> "_Side | None":
-        """Connect to the server; None when it is not there."""
+        """Connect to the server; None if it is not running."""
         loop = asyncio.get_running_loop()
         with contextlib.suppress(OSError):
             if self.target.startswith("unix:"):
@@ -84,7 +83,7 @@ class Route:
 
 
 class Line:
-    """One connection along a route: two sides, and what is on its way between them."""
+    """One connection along a route: two sides, and the data on its way between them."""
 
     def __init__(self, route: Route) -> None:
         self.route = route
@@ -92,7 +91,7 @@ class Line:
         self.server: _Side | None = None
         self.lost_some = False
         self._task: asyncio.Task[None] | None = None
-        self._early: list[bytes] = []  # came before the server was reached
+        self._early: list[bytes] = []  # arrived before the server was connected
         self._waiting: dict[bool, deque[tuple[float, bytes]]] = {True: deque(), False: deque()}
 
     def begin(self, client: "_Side") -> None:
@@ -109,7 +108,7 @@ class Line:
             self.server.send(data)
 
     def carry(self, data: bytes, *, from_client: bool) -> None:
-        """Bring data to the other side, in the manner of the route's mode."""
+        """Transfer data to the other side, according to the route's mode."""
         mode = self.route.mode
         if mode is Mode.HOLE or (mode is Mode.HALF_OPEN and not from_client):
             self.lost_some = True
@@ -141,7 +140,7 @@ class Line:
             other.send(data)
 
     def ended(self, *, from_client: bool) -> None:
-        """One side has closed; so does the other."""
+        """One side has closed, so close the other."""
         self.route.lines.discard(self)
         other = self.server if from_client else self.client
         if other is not None:
@@ -194,7 +193,7 @@ class _Side(asyncio.Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Order: carry connections to a server from now on. The answer is the port that clients use."""
+    """Order: transfer connections to a server from now on. The reply is the port for clients."""
 
     name: str
     target: str
@@ -202,7 +201,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Behave:
-    """Order: a link's mode, and the delay in each direction in seconds."""
+    """Order: set a link's mode, and the delay in each direction in seconds."""
 
     name: str
     mode: Mode
@@ -224,7 +223,7 @@ class _Relay:
         self._routes: dict[str, Route] = {}
 
     async def carry_out(self, order: Order) -> int:
-        """Do it, and answer with the port of the route."""
+        """Carry out an order. Returns the port of the route."""
         if isinstance(order, Open):
             route = self._routes[order.name] = Route(order.target)
             await route.open()
@@ -249,7 +248,7 @@ async def _serve(orders: Connection) -> None:
     async def answer(order: Order) -> None:
         try:
             answered: int | Exception = await relay.carry_out(order)
-        except Exception as error:  # noqa: BLE001 -- told to who gave the order
+        except Exception as error:  # noqa: BLE001 -- reported to the sender of the order
             answered = error
         orders.send(answered)
 

@@ -1,4 +1,4 @@
-"""What a run prints and writes."""
+"""The output of a run, printed and as JSON."""
 
 import json
 from collections import Counter
@@ -28,9 +28,9 @@ class Run:
     unknown: int
     faults: int
     deaths: tuple[str, ...]
-    given_up: tuple[str, ...]  # ended over a fault and started again by their supervisor
+    given_up: tuple[str, ...]  # ended because of a fault, and restarted by their supervisor
     outages: tuple[Outage, ...] = ()
-    told: tuple[str, ...] = ()  # of the replica, and of changes of slots
+    told: tuple[str, ...] = ()  # about the replica, and about changes of slots
 
 
 def figures(  # noqa: PLR0913 -- the columns of one row

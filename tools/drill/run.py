@@ -1,4 +1,4 @@
-"""The run itself, once the servers stand and Django is set up: people, load and faults, healing, checks."""
+"""The run itself, once the servers are up and Django is set up: people, load and faults, healing, checks."""
 
 import time
 from collections import Counter
@@ -30,9 +30,10 @@ from tools.drill.world import World, make_world
 READY_SECONDS = 90.0
 STEP_SECONDS = 0.02
 FEWEST_PEOPLE, MOST_PEOPLE, PEOPLE_A_MINUTE = 60, 150, 60
-CROWD = 1500  # followers of the most active, who never come: their posts are several chunks
+# followers of the most active person, who never come: so that posts have several chunks
+CROWD = 1500
 CROWD_LOOKED_AT = 20
-MOST_OWED = 10_000  # rows of work, seven a post; beyond, clients wait for the workers
+MOST_OWED = 10_000  # rows of work, seven per post; above this, clients wait for the workers
 LOOK_SECONDS = 1.0
 
 
@@ -51,7 +52,7 @@ class Drill:
         self._processes = processes
         self._history = history
         self._replica = replica.ReplicaFaults(servers.replica) if servers.replica else None
-        self._told: list[str] = []  # of the replica, and of changes of slots
+        self._told: list[str] = []  # about the replica, and about changes of slots
         self._injector = Injector(servers, processes, history, self._replica)
         self._addresses = [link.address for link in processes.links]
         self._verdicts = Verdicts()
@@ -64,7 +65,7 @@ class Drill:
         self._watch: clocks.Watch | None = None
 
     def run(self) -> bool:
-        """Play, heal, check and report; whether something was violated."""
+        """Put load on the site, heal it, check it, and report. Returns whether an invariant was violated."""
         people = round(self._options.minutes * PEOPLE_A_MINUTE)
         world = make_world(
             self._options.seed, people=max(FEWEST_PEOPLE, min(MOST_PEOPLE, people)), crowd=CROWD
@@ -84,7 +85,7 @@ class Drill:
             waiting = [one for one in waiting if not _is_alive(one)]
             if time.monotonic() > deadline:
                 log = self._servers.data.log / "web0.log"
-                raise LaunchError(f"the web servers do not answer: {error_line(log)}")
+                raise LaunchError(f"the web servers are not responding: {error_line(log)}")
 
     def _play(self, world: World, progress: Progress) -> None:
         options, seconds = self._options, self._options.minutes * 60

@@ -1,4 +1,4 @@
-"""The servers of a drill's site, each behind a link of the proxy, and the environments that name them."""
+"""The servers of a drill's site, each behind a link of the proxy, and the environments with their addresses."""
 
 import signal
 from collections.abc import Iterator, Mapping
@@ -32,13 +32,13 @@ from tools.drill.replica import MAX_LAG_SECONDS, REPLICA
 from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
 from tools.scale.servers import RabbitMQ, Standby
 
-# A killed server may not lose what it acknowledged; that the machine dies is not drilled, so nothing waits for the
-# disk.
+# A killed server must not lose what it acknowledged. A crash of the machine is not part of the drill, so nothing is
+# synced to disk.
 SURVIVES_KILL = {"fsync": "off", "full_page_writes": "off"}
 LAYERS = (MAIN, BACKUP, replace(L1, nodes=2))
 SPARE = (Pool.MAIN, Pool.BACKUP)
 UNLIMITED = "1000000000"
-SILENT_MS = 1000  # of a primary, until the others look for a new one
+SILENT_MS = 1000  # silence of a primary before the others look for a new one
 CLUSTER_SILENT_MS = 2000
 SETTINGS = {
     "SECRET_KEY": "only-for-drills",
@@ -54,11 +54,11 @@ SETTINGS = {
     "FANOUT_CHUNK_SIZE": "500",  # so that a few thousand followers are several chunks
     "HOME_WINDOW_LENGTH": "200",  # so that walks leave the window
     "INBOX_WINDOW_LENGTH": "100",
-    "MEMCACHED_TIMEOUT_SECONDS": "0.1",  # one machine is everything here
+    "MEMCACHED_TIMEOUT_SECONDS": "0.1",  # one machine runs everything here
     "DATABASE_POOL_MAX": "14",
     "WEB_WRITES_CONCURRENCY": "12",
     "WEB_REST_CONCURRENCY": "12",
-    "WEB_CONCURRENCY": "12",  # as many as there are clients: what is shed under overload is not what is drilled
+    "WEB_CONCURRENCY": "12",  # as many as there are clients: load shedding is not part of the drill
 }
 
 
@@ -68,7 +68,7 @@ def _clocks(directory: Path) -> Clocks | None:
 
 
 class PostgresWithClock(Postgres):
-    """Its clock can be set."""
+    """PostgreSQL whose clock can be set."""
 
     clocks: Clocks | None = None
 
@@ -80,8 +80,8 @@ class PostgresWithClock(Postgres):
 class Servers:
     """PostgreSQL, Redis and the Memcached nodes, with their links. NotToBeHad.
 
-    `group` is what has the timelines instead of one Redis, `rabbitmq` the broker instead of another. A group has no
-    link: its clients go to the addresses that it tells them. `clocks` are those that can be set, if any.
+    `group` holds the timelines instead of one Redis, `rabbitmq` is the broker instead of another Redis. A group has no
+    link: its clients connect to the addresses that it announces. `clocks` are those that can be set, if any.
     """
 
     def __init__(self, directory: Path, proxy: Proxy, options: Options) -> None:
@@ -127,7 +127,7 @@ class Servers:
             self.replica.start()
 
     def stop(self) -> None:
-        """Stop all; those that are stopped already stay so."""
+        """Stop all servers that are running."""
         if self.replica is not None:
             self.replica.signal(signal.SIGCONT)
             self.replica.stop()
@@ -135,7 +135,7 @@ class Servers:
             service.stop()
 
     def environment(self) -> dict[str, str]:
-        """The settings with the servers' own addresses: for the drill itself, which no fault may reach."""
+        """The settings with the servers' own addresses: for the drill itself, which no fault may affect."""
         services = {
             **self.postgres.settings(),
             **self._redis_and_broker(is_proxied=False),
@@ -152,17 +152,17 @@ class Servers:
             **(self._proxied_tiers(self.tiers) if self.tiers else {}),
             "CACHE_TOPOLOGY_LISTENS": "1",  # the drill itself does not listen
         }
-        if self.replica is not None:  # the drill itself reads none
+        if self.replica is not None:  # the drill itself uses none
             services["REPLICA_DATABASE_URLS"] = self.replica.settings()["DATABASE_URL"]
             services["REPLICA_MAX_LAG_SECONDS"] = str(MAX_LAG_SECONDS)
         return self._settings(services)
 
     def spare_addresses(self) -> dict[Pool, str]:
-        """For the site: the nodes that Main and Backup get beside those of the settings."""
+        """For the site: the additional nodes for Main and Backup."""
         return {pool: self.links[f"spare-{pool}"].address for pool in SPARE if self.tiers}
 
     def _settings(self, services: Mapping[str, str]) -> dict[str, str]:
-        # the addresses last: this process has those of the servers themselves in its own environment
+        # the addresses last: this process has the servers' own addresses in its environment
         return {**site_environment(self.data, services), **SETTINGS, **services}
 
     def _redis_and_broker(self, *, is_proxied: bool) -> dict[str, str]:
@@ -195,9 +195,7 @@ class Servers:
         if kind == SINGLE:
             return None
         program = self._redis(TIMELINES, redis.NO_PERSISTENCE).program
-        place = (
-            self.data.log / kind
-        )  # with their logs, which are there to look at after a violation
+        place = self.data.log / kind  # with their logs, to be inspected after a violation
         if kind == CLUSTER:
             return RedisCluster(place, program, replicas=True, timeout_ms=CLUSTER_SILENT_MS)
         return RedisBehindSentinels(place, program, down_after_ms=SILENT_MS)
@@ -254,7 +252,7 @@ class Servers:
 
 @contextmanager
 def servers_behind(proxy: Proxy, directory: Path, options: Options) -> Iterator[Servers]:
-    """Started servers; stopped at the end, whatever happens."""
+    """Started servers, which are always stopped at the end."""
     servers = Servers(directory, proxy, options)
     with ExitStack() as stack:
         stack.callback(servers.stop)

@@ -1,9 +1,9 @@
-"""What was checked, how often, and what was found wrong."""
+"""The checks, their numbers, and the violations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-KEPT = 200  # descriptions of violations; more are counted only
+KEPT = 200  # descriptions of violations; further ones are only counted
 INVARIANTS = {
     "I1": "every acknowledged post reaches every follower, and the ledger adds up",
     "I2": "nobody sees what is not for them",
@@ -28,7 +28,7 @@ INVARIANTS = {
 
 @dataclass(slots=True)
 class Verdict:
-    """Of one invariant."""
+    """The verdict about one invariant."""
 
     name: str
     checked: int = 0
@@ -47,7 +47,7 @@ class Verdict:
 
 
 class Verdicts:
-    """Of all invariants."""
+    """The verdicts about all invariants."""
 
     def __init__(self) -> None:
         self.by_name = {name: Verdict(name) for name in INVARIANTS}
@@ -57,11 +57,11 @@ class Verdicts:
 
     @property
     def violations(self) -> int:
-        """Of all together."""
+        """The number of violations of all invariants together."""
         return sum(verdict.violations for verdict in self.by_name.values())
 
 
 def p99(values: Sequence[float]) -> float | None:
-    """The 99th percentile; None of nothing."""
+    """The 99th percentile; None if there are no values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)] if ordered else None

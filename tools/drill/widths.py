@@ -1,7 +1,7 @@
-"""`--with-widths`: Main and Backup get a slot and give it up again, while people act and posts are deleted.
+"""`--with-widths`: adds a slot to Main and Backup and removes it, while people act and posts are deleted.
 
-`manage cache` begins each change, as an operator would, and the site takes its steps itself. In every step a post is
-deleted that all caches have; it is asked for until the end of the load, of both web servers.
+`manage cache` starts each change, as an operator would, and the site carries out the steps. In every step a post that
+all caches contain is deleted; it is then requested from both web servers until the end of the load.
 """
 
 import subprocess
@@ -30,14 +30,14 @@ from tools.drill.verdict import Verdicts
 from tools.drill.wire import Answer, NoAnswerError, Wire
 from tools.drill.world import Person, World
 
-LEAST_HIT_RATE = 0.9  # of the whole, in every step
-FEWEST_READS = 200  # below, a rate says nothing
-BEGIN_SECONDS = 5.0  # of the load, for caches to be filled
+LEAST_HIT_RATE = 0.9  # of all keys, in every step
+FEWEST_READS = 200  # with fewer, a rate is meaningless
+BEGIN_SECONDS = 5.0  # of the load, to fill the caches
 MOST_SECONDS = 600.0  # for one change
 TRIES, TRY_PAUSE_SECONDS = 5, 3.0  # while the new node is down
 LOOK_SECONDS = 0.3
 WARM_READS = 2
-POSTS = 10  # of each client: more than are deleted
+POSTS = 10  # for each client: more than are deleted
 AFTER = "after"
 
 
@@ -78,7 +78,8 @@ class Widths:
     ) -> None:
         self.steps: list[Step] = []
         self.error = ""
-        self.reads = self.seen = 0  # of posts that were deleted here, and how often they were shown
+        # requests for posts deleted here, and how often these were shown
+        self.reads = self.seen = 0
         self._spare, self._environment = spare, environment
         self._addresses, self._history = addresses, history
         self._thread: threading.Thread | None = None
@@ -94,7 +95,7 @@ class Widths:
         self._thread.start()
 
     def judge(self, verdicts: Verdicts, *, is_calm: bool) -> None:
-        """What was wrong; the hit rate only where nothing else was done to the caches."""
+        """Check the results; the hit rate only if nothing else was done to the caches."""
         verdict = verdicts["I33"]
         if self.error:
             verdict.violate(self.error)
@@ -196,7 +197,7 @@ class Widths:
         self.steps.append(step)
 
     def _look(self, people: "Clients") -> None:
-        """Ask for what was deleted."""
+        """Request the deleted posts."""
         client = next(people)
         for post_id in self._gone:
             self.reads += 1
@@ -209,8 +210,8 @@ class Widths:
             return Counts()
 
     def _people(self, world: World) -> "Clients":
-        """The clients of both web servers in turn; each has posts that are in all caches."""
-        # those who write least themselves
+        """Clients that alternate between both web servers; each has posts that are in all caches."""
+        # the people who write least themselves
         clients = [
             _Client(world.people[-1 - number], Wire(self._addresses, first=number), self._history)
             for number in range(len(self._addresses))
@@ -237,7 +238,7 @@ class Widths:
 
 
 class _Client:
-    """Somebody who writes, deletes and reads, at one of the web servers unless it is away."""
+    """Writes, deletes and reads, at one of the web servers unless it is down."""
 
     def __init__(self, person: Person, wire: Wire, history: History) -> None:
         self._person, self._wire, self._history = person, wire, history
@@ -253,7 +254,7 @@ class _Client:
             self.posts.append(post_id)
 
     def delete(self) -> int | None:
-        """Delete one of the posts; its id, if that was acknowledged."""
+        """Delete one of the posts. Returns its id, if the deletion was acknowledged."""
         post_id = self.posts.pop()
         operation = self._history.invoke(self._person.id, "delete", post=post_id)
         answer = self._write(operation, "DELETE", f"/api/v1/statuses/{post_id}")

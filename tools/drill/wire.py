@@ -1,4 +1,4 @@
-"""An HTTP client that lives with servers that die: tries the other one, waits, and says when it does not know."""
+"""An HTTP client for two servers that may die: it tries the other one, waits, and reports unknown outcomes."""
 
 import http.client
 import json
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 ANSWER_SECONDS = 8.0
-PATIENCE_SECONDS = 15.0  # until a reader gives up
+PATIENCE_SECONDS = 15.0  # before a reader gives up
 PAUSE_SECONDS = 0.1
 FAILURES = (OSError, http.client.HTTPException)
 
 
 class NoAnswerError(Exception):
-    """The request may have arrived or not; `sent` is False when it certainly did not."""
+    """The request may have arrived or not; `sent` is False if it certainly did not."""
 
     def __init__(self, *, sent: bool) -> None:
         super().__init__("no answer")
@@ -23,7 +23,7 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server answered; the names of the headers in small letters."""
+    """A response of a server; header names in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -41,7 +41,7 @@ class Wire:
         self._open: dict[str, http.client.HTTPConnection] = {}
 
     def read(self, path: str, headers: Mapping[str, str]) -> Answer:
-        """GET, from whichever server answers. NoAnswerError when none did for a long time."""
+        """GET, from any server that responds. NoAnswerError if none does for a long time."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
@@ -58,7 +58,7 @@ class Wire:
         headers: Mapping[str, str],
         body: Mapping[str, Any] | None = None,
     ) -> Answer:
-        """Send once; again only when it certainly did not arrive."""
+        """Send once; again only if it certainly did not arrive."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
@@ -75,7 +75,7 @@ class Wire:
         headers: Mapping[str, str],
         body: Mapping[str, Any] | None = None,
     ) -> Answer:
-        """One try at one server; after a failure the next try goes to the other one."""
+        """Try one server once; after a failure the next try goes to the other one."""
         address = self._addresses[self._turn % len(self._addresses)]
         sent = False
         started = time.monotonic()
@@ -83,7 +83,7 @@ class Wire:
             connection = self._connected(address)
             data = None if body is None else json.dumps(body).encode()
             kind = {} if data is None else {"Content-Type": "application/json"}
-            sent = True  # part of it may be read from here on
+            sent = True  # from here on part of it may have been read
             connection.request(method, path, data, {**headers, **kind})
             response = connection.getresponse()
             text = response.read()

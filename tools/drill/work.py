@@ -1,4 +1,4 @@
-"""After healing: the work that was owed is done, once, adds up, and changes nothing when it is done again."""
+"""After healing: pending work is done, exactly once, the numbers add up, and doing it again changes nothing."""
 
 import time
 from collections.abc import Callable
@@ -21,17 +21,17 @@ from tools.drill.reader import Reader
 from tools.drill.verdict import Verdicts, p99
 from tools.drill.world import World
 
-STALL_SECONDS = LEASE_SECONDS + 30  # without any progress: a slow machine is no stuck one
+STALL_SECONDS = LEASE_SECONDS + 30  # without any progress: a slow machine is not a stuck one
 CANARY_SECONDS = 15.0
 POLL_SECONDS = 0.25
 WORK: tuple[type[LeasedRow], ...] = (Event, FanoutJob, FanoutChunk)
-NOTE_SECONDS = 5.0  # between two looks at what is left, for the history
+NOTE_SECONDS = 5.0  # between two records of the remaining work in the history
 AGAIN = 200  # rows of each kind that are done twice
 TOLD = 50  # wrong rows that are described
 
 
 def drain(verdicts: Verdicts, healed_at: float, history: History) -> None:
-    """Wait until nothing is due any more; I20 says how long it took since the last fault was healed (monotonic)."""
+    """Wait until nothing is due any more; I20 reports the time since the last fault was healed (monotonic)."""
     verdict = verdicts["I20"]
     left, noted = pending(), 0.0
     minimum, since = left, time.monotonic()
@@ -52,7 +52,7 @@ def drain(verdicts: Verdicts, healed_at: float, history: History) -> None:
 
 
 def canary(verdicts: Verdicts, world: World, reader: Reader, history: History) -> None:
-    """A post that is published now is delivered in time: web, broker and workers are all there again."""
+    """A new post is delivered in time: web, broker and workers are all back."""
     verdict, author = verdicts["I20"], world.people[0]
     verdict.checked += 1
     operation = history.invoke(author.id, "publish", visibility="public")
@@ -75,7 +75,7 @@ def _rows(model: type[LeasedRow]) -> Any:
 
 
 def _claimed() -> list[list[object]]:
-    """What is under a lease or waits for its next try: (what, tries, seconds until then), some of it."""
+    """Some of the rows under a lease or waiting for a retry: (what, tries, seconds until then)."""
     now = timezone.now()
     waiting = [row for model in WORK for row in _leased(model)]
     return [
@@ -89,7 +89,7 @@ def _leased(model: type[LeasedRow]) -> list[LeasedRow]:
 
 
 def dead_letters(verdicts: Verdicts) -> None:
-    """I19."""
+    """I19: no dead letters."""
     verdict = verdicts["I19"]
     for model in WORK:
         verdict.checked += _rows(model).count()
@@ -100,20 +100,20 @@ def dead_letters(verdicts: Verdicts) -> None:
 def settled(true: Callable[[float], float]) -> dict[int, float]:
     """When the delivery of each post was complete, by the ledger (seconds since the epoch).
 
-    `true` is when it was what PostgreSQL's clock said.
+    `true` converts a time of PostgreSQL's clock to the true time.
     """
     finished = FanoutChunk.objects.values("job").annotate(last=Max("finished_at"))
     open_jobs = set(FanoutChunk.objects.exclude(state=State.DONE).values_list("job", flat=True))
     open_jobs |= set(FanoutJob.objects.exclude(state=State.DONE).values_list("pk", flat=True))
     chunks = {row["job"]: row["last"] for row in finished if row["last"]}
     jobs = FanoutJob.objects.values_list("pk", "created_at", "finished_at")
-    # a job may end without chunks: when its post was deleted before anybody came to cut it
+    # a job may end without chunks if its post was deleted before it was split
     ends = {job: [made, done, chunks.get(job)] for job, made, done in jobs if job not in open_jobs}
     return {job: max(true(at.timestamp()) for at in all_ if at) for job, all_ in ends.items()}
 
 
 def ledger(verdicts: Verdicts, facts: Facts, delivered: dict[int, float]) -> None:
-    """I1, by the books: every acknowledged post is there once, its delivery is done, and its receipts add up."""
+    """I1, by the ledger: every acknowledged post exists once, its delivery is done, and its receipts add up."""
     verdict = verdicts["I1"]
     rows = Post.objects.filter(pk__in=facts.published)
     there = dict(rows.values_list("pk", "deleted_at"))
@@ -137,7 +137,7 @@ def ledger(verdicts: Verdicts, facts: Facts, delivered: dict[int, float]) -> Non
 
 
 def published_once(verdicts: Verdicts) -> None:
-    """I1: who asked again with the same Idempotency-Key has one post. The texts carry the number of the operation."""
+    """I1: repeated requests with the same Idempotency-Key create one post. Texts contain the operation's number."""
     seen: dict[str, int] = {}
     for post_id, body in Post.objects.filter(body__startswith="n").values_list("pk", "body"):
         mark = body.split(" ", 1)[0]
@@ -147,11 +147,11 @@ def published_once(verdicts: Verdicts) -> None:
 
 
 def twice(verdicts: Verdicts, readers: list[int]) -> None:
-    """I8: finished rows of the ledger and of the event outbox, done once more, leave every window as it was."""
+    """I8: executing finished rows of the ledger and of the events again leaves every window unchanged."""
     verdict = verdicts["I8"]
     before = {reader: _windows(reader) for reader in readers}
     chunks = _undo(FanoutChunk.objects.filter(state=State.DONE))
-    # a bulk load only says that windows are to be forgotten, and would do so again
+    # the event of a bulk load only drops windows, and would do so again
     done = _undo(Event.objects.filter(state=State.DONE).exclude(name="graph_loaded"))
     verdict.checked += len(chunks) + len(done)
     dispatch.run_due(limit=AGAIN, only=chunks)
@@ -162,7 +162,7 @@ def twice(verdicts: Verdicts, readers: list[int]) -> None:
 
 
 def _undo(rows: object) -> list[int]:
-    """Make finished rows due again, as if their worker had died before it said so; which."""
+    """Make finished rows due again, as if their worker had died before recording it. Returns their ids."""
     found: list[int] = list(rows.order_by("?").values_list("pk", flat=True)[:AGAIN])  # type: ignore[attr-defined]  # of several models
     rows.model._default_manager.filter(pk__in=found).update(state=State.PENDING, attempts=0)  # type: ignore[attr-defined]  # of the model
     return found

@@ -1,4 +1,4 @@
-"""The people of a drill: accounts with tokens and sessions, a follow graph, circles. The same for the same seed."""
+"""The people of a drill: accounts with tokens and sessions, a follow graph, circles; determined by the seed."""
 
 import random
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class SpareToken:
-    """A token that is there to be ended."""
+    """A token to be revoked."""
 
     number: int
     owner: int
@@ -40,19 +40,19 @@ class SpareToken:
 
 @dataclass(slots=True)
 class World:
-    """Who there is. `weights` says how often each person writes: a heavy tail."""
+    """The people. `weights` has how often each one writes: a heavy tail."""
 
     people: list[Person]
     weights: list[float]
-    crowd: list[int]  # followers of the most active, who never come
+    crowd: list[int]  # followers of the most active person, who never come
     follows: set[tuple[int, int]] = field(default_factory=set)  # (follower, followee), at the start
     circles: dict[int, int] = field(default_factory=dict)  # owner -> circle
     members: dict[int, set[int]] = field(default_factory=dict)  # circle -> members
     client: dict[str, str] = field(
         default_factory=dict
-    )  # what the application of the spare tokens sends
+    )  # the credentials of the spare tokens' application
     spare: list[SpareToken] = field(default_factory=list)
-    ended: list[SpareToken] = field(default_factory=list)  # or it was tried
+    ended: list[SpareToken] = field(default_factory=list)  # revoked, or possibly so
 
 
 def make_world(seed: int, *, people: int, crowd: int) -> World:
@@ -111,7 +111,7 @@ def _person(user: User) -> Person:
 
 
 def _make_circles(chance: random.Random, world: World) -> None:
-    """Every fifth person has a circle of some who follow them."""
+    """Every fifth person has a circle of some of their followers."""
     for person in world.people[::5]:
         everybody = [one.id for one in world.people if one.id != person.id]
         chosen = chance.sample(everybody, min(CIRCLE_MEMBERS, len(everybody)))

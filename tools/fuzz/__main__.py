@@ -11,15 +11,15 @@ EXAMPLES = """\
 examples:
   ./run fuzz                           2,000 requests, about a minute
   ./run fuzz --short                   300 requests, in seconds
-  ./run fuzz --requests 100000         the long one: every operation and form hundreds of times
-  ./run fuzz --seed 7                  other requests; the same seed asks the same
-  ./run fuzz --processes 4             more web processes, where there are more cores
+  ./run fuzz --requests 100000         a long run: every operation and form hundreds of times
+  ./run fuzz --seed 7                  other requests; the same seed gives the same ones
+  ./run fuzz --processes 4             more web processes, for more cores
 """
 SHORT_REQUESTS = 300
 
 
 def main(command_line: list[str]) -> int:
-    """Fuzz a site; 1 when an answer was a failure or a process died, 2 when it could not be run."""
+    """Fuzz a site. Returns 1 after a failed response or the death of a process, 2 if it could not run."""
     options = _parser().parse_args(command_line)
     if options.short:
         options.requests, options.processes = SHORT_REQUESTS, 1
@@ -28,7 +28,7 @@ def main(command_line: list[str]) -> int:
     console = Console()
     try:
         with fuzzed_site(options.processes) as site:
-            from tools.fuzz.run import Fuzz, Options  # noqa: PLC0415 -- Django, whose models they import, stands only now
+            from tools.fuzz.run import Fuzz, Options  # noqa: PLC0415 -- they import models, which need Django
 
             chosen = Options(options.requests, options.seed, options.processes)
             return 1 if Fuzz(chosen, site, console).run() else 0
@@ -40,22 +40,24 @@ def main(command_line: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run fuzz",
-        description="A site of its own is asked for everything: by the OpenAPI document and against it, and by every"
-        " form on every page, with tokens, sessions, neither and nonsense. An answer of 500 or more is a failure,"
-        " except 503 that says when to come again. Exit status 1 when there was one, or when a process died.",
+        description="Sends all kinds of requests to a separate site: valid and invalid ones by the OpenAPI document,"
+        " and every form on every page, with tokens, sessions, neither or invalid ones. A response of 500 or more is a"
+        " failure, except 503 with Retry-After. Exit status 1 after a failure, or if a process died.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
-        "--requests", type=_positive, default=2000, metavar="N", help="to send (default: 2000)"
+        "--requests",
+        type=_positive,
+        default=2000,
+        metavar="N",
+        help="number of requests (default: 2000)",
     )
     parser.add_argument(
-        "--short", action="store_true", help="few requests to one process: does it run?"
+        "--short", action="store_true", help="few requests to one process, to see that it works"
     )
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="of what is asked (default: 1)"
-    )
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="random seed (default: 1)")
     parser.add_argument(
         "--processes", type=_positive, default=2, metavar="N", help="web processes (default: 2)"
     )

@@ -1,4 +1,4 @@
-"""A request that is to be sent, as bytes; nothing here knows what it means."""
+"""A request to send, as bytes; nothing here knows its meaning."""
 
 import random
 import shlex
@@ -33,7 +33,7 @@ class Case:
     body: bytes = b""
 
     def with_headers(self, *headers: tuple[str, str]) -> "Case":
-        """The same with more headers, which replace those of the same name."""
+        """The same request with more headers, which replace those of the same name."""
         names = {name.lower() for name, _value in headers}
         rest = tuple(pair for pair in self.headers if pair[0].lower() not in names)
         return Case(self.label, self.method, self.path, (*rest, *headers), self.body)
@@ -54,7 +54,7 @@ def _shown(body: bytes) -> str:
 
 
 def any_text(chance: random.Random) -> str:
-    """A word of the list, or characters from all over Unicode; now and then very many."""
+    """A word of the list, or characters from all of Unicode; sometimes a very long text."""
     if chance.random() < 0.6:
         return chance.choice(WORDS)
     ranges = (

@@ -1,6 +1,4 @@
-"""Every page of the URLconf, and what can be sent by the forms that stand on them,
-with fields that no browser would send.
-"""
+"""Every page of the URLconf, and requests from the forms on them, with fields that no browser would send."""
 
 import random
 import re
@@ -25,7 +23,7 @@ ENDS = (
     "/block",
 )  # sent last
 PLACE = re.compile(r"<(?:\w+:)?(\w+)>")
-PAGE_SHARE = 0.3  # of the requests only look at a page, with odd parameters
+PAGE_SHARE = 0.3  # of the requests only open a page, with odd parameters
 BOUNDARY = "----fuzz7d1b"
 
 Fetch = Callable[[Case], bytes]
@@ -41,7 +39,7 @@ class Form:
 
     @property
     def label(self) -> str:
-        """The address without what differs from row to row, and the names of the fields."""
+        """The address without variable parts, and the names of the fields."""
         path = re.sub(r"[0-9]+", "N", urlsplit(self.action).path)
         return f"{self.method} {re.sub(r'@[^/]+', '@H', path)}"
 
@@ -100,7 +98,7 @@ class _Forms(HTMLParser):
 
 
 def page_routes() -> list[str]:
-    """The routes of all pages: what is not the API's or the admin's."""
+    """The routes of all pages: everything except the API and the admin."""
     return sorted(
         {one for one in _walk(get_resolver().url_patterns, "") if not one.startswith(NOT_PAGES)}
     )
@@ -122,7 +120,7 @@ class FormCases:
         self.pages, self.forms = len(self._routes), 0
 
     def of_round(self, number: int, many: int, people: Population, fetch: Fetch) -> Iterator[Case]:
-        """About `many` requests: the pages as they are, then pages and forms with odd fields."""
+        """About `many` requests: the unchanged pages first, then pages and forms with odd fields."""
         chance = random.Random(f"{self._seed}/forms/{number}")
         paths = [self._path(route, people, chance) for route in self._routes]
         forms: dict[object, Form] = {}
@@ -193,7 +191,7 @@ def _cookies(people: Population) -> str:
 
 
 def _by(case: Case, people: Population, chance: random.Random) -> Case:
-    """By a member most of the time; else by a visitor, or a cookie of nobody's. htmx asks a quarter of it."""
+    """A request, mostly by a member; else by a visitor, or with an invalid cookie. A quarter come from htmx."""
     who = chance.random()
     cookies = _cookies(people) if who < 0.8 else f"csrftoken={'c' * 32}"
     if who > 0.95:
@@ -212,7 +210,7 @@ def _by(case: Case, people: Population, chance: random.Random) -> Case:
 
 
 def _sent(form: Form, people: Population, chance: random.Random) -> Case:
-    """A form with some of its fields changed, left out, sent twice, or sent as something else."""
+    """A form with some of its fields changed, left out, sent twice, or sent as another type."""
     pairs = [
         (name, _usual(name, kind, value, people, chance))
         for name, kind, value in form.fields
@@ -247,7 +245,7 @@ def _usual(name: str, kind: str, value: str, people: Population, chance: random.
 
 
 def _changed(pairs: list[tuple[str, str]], chance: random.Random) -> list[tuple[str, str]]:
-    """One field more, left out, sent twice, longer, under another name, or something else."""
+    """The fields with one added, left out, sent twice, lengthened, renamed, or replaced."""
     if not pairs or chance.random() < 0.1:
         return [*pairs, (any_text(chance)[:100], any_text(chance))]
     at = chance.randrange(len(pairs))

@@ -1,6 +1,4 @@
-"""People with some of everything, so that what is asked for is there;
-made again for each round, for a round destroys much.
-"""
+"""People with some of everything, so that requested things exist; created anew for each round, which destroys much."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -32,12 +30,12 @@ from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Visibility
 from apps.timeline.fanout import dispatch
 
-PASSWORD = "a long enough passphrase"  # noqa: S105 -- of accounts that live for one run
+PASSWORD = "a long enough passphrase"  # noqa: S105 -- of accounts that exist for one run
 
 
 @dataclass
 class Population:
-    """Who asks, and the values that are good in addresses and forms, by the names of parameters."""
+    """The clients, and valid values for addresses and forms, by the names of parameters."""
 
     token: str
     other_token: str

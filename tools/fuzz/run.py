@@ -1,4 +1,4 @@
-"""The run itself, once the servers stand and Django is set up: rounds of new people, of API and of forms."""
+"""The run itself, once the servers are up and Django is set up: rounds with new people, of API and forms."""
 
 import json
 import time
@@ -30,7 +30,7 @@ from tools.fuzz.site import Site
 
 ROUND = 5000  # requests between two populations
 FORMS_SHARE = 0.35
-LINE_SECONDS = 30.0  # between two lines where there is no terminal for a bar
+LINE_SECONDS = 30.0  # between two lines of progress without a terminal
 THREADS = 6
 
 
@@ -58,7 +58,7 @@ class Fuzz:
         self._died: list[str] = []
 
     def run(self) -> bool:
-        """Send everything and report; whether something failed."""
+        """Send everything and report. Returns whether something failed."""
         columns = (
             BarColumn(),
             MofNCompleteColumn(),
@@ -80,7 +80,7 @@ class Fuzz:
 
     def _round(self, number: int, many: int) -> Iterator[Case]:
         people = populate(number)
-        connection.close()  # each round may begin in another thread: the pool gets its connection back
+        connection.close()  # each round may start in another thread: the connection returns to the pool
         forms = int(many * FORMS_SHARE)
         each = max(1, (many - forms) // len(self._api.operations))
         yield from self._forms.of_round(number, forms, people, self._senders.fetch)

@@ -1,4 +1,4 @@
-"""Sends cases over kept-alive connections, several at a time, and notes what came back."""
+"""Sends cases over kept-alive connections, several at a time, and records the responses."""
 
 import http.client
 import threading
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tools.fuzz.cases import Case
 
 ANSWER_SECONDS = 40.0
-FAILED = 0  # instead of a status: no answer
+FAILED = 0  # instead of a status: no response
 SERVER_ERROR, UNAVAILABLE = 500, 503
 EXAMPLES = 3  # of each failing operation are shown
 
@@ -17,7 +17,7 @@ EXAMPLES = 3  # of each failing operation are shown
 @dataclass
 class Results:
     statuses: Counter[int] = field(default_factory=Counter)
-    unavailable: int = 0  # 503 with Retry-After: an answer as good as any
+    unavailable: int = 0  # 503 with Retry-After, which is not a failure
     failures: dict[tuple[str, int], list[Case]] = field(default_factory=dict)
     failed: Counter[tuple[str, int]] = field(default_factory=Counter)
 
@@ -41,11 +41,11 @@ class Results:
                 examples.append(case)
 
 
-NOT_IMPLEMENTED = 501  # what oEmbed asks for a format that is not offered
+NOT_IMPLEMENTED = 501  # returned by oEmbed for a format that is not supported
 
 
 class Sender:
-    """One connection to each web process, in turn; for one thread."""
+    """One connection to each web process, used in rotation; for one thread."""
 
     def __init__(self, ports: Sequence[int], *, first: int = 0) -> None:
         self._ports = ports
@@ -53,14 +53,14 @@ class Sender:
         self._open: dict[int, http.client.HTTPConnection] = {}
 
     def is_up(self) -> bool:
-        """Whether the first server answers."""
+        """Whether the first server responds."""
         try:
             return self.send(Case("up", "GET", "/healthz/live"))[0] < SERVER_ERROR
         except OSError:
             return False
 
     def send(self, case: Case) -> tuple[int, bool, bytes]:
-        """Status, whether the answer says when to come again, and body. OSError when there is no answer."""
+        """Status, whether the response has Retry-After, and body. OSError if there is no response."""
         self._turn += 1
         port = self._ports[self._turn % len(self._ports)]
         for again in (True, False):  # a kept connection may have been closed meanwhile
@@ -111,7 +111,7 @@ class Senders:
         self.results = Results()
 
     def fetch(self, case: Case) -> bytes:
-        """The body of one answer, for whoever makes the cases: the threads wait for the next one meanwhile."""
+        """The body of one response, for generating cases; the threads wait for the next case meanwhile."""
         try:
             status, says_when, body = self._own.send(case)
         except OSError:
@@ -120,7 +120,7 @@ class Senders:
         return body
 
     def send_all(self, cases: Iterable[Case]) -> None:
-        """Send them all; returns when every one is answered."""
+        """Send all cases; returns when all responses have arrived."""
         source = iter(cases)
         errors: list[BaseException] = []
         threads = [
@@ -142,7 +142,7 @@ class Senders:
                 if case is None:
                     return
                 self._tell(sender, case)
-        except BaseException as error:  # noqa: BLE001 -- told by the thread that waits
+        except BaseException as error:  # noqa: BLE001 -- raised in the thread that waits
             errors.append(error)
 
     def _tell(self, sender: Sender, case: Case) -> bytes:

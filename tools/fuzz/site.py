@@ -1,4 +1,4 @@
-"""A site of the fuzzer's own: servers, web processes, a worker; everything ends with the run."""
+"""The fuzzer's own site: servers, web processes, a worker; everything ends with the run."""
 
 import os
 import tempfile
@@ -37,7 +37,7 @@ class Site:
     started_with: dict[int, list[int]]
 
     def died(self) -> list[str]:
-        """The processes that are not there any more, or were started again."""
+        """The processes that have ended or were restarted."""
         gone = [f"{child.name} ended" for child in self.children if not child.running()]
         running = [child for child in self.children if child.running()]
         return gone + [
@@ -48,7 +48,7 @@ class Site:
         ]
 
     def tracebacks(self) -> list[str]:
-        """The last line of each kind of traceback in the logs, with how often it stands there."""
+        """The last line of each kind of traceback in the logs, with its number."""
         found: dict[str, int] = {}
         for file in sorted(self.log.glob("*.log")):
             inside = False

@@ -1,1 +1,1 @@
-"""`./run house`: the size of the code and the words of its modules, beside the bars that docs/architecture.md sets."""
+"""`./run house`: the size of the code and the names of its modules, beside the bars in docs/architecture.md."""

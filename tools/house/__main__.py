@@ -14,19 +14,19 @@ from tools.house.report import show, survey
 from tools.house.trace import Trace
 
 DESCRIPTION = """\
-How large the site's own code is, which words its modules are named with, and how far one has to read to
-follow a home page and a publication; the last column says what it should be at most."""
+Measures the size of the site's own code, the names of its modules, and how much of it one has to read to
+follow a home page and a publication. The last column has the maximum of each figure."""
 EXAMPLES = """\
 examples:
   ./run house                      everything, in about a minute
   ./run house --no-trace           without servers, in a few seconds
   ./run house --json | jq .bars    for programs
 """
-WARM = 3  # times that what is traced is done; the last one counts
+WARM = 3  # the traced action runs this often; the last run counts
 
 
 def main(command_line: list[str]) -> int:
-    """Measure and print. Exit status 1 when a figure is beyond its bar; `--short` judges no page."""
+    """Measure and print. Exit status 1 if a figure exceeds its bar; `--short` does not judge the traces."""
     options = _parser().parse_args(command_line)
     traces = {} if options.no_trace else _traces(short=options.short)
     house = survey(ROOT, {} if options.short else traces)
@@ -46,10 +46,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--short", action="store_true", help="trace what is not warm yet: does it run?"
+        "--short", action="store_true", help="trace once without warming up, to see that it works"
     )
     parser.add_argument(
-        "--no-trace", action="store_true", help="start no servers; leave the two traces out"
+        "--no-trace", action="store_true", help="start no servers and skip the two traces"
     )
     return parser
 
@@ -58,7 +58,7 @@ def _traces(*, short: bool) -> Mapping[str, Trace]:
     os.environ["OPTIONAL_APPS"] = ""  # the walks of the core (docs/decisions/0168)
     servers = import_module("tools.bench.servers")
     with servers.site_servers():
-        # imports models, which need the settings that were made just now
+        # imports models, which need the settings set up just now
         traces: Mapping[str, Trace] = import_module("tools.house.walks").home_and_publish(
             warm=1 if short else WARM
         )

@@ -1,4 +1,4 @@
-"""What the lines of Python files are: code, imports, docstrings, comments or blank."""
+"""Classifies the lines of Python files: code, imports, docstrings, comments or blank."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ class Lines:
 
 
 def count_lines(source: str) -> Lines:
-    """Sort the lines of a module. A blank line or a # within a string belongs to the string."""
+    """Classify the lines of a module. A blank line or a # within a string belongs to the string."""
     tree = ast.parse(source)
     kinds = dict.fromkeys(_lines_of(_strings(tree)), "code")
     kinds |= dict.fromkeys(_lines_of(_docstrings(tree)), "docstrings")
@@ -42,7 +42,7 @@ def count_files(paths: Iterable[Path]) -> Lines:
 
 
 def python_files(folder: Path, *, migrations: bool = False) -> list[Path]:
-    """The files of a folder that people write, or only its migrations."""
+    """The hand-written files of a folder, or only its migrations."""
     return sorted(
         path
         for path in folder.rglob("*.py")

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-# What a reader of Django, DRF or Celery expects to find under these names.
+# Module names that readers know from Django, DRF or Celery.
 ROLES = frozenset({
     "__init__", "__main__", "actions", "admin", "api", "apps", "asgi", "cache", "celery", "checks",
     "context_processors", "converters", "entities",
@@ -14,7 +14,7 @@ ROLES = frozenset({
     "routers", "serializers", "settings", "signals", "sitemaps", "storage", "tasks", "throttling", "urls", "validators",
     "views", "widgets", "wsgi",
 })  # fmt: skip
-# Named with an underscore and public all the same: Django's documentation and that of named tuples describe them.
+# Public despite their underscore: documented by Django, or for named tuples.
 PUBLIC = frozenset(
     {"_meta", "_asdict", "_replace", "_fields", "_make", "_state", "_db", "_default_manager"}
 )
@@ -22,7 +22,7 @@ FRAMEWORK_FOLDERS = frozenset({"migrations", "management", "commands", "template
 
 
 def modules_by_folder(paths: Iterable[Path]) -> Counter[Path]:
-    """How many modules every folder shows, `__init__` and migrations apart."""
+    """The number of modules in every folder, without `__init__` and migrations."""
     return Counter(
         path.parent
         for path in paths
@@ -31,7 +31,7 @@ def modules_by_folder(paths: Iterable[Path]) -> Counter[Path]:
 
 
 def ad_hoc_modules(paths: Iterable[Path]) -> dict[Path, list[str]]:
-    """By folder, the modules whose name is not a role; the longest list first."""
+    """By folder, the modules that are not named after a role; the longest list first."""
     found: dict[Path, list[str]] = {}
     for path in paths:
         if path.stem not in ROLES and FRAMEWORK_FOLDERS.isdisjoint(path.parent.parts):
@@ -40,9 +40,7 @@ def ad_hoc_modules(paths: Iterable[Path]) -> dict[Path, list[str]]:
 
 
 def underscore_names(sources: Mapping[Path, str], own: Iterable[str]) -> list[str]:
-    """`file:line name` of every underscore name that our packages, `own`,
-    import or read and do not define themselves.
-    """
+    """`file:line name` of every underscore name that our packages, `own`, use from other packages."""
     trees = {path: ast.parse(source) for path, source in sources.items()}
     defined = {path: set(_defined(tree)) for path, tree in trees.items()}
     anywhere = set[str]().union(*defined.values())
@@ -90,9 +88,7 @@ def _imported(tree: ast.Module, own: set[str]) -> Iterator[tuple[int, str]]:
 
 
 def _read(tree: ast.Module, here: set[str], anywhere: set[str]) -> Iterator[tuple[int, str]]:
-    """A class may have a name from its base in another module of ours;
-    other names of ours are used where they are defined.
-    """
+    """Skips names that a class may inherit from another module of ours, and our own names in their module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and _is_private(node.attr):
             is_of_self = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}

@@ -1,4 +1,4 @@
-"""What is measured, put together, beside the bars; as tables and as JSON."""
+"""All figures beside their bars, as tables and as JSON."""
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
@@ -19,7 +19,7 @@ OWN = (*PRODUCT, "runner", "tools", "tests")
 # both; a test reads the number there.
 CORE_LINES, CORE_DECISION = 44_600, "0181"
 MAX_GROWTH = 1_000
-MAX_MODULES = 12  # of a folder
+MAX_MODULES = 12  # per folder
 MAX_FILES = {"home_timeline": 16, "publish_post": 14}
 MAX_WAYS = {"home_timeline": 90, "publish_post": 90}
 LISTS_SHOWN = 12
@@ -27,7 +27,7 @@ LISTS_SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A figure, and the most it may be; None where nothing is promised."""
+    """A figure, and its maximum; None if there is none."""
 
     name: str
     value: int
@@ -35,7 +35,7 @@ class Bar:
 
     @property
     def is_met(self) -> bool:
-        """Whether it is within its bar; what has none always is."""
+        """Whether the figure is within its bar; always true without one."""
         return self.maximum is None or self.value <= self.maximum
 
     @property
@@ -47,7 +47,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """Everything that `./run house` tells."""
+    """All figures of `./run house`."""
 
     apps: Mapping[str, Lines]
     bars: list[Bar]
@@ -99,7 +99,7 @@ def survey(root: Path, traces: Mapping[str, Trace]) -> House:
 
 
 def _optional_apps(root: Path) -> Collection[str]:
-    """Read, not imported: settings want an environment."""
+    """Read from the source, not imported: the settings need an environment."""
     tree = ast.parse((root / "feedsite/settings.py").read_text("utf-8"))
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "POSSIBLE_APPS":

@@ -1,4 +1,4 @@
-"""Which of our own functions a call runs through."""
+"""Traces which of our own functions a call runs through."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -10,29 +10,29 @@ from typing import Any
 
 @dataclass(slots=True)
 class Trace:
-    """Calls of our own functions in their order, as (file, qualified name)."""
+    """Calls of our own functions in order, as (file, qualified name)."""
 
     calls: list[tuple[str, str]] = field(default_factory=list)
-    ways_in: int = 0  # how often it goes from one folder into another; ways back are not counted
+    ways_in: int = 0  # calls from one folder into another; returns are not counted
 
     @property
     def files(self) -> int:
-        """How many files one would have open to follow it."""
+        """The number of files that one would open to follow it."""
         return len({file for file, _name in self.calls})
 
     @property
     def functions(self) -> int:
-        """How many different functions; comprehensions and lambdas belong to what they stand in."""
+        """The number of different functions; comprehensions and lambdas count as part of their function."""
         return len({call for call in self.calls if not call[1].endswith(">")})
 
 
 def trace(
     action: Callable[[], object], root: Path, packages: Iterable[str], *, library: str
 ) -> Trace:
-    """Run something and note the calls in this thread of functions in `packages`, folders of `root`.
+    """Run an action and record the calls, in this thread, of functions in `packages`, folders of `root`.
 
-    The package `library` is a door: the way into it is counted, and nothing inside, as nobody opens a library to follow
-    a page. What it calls back is noted.
+    Of the package `library` only calls into it are recorded, not those inside, because nobody opens a library to follow
+    a page. Its callbacks are recorded.
     """
     found, folders = Trace(), list[str]()
     door = f"{root / library}/"

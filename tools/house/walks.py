@@ -1,4 +1,4 @@
-"""A warm home page of the demo and a publication on it; imported once Django is set up."""
+"""A warm home page of the demo, and a publication on it; import it after Django is set up."""
 
 from functools import partial
 
@@ -16,16 +16,16 @@ from runner.checkout import ROOT
 from tools.house.trace import Trace, trace
 
 READER = "alice"
-BUILD_SECONDS = 20.0  # more than the demo's counts take
+BUILD_SECONDS = 20.0  # more than the demo's counts need
 OWN, LIBRARY = ("apps", "feedsite"), "feedcache"
 
 
 def home_and_publish(*, warm: int) -> dict[str, Trace]:
     seed(size="small", seed_number=1, advance=lambda _what, _number: None)
-    for counts in (POST_COUNTS, USER_COUNTS):  # what beat does on a running site
+    for counts in (POST_COUNTS, USER_COUNTS):  # as beat does on a running site
         maintenance.maintain(counts, seconds=BUILD_SECONDS)
     found = {}
-    for _warm in range(warm):  # the last ones count
+    for _warm in range(warm):  # the last run counts
         found = {
             "home_timeline": _trace_home(user_by_handle(READER)),
             "publish_post": _trace_publication(user_by_handle(READER)),

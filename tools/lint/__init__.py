@@ -1,1 +1,1 @@
-"""Checks of the code that no other program makes: `./run lint` calls them."""
+"""Checks of the code that no other program offers; called by `./run lint`."""

@@ -1,39 +1,39 @@
-"""The import contracts of pyproject.toml, and what to do instead of an import that one of them forbids."""
+"""The import contracts of pyproject.toml, with advice for imports that they forbid."""
 
 import os
 import re
 import subprocess
 import sys
 
-# By the contract's name. lint-imports says which line breaks it; this says how to write it.
+# By the contract's name. lint-imports reports the line that breaks it; this is the advice.
 INSTEAD = {
     "Imports point down: web and api know requests, the domain does not": (
         "The domain below records an event (apps/events), and the app above subscribes with a handler"
-        " (handlers.py): graph may not import posts. What both need belongs into the lower one."
+        " (handlers.py): graph may not import posts. Code that both need belongs in the lower one."
     ),
     "Pages and endpoints do not know each other": (
-        "What a page and an endpoint share is a query or an action of the domain, below both."
+        "Code that a page and an endpoint share is a query or an action of the domain, below both."
     ),
     "Inside an app: staff pages and tasks on top, then handlers, actions, queries, caches, models": (
-        "Move the function down to the layer that uses it; what follows from an action is a handler's."
+        "Move the function down to the layer that uses it; put consequences of an action into a handler."
     ),
     "No folder of modules goes round in a circle": (
-        "Move what both modules need into a third one, or hand it over as an argument."
+        "Move the code that both modules need into a third one, or pass it as an argument."
     ),
     "feedcache is a library": (
-        "feedcache is told: give it the value or a callable from feedsite or an app."
+        "Pass the value or a callable to feedcache, from feedsite or an app."
     ),
     "The oracle shares nothing with what it judges": (
         "The oracle reads tables with SQL of its own; a helper shared with the site would share its mistakes."
     ),
     "Only the cache servers module knows the client libraries": (
-        "Ask feedcache.connections for a client, such as timelines() or counters()."
+        "Get a client from feedcache.connections, such as timelines() or counters()."
     ),
     "No app imports the project package or the launcher": (
-        "An app reads django.conf.settings; what needs feedsite belongs into feedsite."
+        "An app reads django.conf.settings; code that needs feedsite belongs in feedsite."
     ),
     "The vitals see what a browser sees": "Read the page with the browser, not the site's code.",
-    "Inside the vitals": "Move what both modules need down, or add the new module to the contract.",
+    "Inside the vitals": "Move the code that both modules need down, or add the new module to the contract.",
     "The launcher knows only processes": (
         "Start a program (runner.programs, ./run manage) instead of importing the site."
     ),
@@ -42,14 +42,14 @@ _BROKEN = re.compile(r"^(.+?) BROKEN", re.MULTILINE)
 
 
 def broken(output: str) -> list[str]:
-    """The contracts that lint-imports calls broken."""
+    """The contracts that lint-imports reports as broken."""
     return _BROKEN.findall(output)
 
 
 def main() -> int:
     program = "from importlinter.cli import lint_imports_command as c; c(['--no-logo'])"
     command = [sys.executable, "-P", "-c", program]
-    environment = {**os.environ, "COLUMNS": "200"}  # a name stays on its line
+    environment = {**os.environ, "COLUMNS": "200"}  # so that a name stays on one line
     result = subprocess.run(  # noqa: S603 -- a fixed command
         command, env=environment, stdout=subprocess.PIPE, text=True, check=False
     )

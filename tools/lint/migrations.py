@@ -1,4 +1,4 @@
-"""Changes of the models that no migration makes; `makemigrations --check` would ask a database first."""
+"""Finds changes of models without a migration; `makemigrations --check` would first connect to a database."""
 
 import sys
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from django.db.migrations.state import ProjectState
 
 
 def missing() -> Iterator[str]:
-    """Each operation that `makemigrations` would write, and apps whose history has two ends."""
+    """Each operation that `makemigrations` would write, and apps with two latest migrations."""
     loader = MigrationLoader(None)
     for app, names in loader.detect_conflicts().items():
         yield f"{app}: {' and '.join(sorted(names))} both come last"

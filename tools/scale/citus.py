@@ -1,7 +1,7 @@
-"""A cluster of Citus on loopback: a coordinator and workers, from server programs that have the extension.
+"""A Citus cluster on loopback: a coordinator and workers, from server programs with the extension.
 
-Its programs are those of CITUS_PROGRAMS, the directory of `postgres` and `initdb`, or those of a distribution. Citus
-has packages of its own (https://docs.citusdata.com); nothing of it comes with the site.
+The programs are in CITUS_PROGRAMS, the directory of `postgres` and `initdb`, or come from a distribution. Citus has
+packages of its own (https://docs.citusdata.com); the site does not include it.
 """
 
 import os
@@ -20,16 +20,16 @@ from tools.drill.processes import free_port
 from tools.scale import NotToBeHad
 
 WORKERS = 3
-SHARDS = 6  # two for each worker: what is created takes as long as there are shards
+SHARDS = 6  # two for each worker: creating tables takes longer with more shards
 DISTRIBUTIONS = ("/usr/lib/postgresql", "/usr/pgsql-")
 _OPTIONS = {
     "shared_preload_libraries": "citus",
-    "wal_level": "logical",  # shards move while they are written to
+    "wal_level": "logical",  # needed to move shards during writes
     "max_connections": "200",
     "max_prepared_transactions": "400",  # Citus commits in two phases
     "listen_addresses": "127.0.0.1",
     "citus.shard_count": str(SHARDS),
-    "citus.enable_statistics_collection": "off",  # nothing is reported to anybody
+    "citus.enable_statistics_collection": "off",  # no reports to the vendor
     "citus.node_connection_timeout": "5000",
     "shared_buffers": "64MB",
 }
@@ -37,14 +37,16 @@ _OPTIONS = {
 
 @cache
 def programs() -> Path:
-    """The directory of server programs that have Citus, of the newest version. NotToBeHad."""
+    """The directory of server programs with Citus, of the newest version. NotToBeHad."""
     for directory in _directories():
         asked = subprocess.run(
             [directory / "pg_config", "--sharedir"], capture_output=True, text=True, check=False
         )
         if (Path(asked.stdout.strip()) / "extension" / "citus.control").exists():
             return directory
-    raise NotToBeHad("no PostgreSQL here has the extension citus (its packages: docs/scaling.md)")
+    raise NotToBeHad(
+        "no installed PostgreSQL has the extension citus (for its packages see docs/scaling.md)"
+    )
 
 
 def _directories() -> Iterator[Path]:
@@ -60,7 +62,7 @@ def _directories() -> Iterator[Path]:
 
 
 class Node(Postgres):
-    """A coordinator or worker. It starts again on its port with the rows it had."""
+    """A coordinator or worker. It restarts on the same port with the same rows."""
 
     def __init__(self, directory: Path, name: str) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -84,14 +86,14 @@ class Node(Postgres):
             return cursor.fetchall() if cursor.description else []
 
     def kill(self) -> None:
-        """As when its machine is gone; `start` brings it back."""
+        """Kill it, as if its machine were lost; `start` brings it back."""
         if self.child is not None:
             self.child.kill()
             self.child = None
 
 
 def create(url: str, name: str) -> str:
-    """A database with the extension on a node, unless it is there; its URL."""
+    """Create a database with the extension on a node, unless it exists. Returns its URL."""
     with psycopg.connect(url, dbname="postgres", autocommit=True) as session:
         known = session.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name])
         if known.fetchone() is None:
@@ -125,7 +127,7 @@ class Cluster:
             node.stop()
 
     def join(self, name: str) -> str:
-        """Make the nodes of a database of this name a cluster; the URL of the coordinator's."""
+        """Make the databases with this name on all nodes a cluster. Returns the URL of the coordinator's."""
         url = create(self.coordinator.url, name)
         for worker in self.workers:
             create(worker.url, name)
@@ -144,7 +146,7 @@ class Cluster:
 
 @contextmanager
 def cluster(directory: Path, *, workers: int = WORKERS) -> Iterator[Cluster]:
-    """A running cluster; gone at the end. NotToBeHad."""
+    """A running cluster, removed at the end. NotToBeHad."""
     servers = Cluster(directory, workers=workers)
     with ExitStack() as stack:
         stack.callback(servers.stop)

@@ -1,4 +1,4 @@
-"""The engines: each starts its servers beside the common ones, and yields the settings that make the site use them."""
+"""The engines: each starts its servers beside the common ones, and yields the settings for the site to use them."""
 
 import os
 import subprocess
@@ -84,7 +84,7 @@ def clustered_counters(services: Services, directory: Path) -> Iterator[Settings
 
 @contextmanager
 def split_counters(services: Services, directory: Path) -> Iterator[Settings]:
-    """Those of posts, which are few, and go back to the server of the settings afterwards."""
+    """The few counters of posts on a second server; afterwards they return to the server in the settings."""
     server = RedisServer(directory, _redis(services).program)
     with started(server) as url:
         target = f"{url}/0"

@@ -1,6 +1,6 @@
-"""Redis on several servers: behind Sentinels, and as a cluster. Their files are under a directory.
+"""Redis on several servers: behind Sentinels, and as a cluster. Their files are in a directory.
 
-Clients go to the servers directly, by the addresses that Sentinels and nodes tell them.
+Clients connect to the servers directly, at the addresses that Sentinels and nodes announce.
 """
 
 import socket
@@ -19,18 +19,18 @@ from tools.scale.certificates import Certificates
 
 START_SECONDS, STOP_SECONDS = 90.0, 15.0
 SLOTS = 16_384
-NAME = "feedsite"  # of a primary, among Sentinels
+NAME = "feedsite"  # the name of the primary in the Sentinels
 SENTINELS, QUORUM = 3, 2
 PRIMARIES = 3
-FIRST_SLOT = 8  # of the words in a row of CLUSTER NODES; a primary without slots has none
+FIRST_SLOT = 8  # in a line of CLUSTER NODES; a primary without slots has none
 HIGHEST_PORT = 55_000  # the cluster port is 10,000 above
 PROBE_SECONDS = 10
-# What a server that was built without TLS says of --tls-port: since 7.2, and before.
+# Responses to --tls-port of a server built without TLS: since 7.2, and before.
 NO_TLS = ("Failed finding TLS support", "Bad directive or wrong number of arguments")
 
 
 class RedisServer:
-    """An empty server on a loopback port, which it has again when it is started again."""
+    """An empty server on a loopback port, which stays the same after a restart."""
 
     def __init__(self, directory: Path, program: Path, *options: str) -> None:
         self.port = _port_with_cluster_port()
@@ -60,16 +60,16 @@ class RedisServer:
         return self.child is not None
 
     def ask(self, command: str) -> str:
-        """The answer as it stands on the line; "" without one within a second."""
+        """The raw response; "" if there is none within a second."""
         return ask(self.port, command)
 
     def is_linked_replica(self) -> bool:
-        """Whether it follows a primary and has all that the primary has."""
+        """Whether it follows a primary and has all of its data."""
         return "master_link_status:up" in self.ask("INFO replication")
 
 
 class RedisWithTls(RedisServer):
-    """A server that takes connections with TLS only, from clients with a certificate of the same authority."""
+    """A server that accepts only TLS connections from clients with a certificate of the same authority."""
 
     def __init__(self, directory: Path, program: Path, files: Certificates) -> None:
         if not has_tls(program):
@@ -84,10 +84,10 @@ class RedisWithTls(RedisServer):
 
 
 class RedisBehindSentinels:
-    """A primary, a replica of it, and three Sentinels, which replace a primary that was silent for `down_after_ms`."""
+    """A primary, its replica, and three Sentinels, which replace a primary that is silent for `down_after_ms`."""
 
     name = "Redis behind Sentinels"
-    child: Child | None = None  # they are several
+    child: Child | None = None  # there are several
 
     def __init__(self, directory: Path, program: Path, *, down_after_ms: int = 30_000) -> None:
         self._directory = directory
@@ -108,7 +108,7 @@ class RedisBehindSentinels:
         for port in self._ports:
             self._sentinels.append(self._start_sentinel(port, primary.port))
         for port in self._ports:
-            until(lambda port=port: self._is_ready(port))  # type: ignore[misc]  # bound now
+            until(lambda port=port: self._is_ready(port))  # type: ignore[misc]  # bound here
 
     def stop(self) -> None:
         for sentinel in self._sentinels:
@@ -125,7 +125,7 @@ class RedisBehindSentinels:
         }
 
     def primary(self) -> RedisServer | None:
-        """The server that all Sentinels call the primary; None while they do not agree."""
+        """The server that all Sentinels name as primary; None while they disagree."""
         told = {ask(port, f"SENTINEL GET-MASTER-ADDR-BY-NAME {NAME}") for port in self._ports}
         found = [one for one in self.servers if any(f"\r\n{one.port}\r\n" in text for text in told)]
         return found[0] if len(told) == 1 and found else None
@@ -138,7 +138,7 @@ class RedisBehindSentinels:
     def _start_sentinel(self, port: int, primary: int) -> Child:
         home = self._directory / f"sentinel-{port}"
         home.mkdir(parents=True)
-        configuration = home / "sentinel.conf"  # which it writes itself from now on
+        configuration = home / "sentinel.conf"  # Redis itself changes it from now on
         configuration.write_text(
             f"port {port}\nbind 127.0.0.1\ndir {home}\n"
             f"sentinel monitor {NAME} 127.0.0.1 {primary} {QUORUM}\n"
@@ -158,10 +158,10 @@ class RedisBehindSentinels:
 
 
 class RedisCluster:
-    """Three primaries that share the slots, each with a replica if asked, which takes over when its primary is gone."""
+    """Three primaries that share the slots, each optionally with a replica, which takes over if its primary is lost."""
 
     name = "Redis Cluster"
-    child: Child | None = None  # they are several
+    child: Child | None = None  # there are several
 
     def __init__(
         self, directory: Path, program: Path, *, replicas: bool = False, timeout_ms: int = 15_000
@@ -191,11 +191,11 @@ class RedisCluster:
             server.stop()
 
     def settings(self) -> dict[str, str]:
-        """Of what may be on a cluster; relations and filters are where timelines are."""
+        """The settings that a cluster supports; relations and filters follow the timelines."""
         return {"REDIS_URL": self.url, "REDIS_LIMITS_URL": self.url}
 
     def is_whole(self) -> bool:
-        """Whether all servers that run say that all slots are served, each by one of them."""
+        """Whether all running servers report that all slots are served, each by one of them."""
         running = [server for server in self.servers if server.runs()]
         ports = {server.port for server in running}
         return all(
@@ -206,7 +206,7 @@ class RedisCluster:
         )
 
     def writable(self) -> list[RedisServer]:
-        """The primaries that run, as a server knows them."""
+        """The running primaries, according to one server."""
         running = [server for server in self.servers if server.runs()]
         serving = _serving(running[0])
         return [server for server in running if server.port in serving]
@@ -217,7 +217,7 @@ class RedisCluster:
 
 @cache
 def has_tls(program: Path) -> bool:
-    """Whether a server was built with TLS: it ends at once here, for lack of a certificate or of TLS."""
+    """Whether a server was built with TLS: it exits at once here, for lack of a certificate or of TLS."""
     command = [str(program), "--port", "0", "--tls-port", "1", "--tls-cert-file", "/nonexistent"]
     said = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PROBE_SECONDS, check=False
@@ -227,7 +227,7 @@ def has_tls(program: Path) -> bool:
 
 @contextmanager
 def started(group: RedisCluster | RedisBehindSentinels | RedisServer) -> Iterator[str]:
-    """Its URL; of a cluster the whole, else without the number of the database."""
+    """The started servers' URL; complete for a cluster, otherwise without the number of the database."""
     try:
         group.start()
         yield group.url
@@ -241,7 +241,7 @@ def listens(port: int) -> bool:
 
 
 def ask(port: int, command: str) -> str:
-    """A command to a Redis, and its answer as it stands on the line; "" without one within a second."""
+    """Send a command to a Redis. Returns the raw response; "" if there is none within a second."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
             connection.sendall(command.encode() + b"\r\n")
@@ -254,7 +254,7 @@ def until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + START_SECONDS
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError("the servers did not come together")
+            raise TimeoutError("the servers did not form a group in time")
         time.sleep(0.05)
 
 
@@ -264,7 +264,7 @@ def _port_with_cluster_port() -> int:
 
 
 def _serving(server: RedisServer) -> set[int]:
-    """The ports of the primaries with slots, as a node of the cluster knows them."""
+    """The ports of the primaries with slots, according to a node of the cluster."""
     rows = [line.split() for line in server.ask("CLUSTER NODES").splitlines()]
     return {
         int(row[1].partition("@")[0].rpartition(":")[2])

@@ -1,4 +1,4 @@
-"""Servers beside the common ones, each with its files under a directory; all end by their own pids."""
+"""Servers beside the common ones, each with its files in a directory; each is stopped by its own pid."""
 
 import os
 import shutil
@@ -19,13 +19,13 @@ from tools.scale.certificates import Certificates
 from tools.scale.redis_servers import listens
 
 START_SECONDS, STOP_SECONDS, COPY_SECONDS = 90.0, 15.0, 120
-NAME = "feedsite"  # of the database and its user
+NAME = "feedsite"  # the name of the database and of its user
 RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")  # the one on the PATH changes the user
 PATHS = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 
 
 def program(name: str, package: str) -> str:
-    """Where a program is; many paths have no sbin."""
+    """The path of a program; the PATH often lacks sbin."""
     found = shutil.which(name, path=PATHS)
     if found is None:
         raise NotToBeHad(f"{name} is not installed (apt-get install {package})")
@@ -33,7 +33,7 @@ def program(name: str, package: str) -> str:
 
 
 class Standby(Postgres):
-    """A streaming replica. `start` copies the primary first, so that it begins with everything that is there."""
+    """A streaming replica. `start` first copies the primary, so that it has all existing data."""
 
     name = "PostgreSQL, standby"
 
@@ -55,15 +55,15 @@ class Standby(Postgres):
             )  # fmt: skip
 
     def _make_database(self) -> None:
-        """It is the primary's."""
+        """Nothing to do: the database is the primary's."""
 
     def kill(self) -> None:
-        """As when the machine is gone."""
+        """Kill it, as if its machine were lost."""
         if self.child is not None:
             self.child.kill()
 
     def signal(self, number: int) -> None:
-        """To all of its processes, such as SIGSTOP: each backend of PostgreSQL leads a group of its own."""
+        """Send a signal such as SIGSTOP to all its processes: each backend of PostgreSQL leads a group of its own."""
         if self.child is not None:
             for pid in (self.child.pid, *children_of(self.child.pid)):
                 with suppress(ProcessLookupError):
@@ -71,9 +71,9 @@ class Standby(Postgres):
 
 
 class RabbitMQ:
-    """A node with a port mapper of its own. What it has stored is there again after a restart.
+    """A node with a port mapper of its own. Its data survives a restart.
 
-    With certificates it takes connections with TLS only.
+    With certificates it accepts only TLS connections.
     """
 
     name = "RabbitMQ"
@@ -86,7 +86,7 @@ class RabbitMQ:
         self.address = f"127.0.0.1:{self.port}"
         scheme = "amqps" if certificates else "amqp"
         self.url = f"{scheme}://guest:guest@{self.address}//"
-        configuration = directory / "rabbitmq"  # it adds .conf
+        configuration = directory / "rabbitmq"  # RabbitMQ appends .conf
         if certificates is not None:
             lines = {
                 "listeners.tcp": "none",
@@ -122,7 +122,7 @@ class RabbitMQ:
         ]
         self._mapper: Child | None = None
         self.child: Child | None = None
-        self._begin = 0  # of what it says since its last start
+        self._begin = 0  # the position in its log since the last start
 
     def start(self) -> None:
         self.launch()
@@ -144,7 +144,7 @@ class RabbitMQ:
         return b"completed with" in self._log.read_bytes()[self._begin :]
 
     def ask_to_stop(self) -> None:
-        """Begin to stop it; `child.running()` says when it has ended."""
+        """Ask it to stop; `child.running()` shows when it has ended."""
         if self.child is not None:
             self.child.popen.send_signal(self.child.stop_signal)
 
@@ -170,7 +170,7 @@ def rabbitmq(directory: Path, certificates: Certificates | None = None) -> Itera
 
 @contextmanager
 def pgbouncer(directory: Path, *, host: str, database: str) -> Iterator[str]:
-    """deploy/pgbouncer.ini in front of a database on a socket; the URL."""
+    """PgBouncer with deploy/pgbouncer.ini in front of a database on a socket. Yields the URL."""
     directory.mkdir(parents=True, exist_ok=True)
     port = free_port()
     text = (ROOT / "deploy" / "pgbouncer.ini").read_text()

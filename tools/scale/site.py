@@ -1,4 +1,4 @@
-"""A site of its own, started again for each engine, and two people who use it through the API."""
+"""The tool's own site, restarted for each engine, and two people who use it through the API."""
 
 import json
 import os
@@ -37,11 +37,11 @@ REFUSED = "feedsite does not start with these settings:"
 
 
 class Refused(Exception):
-    """The site does not start with these settings; the message of the system check."""
+    """The site does not start with these settings; has the message of the system check."""
 
 
 class FlowFailed(Exception):
-    """A step of the flow did not show what it should have."""
+    """A step of the flow had another result than expected."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Common:
-    """What all engines share."""
+    """Everything that all engines share."""
 
     services: Services
     directory: Path
@@ -70,7 +70,7 @@ def common_servers() -> Iterator[Common]:
         for place in places.values():
             Path(place).mkdir()
         os.environ.update({**SETTINGS, **places, **services.settings(), "PYTHONPATH": str(ROOT)})
-        os.environ["CACHE_TOPOLOGY_LISTENS"] = "0"  # here; the web processes listen
+        os.environ["CACHE_TOPOLOGY_LISTENS"] = "0"  # for this process; the web processes listen
         django.setup()
         make_tables(os.environ["DATABASE_URL"])
         yield Common(services, directory, _person("author"), _person("reader"))
@@ -85,7 +85,7 @@ def _person(handle: str) -> Person:
 
 @contextmanager
 def running(directory: Path, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Web server, worker with beat and streaming server with these settings; addresses of pages and streams."""
+    """Web server, worker with beat and streaming server with these settings. Yields the two addresses."""
     directory.mkdir()
     web, streams = free_port(), free_port()
     addresses = f"http://127.0.0.1:{web}", f"http://127.0.0.1:{streams}"
@@ -122,7 +122,7 @@ def _wait_for_web(port: int, child: Child) -> None:
 
 
 def _answers(port: int) -> bool:
-    """Not only listens: a server that refuses its settings does that, too."""
+    """Whether the server responds; a listening port proves nothing: a server that refuses its settings has one too."""
     try:
         with urlopen(f"http://127.0.0.1:{port}/healthz/live", timeout=2) as answer:
             return bool(answer.status == HTTPStatus.OK)
@@ -131,7 +131,7 @@ def _answers(port: int) -> bool:
 
 
 def verdict(name: str, engine: Engine, common: Common, step: Callable[[str], None]) -> str:
-    """What there is to say of an engine: works, refused, not to be had, or fails, with the reason."""
+    """The verdict on an engine: works, refused, not to be had, or fails, with the reason."""
     current = "start"
 
     def note(doing: str) -> None:
@@ -155,12 +155,12 @@ def verdict(name: str, engine: Engine, common: Common, step: Callable[[str], Non
 
 
 def flow(site: str, streams: str, common: Common, step: Callable[[str], None]) -> None:
-    """Follow, publish, deliver, read, page down, like and stream. FlowFailed names what is wrong."""
+    """Follow, publish, deliver, read, page down, like and stream. FlowFailed names the failed step."""
     author, reader = common.author, common.reader
     step("follow")
     _call(f"{site}/api/v1/accounts/{author.id}/follow", reader, {})
     home = f"{site}/api/v1/timelines/home"
-    _call(home, reader)  # now posts are pushed to it
+    _call(home, reader)  # from now on posts are pushed to it
     step("stream")
     heard = _Listener(streams, reader)
     step("publish")
@@ -196,13 +196,13 @@ def _walk(home: str, reader: Person) -> list[str]:
     return walked[:POSTS]
 
 
-def _expect(failure: str, holds: bool) -> None:  # noqa: FBT001 -- what has to hold
+def _expect(failure: str, holds: bool) -> None:  # noqa: FBT001 -- the condition
     if not holds:
         raise FlowFailed(failure)
 
 
 class _Listener:
-    """What a stream sends to its reader."""
+    """The messages of a stream to its reader."""
 
     def __init__(self, streams: str, person: Person) -> None:
         self.text = ""

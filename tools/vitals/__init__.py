@@ -1,5 +1,4 @@
-"""What people meet in their browser, measured in a real one: accessibility, weight, stability, speed, and a newcomer's
-way.
+"""Measures what people experience in a real browser: accessibility, weight, stability, speed, a newcomer's first day.
 
 Run with `./run vitals`; a short set runs with the tests.
 """

@@ -35,7 +35,7 @@ from tools.vitals.survey import WIDTHS, survey
 
 TIMED = ("home", "ranked", "local", "profile", "thread", "notifications", "explain", "landing")
 HOME = "home"
-# Of --short: what most people see, narrow in one language and wide in the other.
+# For --short: the most visited pages, narrow in one language and wide in the other.
 SHORT_SURVEY = {
     ("zh-hans",): (named(("home", "home-menu", "thread", "compose", "notifications")), (390,)),
     ("en",): (
@@ -48,17 +48,17 @@ EXAMPLES = """\
 examples:
   ./run vitals                                  every page and budget, some ten minutes; writes docs/bench/
   ./run vitals --short                          a few pages, less than a minute; writes nothing
-  ./run vitals --only home --only 'settings-*'  these pages, to look at while working on them
-  ./run vitals --resume                         go on where a run was stopped; pages with findings are measured again
-  ./run vitals --pages                          the names of all pages
-  ./run vitals --site http://127.0.0.1:8000     a site that runs already with the demo people
-  ./run vitals --shots docs/img                 pictures of the ten pages that are shown, and nothing else
-  ./run vitals --landing static/img             those that the landing page shows
+  ./run vitals --only home --only 'settings-*'  only these pages, while working on them
+  ./run vitals --resume                         resume a stopped run; pages with findings are measured again
+  ./run vitals --pages                          list the names of all pages
+  ./run vitals --site http://127.0.0.1:8000     use a running site with the demo people
+  ./run vitals --shots docs/img                 only take screenshots of ten pages
+  ./run vitals --landing static/img             only take those of the landing page
 """
 
 
 def main(command_line: list[str]) -> int:
-    """Measure; 1 when a budget is missed, 2 when nothing can be measured, 130 when stopped."""
+    """Measure. Returns 1 if a budget is exceeded, 2 if nothing can be measured, 130 if stopped."""
     options = _parser().parse_args(command_line)
     console = Console()
     if options.pages:
@@ -77,7 +77,7 @@ def main(command_line: list[str]) -> int:
         console.print(str(error), markup=False)
         return 2
     except KeyboardInterrupt:
-        console.print("Stopped. --resume goes on from here.")
+        console.print("Stopped. Use --resume to continue.")
         return 130
 
 
@@ -110,7 +110,7 @@ def _run(options: argparse.Namespace, console: Console, site: str) -> int:
             console.print(f"wrote {place}")
     if options.short:
         lines = [line for line in lines if not line.needs_quiet]
-        console.print("Times and shifts do not count here: they want a machine without other work.")
+        console.print("Times and shifts do not count here: they need an idle machine.")
     return 0 if all(line.kept for line in lines) else 1
 
 
@@ -120,7 +120,7 @@ Part = tuple[str, Callable[[], list[Line]]]
 def _parts(
     options: argparse.Namespace, console: Console, scene: Scene, looks: list[Look]
 ) -> Iterator[Part]:
-    """What there is to measure of the pages asked for; `looks` is filled by the first part."""
+    """The measurements of the selected pages; the first one fills `looks`."""
     pages = named(SHORT_TIMED) if options.short else options.only or list(PAGES)
     yield "looks at pages", lambda: _look(options, console, scene, looks)
     rounds = 1 if options.short else ROUNDS
@@ -128,12 +128,12 @@ def _parts(
         yield "times", lambda: _time(console, scene, timed, rounds)
     if home := [page for page in pages if page.name == HOME]:
         yield "presses", lambda: _press(console, scene, home[0], rounds)
-        if not options.short:  # it runs tests, which the checks do as well
+        if not options.short:  # it runs tests, which the checks also do
             yield "a warm home page", lambda: _warm(console)
 
 
 def _lines_of_part(console: Console, what: str, measure: Callable[[], list[Line]]) -> list[Line]:
-    """The lines of a part, or one that says why there are none."""
+    """The lines of a part, or a line with the reason why there are none."""
     try:
         return measure()
     except (Error, RuntimeError) as error:
@@ -144,7 +144,7 @@ def _lines_of_part(console: Console, what: str, measure: Callable[[], list[Line]
 def _look(
     options: argparse.Namespace, console: Console, scene: Scene, looks: list[Look]
 ) -> list[Line]:
-    """Fill `looks`, also when the part does not come to its end."""
+    """Fill `looks`, even if the part does not finish."""
     pages = options.only or list(PAGES)
     plan = SHORT_SURVEY if options.short else {LANGUAGES: (pages, WIDTHS)}
     pages = [page for some, _widths in plan.values() for page in some]
@@ -218,21 +218,23 @@ def _site(given: str | None, console: Console) -> Iterator[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run vitals",
-        description="Opens every page in Chromium, in light and dark, narrow and wide, in both languages, and compares"
-        " what it finds with the budgets: accessibility (axe-core), weight, layout shift, speed."
-        " Exit status 1 when one is missed.",
+        description="Opens every page in Chromium, light and dark, narrow and wide, in both languages, and compares"
+        " the results with the budgets: accessibility (axe-core), weight, layout shift, speed."
+        " Exit status 1 if one is exceeded.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
         "--only", action="extend", type=_fitting, metavar="PAGE", default=[],
-        help="a page, or a pattern of names; may be given again",
+        help="a page, or a pattern of names; can be repeated",
     )  # fmt: skip
-    parser.add_argument("--short", action="store_true", help="a few pages: does it run?")
+    parser.add_argument("--short", action="store_true", help="a few pages, to see that it works")
     parser.add_argument("--pages", action="store_true", help="list the pages and stop")
     parser.add_argument(
-        "--resume", action="store_true", help="keep the clean looks of a run that was stopped"
+        "--resume",
+        action="store_true",
+        help="continue a stopped run, keeping pages without findings",
     )
     parser.add_argument(
         "--site", metavar="URL", help="a running site with demo people (default: one of its own)"
@@ -246,7 +248,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--directory", type=Path, default=ROOT / "docs" / "bench", metavar="DIR",
-        help="where JSON, table and plot go (default: docs/bench)",
+        help="directory for JSON, table and plot (default: docs/bench)",
     )  # fmt: skip
     parser.add_argument("--no-write", dest="write", action="store_false", help="only print")
     return parser
@@ -256,7 +258,9 @@ def _fitting(pattern: str) -> list[Page]:
     try:
         return named([pattern])
     except KeyError:
-        raise argparse.ArgumentTypeError(f"no page fits {pattern!r}; --pages lists them") from None
+        raise argparse.ArgumentTypeError(
+            f"no page matches {pattern!r}; --pages lists them"
+        ) from None
 
 
 if __name__ == "__main__":

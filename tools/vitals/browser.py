@@ -1,4 +1,4 @@
-"""A Chromium that is on the machine already, and people in it."""
+"""An installed Chromium, and people who use it."""
 
 import os
 import shutil
@@ -10,23 +10,23 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PROGRAM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-MISSING = f"no Chromium: none of {', '.join(NAMES)} on PATH, and CHROMIUM is not set"
+MISSING = f"Chromium was not found: none of {', '.join(NAMES)} is on PATH, and CHROMIUM is not set"
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
-    # With every new window Chromium loads the list below its own address bar: a page of 350 modules, while ours is
-    # measured. The switch takes the place of Playwright's; what follows was in that one, and would go to the network or
-    # hold back paints.
+    # With every new window Chromium loads the list below its address bar: a page of 350 modules, during our
+    # measurement. This switch overrides Playwright's own; the other features were in that one, and would use the
+    # network or delay paints.
     "--disable-features=WebUIOmniboxPopup,PaintHolding,HttpsUpgrades,MediaRouter,OptimizationHints,NetworkTimeServiceQuerying",
 ]  # fmt: skip
 WAIT_MS = 15_000
 
-# What a context says that keeps service workers away.
+# Logged in a context that blocks service workers.
 BLOCKED = "Service Worker registration blocked by Playwright"
 
 
 def version() -> str:
-    """What the browser calls itself; empty where there is none."""
+    """The browser's name and version; empty if there is none."""
     if PROGRAM is None:
         return ""
     told = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=False)  # noqa: S603 -- found above
@@ -35,7 +35,7 @@ def version() -> str:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A started browser; of each thread its own."""
+    """A started browser; each thread needs its own."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=ARGUMENTS)
         try:
@@ -52,7 +52,7 @@ def window(
     language: str = "en",
     scripts: bool = True,
 ) -> BrowserContext:
-    """Somebody with cookies of their own, whose browser asks for a language. `width` in CSS pixels."""
+    """A person with cookies of their own, whose browser requests a language. `width` in CSS pixels."""
     context = browser.new_context(
         base_url=site,
         viewport={"width": width, "height": 900 if width > 600 else 844},
@@ -60,7 +60,7 @@ def window(
         java_script_enabled=scripts,
         color_scheme="light",
         reduced_motion="reduce",
-        service_workers="block",  # what one keeps for later is no weight of the page that is open
+        service_workers="block",  # files that one caches for later do not count for the open page
     )
     context.add_cookies([{"name": "lang", "value": language, "url": site}])
     context.set_default_timeout(WAIT_MS)

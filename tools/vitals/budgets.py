@@ -1,4 +1,4 @@
-"""What the pages may cost, and what was found: one line per budget."""
+"""The budgets of the pages and the measured values: one line per budget."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from tools.vitals.look import Look
 from tools.vitals.speed import Times
 
 KILOBYTE = 1024
-# Sheets: 8 KB until pages did what people of other sites use daily (docs/decisions/0160). Scripts: 28 KB on home, and
-# most, 30.2, on the page of the composer (docs/decisions/0174).
+# Sheets: 8 KB until pages had what people use daily on other sites (docs/decisions/0160). Scripts: 28 KB on home, and
+# the most, 30.2, on the composer's page (docs/decisions/0174).
 SCRIPT_KB, STYLE_KB, HTML_KB = 30.5, 10.6, 60.0
 REQUESTS = 12
 ABOVE = {
     1280: 230.0,
     390: 170.0,
-}  # of home, by the width of the window: it begins with people, not with tools
+}  # for home, by the width of the window: it should begin with people, not with tools
 SHIFT = "layout shift (CLS)"
 COLD_MS, WARM_MS, FIRST_BYTE_MS, PRESS_MS = 1000.0, 300.0, 100.0, 50.0
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One budget. `limit` None: nothing of it is allowed. `worst`: where the figure was found, or what is wrong."""
+    """One budget. `limit` None: nothing is allowed. `worst`: where the figure was found, or what is wrong."""
 
     what: str
     unit: str
@@ -33,12 +33,12 @@ class Line:
 
     @property
     def kept(self) -> bool:
-        """Whether the figure is inside: below the limit, or zero where there is none."""
+        """Whether the figure is within the budget: below the limit, or zero without one."""
         return self.found < self.limit if self.limit is not None else self.found == 0
 
     @property
     def needs_quiet(self) -> bool:
-        """Whether other work on the machine changes it: scripts that come late move what is painted already."""
+        """Whether other load on the machine changes it: late scripts move parts that are already painted."""
         return self.unit == "ms" or self.what == SHIFT
 
 
@@ -59,7 +59,7 @@ def lines_of(looks: Sequence[Look]) -> list[Line]:
 
 
 def _heights(looks: Sequence[Look]) -> list[Line]:
-    """How far down home begins, for each width that was looked at."""
+    """The height above the first post of home, for each measured width."""
     found = []
     for width, limit in ABOVE.items():
         homes = [look for look in looks if look.page.name == "home" and look.width == width]
@@ -81,17 +81,17 @@ def lines_of_times(times: Mapping[str, Times]) -> list[Line]:
 
 
 def line_of_presses(press: Spread) -> Line:
-    """The budget of a press, as far as the browser tells it: in steps of 8 ms."""
+    """The budget of a press, as far as the browser reports it: in steps of 8 ms."""
     return Line("press of a like, to the next paint", "ms", round(press.median), PRESS_MS)
 
 
 def not_measured(what: str, reason: str) -> Line:
-    """A part that did not come to its end: it falls short, and the others are told all the same."""
+    """A part that did not finish: it falls short, and the others are still reported."""
     return Line(what, "not measured", 1, None, reason)
 
 
 def line_of_warmth(missed: int, said: str) -> Line:
-    """What the tests say that count a warm home page's SQL statements (0) and round trips (3 at most)."""
+    """The result of the tests that count a warm home page's SQL statements (0) and round trips (3 at most)."""
     return Line("tests of a warm home: 0 SQL, 3 round trips at most", "failed", missed, None, said)
 
 

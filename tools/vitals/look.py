@@ -1,4 +1,4 @@
-"""One look at one page: what axe-core finds in light and dark, how wide it is, what moved, what was loaded."""
+"""One look at one page: the findings of axe-core in light and dark, its width, layout shifts, and loaded files."""
 
 import gzip
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from tools.vitals.browser import BLOCKED
 from tools.vitals.pages import Page
 
 NARROW = 320  # CSS pixels: WCAG 2.2, 1.4.10 Reflow
-SETTLE_MS = 150  # what moves late still counts
+SETTLE_MS = 150  # late shifts still count
 PRESS_MS = 5_000  # until there is something to press
-# Collected before the page's own scripts begin. A paint is counted again when something larger is painted.
+# Collected before the page's own scripts run. A paint is recorded again when something larger is painted.
 OBSERVE = """
 window.__shift = 0; window.__moved = []; window.__paint = 0; window.__press = 0;
 new PerformanceObserver(list => { for (const one of list.getEntries()) if (!one.hadRecentInput) {
@@ -35,9 +35,9 @@ OVERFLOW = """width => [...document.querySelectorAll("body *")]
   .filter(one => one.getBoundingClientRect().right > width + 1 || one.getBoundingClientRect().left < -1)
   .filter(one => !one.closest(".sr, .skip, [popover], .tabs, table"))
   .slice(0, 3).map(one => one.tagName.toLowerCase() + "." + one.getAttribute("class"))"""
-# Every rule there is, also those that axe-core leaves switched off (target-size) or calls experimental. Not those that
-# it no longer maintains, and not level AAA, which nobody promises here. What lies above or below what, axe-core reckons
-# without the top layer: of an open menu it says that the bar beneath it hides its buttons.
+# All rules, including those that axe-core disables by default (target-size) or calls experimental, except deprecated
+# ones and level AAA, which the site does not promise. axe-core ignores the top layer when it determines which element
+# is on top: it reports that the bar beneath an open menu hides the menu's buttons.
 AXE = """() => {
   const left = ["deprecated", "wcag2aaa", "wcag21aaa", "wcag22aaa"];
   const raised = document.querySelector(":popover-open, :modal");
@@ -51,7 +51,7 @@ BLANK = "about:blank"
 
 
 class MissingError(RuntimeError):
-    """What a page should have to press is not there."""
+    """The element to press is missing from the page."""
 
 
 Sizes = dict[str, int]  # address of a script or style sheet -> bytes after gzip
@@ -69,8 +69,10 @@ class Violation:
 
 @dataclass(slots=True)
 class Look:
-    """What was seen. Sizes are bytes after gzip; `shift` is the CLS, `moved` what did, from where to where; `wide` the
-    pages' widths that scroll sideways; `above` the pixels above the first post, 0 where there is none.
+    """The results. Sizes are bytes after gzip.
+
+    `shift` is the CLS; `moved` has the elements that moved, from where to where; `wide` the page widths that scroll
+    sideways; `above` the pixels above the first post, 0 without posts.
     """
 
     page: Page
@@ -83,7 +85,7 @@ class Look:
     wide: list[str] = field(default_factory=list)
     above: float = 0.0
     requests: int = 0
-    pictures: int = 0  # of the requests, those that people uploaded
+    pictures: int = 0  # requests for pictures that people uploaded
     script: int = 0
     style: int = 0
     html: int = 0
@@ -96,16 +98,16 @@ class Look:
 
 
 def tab_in(context: BrowserContext) -> Tab:
-    """A tab that pages are looked at in, one after another."""
+    """A tab in which pages are opened one after another."""
     tab = context.new_page()
     tab.add_init_script(OBSERVE)
     return tab
 
 
 def look_at(tab: Tab, page: Page, address: str, *, language: str, sizes: Sizes) -> Look:
-    """Open a page once, and look at it in both themes. `sizes` is kept from look to look.
+    """Open a page once, and check it in both themes. `sizes` is shared between calls.
 
-    What the browser itself fails at is a complaint about the page, not an error of the run.
+    Failures of the browser count as complaints about the page, not as errors of the run.
     """
     width = tab.viewport_size["width"] if tab.viewport_size else 0
     look = Look(page, language, width)
@@ -130,7 +132,7 @@ def look_at(tab: Tab, page: Page, address: str, *, language: str, sizes: Sizes) 
     finally:
         for event, listener in heard.items():
             tab.remove_listener(event, listener)
-        tab.goto(BLANK)  # what is still under way ends here, and belongs to no other page
+        tab.goto(BLANK)  # pending requests end here, so they do not affect the next page
     return look
 
 
@@ -140,7 +142,7 @@ def _look(tab: Tab, look: Look, address: str, loaded: list[Response], sizes: Siz
     tab.wait_for_timeout(SETTLE_MS)
     look.status = answer.status if answer else 0
     look.policy = (answer.headers.get("content-security-policy") or "") if answer else ""
-    look.shift = round(float(tab.evaluate("window.__shift")), 3)  # as it is reported everywhere
+    look.shift = round(float(tab.evaluate("window.__shift")), 3)  # rounded as is usual
     look.moved = tab.evaluate("window.__moved")
     look.above = tab.evaluate(ABOVE)
     _weigh(loaded, look, sizes)
@@ -167,14 +169,14 @@ def _weigh(loaded: list[Response], look: Look, sizes: Sizes) -> None:
 
 
 def _size(response: Response, kind: str, sizes: Sizes) -> int:
-    """Bytes after gzip. A script's address names its content, so it is weighed once."""
+    """Bytes after gzip. A script's address contains a hash of its content, so each is measured once."""
     if kind == "html" or response.url not in sizes:
         sizes[response.url] = len(gzip.compress(response.body(), 9))
     return sizes[response.url]
 
 
 def press(tab: Tab, selector: str) -> None:
-    """Click the first of what a loaded page has. MissingError, at once, when it has none."""
+    """Click the first match on a loaded page. MissingError, at once, if there is none."""
     found = tab.locator(selector)
     if not found.count():
         raise MissingError(f"{tab.url} has nothing that matches {selector!r}")
@@ -188,11 +190,11 @@ def _press(tab: Tab, page: Page) -> None:
         tab.keyboard.press(page.keys)
     if page.press or page.keys:
         tab.wait_for_timeout(SETTLE_MS)
-        tab.wait_for_load_state("networkidle")  # a page that a form leads to, a dialog's content
+        tab.wait_for_load_state("networkidle")  # a page that a form leads to, or a dialog's content
 
 
 def _measure(tab: Tab, look: Look, width: int) -> None:
-    """Whether the page scrolls sideways, and what is to blame."""
+    """Record whether the page scrolls sideways, and which elements cause it."""
     found = tab.evaluate("document.documentElement.scrollWidth")
     if found > width:
         look.wide.append(f"{width}: {found} px, {', '.join(tab.evaluate(OVERFLOW, width))}")

@@ -8,20 +8,20 @@ from playwright.sync_api import Page as Tab
 
 PASSWORD = "a long enough passphrase"  # noqa: S105 -- of an account that is deleted at the end
 ENGLISH, CHINESE = "A slow walk along the river", "今天去河边慢慢走了一圈"
-SPOKEN = {"walk": ENGLISH, "河边": CHINESE}  # what is searched, and what is found
+SPOKEN = {"walk": ENGLISH, "河边": CHINESE}  # the search, and the text to find
 ALT = "A wall, painted red"
 WAIT_MS = 15_000
-TRIES = 40  # of half a second: what workers do for an archive or an index
+TRIES = 40  # every half second, for workers to finish an archive or an index
 
 
 @dataclass
 class Newcomer:
-    """Somebody new in a window of their own, on a site with workers."""
+    """A new member in a window of their own, on a site with workers."""
 
     tab: Tab
     handle: str
     picture: FilePayload
-    scripts: bool  # whether the window runs them
+    scripts: bool  # whether scripts run in the window
     friend: str = field(default="", init=False)  # the first one followed
 
     def signs_up(self) -> None:
@@ -43,7 +43,7 @@ class Newcomer:
         expect(self.tab.get_by_text("Follow someone to fill this page.")).to_be_visible()
 
     def follows_a_suggestion(self) -> None:
-        """The first of those that the empty home page suggests."""
+        """The first one suggested on the empty home page."""
         person = self._main.locator(".who").first
         self.friend = str(person.get_by_role("link").last.get_attribute("href"))
         with self.tab.expect_response("**/follow"):
@@ -84,7 +84,7 @@ class Newcomer:
         self._posts.first.locator(".when").click()
         self.tab.locator("article.focused").get_by_role("link", name="Write a reply").click()
         area = self.tab.get_by_label("Your reply")
-        if self.scripts:  # the script puts the cursor behind the name first
+        if self.scripts:  # the script first puts the cursor after the name
             expect(area).to_be_focused()
         area.fill("I was there too.")
         area.locator("xpath=ancestor::form").get_by_role("button", name="Reply").last.click()
@@ -94,7 +94,7 @@ class Newcomer:
         self.tab.goto(self.friend)
         post = self._posts.first
         post.get_by_role("button", name="Repost").click()
-        if self.scripts:  # which asks
+        if self.scripts:  # it asks for confirmation
             post.get_by_role("button", name="Repost", exact=True).click()
         expect(post.locator("button[formaction$='/unrepost']")).to_be_visible()
 
@@ -172,7 +172,7 @@ class Newcomer:
 
     @property
     def _posts(self) -> Locator:
-        """What the friend wrote; not what the friend shares."""
+        """The friend's own posts, without reposts."""
         mine = self.tab.locator(f".name[href='{self.friend}']")
         shared = self.tab.locator(".reason")
         return self.tab.locator("#feed > article").filter(has=mine).filter(has_not=shared)
@@ -198,7 +198,7 @@ STEPS: tuple[Callable[[Newcomer], None], ...] = (
 
 
 def walk(newcomer: Newcomer) -> list[str]:
-    """Take every step in turn, those after a failed one too; what could not be done, in words."""
+    """Take every step in turn, also those after a failed one. Returns the failures in words."""
     expect.set_options(timeout=WAIT_MS)
     failed = []
     for step in STEPS:

@@ -1,4 +1,4 @@
-"""What was seen so far, kept in a file look by look, so that a run that was stopped goes on where it was."""
+"""A file with the looks so far, so that a stopped run can be resumed."""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ NAME = "vitals.notes"
 
 
 class Notes:
-    """A file with a look on every line. Safe for threads."""
+    """A file with one look per line. Safe for threads."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -27,7 +27,7 @@ class Notes:
             file.write(json.dumps(row) + "\n")
 
     def read(self, pages: Sequence[Page]) -> list[Look]:
-        """What was seen of these pages; the newer of two looks. A line that was cut off counts for nothing."""
+        """The looks at these pages; the newer one of two. A line that was cut off is ignored."""
         by_name = {page.name: page for page in pages}
         looks: dict[str, Look] = {}
         for line in self._place.read_text().splitlines() if self._place.exists() else []:

@@ -10,9 +10,10 @@ VISITOR, MEMBER, NEWCOMER = "visitor", "member", "newcomer"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One address. Names in braces are replaced by what the stage has made (`tools.vitals.stage`).
+    """One address. Names in braces are replaced by what the stage has created (`tools.vitals.stage`).
 
-    `press` is clicked and `keys` are pressed before axe-core looks: a menu, a dialog, what a form leads to.
+    `press` is clicked and `keys` are pressed before axe-core runs: to open a menu, a dialog, or the page that a form
+    leads to.
     """
 
     name: str
@@ -167,21 +168,21 @@ PAGES = (
     Page("missing", "error.html", "/nobody/here", status=404),
     Page("wrong-method", "error.html", "/posts", status=405),
 )  # fmt: skip
-# What no address of its own leads to.
+# Templates without an address of their own.
 ELSEWHERE = {
     "bare.html", "base.html", "fragment.html", "confirm.html", "accounts/entry.html",
-    "accounts/settings.html", "accounts/welcome_step.html",  # the frames of others
-    "accounts/email_pending.html", "accounts/email_confirm.html",  # there while a mail is on its way
+    "accounts/settings.html", "accounts/welcome_step.html",  # frames of other templates
+    "accounts/email_pending.html", "accounts/email_confirm.html",  # while an address is being confirmed
     "accounts/code.html", "accounts/security_app.html",
     "accounts/security_codes.html",  # there for five minutes, or shown once
-    "translation/page.html",  # where a service translates
+    "translation/page.html",  # only with a translation service
     "digest/end.html",  # at the signed address of a mail
     "privacy/deleted.html",  # after an account was deleted
 }  # fmt: skip
 
 
 def named(names: Sequence[str]) -> list[Page]:
-    """The pages of these names or patterns (`settings-*`), all of them for none; KeyError for what fits no page."""
+    """The pages with these names or patterns (`settings-*`), all without names; KeyError if one matches no page."""
     found: dict[str, Page] = {}
     for name in names or ["*"]:
         fitting = {page.name: page for page in PAGES if fnmatchcase(page.name, name)}

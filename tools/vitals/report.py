@@ -1,4 +1,4 @@
-"""What was found: a table for the terminal; JSON, a table and a plot for `docs/bench/`."""
+"""The results: a table for the terminal; JSON, a table and a plot for `docs/bench/`."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from tools.vitals.budgets import Line
 from tools.vitals.look import Look
 
 NAME = "vitals"
-SHOWN = 20  # findings; the rest is in the JSON
+SHOWN = 20  # findings; the others are in the JSON
 WIDTH, NAMES, FULL = 860, 330, 320
 BAR, ROW, MARGIN = 14, 26, 16
 
@@ -38,7 +38,7 @@ def show_findings(console: Console, looks: Sequence[Look]) -> None:
 
 
 def findings(look: Look) -> list[str]:
-    """Everything wrong with one look at a page, in words."""
+    """The problems found in one look at a page, in words."""
     shift = [f"moves: {look.shift:.4f}: {'; '.join(look.moved)}"] if look.shift else []
     status = [f"answers {look.status}"] if look.status != look.page.status else []
     return [*status, *map(str, look.violations), *look.wide, *shift, *look.complaints]
@@ -51,7 +51,7 @@ def verdict(line: Line) -> str:
 def write(
     directory: Path, lines: Sequence[Line], looks: Sequence[Look], *, minutes: float, browser: str
 ) -> list[Path]:
-    """Write `vitals.json`, `vitals.md` and `vitals.svg`; where they are."""
+    """Write `vitals.json`, `vitals.md` and `vitals.svg`. Returns their paths."""
     directory.mkdir(parents=True, exist_ok=True)
     places = [directory / f"{NAME}.{ending}" for ending in ("json", "md", "svg")]
     data = {
@@ -70,7 +70,7 @@ def write(
 
 
 def draw(lines: Sequence[Line]) -> str:
-    """A bar for each budget: how much of it is used. What allows nothing has no bar."""
+    """A bar for each budget: the share of it that is used. Budgets of zero have no bar."""
     parts, top = [], MARGIN
     for line in lines:
         share = min(line.found / line.limit, 1) if line.limit else 0.0

@@ -1,4 +1,4 @@
-"""Pictures of the pages, for the README and for looking at them with a critical eye."""
+"""Screenshots of the pages, for the README and for review."""
 
 from collections.abc import Callable, Sequence
 from io import BytesIO
@@ -24,7 +24,7 @@ def shoot(
     *,
     done: Callable[[], None] = lambda: None,
 ) -> list[Path]:
-    """`<page>-<theme>-<width>.png` of each page; where they are. `done` hears of every page and width."""
+    """Take `<page>-<theme>-<width>.png` of each page. Returns the paths. `done` is called for every page and width."""
     directory.mkdir(parents=True, exist_ok=True)
     made = []
     with chromium() as browser:
@@ -37,12 +37,13 @@ def shoot(
     return made
 
 
-LANDING = (1088, 612)  # as wide as what is beside the feed needs; twice as wide as it is shown
+# wide enough for the column beside the feed; twice the size at which it is shown
+LANDING = (1088, 612)
 QUALITY = 78
 
 
 def shoot_landing(scene: Scene, directory: Path) -> list[Path]:
-    """`home-<language>-<theme>.webp`, which the landing page shows."""
+    """Take `home-<language>-<theme>.webp` for the landing page."""
     made = []
     width, height = LANDING
     home = named(["home"])[0]
@@ -73,7 +74,7 @@ def _shots(
         tab.emulate_media(color_scheme=theme)
         place = directory / f"{page.name}-{theme}-{width}.png"
         with Image.open(BytesIO(tab.screenshot())) as picture:
-            picture.convert("RGB").save(place, optimize=True)  # a third less than as it comes
+            picture.convert("RGB").save(place, optimize=True)  # a third smaller than the original
         places.append(place)
     tab.close()
     return places

@@ -1,4 +1,4 @@
-"""A site of its own with demo people, as `./run` starts it; everything goes away with the run."""
+"""The tool's own site with demo people, as `./run` starts it; everything is removed with the run."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ STOP_SECONDS = 30
 
 @contextmanager
 def demo_site(settings: Mapping[str, str] | None = None) -> Iterator[str]:
-    """The address of a started site. LaunchError when it does not start."""
+    """The address of a started site. LaunchError if it does not start."""
     port = free_port("127.0.0.1", FIRST_PORT)
     with tempfile.TemporaryDirectory(prefix="feedsite-vitals-") as place:
         log = Path(place) / "log"

@@ -1,4 +1,4 @@
-"""How soon the largest part of a page is painted (LCP), how soon its first byte comes, how soon a press is seen."""
+"""Measures the time to the largest paint (LCP), to the first byte, and from a press to the next paint."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from tools.vitals.stage import Scene
 
 ROUNDS = 7
 SETTLE_MS = 250  # a later, larger paint would still count
-FINEST_MS = 16  # shorter ones are not told by the browser
+FINEST_MS = 16  # browsers do not report shorter ones
 FIRST_BYTE = 'performance.getEntriesByType("navigation")[0].responseStart'
 TOGGLE = "#feed button[formaction$='/like'], #feed button[formaction$='/unlike']"
-BEFORE = "/about"  # where a reader comes from: a page of the site, in the same tab
+BEFORE = "/about"  # the previous page in the same tab
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Milliseconds after a page was asked for.
+    """Milliseconds after a page was requested.
 
-    `cold`: by a browser without a cache, in a tab that shows nothing yet; `warm`: by one that had the page before, from
-    another page of the site; `first_bytes`: of all of them.
+    `cold`: in a browser without a cache, in an empty tab; `warm`: in one that has opened the page before, from another
+    page of the site; `first_bytes`: of all requests.
     """
 
     cold: Spread
@@ -46,7 +46,8 @@ def times(
     rounds: int = ROUNDS,
     done: Callable[[], None] = lambda: None,
 ) -> dict[str, Times]:
-    """Of each page, by name. The server is warm: each page was asked for once before.
+    """The times of each page, by name. The server is warm: each page was requested once before.
+
     RuntimeError if nothing was painted.
     """
     found: dict[str, Times] = {}
@@ -58,13 +59,14 @@ def times(
 
 
 def presses(scene: Scene, page: Page, *, rounds: int = ROUNDS) -> Spread:
-    """Milliseconds from the press of a like to the next thing painted, as the browser counts them (Event Timing).
-    MissingError where there is nothing to like.
+    """Milliseconds from the press of a like to the next paint, as reported by the browser (Event Timing).
+
+    MissingError if there is nothing to like.
     """
     with chromium() as browser, scene.windows(browser, [page.who]) as people:
         tab = tab_in(people[page.who])
         tab.goto(scene.address(page), wait_until="load")
-        return Spread.of([_press(tab) for _round in range(2 * rounds)])  # and taken back again
+        return Spread.of([_press(tab) for _round in range(2 * rounds)])  # each like is then undone
 
 
 def _press(tab: Tab) -> float:
@@ -102,5 +104,5 @@ def _load(tab: Tab, address: str) -> _Load:
     tab.wait_for_timeout(SETTLE_MS)
     load = _Load(float(tab.evaluate("window.__paint")), float(tab.evaluate(FIRST_BYTE)))
     if not load.painted:
-        raise RuntimeError(f"{address}: the browser told of no largest paint")
+        raise RuntimeError(f"{address}: the browser reported no largest paint")
     return load

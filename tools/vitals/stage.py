@@ -1,4 +1,4 @@
-"""What the pages need to have something to show: made through the API, as the person who looks."""
+"""Content for the pages to show, created through the API as the viewer."""
 
 import json
 import re
@@ -26,7 +26,7 @@ FOLLOWS = FilePayload(
 FILTER = {"title": "Endings", "context[]": "home", "filter_action": "warn",
           "keywords_attributes[0][keyword]": "spoiler"}  # fmt: skip
 NEWCOMERS_HANDLE, NEWCOMERS_PASSWORD = "newcomer", "a long enough passphrase"
-# the year, the text and the warning of each
+# the year, the text and the content warning of each post
 EARLIER = (
     (2017, "The garden in its first spring. #garden", None),
     (2019, "Bread with too much salt in it, eaten all the same.", "Food"),
@@ -38,7 +38,7 @@ FEED = {"name": "Near by", "pinned": "true"}
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who looks, and whose pages are looked at: a followed author; a tag and a word of posts that are there."""
+    """The viewer, and a followed author whose pages are opened; a tag and a word of existing posts."""
 
     viewer: str
     password: str
@@ -49,7 +49,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A site with everything on it that the pages show. `names`: what the braces in addresses stand for."""
+    """A site with content for all pages. `names` has the values for the braces in addresses."""
 
     site: str
     cast: Cast
@@ -84,9 +84,9 @@ class Scene:
 
 
 def prepare(site: str, cast: Cast, *, talks: bool = True) -> Scene:
-    """Log the viewer in, and lay the stage. RuntimeError when the site refuses something.
+    """Log the viewer in, and create the content. RuntimeError if the site refuses something.
 
-    Without `talks` there is no conversation, whose message would stand first on home.
+    Without `talks` there is no conversation, whose message would be first on home.
     """
     with chromium() as browser:
         context = window(browser, site)
@@ -96,14 +96,14 @@ def prepare(site: str, cast: Cast, *, talks: bool = True) -> Scene:
 
 
 def _join(context: BrowserContext) -> None:
-    """Somebody who has nothing yet. Who joined in an earlier run still has nothing."""
+    """An account without any content; one of an earlier run is still empty."""
     with suppress(RuntimeError):
         form = {"handle": NEWCOMERS_HANDLE, "password": NEWCOMERS_PASSWORD}
         submit(context, "/join", form)
 
 
 def _lay(context: BrowserContext, cast: Cast, *, talks: bool) -> dict[str, str]:
-    """List, feed, filter, circle, conversation, a post for later, application; what is there already is taken."""
+    """List, feed, filter, circle, conversation, scheduled post, application; existing ones are reused."""
     api = _Api(context, _token(context))
     author = api.get(f"/api/v1/accounts/lookup?acct={cast.author}")
     if not api.get("/api/v1/circles"):
@@ -133,7 +133,7 @@ def _lay(context: BrowserContext, cast: Cast, *, talks: bool) -> dict[str, str]:
 
 
 def _import(context: BrowserContext) -> str:
-    """A file with lines that cannot be done."""
+    """An import with lines that fail."""
     tab = context.new_page()
     tab.goto("/settings/export")
     if tab.locator("#imports a").count():
@@ -148,7 +148,7 @@ def _import(context: BrowserContext) -> str:
 
 
 def _earlier(context: BrowserContext, viewer: str) -> str:
-    """A post of an archive, when a worker has imported it."""
+    """A post of an archive, once a worker has imported it."""
     tab = context.new_page()
     tab.goto(f"/@{viewer}/earlier")
     if not tab.locator("article").count():
@@ -166,7 +166,7 @@ def _earlier(context: BrowserContext, viewer: str) -> str:
 
 
 def _archive() -> FilePayload:
-    """Of a Mastodon account with two posts."""
+    """An archive of a Mastodon account with two posts."""
     actor = "https://before.example/users/ann"
     everybody = ["https://www.w3.org/ns/activitystreams#Public"]
     notes = [
@@ -185,7 +185,7 @@ def _archive() -> FilePayload:
 
 
 def _richest_post(api: "_Api", handle: str) -> str:
-    """One with pictures, and with as many answers as possible."""
+    """A post with pictures, and with as many replies as possible."""
     person = api.get(f"/api/v1/accounts/lookup?acct={handle}")
     posts = api.get(f"/api/v1/accounts/{person['id']}/statuses?exclude_reblogs=true&limit=40")
     best = max(posts, key=lambda post: (bool(post["media_attachments"]), post["replies_count"]))
@@ -215,7 +215,7 @@ def _first(api: "_Api", address: str, fields: dict[str, str]) -> str:
 def submit(
     context: BrowserContext, address: str, fields: dict[str, Any], *, to: str = ""
 ) -> APIResponse:
-    """Send a form of a page as a browser without scripts does, `to` another address when it says so."""
+    """Submit a form of a page like a browser without scripts, to another address if `to` is set."""
     shown = _checked(context.request.get(address))
     secret = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', shown.text())
     if secret is None:

@@ -1,4 +1,4 @@
-"""Every page, looked at in both languages, in a narrow and a wide window."""
+"""Looks at every page, in both languages, in a narrow and a wide window."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,9 +23,9 @@ def survey(
     known: Sequence[Look] = (),
     done: Callable[[Look], None] = lambda _look: None,
 ) -> list[Look]:
-    """Look at pages; a browser of its own for each language, at the same time.
+    """Look at pages, with a browser for each language in parallel.
 
-    What is `known` is not looked at again. `done` hears of every new look, in the thread that looked.
+    Pages in `known` are not opened again. `done` is called for every new look, in the thread that looked.
     """
     stopped = Event()
     seen = {(look.page, look.language, look.width): look for look in known}
@@ -47,7 +47,7 @@ def survey(
         try:
             new = [look for looks in pool.map(one, languages) for look in looks]
         finally:
-            stopped.set()  # Ctrl-C: nobody waits for the rest
+            stopped.set()  # after Ctrl-C, do not wait for the rest
     return [*seen.values(), *new]
 
 

@@ -1,4 +1,4 @@
-"""What a warm home page asks of its servers, which no browser sees: the tests that count it at the sockets say so."""
+"""The requests of a warm home page to its servers, which no browser sees, from the tests that count them."""
 
 import os
 import re
@@ -13,7 +13,7 @@ _COUNTED = re.compile(r"(\d+) (passed|failed|error|skipped)")
 
 
 def misses() -> tuple[int, str]:
-    """How many of the tests failed, and what pytest said last. What could not be counted is a miss."""
+    """The number of failed tests, and pytest's last line. If nothing could be counted, that is one failure."""
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS]
     try:
         run = subprocess.run(  # noqa: S603 -- our own tests
@@ -26,7 +26,7 @@ def misses() -> tuple[int, str]:
 
 
 def verdict(status: int, output: str) -> tuple[int, str]:
-    """`misses`, from pytest's exit status and what it printed."""
+    """The result of `misses`, from pytest's exit status and output."""
     last = (output.strip().splitlines() or ["pytest said nothing"])[-1]
     counted = {kind: int(number) for number, kind in _COUNTED.findall(last)}
     if status == 0 and counted.get("passed"):

@@ -19,7 +19,7 @@ from apps.sql import purge
 
 SEPARATOR = ", "  # between browser and system
 MAX_SHOWN = 50
-# The first match wins: browsers claim to be their rivals, and tablets to be computers.
+# The first match wins: browsers also name their rivals, and tablets claim to be computers.
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR", "Opera"),
@@ -91,7 +91,7 @@ def end_session(user: User, login_id: int) -> None:
 def end_sessions(user_id: int) -> None:
     """End all sessions of a user, in the caller's transaction.
 
-    One that is to go on needs a new key, and `remember_login` for it.
+    To keep one, give it a new key and call `remember_login`.
     """
     logins = Login.objects.filter(user=user_id)
     keys = list(logins.values_list("session_key", flat=True))

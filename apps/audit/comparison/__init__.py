@@ -1,6 +1,6 @@
-"""What the site says beside what the oracle says.
+"""Compares the site with the oracle.
 
 pages          a home page that was shown, or a cached one
 explanations   /explain, for random pairs of a reader and a post
-replay         a stretch of somebody's home, put together in every way
+replay         a period of one reader's home, assembled in every way
 """

@@ -1,7 +1,7 @@
-"""Cached values compared with PostgreSQL, as the readers of each cache would believe them.
+"""Compares cached values with PostgreSQL, as far as the readers of each cache would accept them.
 
-A value that its readers would refuse, because its revision is behind, is no mistake. What is compared is read from the
-cache first, so that a change in between makes the cached value the older one; the auditor looks three times.
+A value that its readers would refuse because its revision is old is not a fault. The cache is read first, so a change
+in between makes the cached value the older one; the auditor looks three times.
 """
 
 from collections.abc import Collection
@@ -24,14 +24,14 @@ from feedcache.structures.week_bucket import Bucket, Week
 
 
 def _compare_posts(post_ids: Collection[int]) -> Compared:
-    """A tombstone may outlive the row of a post, which goes with its author."""
+    """Posts. A tombstone is no fault without a row: rows of posts go with their author."""
     cached = CACHED_POSTS.peek_many(post_ids)
     rows = load_cached_posts(list(cached))
     return len(cached), {key for key, entry in cached.items() if entry != rows.get(key, GONE)}
 
 
 def _compare_cards(user_ids: Collection[int]) -> Compared:
-    """The day of the last open post may be behind on a card."""
+    """Cards of accounts. The day of the last open post may be behind."""
     cached = CARDS.peek_many(user_ids)
     rows = load_cards(list(cached))
     return len(cached), {
@@ -66,7 +66,7 @@ def _compare_vectors(
 
 
 def _agrees(vector: IdVector, row: IdVector, *, may_be_behind: bool) -> bool:
-    """Whether a vector has the newest posts, and all of them if it says so; or is behind, where it may be."""
+    """Whether a vector has the newest posts, all if it claims to be complete; or an older revision, if allowed."""
     if vector.revision != row.revision:
         return may_be_behind and vector.revision < row.revision
     common = min(len(vector), len(row))
@@ -117,5 +117,5 @@ _CACHES = (
 
 
 def caches() -> dict[str, AuditedCache]:
-    """All that are compared, by name; a suspect keeps the name."""
+    """All caches that are compared, by name; suspects keep the name."""
     return {cache.name: cache for cache in (*_CACHES, *CACHES)}

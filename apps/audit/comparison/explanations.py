@@ -1,4 +1,4 @@
-"""Random pairs of a reader and a post: is what explain says of them what the tables say? The rules are the oracle's."""
+"""Checks /explain against the tables, for random pairs of a reader and a post. The expected rules are the oracle's."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from apps.timeline.fanout.receipts import unpack
 from apps.timeline.pipeline.reasons import Reason
 
 PAIRS_PER_READER = 20
-NEWEST = 2_000  # half of the posts are of these, as readers ask for what is recent
+NEWEST = 2_000  # half of the posts are from these, because readers mostly ask about recent ones
 FOLLOWED = {Reason.PUSH, Reason.BACKFILL, Reason.REBUILT, Reason.FOLLOWED, Reason.PULL, Reason.STORAGE}  # fmt: skip
 LATE = {Reason.WAITING: "pending", Reason.FAILED: "dead"}
 
@@ -32,11 +32,11 @@ class Outcome:
     viewer: User
     post_id: int
     reason: str
-    fault: str  # empty when it is right
+    fault: str  # empty if the explanation is right
 
 
 def compare(number: int, *, seed: int) -> Iterator[Outcome]:
-    """Explain so many random pairs. Nobody may write meanwhile: the tables are read once, and wholly."""
+    """Explain `number` random pairs. Nobody may write meanwhile: all tables are read once."""
     chance, oracle = random.Random(seed), Oracle()  # noqa: S311 -- to be repeated
     posts = sorted(oracle.posts)
     readers = list(
@@ -63,7 +63,7 @@ def _compare(viewer: User, post_id: int, oracle: Oracle, home: Sequence[int]) ->
     reposts = [one for one in home if oracle.posts[one]["kind"] == "repost"]
     by_repost = {one for one in reposts if oracle.posts[one]["source_id"] == post_id}
     if shown_id != post_id and shown_id not in by_repost:
-        return Outcome(viewer, post_id, found.reason.value, "is told of another post")
+        return Outcome(viewer, post_id, found.reason.value, "explains another post")
     if by_repost and not found.on_home and found.reason not in {*LATE, Reason.READ}:
         return Outcome(viewer, post_id, found.reason.value, "a repost of it is on the home page")
     fault = _fault(viewer, found, oracle, is_home=shown_id in home)
@@ -71,7 +71,7 @@ def _compare(viewer: User, post_id: int, oracle: Oracle, home: Sequence[int]) ->
 
 
 def _fault(viewer: User, found: Explanation, oracle: Oracle, *, is_home: bool) -> str:
-    """What is wrong with an explanation; empty when it is right."""
+    """The fault of an explanation; empty if it is right."""
     post_id, source = found.item.id, found.reason
     if not oracle.is_shown(viewer.pk, post_id):
         return "is not for this reader"
@@ -85,7 +85,7 @@ def _fault(viewer: User, found: Explanation, oracle: Oracle, *, is_home: bool) -
 
 
 def _fault_of_present(viewer: User, found: Explanation, oracle: Oracle, ledger: Row) -> str:
-    """The same of a post that belongs on the home page, unless the reader has read it."""
+    """The same for a post that belongs on the home page, unless the reader has read it."""
     source = found.reason
     if not found.on_home:
         is_late = LATE.get(source) == (ledger["state"] or ledger["job"])
@@ -123,7 +123,7 @@ def _reason(viewer_id: int, post_id: int, oracle: Oracle) -> Reason:
 
 
 def _rule(viewer_id: int, post_id: int, oracle: Oracle) -> Reason:
-    """The first rule against a post that the reader may see and that is not on the reader's home page."""
+    """The first rule that keeps a visible post off the reader's home page."""
     post = oracle.posts[post_id]
     author = post["author_id"]
     is_wanted = (

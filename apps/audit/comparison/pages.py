@@ -1,8 +1,8 @@
-"""Compare a home page that was shown, or a cached window, with the oracle, and excuse what may legally differ.
+"""Compares a home page that was shown, or a cached window, with the oracle, and excuses legitimate differences.
 
-A page claims a range of ids: inside it, it has to show exactly the posts of the oracle. Some differences prove nothing,
-since the oracle reads later than the page was made. Changes with a dated row (a post, a delete, a follow, a block, a
-receipt of the ledger) are excused by that date; changes without a row (an unfollow, an unmute) by a second look.
+A page claims a range of ids, within which it must show exactly the oracle's posts. Some differences prove nothing,
+since the oracle reads later than the page was made. A change with a dated row (a post, a deletion, a follow, a block, a
+receipt of the ledger) is excused by that date; a change without a row (an unfollow, an unmute) by a second look.
 """
 
 import time
@@ -25,7 +25,7 @@ from feedcache.structures.home_window import WindowRange
 
 SLACK_SECONDS = 2.0  # between the clocks of two machines, and between a decision and its commit
 
-# What dates the differences of one viewer's page: seconds since 1970, empty for what never happened.
+# The dates that can excuse differences of a viewer's page: seconds since 1970, NULL for events that never happened.
 _DATES = f"""
 SELECT p.id, p.author_id = %(viewer)s AS own,
     extract(epoch FROM p.created_at) AS created, extract(epoch FROM p.edited_at) AS edited,
@@ -89,7 +89,7 @@ class Sample:
     older: int | None = None
     newer: int | None = None
     exclude_read: bool = False
-    promoted: bool = True  # whether it was asked for with promoted posts
+    promoted: bool = True  # whether promoted posts were requested
 
     @classmethod
     def of_page(
@@ -119,7 +119,7 @@ class Sample:
 
     @property
     def claims(self) -> tuple[int, int]:
-        """The ids between which (exclusive) the page has to be right."""
+        """The range of ids (exclusive) within which the page must be right."""
         above, below = self.cursor.floor, self.max_id or MAX_ID
         if self.min_id is not None and self.newer is not None:
             below = min(below, self.newer + 1)
@@ -129,14 +129,15 @@ class Sample:
 
 
 def differences(sample: Sample) -> list[Difference]:
-    """How a page differs from the oracle now, without the differences that dates excuse."""
+    """The differences between a page and the oracle now, without those that dates excuse."""
     found = _in_itself(sample)
     above, below = sample.claims
     oracle = Oracle.of_viewer(sample.viewer, above=above, below=below, also=sample.ids)
     above = oracle.answers_above
     allowed = set(oracle.home(sample.viewer, promoted=sample.promoted))
-    expected = set(oracle.home(sample.viewer, promoted=False))  # of promoted posts a page has few
-    # an id above its own second came from a clock that is ahead of ours
+    # a page shows few of the promoted posts
+    expected = set(oracle.home(sample.viewer, promoted=False))
+    # an id later than the time of the page came from a clock that is ahead of ours
     shown = {post_id for post_id in sample.ids if above < post_id < below}
     dates = _dates(sample.viewer, shown - allowed)
     extra = [_extra(sample, post_id, dates.get(post_id)) for post_id in sorted(shown - allowed)]
@@ -150,9 +151,9 @@ def differences(sample: Sample) -> list[Difference]:
 def unexcused(
     viewer_id: int, at: float, missing: set[int], *, in_window: bool = False
 ) -> list[Difference]:
-    """Those of the missing posts that had to be there at that time, or were on their way.
+    """Those of the missing posts that should have been there at that time, or were on their way.
 
-    A window need not hold posts that readers pull (`in_window`).
+    A window need not hold posts of pulled authors (`in_window`).
     """
     rows_of_dates = _dates(viewer_id, missing).values()
     found = [_missing(at, dates) for dates in rows_of_dates if not (in_window and dates["pulled"])]
@@ -173,7 +174,7 @@ def _in_itself(sample: Sample) -> list[Difference]:
 
 
 def read_posts(viewer_id: int, oracle: Oracle, post_ids: set[int]) -> set[int]:
-    """Those that the viewer has read, or whose source: their only record is the filter that the page asked."""
+    """The posts that the viewer has read, directly or by their source: only the existence filter records it."""
     posts = [oracle.posts[post_id] for post_id in post_ids]
     shown = {
         post["id"]: post["source_id"] if post["kind"] == "repost" else post["id"] for post in posts
@@ -190,7 +191,7 @@ def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
 
 
 def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
-    """None for a post that did not have to be there yet."""
+    """None if the post did not have to be there yet."""
     at, promised = read_at - SLACK_SECONDS, read_at - settings.AUDIT_PROMISE_SECONDS
     if (
         dates["created"] > at
@@ -198,7 +199,7 @@ def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
         or (dates["subscribed"] or 0) > at
     ):
         return None
-    # a follow or a membership brings older posts in the background, as quickly as a delivery
+    # after a follow or when somebody joins a circle, a backfill adds older posts within the same promise as a delivery
     if max(dates["followed"] or 0, dates["joined"] or 0) > promised:
         return Difference(Kind.MISSING, dates["id"], late=True)
     unstarted = dates["unstarted"] and dates["created"] > promised
@@ -207,7 +208,7 @@ def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
 
 
 def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Difference | None:
-    """None for a post that was right when the page was made."""
+    """None if the post was right when the page was made."""
     if dates is None:
         return Difference(Kind.EXTRA, post_id, certain=True)  # the post never existed
     whens = [dates[name] for name in _MAKES_ABSENT if dates[name] is not None]
@@ -217,7 +218,7 @@ def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Differ
 
 
 def missing_in_windows(reader_id: int) -> tuple[list[int], int]:
-    """Posts missing from the windows of a reader within the range that these cover; and how many are only late."""
+    """Posts missing from a reader's windows within the range that these cover; and the number of late ones."""
     now, missing, policies = time.time(), set(), policy.refresh()
     for windows in (INBOX,) if policies.pulls_all else (HOME, INBOX):
         window = windows.whole(reader_id)
@@ -235,6 +236,6 @@ def _missing_in(reader_id: int, window: WindowRange, *, is_open: bool) -> set[in
     oracle = Oracle.of_viewer(reader_id, above=above)
     return {
         post_id
-        for post_id in oracle.delivered(reader_id)  # posts by tags are pulled at reading
+        for post_id in oracle.delivered(reader_id)  # posts by tags are pulled when a page is read
         if (oracle.posts[post_id]["visibility"] in OPEN) == is_open
     } - set(window.ids)

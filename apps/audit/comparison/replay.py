@@ -1,4 +1,4 @@
-"""A stretch of somebody's home, put together again in every way that there is, and compared."""
+"""Assembles a period of a reader's home in every available way, and compares the results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,30 +21,30 @@ MAX_DAYS = 31
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The posts between two moments. `then` is what home was at the second one, `cached` what Redis holds of it."""
+    """The posts between two moments. `then` is the home page at the second one, `cached` the part that Redis holds."""
 
     expected: set[int]  # by the tables, now
     shown: set[int]  # by the pages, now
     then: set[int]
     cached: set[int]
-    lacking: set[int]  # the home cache or the inbox covers them, and does not have them
-    late: int  # the same, but still within the time that a delivery may take
+    lacking: set[int]  # missing from the home cache or the inbox within the range that it covers
+    late: int  # missing as well, but within the time that a delivery may take
     is_cached: bool
 
     @property
     def is_right(self) -> bool:
-        """Whether pages and caches are what the tables say. `then` may differ: follows have changed."""
+        """Whether pages and caches match the tables. `then` may differ: follows have changed."""
         return self.expected == self.shown and not self.lacking
 
     @property
     def differing(self) -> list[int]:
-        """Newest first."""
+        """The ids on which the answers differ, newest first."""
         ids = (self.expected ^ self.shown) | self.lacking | (self.then ^ self.shown)
         return sorted(ids, reverse=True)
 
 
 def replay(viewer: User, since: datetime, until: datetime) -> Replay:
-    """Put together what a home shows of the posts from one second to another, at most a month. Invalid."""
+    """Assemble the home page of the posts between two moments, at most a month apart. Invalid."""
     if not timedelta() <= until - since <= timedelta(days=MAX_DAYS):
         raise Invalid(f"The end is after the beginning, by at most {MAX_DAYS} days.")
     above, below = max(first_id_at(int(since.timestamp())) - 1, 0), id_after(until)

@@ -1,5 +1,5 @@
-"""The journey of a post, and what it saves readers.
+"""The journey of a post, and push compared with pull.
 
-post        from the moment it was accepted to its readers, from the rows of the ledger
-both_ways   the same home page made by push and by pull, with what each way asks of the stores
+post        from acceptance to its readers, from the rows of the ledger
+both_ways   the same home page assembled by push and by pull, with the store requests of each
 """

@@ -1,6 +1,6 @@
-"""Push beside pull: a reader's home page made of the home cache, and made of the outboxes of all followees.
+"""Push beside pull: a reader's home page assembled from the home cache, and from the outboxes of all followees.
 
-Both are read by the code that serves home, and are the same page. What differs is what they ask of the stores.
+Both are read by the code that serves home pages, and give the same page. They differ in their requests to the stores.
 """
 
 import time
@@ -15,12 +15,12 @@ from apps.timeline.home import assemble_home
 from apps.timeline.pipeline.page import Assembled
 from feedcache.stats import calls_counted
 
-STORES = ("redis", "memcached", "postgresql")  # the first words of backends
+STORES = ("redis", "memcached", "postgresql")  # the first words of backend names
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """`requests` by store. One request may ask for many keys, and asks one server."""
+    """`requests` by store. A request may ask one server for many keys."""
 
     requests: Mapping[str, int]
     milliseconds: float
@@ -33,7 +33,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class BothWays:
-    """The newest page of a home, made by push and by pull. `outboxes`: how many are read to pull, the own one too."""
+    """The newest page of a home by push and by pull. `outboxes` counts those that pull reads, the own one included."""
 
     push: Way
     pull: Way
@@ -41,12 +41,12 @@ class BothWays:
 
     @property
     def are_equal(self) -> bool:
-        """False when a post came or went between the two."""
+        """False if posts were added or removed between the two reads."""
         return self.push.post_ids == self.pull.post_ids
 
 
 def home_both_ways(reader: User) -> BothWays:
-    """Make the newest page of a reader's home both ways, each once to warm the caches and once to count.
+    """Assemble the newest page of a reader's home both ways, once to warm the caches and once to count.
 
     Without promoted posts.
     """

@@ -1,8 +1,8 @@
-"""The journey of a post, from the moment it was accepted to its readers. Its author and staff may follow it.
+"""The journey of a post from acceptance to its readers, for its author and staff.
 
-Every number and every time is of a row: the post, its event, the job and the chunks of its delivery (`fanout`), the
-findings of the auditor. Only where it is cached is asked of the caches, now. While a delivery is under way the rows
-change, and the streams say when (`feedsite.delivery`).
+Every number and time comes from rows: the post, its event, the job and the chunks of its delivery (`fanout`), the
+findings of the auditor. Only the cache layers are queried live. During a delivery the rows change, and the streams
+announce it (`feedsite.delivery`).
 """
 
 from collections import defaultdict
@@ -26,8 +26,8 @@ from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.models import FanoutJob, Mode
 from apps.timeline.pipeline.hydrate import hydrate
 
-MAX_SECONDS = 600  # listed one by one; the last of them stands for all that come later
-FINISHED_WITHIN = timedelta(seconds=10)  # of the job that an event leads to
+MAX_SECONDS = 600  # listed one by one; the last entry sums up all later ones
+FINISHED_WITHIN = timedelta(seconds=10)  # how long before its event a job may have finished
 
 # The event of a publication, and when a worker took it: the beginning of its lease. One that is done is found by the
 # time of the job that it led to. They are kept for some days (`EVENT_DAYS`).
@@ -46,7 +46,7 @@ WITH found AS (
 
 
 class Stage(Enum):
-    """Where a chunk is."""
+    """The state of a chunk."""
 
     WAITING = "waiting"
     RUNNING = "running"  # a worker has it
@@ -56,9 +56,10 @@ class Stage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """A chunk of the followers. `expected = delivered + dormant` when it is done, and its other followers when not.
+    """A chunk of the followers. Once it is done, `expected = delivered + dormant`.
 
-    `number`: its place among those that are done. `waited` and `took`: seconds in its queue and at its worker.
+    `number` is its position among the finished chunks. `waited` and `took` are the seconds in its queue and with its
+    worker.
     """
 
     stage: Stage
@@ -73,12 +74,13 @@ class ChunkPlace:
 
 @dataclass(frozen=True, slots=True)
 class Journey:
-    """The times since `accepted_at` are in seconds; None: it has not happened, or is not known any more.
+    """The times since `accepted_at` are in seconds; None if it has not happened or is no longer known.
 
-    `receipt` has the sums. `followers`: of the author, now. `chunks` are in the order in which their readers followed.
-    `per_second`: pairs of the second since then, and the home caches reached in it. `reads`:
-    how many people opened the post; only its author is told. `layers`: those of Memcached, and whether they have the
-    post; empty for a restricted one, which is never there. `findings`: the kind, how many, how many of them repaired.
+    `receipt` has the sums. `followers` is the author's present number. `chunks` are in the order of their follows.
+    `per_second` has pairs: the second since acceptance, and the number of home caches reached in it. `reads` is how
+    many people opened the post; only its author sees it. `layers` are those of Memcached, and whether they have the
+    post; empty for restricted posts, which are never cached. `findings`: the kind, how many, and how many of them were
+    repaired.
     """
 
     post_id: int
@@ -103,7 +105,7 @@ class Journey:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether a row is left to be done. A dead letter waits for staff."""
+        """Whether any row is unfinished. Dead letters do not count: they wait for staff."""
         if not self.receipt.mode:
             return self.receipt.is_new
         return self.receipt.pending > 0
@@ -115,12 +117,12 @@ class Journey:
 
     @property
     def receipts(self) -> int:
-        """How many chunks have a receipt; grows with the delivery."""
+        """The number of chunks with a receipt; grows during the delivery."""
         return max((chunk.number for chunk in self.chunks), default=0)
 
     @property
     def longest_wait(self) -> float | None:
-        """Of a chunk in its queue."""
+        """The longest wait of a chunk in its queue."""
         return max(
             (chunk.waited for chunk in self.chunks if chunk.waited is not None), default=None
         )
@@ -128,7 +130,7 @@ class Journey:
 
 def journey_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Journey:
     """The journey of a post, for its author and for staff. NotFound and NotAllowed as for `delivery_of`."""
-    # before anything here reads the post, which would cache it
+    # first of all: reading the post below would cache it
     layers = CACHED_POSTS.layers_with(post_id)
     found = delivery_of(viewer, post_id, as_staff=as_staff)
     post, job = found.post, found.job
@@ -156,7 +158,7 @@ def journey_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Journey
 
 
 def _event_of(post_id: int, job: FanoutJob | None) -> tuple[datetime | None, datetime | None]:
-    """When the event of a post was written, in the transaction of the post, and when a worker took it."""
+    """When the event of a post was written, in the transaction of the post, and when a worker claimed it."""
     values = {
         "post": post_id,
         "subscriber": DELIVERY,
@@ -170,7 +172,7 @@ def _event_of(post_id: int, job: FanoutJob | None) -> tuple[datetime | None, dat
 def _place_of(chunk: ChunkRow, post: Post, now: datetime) -> ChunkPlace:
     if chunk.state != State.DONE or chunk.finished_at is None:
         return ChunkPlace(_stage_of(chunk, now), chunk.number, chunk.expected)
-    began_at = chunk.due_at - leases.LEASE  # a claim is a lease, which begins then
+    began_at = chunk.due_at - leases.LEASE  # a claim starts a lease
     is_known = chunk.created_at <= began_at <= chunk.finished_at
     return ChunkPlace(
         Stage.FAILED if chunk.lost else Stage.DONE,
@@ -192,7 +194,7 @@ def _stage_of(chunk: ChunkRow, now: datetime) -> Stage:
 
 
 def _since(post: Post, moment: datetime | None) -> float | None:
-    """Seconds since a post was accepted; None when PostgreSQL's clock went back in between."""
+    """Seconds since a post was accepted; None if PostgreSQL's clock went back in between."""
     seconds = (moment - post.created_at).total_seconds() if moment else -1
     return seconds if seconds >= 0 else None
 
@@ -210,8 +212,8 @@ def _reads(viewer: User, post_id: int) -> int | None:
 
 
 def _findings(post_id: int) -> list[tuple[Kind, int, int]]:
-    """What the auditor found and repaired of this post. Whose pages it was about is nobody's business."""
-    # with all kinds, because the index begins with them
+    """The auditor's findings about this post, without the viewers of the pages, which stay private."""
+    # all kinds are named because the index begins with them
     found = AuditFinding.objects.filter(kind__in=Kind.values, post_id=post_id).order_by("kind")
     counted = found.values_list("kind").annotate(Count("pk"), Count("repaired_at"))
     return [(Kind(kind), number, repaired) for kind, number, repaired in counted]

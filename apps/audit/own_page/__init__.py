@@ -1,7 +1,7 @@
-"""What readers can prove about their own home page.
+"""Proofs for readers about their own home page.
 
-check     compare it with the tables
-archive   take it along: rows, receipt, signature, verifier
+check     compares the page with the tables
+archive   the page as a file: rows, receipt, signature, verifier
 signing   the site's key
-verify    the program in the archive, which needs no site
+verify    the program in the archive, which works without the site
 """

@@ -1,4 +1,4 @@
-"""A page of readers' own home to take along: its rows, a signed receipt, and a program that checks it."""
+"""A page of the reader's own home as a file: its rows, a signed receipt, and a program that checks them."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ KEY_ADDRESS = "/.well-known/feedsite-page-key.pem"
 
 
 def page_archive(viewer: User, cursor: Cursor) -> bytes:
-    """A page of the viewer's home as a zip: its rows, a signed receipt, the rules, and what recomputes it. TooMany."""
+    """A page of the viewer's home as a zip: rows, signed receipt, rules, and a program that recomputes it. TooMany."""
     check_rate_limit("check", str(viewer.pk))
     receipt, rows = _receipt_and_rows(viewer, home_sample(viewer, cursor))
     if verify.recompute(receipt, rows) != receipt["ids"]:
@@ -72,9 +72,9 @@ def _receipt_and_rows(viewer: User, sample: Sample) -> tuple[Row, list[Row]]:
 
 
 def _rows(reader: int, oracle: Oracle, page: set[int]) -> Iterator[Row]:
-    """Of posts only those that the reader may see, and of relations only the reader's own.
+    """Only posts that the reader may see, and only the reader's own relations.
 
-    Of promoted posts those that the page shows: it need not show any.
+    Of the promoted posts only those on the page: it need not show any.
     """
     shown = [pk for pk in sorted(oracle.posts) if oracle.is_shown(reader, pk)]
     authors = {oracle.posts[pk]["author_id"] for pk in shown}

@@ -1,4 +1,4 @@
-"""Whether readers' own home pages are what the tables say."""
+"""Checks readers' own home pages against the tables."""
 
 import time
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from apps.pagination import Cursor
 from apps.throttling import check_rate_limit
 from apps.timeline.home import home_timeline
 
-# A change between the page and the comparison looks like a difference, once.
+# A change between reading the page and comparing it looks like a difference, but only once.
 LOOK_AGAIN_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class PageCheck:
-    """A page that was compared. `late`: so many of its posts are still on the way, as the site promises."""
+    """A page that was compared. `late` counts posts that are still within the delivery time that the site promises."""
 
     posts: int
     wrong: list[Difference]
@@ -28,7 +28,7 @@ class PageCheck:
 
 
 def check_page(viewer: User, cursor: Cursor) -> PageCheck:
-    """Compare a page of the viewer's home with what the tables say. TooMany."""
+    """Compare a page of the viewer's home with the tables. TooMany."""
     check_rate_limit("check", str(viewer.pk))
     found = _compare(viewer, cursor)
     if found.is_equal:

@@ -1,4 +1,4 @@
-"""What code runs here: its version, and a hash that anybody with a checkout can compute."""
+"""The version of the running code, and a hash that anybody with a checkout can compute."""
 
 import hashlib
 from functools import cache
@@ -10,7 +10,7 @@ CODE = ("apps", "feedcache", "feedsite", "templates")
 
 @cache
 def code_hash() -> str:
-    """SHA-256 of the list that `sha256sum` prints of all files of the running code, in the order of their paths."""
+    """SHA-256 of the output of `sha256sum` for all files of the running code, in the order of their paths."""
     base = settings.BASE_DIR
     lines = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(base)}\n"
@@ -23,5 +23,5 @@ def code_hash() -> str:
 
 
 def code_version() -> str:
-    """As receipts show it, with the same hash as `/audit`."""
+    """The version as in receipts, with the same hash as `/audit`."""
     return f"{settings.VERSION} sha256:{code_hash()}"

@@ -1,4 +1,4 @@
-"""Signatures under what readers take along: Ed25519, with a key whose public half is published."""
+"""Signatures for the files that readers download: Ed25519, with a key whose public half is published."""
 
 import base64
 
@@ -8,7 +8,7 @@ from django.conf import settings
 
 
 def signing_key() -> Ed25519PrivateKey | None:
-    """None where PAGE_SIGNING_KEY is empty; ValueError when it is not 32 bytes in base64."""
+    """None if PAGE_SIGNING_KEY is empty; ValueError if it is not 32 bytes in base64."""
     text = settings.PAGE_SIGNING_KEY
     if not text:
         return None
@@ -16,7 +16,7 @@ def signing_key() -> Ed25519PrivateKey | None:
 
 
 def sign(content: bytes) -> bytes | None:
-    """The 64 bytes of a signature; None without a key."""
+    """A signature of 64 bytes; None without a key."""
     key = signing_key()
     return key.sign(content) if key else None
 

@@ -40,7 +40,7 @@ def state_name(state: State) -> str:
 
 @register.filter
 def phase_text(phase: Phase) -> str:
-    """What happens in a step of a change of slots."""
+    """Describe a step of a change of slots."""
     texts = {
         Phase.JOINING: _("What is changed is also removed from the new slots, which are empty and not read."),
         Phase.MOVING: _("The new slots are read, then the old ones; both are written."),

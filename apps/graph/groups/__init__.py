@@ -1,1 +1,1 @@
-"""Lists to read and circles to post to: named groups of accounts, in the hands of their owner."""
+"""Named groups of accounts: lists to read, and circles to post to."""

@@ -1,7 +1,7 @@
 """Writes of lists and circles.
 
-Locks are taken in the order of the graph: counts rows, lower user id first. The owner's comes with every change, so
-that bounds hold and neither a block nor an unfollow overlooks a member who is just being added.
+Locks are taken in the order of the graph: counts rows, lower user id first. Every change locks the owner's row, so that
+limits hold and a concurrent block or unfollow cannot miss a member who is being added.
 """
 
 from collections import defaultdict
@@ -36,7 +36,7 @@ from apps.sql import lock_each
 
 @transaction.atomic
 def create_group(kind: type[G], owner: User, **fields: Any) -> G:
-    """Make an empty list or circle. Invalid for bad `fields`, and for one more than an account may have."""
+    """Create an empty list or circle. Invalid for bad `fields`, and at the maximum number of groups."""
     _lock(owner.pk)
     if kind.of(owner).count() >= kind.MAX_GROUPS:
         message = kind.error_messages["max_groups"] % {"count": kind.MAX_GROUPS}
@@ -78,16 +78,17 @@ def delete_group(kind: type[Group], owner: User, group_id: int) -> None:
 
 @transaction.atomic
 def add_members(kind: type[Group], owner: User, group_id: int, member_ids: Collection[int]) -> None:
-    """Add accounts, all of them or none; twice is once.
+    """Add accounts, all of them or none. Idempotent.
 
-    A list takes accounts that its owner follows or asks to follow (NotFound for others, as for ids of nobody), a circle
-    takes followers of its owner (NotAllowed). NotFound; Invalid beyond `MAX_ADDED` at once and `MAX_MEMBERS` in all.
+    A list takes accounts that its owner follows or has asked to follow (NotFound for others, and for unknown ids), a
+    circle takes followers of its owner (NotAllowed). NotFound; Invalid beyond `MAX_ADDED` at once and `MAX_MEMBERS` in
+    all.
     """
     ids = set(member_ids)
     if len(ids) > kind.MAX_ADDED:
         message = _("At most %(count)d at once.") % {"count": kind.MAX_ADDED}
         raise invalid(kind.MEMBERS_PARAMETER, message)
-    _lock(owner.pk, *(ids if kind is Circle else ()))  # `_update_counts` writes theirs
+    _lock(owner.pk, *(ids if kind is Circle else ()))  # `_update_counts` writes the members' rows
     group = own_group(kind, owner, group_id)
     if kind is Circle:
         _require_followers(owner, member_ids)
@@ -120,7 +121,7 @@ def remove_members(
 
 @transaction.atomic
 def remove_from_lists(owner_id: int, member_id: int) -> None:
-    """Remove an account from the lists of one that neither follows it nor asks to; reads leave it out already."""
+    """Remove an account from the lists of an owner who no longer follows it nor asks to; reads already leave it out."""
     _lock(owner_id)
     follows = Followee.objects.filter(owner=owner_id, followee=member_id)
     requests = FollowRequest.objects.filter(requester=owner_id, owner=member_id)
@@ -142,7 +143,7 @@ def leave_circles_of_each_other(one: User, other: User) -> None:
 
 
 def _end_memberships(rows: QuerySet[CircleMember]) -> int:
-    """Delete memberships of circles and record it; how many there were."""
+    """Delete memberships of circles and record the event. Returns how many there were."""
     ended = list(rows.select_for_update(of=("self",)).order_by("pk"))
     CircleMember.objects.filter(pk__in=[row.pk for row in ended]).delete()
     members: dict[int, list[int]] = defaultdict(list)
@@ -163,7 +164,7 @@ def _lock(*user_ids: int) -> None:
 
 
 def _update_counts(owner: User, group: Group) -> None:
-    """What a reader's counts row says, so that readers without lists or circles need no query."""
+    """Update the counts rows, which save readers without lists or circles a query."""
     if isinstance(group, UserList):
         number = UserList.of(owner).filter(is_exclusive=True).count()
         UserCounts.objects.filter(pk=owner.pk).update(exclusive_lists=number)

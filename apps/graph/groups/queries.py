@@ -1,7 +1,7 @@
 """Reads of lists and circles.
 
-Who is in a circle is looked up at every read and never cached, so that removal takes effect on the next one. Its owner
-belongs to it without a row. A list leaves out accounts that its owner does not follow any more, at once.
+Membership of a circle is read from PostgreSQL each time and never cached, so that a removal takes effect at once. The
+owner belongs to the circle without a row. A list leaves out accounts that its owner no longer follows.
 """
 
 from collections.abc import Collection
@@ -33,7 +33,7 @@ MAX_LISTED = 200  # circles on one page or in one menu
 
 @dataclass(frozen=True, slots=True)
 class CircleChoice:
-    """A circle that somebody may post to."""
+    """A circle that a user may post to."""
 
     id: int
     name: str
@@ -42,12 +42,12 @@ class CircleChoice:
 
 
 def groups_of(kind: type[G], owner: User) -> list[G]:
-    """All lists of an account, oldest first, or its circles by name; each with its `size` in members."""
+    """All lists of an account, oldest first, or its circles by name; each with `size`, the number of members."""
     return list(kind.of(owner).annotate(size=Count("members")).order_by(*kind.ORDER))
 
 
 def own_group(kind: type[G], owner: User, group_id: int) -> G:
-    """A list or circle of an account; NotFound for one of somebody else's, as for one that does not exist."""
+    """A list or circle of an account. NotFound if it does not exist or belongs to somebody else."""
     group = kind.of(owner).filter(pk=group_id).first()
     if group is None:
         raise not_found(kind)
@@ -67,14 +67,14 @@ def members_page(group: Group, cursor: Cursor) -> Page[User]:
         rows = rows.filter(Exists(followed) | Exists(requested))
     page = page_of_rows(rows, cursor)
     users = users_by_id([row.member_id for row in page.items])
-    if isinstance(group, UserList):  # circles are left at once by who blocks or is blocked
+    if isinstance(group, UserList):  # a block removes people from each other's circles at once
         for user_id in exact_relations(group.owner_id, users).severed:
             users.pop(user_id, None)
     return page.with_items([users[row.member_id] for row in page.items if row.member_id in users])
 
 
 def groups_with(kind: type[G], owner: User, member_id: int) -> list[G]:
-    """Those of an account's lists or circles that have a member, in the order of `groups_of`."""
+    """The lists or circles of an account that contain a member, in the order of `groups_of`."""
     return list(kind.of(owner).filter(members__member=member_id).order_by(*kind.ORDER))
 
 
@@ -92,14 +92,14 @@ def exclusive_member_ids(owner: User, *, among: Collection[int] | None = None) -
 
 
 def circle_names(user_id: int | None, circle_ids: Collection[int]) -> dict[int, str]:
-    """The names of those circles that a user belongs to now, by id; one query, none without circles."""
+    """The names, by id, of those circles that a user belongs to now; one query, none without circles."""
     if user_id is None or not circle_ids:
         return {}
     return dict(_circles_with(user_id).filter(pk__in=set(circle_ids)).values_list("pk", "name"))
 
 
 def joined_circle_ids(user_id: int) -> QuerySet[CircleMember, int]:
-    """The ids of the circles of others that a user is in, as a subquery; deleted ones have no members."""
+    """The ids of the circles of others that a user is in, as a subquery; deleted circles have no members."""
     return CircleMember.objects.filter(member=user_id).values_list("group_id", flat=True)
 
 
@@ -112,7 +112,7 @@ def joined_circles(member: User) -> list[Circle]:
 
 
 def require_may_post(user_id: int, circle_id: int) -> None:
-    """NotFound for users outside, as for no such circle; NotAllowed for members of one that is not shared."""
+    """NotFound if the circle does not exist or the user is not in it; NotAllowed for members unless it is shared."""
     circle = _circles_with(user_id).filter(pk=circle_id).first()
     if circle is None:
         raise not_found(Circle)
@@ -139,7 +139,7 @@ def circles_to_post_to(user: User) -> list[CircleChoice]:
 
 
 def circle_audience(circle_id: int) -> set[int]:
-    """The ids of a circle's owner and members; none when it is deleted. At most one more than it may have members."""
+    """The ids of a circle's owner and members, at most `MAX_MEMBERS` + 1; none if it is deleted."""
     owner = Circle.objects.filter(pk=circle_id, deleted_at=None).values_list("owner_id", flat=True)
     members = CircleMember.objects.filter(group=circle_id).values_list("member_id", flat=True)
     return {*owner, *members} if owner else set()

@@ -40,7 +40,7 @@ JOIN accounts_user b ON b.handle = l.followee;
 ANALYZE loading_edges;
 """
 
-# The count is not read: it only saves sending the locked rows.
+# The count is not used: it only saves transferring the locked rows.
 _LOCK = """
 SELECT count(*) FROM (
     SELECT FROM accounts_usercounts
@@ -50,7 +50,7 @@ SELECT count(*) FROM (
 ) AS locked
 """
 
-# After the locks, as `follow_user` does: no block can appear between this look and the insert.
+# After taking the locks, as `follow_user` does: no block can appear between this check and the insert.
 _DELETE_BLOCKED = """
 DELETE FROM loading_edges e
 WHERE EXISTS (SELECT FROM graph_block b WHERE b.owner_id = e.follower_id AND b.blocked_id = e.followee_id)
@@ -92,7 +92,7 @@ FROM fresh
 
 
 class Edge(NamedTuple):
-    """One line of a file: `follower` follows `followee`, both valid handles and not the same."""
+    """One line of a file: `follower` follows `followee`. Both are valid handles, and they differ."""
 
     line: int
     follower: str
@@ -101,7 +101,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a batch did: accounts and edges that were not there before, and lines refused because of a block."""
+    """The result of a batch: new accounts, new edges, and lines refused because of a block."""
 
     accounts: int
     edges: int
@@ -109,7 +109,7 @@ class Loaded:
 
 
 def begin_import(digest: str, *, restart: bool = False) -> GraphImport:
-    """The progress of the file with a digest, created if it is new; `restart` sets it back to the first line."""
+    """Return the progress of the file with this digest, created if it is new; `restart` resets it to the first line."""
     progress, _created = GraphImport.objects.get_or_create(digest=digest)
     if restart:
         progress.lines_done, progress.finished_at = 0, None
@@ -119,9 +119,9 @@ def begin_import(digest: str, *, restart: bool = False) -> GraphImport:
 
 @transaction.atomic
 def load_edges(digest: str, edges: Sequence[Edge], *, after: int, upto: int) -> Loaded:
-    """Load the edges of the lines `after + 1 .. upto`, and note that these lines are done.
+    """Load the edges of the lines `after + 1 .. upto`, and record that these lines are done.
 
-    Existing edges are left alone. Conflict when somebody else has loaded the same lines meanwhile.
+    Existing edges are left alone. Conflict if another process has loaded the same lines meanwhile.
     """
     progress = GraphImport.objects.select_for_update().get(digest=digest)
     if progress.lines_done != after:
@@ -150,7 +150,7 @@ def load_edges(digest: str, edges: Sequence[Edge], *, after: int, upto: int) -> 
 
 
 def finish_import(digest: str) -> None:
-    """Mark a file as completely loaded, and let the planner know the new sizes of the tables."""
+    """Mark a file as completely loaded, and update the planner's statistics."""
     GraphImport.objects.filter(digest=digest).update(finished_at=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE accounts_user, accounts_usercounts, graph_followee, graph_follower")

@@ -1,7 +1,7 @@
 """Edge lists: text files, plain or gzipped, with a "follower followee" pair of names on every line.
 
-A file is read twice. The first pass finds what is wrong with the file as a whole (cut short, binary, not UTF-8) before
-anything is loaded, counts its lines for the progress bar, and takes its digest. Memory is bounded in both passes.
+A file is read twice. The first pass rejects files that are truncated, binary or not UTF-8 before anything is loaded,
+counts the lines for the progress bar, and computes the digest. Memory is bounded in both passes.
 """
 
 import gzip
@@ -19,7 +19,7 @@ from apps.accounts.models import HANDLE_PATTERN, RESERVED_HANDLES
 from apps.graph.management.bulk import Edge
 
 BLOCK_BYTES = 1 << 18
-LINE_MAX_BYTES = 1000  # two handles need 61; what is longer is not an edge list
+LINE_MAX_BYTES = 1000  # two handles need 61; a longer line is not part of an edge list
 BINARY_SHARE = 0.1  # of control characters in the first block
 EXCERPT_CHARACTERS = 40
 HANDLE_MIN_CHARACTERS = 3
@@ -35,7 +35,7 @@ class EdgeListError(Exception):
 
 
 class Line(NamedTuple):
-    """A line: an edge, or what is wrong with it, or neither (blank, comment)."""
+    """A line: an edge, or the reason why it is bad, or neither (blank, comment)."""
 
     number: int
     edge: Edge | None
@@ -44,11 +44,11 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EdgeList:
-    """A file that has passed the first reading."""
+    """A file that has passed the first pass."""
 
     path: Path
     prefix: str
-    # Of the file as it is and of the prefix, which makes other accounts of the same names.
+    # Of the file and the prefix: with another prefix the same names are other accounts.
     digest: str
     line_count: int
 
@@ -160,7 +160,7 @@ def _handles_fault(names: list[str], handles: list[str]) -> str:
 
 
 def _handle(name: str, prefix: str) -> str:
-    """Prefix and name; numbers that are too short for a handle are filled up: 8 with the prefix u is u_8."""
+    """Prefix and name; numbers that are too short for a handle are padded: 8 with the prefix u is u_8."""
     short = HANDLE_MIN_CHARACTERS - len(prefix)
     return prefix + (name.rjust(short, "_") if name.isdecimal() else name)
 

@@ -1,4 +1,4 @@
-"""What members do with their conversations: write in them, read, mute, leave and remove them."""
+"""Actions of members on their conversations: write, read, mute, leave and remove."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -42,7 +42,7 @@ def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
 
 
 def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency_key: str) -> Post:
-    """Write in a conversation, to the people of the message `seen_id`, whom the author saw beside the box.
+    """Write in a conversation, to the people of the message `seen_id`, which the author's page showed.
 
     Invalid, NotFound, NotAllowed, TooMany, Unavailable.
     """
@@ -66,7 +66,7 @@ def _parent_id(author: User, people: Sequence[User], key: str) -> int | None:
 
 
 def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key: str) -> Post:
-    """Publish a message: a post for exactly these people, whose handles its text begins with."""
+    """Publish a message: a post for exactly these people, whose text begins with their handles."""
     others = [person for person in people if person.pk != author.pk]
     if len(others) >= MAX_PEOPLE:
         raise invalid("to", _("At most %(count)d people.") % {"count": MAX_PEOPLE}, "too_many")
@@ -90,9 +90,9 @@ def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
 
 
 def mark_read(viewer: User, number: int) -> None:
-    """Mark a conversation as read. The others are told, unless it is a request or the viewer does not want it.
+    """Mark a conversation as read, and announce it to the author of its last message. NotFound.
 
-    NotFound.
+    Nothing is announced if the viewer has disabled this, or if the conversation is a request.
     """
     row = Conversation.objects.filter(user=viewer, pk=number, has_left=False).first()
     if row is None:

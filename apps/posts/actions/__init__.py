@@ -1,1 +1,1 @@
-"""Writes of posts: publish, edit, schedule, mute a thread. Drafts are checked first."""
+"""Writes of posts: publish, edit, schedule, mute a thread. Drafts are validated first."""

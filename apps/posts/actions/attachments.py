@@ -101,10 +101,10 @@ def attach_uploads(
 def rearrange(
     post: Post, media_ids: Sequence[int] | None, changes: Sequence[PictureChange]
 ) -> list[Picture]:
-    """Set the pictures of a post in its edit, in the order of `media_ids`; None leaves them as they are.
+    """Set the pictures of a post during its edit, in the order of `media_ids`; None leaves them unchanged.
 
-    Pictures that are removed stay for the history of the post, and a later edit may bring them back. Call it in the
-    transaction of the edit. Invalid if one is missing or in use.
+    Removed pictures stay for the history of the post, and a later edit may bring them back. Call it in the transaction
+    of the edit. Invalid if one is missing or in use.
     """
     current = {
         row.pk: row for row in Attachment.objects.select_for_update(of=("self",)).filter(post=post)
@@ -135,7 +135,7 @@ def rearrange(
 
 
 def reserve(row: ScheduledPost, media_ids: Sequence[int]) -> None:
-    """Hold uploads for a scheduled post, in its transaction. Invalid as for `lock_uploads`."""
+    """Reserve uploads for a scheduled post, in its transaction. Invalid as for `lock_uploads`."""
     if media_ids:
         uploads = lock_uploads(row.author_id, media_ids)
         Attachment.objects.filter(pk__in=[upload.pk for upload in uploads]).update(scheduled=row)
@@ -149,7 +149,7 @@ def pictures_of(post: Post) -> list[Picture]:
 def detach(post: Post, *, keep: bool) -> None:
     """Remove the pictures of a deleted post: delete them, or (`keep`) hold them a day for another post of their owner.
 
-    Held pictures get new names that only their owner learns, so that the addresses that readers know stop working.
+    Held pictures are renamed, so that the addresses that readers know stop working.
     """
     discard(Attachment.objects.filter(past_post_id=post.pk))
     attachments = Attachment.objects.filter(post=post)
@@ -168,7 +168,7 @@ def discard(rows: Iterable[Attachment]) -> None:
     for source in sources_of(rows):
         transaction.on_commit(partial(storages["private"].delete, source))
     Attachment.objects.filter(pk__in=[row.pk for row in rows]).delete()
-    # uploads have files of their own
+    # each upload has a file of its own
     shared = [row.file.name for row in rows if row.owner_id is None]
     if shared:
         others = Attachment.objects.filter(file__in=shared).values_list("file", "preview")

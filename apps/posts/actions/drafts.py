@@ -1,4 +1,4 @@
-"""Drafts of posts, the rules for them, and who may see the new post (`audience`). Nothing is written here."""
+"""Drafts of posts, their validation, and the audience of the new post. Nothing is written here."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ class NewPicture:
 
 @dataclass(frozen=True, slots=True)
 class PictureChange:
-    """The changes that an edit makes to a picture of the post; None leaves a value."""
+    """The changes that an edit makes to a picture of the post; None leaves a value unchanged."""
 
     id: int
     alt: str | None = None
@@ -103,7 +103,7 @@ class Draft:
 def clean_body(text: str, *, required: bool, visibility: str) -> str:
     """The text as it is stored; Invalid if it is too long, or empty although `required`.
 
-    The mentions at the beginning of a post for mentioned people say whom it is for, and do not count.
+    In a post for mentioned people, the mentions at the beginning name the addressees and do not count.
     """
     if len(text) > RAW_MAX_CHARACTERS:
         raise invalid("status", _("The text is too long."), "too_long")
@@ -144,7 +144,7 @@ def check_quote_policy(policy: str) -> None:
 
 
 class UnexpectedMentions(Invalid):
-    """The text mentions users (by id) whom its author did not expect."""
+    """The text mentions users (by id) that its author did not expect."""
 
     code = "unexpected_mentions"
 
@@ -163,13 +163,13 @@ def check_mentions(draft: Draft, user_ids: Collection[int]) -> None:
 
 
 def check_unique(media_ids: Sequence[int]) -> None:
-    """Raise Invalid for a duplicate."""
+    """Raise Invalid if an id occurs twice."""
     if len(set(media_ids)) < len(media_ids):
         raise invalid("media_ids", _("A picture can be there once."), "duplicate")
 
 
 def check_picture(alt: str | None, focus: Focus | None) -> None:
-    """Raise Invalid if a description is too long, or a focus lies outside of the picture."""
+    """Raise Invalid if a description is too long, or a focus is outside of the picture."""
     if alt is not None and len(alt) > ALT_MAX_CHARACTERS:
         maximum = {"count": ALT_MAX_CHARACTERS}
         raise invalid("description", _("At most %(count)d characters.") % maximum, "too_long")
@@ -178,9 +178,7 @@ def check_picture(alt: str | None, focus: Focus | None) -> None:
 
 
 def check_poll(poll: PollDraft) -> None:
-    """Raise Invalid if there are too few or too many options, if one is too long, empty or repeated, or for a wrong
-    duration.
-    """
+    """Raise Invalid for a wrong number of options, a wrong duration, or a long, empty or repeated option."""
     options = [normalise(option) for option in poll.options]
     if not POLL_OPTIONS[0] <= len(options) <= POLL_OPTIONS[1]:
         raise invalid("poll", _("A poll has 2 to 4 options."), "options")
@@ -210,7 +208,7 @@ def check_labels(visibility: str, content_warning: str, pictures: int) -> None:
 
 
 def audience(author_id: int, draft: Draft, parent: PostContent | None) -> tuple[str, int | None]:
-    """The visibility of a new post and its circle. A reply never reaches further than the restricted post it answers.
+    """The visibility and circle of a new post. A reply reaches no more people than the restricted post that it answers.
 
     Invalid if circle and visibility contradict each other; NotFound, NotAllowed if the author may not post to the
     circle.
@@ -236,6 +234,6 @@ def _inherited(author_id: int, circle_id: int) -> int:
 def _check_fit(draft: Draft) -> None:
     if draft.visibility == Visibility.CIRCLE and draft.circle_id is None:
         raise invalid("circle_id", _("Choose a circle."), "blank")
-    # probably a mistake, which would show the post to everybody
+    # probably a mistake: otherwise everybody would see a post meant for a circle
     if draft.visibility != Visibility.CIRCLE and draft.circle_id is not None:
         raise invalid("circle_id", _("Only a post for a circle has one."), "unknown")

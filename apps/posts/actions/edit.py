@@ -1,6 +1,6 @@
-"""Changes of a published post: its text, its labels, its pin on the author's profile.
+"""Changes to a published post: its text, its labels, its pin on the author's profile.
 
-Every change makes a new version, so that no cache can show the old one. An edit stores what it replaces as a revision.
+Every change makes a new version, so that no cache can show the old one. An edit stores the old version as a revision.
 """
 
 from collections.abc import Iterator, Sequence
@@ -58,8 +58,9 @@ _COLUMNS = [
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The changes of an edit beside the text; None leaves a value. `media_ids` are in order; a different `poll`
-    replaces the old one.
+    """The changes of an edit besides the text; None leaves a value unchanged.
+
+    `media_ids` are in order; a different `poll` replaces the old one.
     """
 
     content_warning: str | None = None
@@ -72,7 +73,7 @@ class Changes:
 
 
 def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Changed:
-    """Change the text of one's own post, and apply the given `Changes`. Without a difference, nothing happens.
+    """Change the text of one's own post, and apply the given `Changes`. Does nothing if nothing differs.
 
     Invalid, NotFound, TooMany.
     """
@@ -91,7 +92,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Chang
             _replace_poll(post, edit.poll)
         mentions = user_ids_by_handle(mentioned_handles(post.body))
         if _parts(post, pictures) == before:
-            if edit.poll is not None:  # only its end may differ
+            if edit.poll is not None:  # only its end can differ
                 return _save_version(counts, post, pictures, mentions)
             return Changed(post)
         revision.save(force_insert=True)
@@ -129,7 +130,7 @@ def unpin_post(author: User, post_id: int) -> Post:
 
 
 def set_quote_policy(author: User, post_id: int, policy: str) -> Changed:
-    """Choose who may quote one's own post from now on; existing quotes stay. Invalid, NotFound."""
+    """Set who may quote one's own post from now on; existing quotes stay. Invalid, NotFound."""
     check_quote_policy(policy)
     with _own(author, post_id) as (counts, post):
         if post.quote_policy == policy:
@@ -140,7 +141,7 @@ def set_quote_policy(author: User, post_id: int, policy: str) -> Changed:
 
 @contextmanager
 def _own(author: User, post_id: int) -> Iterator[tuple[UserCounts, Post]]:
-    """A transaction that changes one's own post. Locks and yields the author's counts and the post. NotFound."""
+    """A transaction for a change to one's own post. Locks and yields the author's counts and the post. NotFound."""
     with transaction.atomic():
         counts = store.lock_author(author)
         yield counts, _locked(author, post_id)
@@ -179,7 +180,7 @@ def _repin(counts: UserCounts, post: Post) -> None:
 
 
 def _new_version(counts: UserCounts, post: Post) -> Changed:
-    """Save a new version, for changes that leave text, pictures and poll as they are."""
+    """Save a new version, for changes that do not affect text, pictures or poll."""
     return _save_version(counts, post, pictures_of(post), mentions_of(post))
 
 
@@ -194,7 +195,7 @@ def _save_version(
 
 
 def _parts(post: Post, pictures: list[Picture]) -> tuple[Any, ...]:
-    """All parts of a post that readers see and an edit may change; of its poll the question, but not the end."""
+    """All parts of a post that readers see and an edit may change; of the poll without its end."""
     labels = (post.body, post.content_warning, post.sensitive, post.language, post.quote_policy)
     poll = poll_of(post)
     question = (poll.pk, poll.options, poll.multiple, poll.hide_totals) if poll else None
@@ -216,7 +217,7 @@ def _revision(post: Post, pictures: list[Picture]) -> Revision:
 
 
 def _update_mentions(post: Post, user_ids: list[int]) -> set[int]:
-    """Store whom the text mentions, in its order. Returns whom the version before did not mention."""
+    """Store the users that the text mentions, in order. Returns those that the previous version did not mention."""
     before = list(mentions_of(post).values())
     if user_ids != before:
         Mention.objects.filter(post=post).delete()

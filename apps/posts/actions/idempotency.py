@@ -23,7 +23,7 @@ from apps.sql import purge
 from apps.texts import normalise
 
 KEY_MAX_CHARACTERS = 200
-IN_FLIGHT_SECONDS = 2.0  # how long a repetition waits for the first request
+IN_FLIGHT_SECONDS = 2.0  # how long a repeated request waits for the first one
 POLL_SECONDS = 0.02
 RETENTION = timedelta(days=7)
 _EXISTS = "SELECT FROM posts_idempotencykey WHERE user_id = %s AND key = %s"
@@ -31,9 +31,9 @@ _EXISTS = "SELECT FROM posts_idempotencykey WHERE user_id = %s AND key = %s"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to be done once; without a key, it is done as often as it is sent.
+    """A request to execute only once. Without a key, it is executed each time.
 
-    `pictures` are digests of the files, because a repetition that uploads them again has different ids.
+    `pictures` are digests of the files, because uploading them again gives different ids.
     """
 
     author: User
@@ -49,7 +49,7 @@ class Request:
             field.name: getattr(self.draft, field.name) for field in fields(Draft)
         }
         values["body"] = normalise(self.draft.body)
-        # ids of pictures are replaced by digests, so that the files need not be read again
+        # digests instead of ids identify the pictures, so the files need not be read again
         values["pictures"] = [
             (picture.width, picture.height, picture.alt) for picture in self.draft.pictures
         ]
@@ -113,7 +113,7 @@ def note(
 
 
 def purge_keys() -> int:
-    """Delete keys that are older than any repetition; returns how many."""
+    """Delete keys that are too old to be repeated. Returns how many."""
     old = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - RETENTION)
     return purge(old.order_by("created_at"))
 

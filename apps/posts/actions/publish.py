@@ -99,7 +99,7 @@ def repost(
     counted: RateLimitResult | None = None,
     more_writes: Callable[[Changed], Sequence[QueueWrites]] | None = None,
 ) -> Changed:
-    """Repost an open post (of a repost: its source); idempotent. `counted`, `more_writes`: as for `publish_post`.
+    """Repost an open post (of a repost: its source); idempotent. `counted`, `more_writes`: see `publish_post`.
 
     NotFound, NotAllowed, TooMany.
     """
@@ -124,10 +124,10 @@ def repost_of(author: User, post_id: int) -> Post | None:
 
 
 def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Changed:
-    """Delete a post, so that nobody sees it from the next read on. The row stays as a tombstone without its text.
+    """Delete a post, so that the next read no longer shows it. The row stays as a tombstone without its text.
 
     Its pictures are deleted or, if its owner deletes it with `keep_pictures`, held for a day for another post. Returns
-    the post as it was. Permissions and errors: as for `require_deleter`.
+    the post as it was. Permissions and errors as for `require_deleter`.
     """
     owner = require_deleter(post_id, by=by)
     with transaction.atomic():
@@ -153,9 +153,9 @@ def _delete(counts: UserCounts, post_id: int, *, by: User, keep_pictures: bool) 
 
 
 def require_deleter(post_id: int, *, by: User) -> int:
-    """The author of a post, when `by` is the author or staff with the permission to delete posts; NotFound otherwise.
+    """The author of a post, if `by` is the author or staff with the permission to delete posts; NotFound otherwise.
 
-    NotAllowed when a superuser's post is deleted by staff who are not superusers.
+    NotAllowed for the post of a superuser if `by` is not one.
     """
     owner = Post.objects.filter(pk=post_id).values_list("author", flat=True).first()
     if owner is None or (owner != by.pk and not is_permitted(by, DELETE_POSTS)):
@@ -166,7 +166,7 @@ def require_deleter(post_id: int, *, by: User) -> int:
 
 
 def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
-    """Delete up to `limit` reposts of a deleted post, which readers skip; returns how many."""
+    """Delete up to `limit` reposts of a deleted post, which readers no longer see. Returns how many."""
     reposts = Post.objects.filter(source=post_id, kind=Kind.REPOST, deleted_at=None).select_related(
         "author"
     )[:limit]
@@ -221,7 +221,7 @@ def _insert(
     mentioned: Collection[int] = (),
     more_writes: Callable[[Changed], Sequence[QueueWrites]] | None,
 ) -> Changed:
-    """Write a post, and after the commit its caches, with `more_writes` in the same round trip."""
+    """Write a post. Its caches, and `more_writes` in the same round trip, follow after the commit."""
     written = store.insert(post, counts, mentioned=mentioned)
     published = Changed(post, store.next_revision(post, counts), content)
     writes = [put_writes(USER_COUNTS, written.counts)]
@@ -233,7 +233,7 @@ def _insert(
 
 
 def _note_published(author: User, counts: UserCounts, post: Post) -> None:
-    """Set the counts to what the transaction has written."""
+    """Update the author's counts to the values that the transaction has written."""
     counts.last_post_id = post.pk
     counts.posts += store.counted(post)
     if post.visibility in OPEN:
@@ -249,7 +249,7 @@ def _existing_post(key: IdempotencyKey | None) -> Post | None:
 
 
 def _mentioned(body: str) -> dict[str, int]:
-    """The ids of the accounts that a text names, by handle; no query for most texts."""
+    """The ids of the accounts that a text mentions, by handle; no query if it mentions nobody."""
     handles = mentioned_handles(body)
     return user_ids_by_handle(handles) if handles else {}
 
@@ -279,7 +279,7 @@ def _quoted(author: User, post_id: int | None) -> PostContent | None:
 def _check_quoted_is_named(
     post: Post, quoted: PostContent | None, mentioned_ids: Collection[int]
 ) -> None:
-    """Raise Invalid if a post for mentioned people quotes somebody whom it does not mention."""
+    """Raise Invalid if a post for mentioned people quotes an author that it does not mention."""
     if quoted is None or post.visibility != Visibility.MENTIONED:
         return
     if quoted.author_id != post.author_id and quoted.author_id not in mentioned_ids:

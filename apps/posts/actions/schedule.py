@@ -1,9 +1,9 @@
 """Scheduled posts: rows that become due, claimed under a lease like all background work.
 
-There are no delayed messages, because a queue may lose a message or run it twice. The row's number is the idempotency
-key of the post, so a worker that dies between publishing and recording it publishes nothing twice. A post that can no
-longer be published (the post it answers is gone, its author is suspended) becomes a dead letter with the reason.
-`timeline.publishing.publish_due` publishes posts that are due.
+There are no delayed messages, because a queue may lose a message or deliver it twice. The row's number is the
+idempotency key of the post, so a worker that dies between publishing and recording it cannot publish it twice. A post
+that can no longer be published (the post it answers was deleted, its author is suspended) becomes a dead letter with
+the reason. `timeline.publishing.publish_due` publishes posts that are due.
 """
 
 from collections.abc import Sequence
@@ -42,10 +42,10 @@ def schedule_post(
     idempotency_key: str = "",
     content_digest: Sequence[str] = (),
 ) -> ScheduledPost:
-    """Store a draft until its time comes, with its uploaded pictures.
+    """Store a draft with its uploaded pictures, to be published at `at`.
 
-    Invalid if the draft could not be published now, either. The same idempotency key of the same author
-    returns the first scheduled post (`idempotency`); `content_digest` then identifies the pictures.
+    Invalid if the draft could not be published now. The same idempotency key of the same author returns the first
+    scheduled post (`idempotency`); `content_digest` then identifies the pictures.
     """
     request = idempotency.Request(author, idempotency_key, draft, at, content_digest)
     earlier = idempotency.existing_result(request)
@@ -140,7 +140,7 @@ def delete_failed(author: User, number: int) -> None:
 
 
 def release_failed(author: User, number: int) -> None:
-    """Delete a failed post; its pictures wait for the post that replaces it. NotFound."""
+    """Delete a failed post, but keep its pictures for the post that replaces it. NotFound."""
     Attachment.objects.filter(scheduled=failed_post(author, number)).update(
         scheduled=None, created_at=timezone.now()
     )
@@ -161,7 +161,7 @@ def discard_dead(numbers: Sequence[int]) -> int:
 
 
 def _pending(author: User) -> QuerySet[ScheduledPost]:
-    # a claimed row is being published, and can be neither moved nor cancelled
+    # a claimed row is being published, and can no longer be moved or cancelled
     return ScheduledPost.objects.filter(author=author, state=leases.State.PENDING, attempts=0)
 
 

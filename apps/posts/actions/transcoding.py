@@ -21,7 +21,7 @@ from apps.posts.models import Attachment, MediaState, Transcode
 
 TASK = "apps.posts.tasks.transcode"
 SWEEP_LIMIT = 20
-SWEEP_SECONDS = 5.0  # equal to its interval: a message that is not taken by then has a successor
+SWEEP_SECONDS = 5.0  # as long as its interval: the next sweep replaces a message that nobody took
 
 
 def begin(attachment: Attachment, source: str) -> None:
@@ -69,7 +69,7 @@ def _work(row: Transcode) -> None:
     def renew() -> None:
         claimed = Transcode.objects.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts)
         if not claimed.update(due_at=Now() + LEASE):
-            raise leases.RetryLater("the upload was taken over, or is not wanted any more")
+            raise leases.RetryLater("another worker has the upload, or it was deleted")
 
     renew()
     with tempfile.TemporaryDirectory(prefix="transcode-") as folder:

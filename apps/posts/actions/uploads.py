@@ -149,7 +149,7 @@ def describe_picture(
 
 
 def withdraw_picture(owner: User, number: int) -> None:
-    """Delete a waiting upload. NotFound; Invalid when a scheduled post uses it."""
+    """Delete a waiting upload. NotFound; Invalid if a scheduled post uses it."""
     with transaction.atomic():
         picture = _waiting(owner, number)
         if picture.scheduled_id is not None:

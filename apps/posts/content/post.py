@@ -1,7 +1,7 @@
-"""The content of a post: equal for every viewer, immutable per version; and its byte form in the caches.
+"""The content of a post: the same for every viewer, immutable per version; and its byte form in the caches.
 
-The bytes are protobuf (`wire/post.proto`) in an envelope. Older and newer code read each other's bytes; content that
-cannot be read in full is a miss, never half a post.
+The bytes are protobuf (`wire/post.proto`) in an envelope. Older and newer code can read each other's bytes; content
+that cannot be decoded completely is a miss, never a partial post.
 """
 
 import struct
@@ -33,8 +33,9 @@ from feedcache.read_through.envelope import pack, unpack
 class Picture:
     """An attached picture, video or sound: address, size in pixels, description, preview, BlurHash, focal point.
 
-    `moves`: it is animated, and its preview shows only the first frame; or a video that plays in a loop. The preview of
-    a video is its poster; sound has none, and no size. An upload that is not ready has no address.
+    `moves` is true for an animated picture, whose preview shows only the first frame, and for a video that plays in a
+    loop. The preview of a video is its poster; sound has no preview and no size. An upload that is not ready has no
+    address.
     """
 
     id: int
@@ -75,7 +76,7 @@ class Picture:
 
     @property
     def loops(self) -> bool:
-        """Whether it is a short video without sound, which plays by itself and begins again."""
+        """Whether it is a short video without sound, which plays in a loop by itself."""
         return self.is_video and self.moves
 
     @property
@@ -123,7 +124,7 @@ class PollContent:
 
 
 def milliseconds(moment: datetime) -> int:
-    """Milliseconds since 1970, rounded down: rounded up, a time could fall into the second after that of the id."""
+    """Milliseconds since 1970, rounded down: rounding up could move the time into the second after that of the id."""
     return int(moment.timestamp()) * 1000 + moment.microsecond // 1000
 
 
@@ -248,35 +249,37 @@ class PostContent:
 
     @cached_property
     def statuses(self) -> dict[Hashable, Fragment]:
-        """The encoded JSON of the post, by everything else that it depends on. Shared between requests."""
+        """The encoded JSON of the post, keyed by everything else that it depends on. Shared between requests."""
         return {}
 
 
 @dataclass(frozen=True, slots=True)
 class CachedPost:
-    """The cache entry of a post, with what every viewer may know. It contains the ids of its source, which never
-    change, so that a page can request everything that a repost needs before it has read the source.
+    """The cache entry of a post, with everything that is the same for all viewers.
+
+    It contains the ids of its source's source and parent, which never change, so that a page can request everything for
+    a repost before it has read the source.
     """
 
     state: State
     content: PostContent | None = None  # of an open post
-    source_source_id: int | None = None  # what the source quotes
-    source_reply_to_id: int | None = None  # what the source answers
+    source_source_id: int | None = None  # the post that the source quotes
+    source_reply_to_id: int | None = None  # the post that the source answers
 
     @property
     def version(self) -> int:
-        """The version; that of a deletion is the highest of all."""
+        """The version; a deletion has the highest possible one."""
         return self.content.version if self.content else 2**31
 
 
 VERSION = 2  # of all byte forms of a post; a part of every key
-# Of a cached post: state, and the ids that its source quotes and answers
+# Of a cached post: its state, and the ids of the posts that its source quotes and answers.
 _FACTS = struct.Struct("<cQQ")
 MAX_BYTES = 256 * 1024  # of one post, far above the longest text that can be published
 MAX_MS = 253_402_300_799_999  # the end of the year 9999
 
 _KINDS = {kind.value: wire.Kind.Value(f"KIND_{kind.name}") for kind in Kind}
-# Restricted visibilities are missing, because such posts are in no cache: encoding one is a KeyError.
+# Restricted visibilities are missing, because such posts are never cached: encoding one is a KeyError.
 _VISIBILITIES = {
     visibility.value: wire.Visibility.Value(f"VISIBILITY_{visibility.name}") for visibility in OPEN
 }
@@ -302,7 +305,7 @@ def encode(content: PostContent) -> bytes:
 
 
 def decode(data: bytes) -> PostContent:
-    """A post from its bytes; ValueError if they are something else, are damaged, or contain unknown values."""
+    """A post from its bytes; ValueError if they have another format, are damaged, or contain unknown values."""
     return from_protobuf(unpack(data, max_bytes=MAX_BYTES))
 
 
@@ -376,10 +379,10 @@ def _check(message: wire.Post) -> None:
     largest = max(message.id, message.source_id, message.reply_to_id, message.thread_id)
     is_whole = message.id and message.version and message.author_id and largest <= MAX_ID
     if not is_whole or not 0 < message.created_ms <= MAX_MS or not 0 <= message.edited_ms <= MAX_MS:
-        raise ValueError("not a whole post")
+        raise ValueError("an incomplete post")
     for part in (message, *message.mentions, *message.pictures, message.poll, message.application):
         unknown = UnknownFieldSet(part)
-        # a known number among the unknown fields has another type
+        # the number is known, but the field has another type
         if unknown and not _KNOWN[type(part)].isdisjoint(field.field_number for field in unknown):
             raise ValueError("a field of another type")
 
@@ -411,7 +414,7 @@ def _poll_message(poll: PollContent) -> wire.Poll:
 
 def _poll(message: wire.Poll) -> PollContent:
     if not 0 < message.expires_ms <= MAX_MS or not message.options:
-        raise ValueError("not a whole poll")
+        raise ValueError("an incomplete poll")
     return PollContent(
         tuple(message.options), message.expires_ms, message.multiple, message.hide_totals
     )

@@ -1,4 +1,4 @@
-"""The text of posts and profiles: its mentions, tags and addresses, its length, its HTML. Linear in its length.
+"""The text of posts and profiles: its mentions, tags and addresses, its length, its HTML. All run in linear time.
 
 Texts are stored as written (`apps.texts.normalise`) and never contain markup: only `html` here renders them, and it
 escapes everything.
@@ -30,11 +30,10 @@ UNSPACED = (
 
 
 def _address_pattern() -> str:
-    """A pattern for addresses, in the syntax that Python and JavaScript share: http or https, a host with a dot, the
-    rest.
+    """A pattern for addresses in a syntax that Python and JavaScript share: http or https, a host with a dot, the rest.
 
-    Brackets belong to an address in pairs. Letters of a script without spaces belong to it after a sign, but not after
-    ASCII letters.
+    Brackets belong to an address in pairs. Letters of a script without spaces belong to it after punctuation, but not
+    after ASCII letters.
     """
     letter = r"[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]"  # of hosts in all scripts
     label = rf"{letter}(?:(?:{letter}|[-_])*{letter})?"
@@ -102,7 +101,7 @@ def _segment(match: "regex.Match[str]") -> Segment | None:
         scheme, _colon, rest = address.partition(":")
         return Segment("url", address, f"{scheme.lower()}:{rest}")
     if match["mention"]:
-        if match["host"] and not is_own_host(match["host"]):  # a person on another site
+        if match["host"] and not is_own_host(match["host"]):  # an account on another site
             return None
         return Segment("mention", match[0], match["mention"].lower())
     if normalize(match["tag"]) is None:  # "#1" is a number
@@ -125,7 +124,7 @@ def mentioned_handles(text: str) -> list[str]:
 
 
 def without_handles(text: str, handles: Collection[str] | None = None) -> str:
-    """A text without the mentions at its beginning, which say whom a message is for. `handles`: only of these."""
+    """A text without the mentions at its beginning, which name the addressees. `handles`: remove only these."""
     end = 0
     for segment in segments(text):
         is_named = segment.kind == "mention" and (handles is None or segment.value in handles)
@@ -148,7 +147,7 @@ def tag_names(text: str) -> list[str]:
 
 
 def length(text: str) -> int:
-    """In graphemes; an address counts as 23. static/js/composer.js counts in the same way."""
+    """The length in graphemes; an address counts as 23. static/js/composer.js counts in the same way."""
     # a line end is one grapheme by itself
     rest, addresses = ADDRESS.subn(lambda match: "\n" + match[0][len(_address(match)) :], text)
     return len(_GRAPHEME.findall(rest)) + int(addresses) * (URL_CHARACTERS - 1)

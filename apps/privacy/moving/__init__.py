@@ -1,7 +1,7 @@
 """Moving in and out: lists of other sites in Mastodon's CSV files.
 
-files     what each kind of file looks like: reads one that was uploaded
-lines     what one line does here, and how that is undone
-imports   files line by line: asked for, worked off by a task, reported, undone
-exports   the same lists of an account here, in the same form
+files     the formats of the CSV files; parses uploads
+lines     what a line of each kind does here, and how it is undone
+imports   whole files: requested, processed by a task, reported, undone
+exports   the lists of an account here, in the same formats
 """

@@ -11,7 +11,7 @@ from apps.privacy.archive import PARTS, batches, escape_formula
 from apps.privacy.models import ImportKind
 from apps.privacy.moving.files import COLUMNS, WITHOUT_HEADER
 
-# By the names that Mastodon gives them: the kind, and the file of the archive that holds the same.
+# By Mastodon's file names: the kind, and the file of the archive with the same rows.
 FILES = {
     "following_accounts.csv": (ImportKind.FOLLOWS, "following_accounts.csv"),
     "blocked_accounts.csv": (ImportKind.BLOCKS, "blocked_accounts.csv"),
@@ -23,7 +23,7 @@ _PARTS = {part.file: part for part in PARTS}
 
 
 class _Echo:
-    """A file whose lines go on at once."""
+    """A file for `csv.writer` that returns each line instead of storing it."""
 
     def write(self, line: str) -> str:
         return line

@@ -1,4 +1,4 @@
-"""What the CSV files of lists look like, here and on Mastodon's sites; reads one that was uploaded."""
+"""The formats of the CSV files of lists, here and on Mastodon's sites, and a parser for uploads."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ from apps.privacy.models import ImportKind
 
 MAX_BYTES = 2 * 1024 * 1024
 MAX_LINES = 20_000
-MAX_CELL = 200  # characters: more is no name of anything
+MAX_CELL = 200  # characters; no address or name is longer
 ADDRESS = "Account address"
 COLUMNS = {
     ImportKind.FOLLOWS: (ADDRESS, "Show boosts", "Notify on new posts", "Languages"),
@@ -22,9 +22,9 @@ COLUMNS = {
     ImportKind.LISTS: ("List", ADDRESS),
     ImportKind.BOOKMARKS: ("post", "since"),
 }
-# Mastodon writes no names of columns into these.
+# Mastodon writes these without a header line.
 WITHOUT_HEADER = (ImportKind.LISTS, ImportKind.BOOKMARKS)
-NEEDED = {ImportKind.LISTS: 2}  # columns; of the others one
+NEEDED = {ImportKind.LISTS: 2}  # columns; the other kinds need one
 _ACCOUNT = re.compile(r"@?\w[\w.-]*(@[\w.:-]+)?")
 _POST = re.compile(r"https?://\S+")
 
@@ -32,7 +32,7 @@ Line = tuple[int, list[str]]  # its number in the file, and its cells in the ord
 
 
 def read_lines(kind: ImportKind, data: bytes) -> list[Line]:
-    """The lines of a file, with or without the names of its columns. Invalid for what is no such file."""
+    """The lines of a file, with or without a header. Invalid if it is not such a file."""
     lines = [(number, [_clean(cell) for cell in row]) for number, row in _rows(data) if any(row)]
     columns = COLUMNS[kind]
     if lines and lines[0][1][0] in {ADDRESS, *columns[:1]}:
@@ -45,7 +45,7 @@ def read_lines(kind: ImportKind, data: bytes) -> list[Line]:
 
 
 def plain_cell(text: str) -> str:
-    """Without the quote that keeps a spreadsheet from evaluating it (`archive.escape_formula`)."""
+    """The cell without the quote that keeps a spreadsheet from evaluating it (`archive.escape_formula`)."""
     return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
 
 
@@ -74,7 +74,7 @@ def _rows(data: bytes) -> list[tuple[int, list[str]]]:
 
 
 def _in_order(lines: Sequence[Line], columns: Sequence[str]) -> list[Line]:
-    """Without the names of the columns, the cells in our order of them; Invalid for the columns of another list."""
+    """The lines without the header, cells in the order of `columns`; Invalid for the columns of another kind."""
     names = lines[0][1]
     if not set(names) <= set(columns):
         others = ", ".join(name for name in names if name not in columns)

@@ -1,7 +1,8 @@
-"""Imports: a file becomes a row and its lines; a task works them off a few at a time, and undoes them when asked to.
+"""Imports: a row for the file and one for each line. A task processes the lines in chunks, and undoes them on request.
 
-A line is one transaction with its outcome, under the lock of its import: run twice or killed between two lines, a task
-goes on where the last one was. Nothing waits in memory, and a person's own limits are not used up.
+Each line and its outcome are written in one transaction, under the lock of the import, so a task that runs twice or is
+killed between two lines continues where the last one stopped. No line waits in memory, and imports do not count against
+the user's own rate limits.
 """
 
 import secrets
@@ -36,11 +37,11 @@ from apps.sql import purge as purge_rows
 from apps.throttling import check_rate_limit
 
 TASK = "apps.privacy.tasks.move_in"
-CHUNK = 100  # lines of one task
+CHUNK = 100  # lines for each task
 TASK_SECONDS = 12.0  # well below the lease
-POSTS_SECONDS = 4.0  # until no more posts are begun in a task: the pictures of one may take a while
+POSTS_SECONDS = 4.0  # a task begins no more posts after this: the pictures of one may take a while
 PAUSE = timedelta(seconds=1)
-LONGEST_PAUSE = timedelta(minutes=4)  # for a limit: below `leases.FARTHEST`
+LONGEST_PAUSE = timedelta(minutes=4)  # when a rate limit asks for it: below `leases.FARTHEST`
 ROWS_AT_ONCE = 1000
 PURGED = 100  # imports at once
 LISTED = 20  # imports on the page
@@ -58,7 +59,7 @@ class Progress:
         return not self.row.is_undone and (is_pending or self.counts[Outcome.DONE] > 0)
 
     def total(self) -> int:
-        """The lines that are worked off, of an undone import those that had done something."""
+        """The lines to process; when undoing, the lines that had an effect."""
         is_undone = self.row.is_undone
         return self.finished() + self.counts[Outcome.DONE if is_undone else Outcome.WAITING]
 
@@ -76,9 +77,7 @@ def offered_kinds() -> list[tuple[str, str]]:
 
 
 def request_import(user: User, kind: ImportKind, name: str, file: IO[bytes]) -> Import:
-    """Import a file of this name. Invalid for a file that cannot be read, Conflict while another one is imported,
-    TooMany.
-    """
+    """Start importing a file. Invalid if it cannot be read, Conflict during another import, TooMany."""
     row = Import(user=user, kind=kind, name=name[:100])
     lines = _lines(row, file)
     if Import.objects.filter(user=user, state=State.PENDING).exists():
@@ -93,13 +92,13 @@ def request_import(user: User, kind: ImportKind, name: str, file: IO[bytes]) -> 
                 file.seek(0)
                 private_storage().save(row.file, File(file))
             transaction.on_commit(partial(enqueue, TASK, row.pk))
-    except IntegrityError:  # two at once
+    except IntegrityError:  # two requests at once
         raise _busy() from None
     return row
 
 
 def _lines(row: Import, file: IO[bytes]) -> Iterator[ImportLine]:
-    """The lines of a file. Invalid at once for what is no such file, or later for an archive with a broken part."""
+    """The lines of a file. Invalid: at once for a file of another format, later for a damaged part of an archive."""
     if row.kind != ImportKind.POSTS:
         lines = read_lines(ImportKind(row.kind), file.read(MAX_BYTES + 1))
         return (ImportLine(job=row, number=number, cells=cells) for number, cells in lines)
@@ -125,7 +124,7 @@ def _posts() -> Posts:
 
 
 def undo_import(user: User, import_id: int) -> Import:
-    """Undo what an import did, also one that is under way, of which the rest is left. NotFound, Conflict."""
+    """Undo an import. A running one stops first, and does not process its remaining lines. NotFound, Conflict."""
     try:
         with transaction.atomic():
             row = Import.objects.select_for_update().filter(pk=import_id, user=user).first()
@@ -142,7 +141,7 @@ def undo_import(user: User, import_id: int) -> Import:
 
 
 def imports_of(user: User, import_id: int | None = None) -> list[Progress]:
-    """The newest first, or one."""
+    """The newest imports, or only one."""
     rows = Import.objects.filter(user=user)
     if import_id is not None:
         rows = rows.filter(pk=import_id)
@@ -163,7 +162,7 @@ def own_import(user: User, import_id: int) -> Progress:
 
 
 def refused_lines(user: User, import_id: int) -> list[ImportLine]:
-    """What an import did not do, or not in full, in the order of the file. NotFound."""
+    """The lines that were refused or only partly imported, in the order of the file. NotFound."""
     if not Import.objects.filter(pk=import_id, user=user).exists():
         raise _no_such_import()
     lines = ImportLine.objects.filter(job=import_id).exclude(reason="").defer("post", "trace")
@@ -171,7 +170,7 @@ def refused_lines(user: User, import_id: int) -> list[ImportLine]:
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Work off a chunk of each import that is due; the number claimed."""
+    """Process a chunk of each import that is due. Returns the number claimed."""
     return leases.run_due(Import, _chunk, limit=limit, only=only, write=_write)
 
 
@@ -185,7 +184,7 @@ def purge() -> None:
 
 
 def discard_imports(user: User, *, limit: int) -> int:
-    """Delete imports of a user with their files; what was imported stays. How many."""
+    """Delete up to `limit` imports of a user with their files; what was imported stays. Returns how many."""
     rows = list(Import.objects.filter(user=user)[:limit])
     for row in rows:
         _discard_file(row)
@@ -199,7 +198,7 @@ def _chunk(row: Import) -> leases.Outcome:
         return _later(row, LONGEST_PAUSE)
     waiting = Outcome.DONE if row.is_undone else Outcome.WAITING
     lines = ImportLine.objects.filter(job=row, outcome=waiting)
-    # what made a list is undone after what was put into it
+    # undo in reverse order: a list after its members
     chunk = list(lines.order_by("-number" if row.is_undone else "number")[:CHUNK])
     kind = ImportKind(row.kind)
     deadline = time.monotonic() + (POSTS_SECONDS if row.file else TASK_SECONDS)
@@ -210,7 +209,8 @@ def _chunk(row: Import) -> leases.Outcome:
         for line in chunk:
             try:
                 if not _work(row, kind, user, line, given(line)):
-                    break  # taken over, or to be undone now: `_write` writes nothing then
+                    # another worker has taken over, or the import is to be undone: `_write` then writes nothing
+                    break
             except TooMany as error:
                 return _later(row, min(timedelta(seconds=error.retry_after), LONGEST_PAUSE))
             if time.monotonic() > deadline:
@@ -222,7 +222,7 @@ def _chunk(row: Import) -> leases.Outcome:
 
 @transaction.atomic
 def _work(row: Import, kind: ImportKind, user: User, line: ImportLine, given: Any) -> bool:
-    """One line and its outcome; False when this worker may not any more. `given`: people, or a prepared post."""
+    """Process one line. False if this worker has lost the import. `given`: the accounts, or a prepared post."""
     if not _claimed(row).select_for_update().exists():
         return False
     if row.is_undone:
@@ -247,7 +247,7 @@ def _work(row: Import, kind: ImportKind, user: User, line: ImportLine, given: An
 def _do(
     kind: ImportKind, user: User, line: ImportLine, given: Any
 ) -> tuple[Mapping[str, Any] | None, str]:
-    """What undoing needs, or None when it was so before; and what is missing of it, in words."""
+    """The data for undoing the line, or None if nothing changed; and a text about parts that could not be imported."""
     if kind == ImportKind.POSTS:
         return _posts().make(user, line.post or {}, given)
     return do_line(kind, user, line.cells, given), ""
@@ -264,9 +264,7 @@ def _undo(kind: ImportKind, user: User, line: ImportLine) -> None:
 def _given(
     row: Import, user: User, chunk: Sequence[ImportLine]
 ) -> Iterator[Callable[[ImportLine], Any]]:
-    """What lines need and what takes too long for their transactions: the people that a chunk names, or the pictures
-    of each post.
-    """
+    """Data for lines that is too slow to fetch in their transactions: accounts, or the pictures of posts."""
     kind = ImportKind(row.kind)
     if row.is_undone:
         yield lambda _line: None
@@ -280,14 +278,14 @@ def _given(
 
 
 def _claimed(row: Import) -> Any:
-    """The import, while it is what this worker has claimed."""
+    """The import, as long as this worker holds its lease."""
     return Import.objects.filter(
         pk=row.pk, state=State.PENDING, attempts=row.attempts, is_undone=row.is_undone
     )
 
 
 def _later(row: Import, pause: timedelta) -> leases.Outcome:
-    """The rest after a pause; that is no failed attempt."""
+    """Continue after a pause, without counting a failed attempt."""
     return {"attempts": row.attempts - 1, "due_at": Now() + pause}
 
 

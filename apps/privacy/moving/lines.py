@@ -1,6 +1,6 @@
-"""What one line of an import does, through the actions that people use by hand, and how that is undone.
+"""What a line of each kind does, through the same actions as the pages, and how it is undone.
 
-An act returns what undoing needs, or None when it was so before. A line that cannot be done is a `DomainError`.
+`do` returns the data for undoing, or None if nothing changed. A line that cannot be done raises a `DomainError`.
 """
 
 import re
@@ -32,11 +32,11 @@ from apps.privacy.models import ImportKind
 Trace = dict[str, Any]
 People = Mapping[str, User]
 _POST_PATH = re.compile(r"/(?:@\w+|users/\w+/statuses)/([0-9]{1,19})/?")
-_LANGUAGE = re.compile(r"\b(?<!-)[a-z]{2,8}\b")  # of zh-CN the language, as posts name theirs
+_LANGUAGE = re.compile(r"\b(?<!-)[a-z]{2,8}\b")  # of zh-CN the language alone, as posts name it
 
 
 class Act(NamedTuple):
-    """`account`: the cell that names an account; None where there is none."""
+    """`account` is the index of the cell that names an account; None if there is none."""
 
     do: Callable[..., Trace | None]
     undo: Callable[[User, Trace], None]
@@ -44,7 +44,7 @@ class Act(NamedTuple):
 
 
 def people_of(kind: ImportKind, rows: Collection[Sequence[str]]) -> People:
-    """The accounts of this site that lines name, by the name as they are written there: two queries."""
+    """The accounts of this site that lines name, keyed by the name as written; two queries."""
     cell = ACTS[kind].account
     if cell is None:
         return {}
@@ -59,7 +59,7 @@ def people_of(kind: ImportKind, rows: Collection[Sequence[str]]) -> People:
 
 
 def do_line(kind: ImportKind, user: User, row: Sequence[str], people: People) -> Trace | None:
-    """Do what a line says. DomainError says why not; TooMany: not yet."""
+    """Do what a line says. DomainError if it cannot be done; TooMany if it has to wait."""
     act = ACTS[kind]
     cells: list[Any] = list(row)
     if act.account is not None:
@@ -70,7 +70,7 @@ def do_line(kind: ImportKind, user: User, row: Sequence[str], people: People) ->
 
 
 def undo_line(kind: ImportKind, user: User, trace: Trace) -> None:
-    """Undo what a line did; nothing happens where somebody has undone it since."""
+    """Undo what a line did; nothing happens if it has been undone by hand."""
     with suppress(DomainError):
         ACTS[kind].undo(user, trace)
 
@@ -87,7 +87,7 @@ def _named(written: str, people: People) -> User:
 def _follow(
     user: User, other: User, reposts: str = "", notify: str = "", languages: str = ""
 ) -> Trace | None:
-    """One that is there, or asked for, keeps how it follows."""
+    """An existing follow or follow request keeps its options."""
     follows = Followee.objects.filter(owner=user, followee=other)
     requests = FollowRequest.objects.filter(requester=user, owner=other)
     if follows.exists() or requests.exists():
@@ -118,7 +118,7 @@ def _mute(user: User, other: User, notifications: str = "") -> Trace | None:
 
 
 def _enlist(user: User, name: str, other: User) -> Trace | None:
-    """Into the oldest list of that name, which is made when there is none."""
+    """Add an account to the user's oldest list of that name, which is created if missing."""
     group = UserList.of(user).filter(name=name).order_by("pk").first()
     trace = {"id": other.pk, "is_new": group is None}
     if group is None:

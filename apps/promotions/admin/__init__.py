@@ -65,7 +65,7 @@ class TraitAdmin(EditedList):
 
 
 class RuleInline(admin.StackedInline):
-    """The rules of a segment; whoever may change the segment may change them."""
+    """The rules of a segment, with the permissions of the segment."""
 
     model = SegmentRule
     form = RuleForm
@@ -186,7 +186,7 @@ class CampaignAdmin(EditedList):
         return self.written if obj is None else (*self.written, *self.facts)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The account and the segments are fixed once a campaign has run, because its readers were told of them."""
+        """The account and the segments are fixed once a campaign has run, because its readers have seen them."""
         if obj is None:
             return ()
         if obj.state == CampaignState.PAUSED:

@@ -31,7 +31,7 @@ class LedgerList(StaffList):
 
     @admin.display(description=gettext_lazy("followers"))
     def expected(self, job: Any) -> int:
-        """The number of readers that the post is for: delivered, dormant and pending together."""
+        """The number of readers to deliver to: delivered, dormant and pending together."""
         return delivery_progress(job).expected
 
     @admin.display(description=gettext_lazy("delivered"))
@@ -49,7 +49,7 @@ class LedgerList(StaffList):
 
     @admin.display(description=gettext_lazy("given up"))
     def given_up(self, job: Any) -> int:
-        """The number of readers to whom it is never delivered, because staff gave up dead letters."""
+        """The number of readers who never get the post because staff gave up dead letters."""
         return delivery_progress(job).lost
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
@@ -165,7 +165,7 @@ class FanoutJobAdmin(LedgerList):
 
     @admin.display(description=gettext_lazy("state"))
     def progress(self, job: Any) -> str:
-        """The number of chunks that are done, and whether more are to come or some have failed."""
+        """The number of finished chunks, and whether others are pending or dead."""
         done, chunks, dead = job.done_count or 0, job.chunk_count or 0, job.dead_count or 0
         parts = [_("%(done)d of %(all)d done") % {"done": done, "all": chunks}]
         if job.state == State.PENDING:

@@ -69,7 +69,7 @@ class SiteForm(WhyForm):
 class PolicyAdmin(StaffList):
     """The base of both policies. Saving the form makes a switch; it never writes the row directly.
 
-    A page with the present cost of deliveries asks for confirmation. One button takes a switch back.
+    A page with the present cost of deliveries asks for confirmation. One button reverts the last switch.
     """
 
     change_form_template = "admin/policy_form.html"
@@ -79,11 +79,11 @@ class PolicyAdmin(StaffList):
 
     @abstractmethod
     def switch(self, row: Any, data: dict[str, Any], *, by: str) -> None:
-        """Switch to the policy that was filled in, while the site runs."""
+        """Switch to the submitted policy, while the site runs."""
 
     @abstractmethod
     def costs(self, row: Any, data: dict[str, Any]) -> dict[str, Any]:
-        """Whose policy it is and what was measured, for the page that asks for confirmation."""
+        """Measured costs of the row's policy, for the confirmation page."""
 
     @abstractmethod
     def presses(self, row: Any) -> dict[str, Press]:
@@ -124,7 +124,7 @@ class PolicyAdmin(StaffList):
         return TemplateResponse(request, "admin/policy_switch.html", context)
 
     def press(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Act on one of the buttons; 403 for staff who may not."""
+        """Run the action of a button; 403 for staff without the permission."""
         row = self.get_object(request, unquote(object_id))
         if row is None or not self.has_change_permission(request, row):
             raise PermissionDenied
@@ -172,7 +172,7 @@ class AuthorPolicyAdmin(PolicyAdmin):
     readonly_fields = ("mode", "pulled_since", "reason", "figures", "measured_at")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Like the permission to change: choosing a policy for an author for the first time is a change."""
+        """The same as the permission to change: the first policy of an author counts as a change."""
         return self._may(request, "change")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuthorPolicy]:

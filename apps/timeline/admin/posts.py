@@ -1,4 +1,4 @@
-"""Staff read posts and delete them, and see what waits to be published or transcoded.
+"""Staff read and delete posts, and see posts that wait to be published and uploads that wait to be transcoded.
 
 Posts cannot be edited here; their ids are never form fields.
 """
@@ -73,7 +73,7 @@ class DeletedFilter(admin.SimpleListFilter):
 
 @admin.register(Post)
 class PostAdmin(StaffList):
-    """Texts of restricted posts are only on their own pages, for staff with the permission; readings are recorded."""
+    """Texts of restricted posts are only on the posts' own pages, for permitted staff; each view is recorded."""
 
     list_display = (
         "id",
@@ -124,7 +124,7 @@ class PostAdmin(StaffList):
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **options: Any
     ) -> HttpResponse:
-        """Record who reads a restricted post, as is done for the home pages of others."""
+        """Record which staff member reads a restricted post, as for the home pages of other people."""
         post: Post = options["obj"]
         if post.is_restricted and self._reads_restricted(request):
             log_action(staff_of(request), post, _("Read."))
@@ -233,7 +233,7 @@ class ScheduledPostAdmin(SearchedByAccount):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ScheduledPost]:
-        """Without those that were published: they are found among the posts."""
+        """Without published ones, which are listed among the posts."""
         rows: QuerySet[ScheduledPost] = super().get_queryset(request)
         return rows.exclude(state=State.DONE).select_related("author")
 
@@ -243,7 +243,7 @@ class ScheduledPostAdmin(SearchedByAccount):
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[ScheduledPost]) -> None:
-        """Give those that could not be published five more tries."""
+        """Give posts that could not be published five more attempts."""
         rows = self.chosen(request, queryset)
         number = schedule.retry_dead([row.pk for row in rows])
         self.log_each(request, rows, _("Retried."))
@@ -256,7 +256,7 @@ class ScheduledPostAdmin(SearchedByAccount):
     def discard(
         self, request: HttpRequest, queryset: QuerySet[ScheduledPost]
     ) -> TemplateResponse | None:
-        """Give up those that could not be published, after a confirmation."""
+        """Discard posts that could not be published, after a confirmation."""
         dead = self.chosen(request, queryset.filter(state=State.DEAD))
         question = _("Discard what could not be published? Its text is lost.")
         if dead and (page := self.confirmation(request, dead, question=question)):

@@ -1,7 +1,7 @@
-"""What authors learn of the delivery of a post: how many followers it reached, when, and how many are still waiting.
+"""The delivery of a post as its author sees it: how many followers it reached, when, and how many are still waiting.
 
-Everything comes from the receipts of the chunks. Virtual followers (of a campaign) are no followers: their chunks are
-left out.
+Everything comes from the receipts of the chunks. Virtual followers (of a campaign) do not count as followers: their
+chunks are left out.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ from apps.timeline.thread import visible_item
 from feedcache.ids import author_of
 
 MAX_POINTS = 60  # of the curve
-MIN_FOLLOWERS = 10  # of an author who is told when the first of them read a post
-UNDER_WAY = timedelta(minutes=1)  # a post younger than this may have no job yet without being lost
+MIN_FOLLOWERS = 10  # an author with fewer is not shown when the first follower read a post
+UNDER_WAY = timedelta(minutes=1)  # a post younger than this may have no job yet, without being lost
 VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission of staff
 
 
@@ -37,9 +37,9 @@ VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission of staff
 class AuthorReceipt:
     """The delivery of a post, in readers: `expected = reached + dormant + pending + failed`.
 
-    `dormant` readers have no home cache; it is built, with the post, when they return. `mode` is empty while there is
-    no job. `curve`: pairs of seconds after publication and readers reached by then. `sent_to`: the handles of the
-    people whom a message is for; None for other posts.
+    `dormant` readers have no home cache; when they return, it is built with the post. `mode` is empty while there is no
+    job. `curve` has pairs: seconds after publication, and readers reached by then. `sent_to` has the handles of the
+    addressees of a message; None for other posts.
     """
 
     post_id: int
@@ -90,7 +90,7 @@ class AuthorReceipt:
 
 
 class ChunkRow(NamedTuple):
-    """The columns of a chunk that authors are told of. `due_at` is when its lease ends, or ended."""
+    """The columns of a chunk that authors see. `due_at` is the end of its lease."""
 
     first_edge: int
     number: int
@@ -108,7 +108,7 @@ class ChunkRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A post with its rows of the ledger, and what they add up to. Chunks of followers, oldest receipt first."""
+    """A post with its rows of the ledger, and their sums. Chunks of followers, oldest receipt first."""
 
     post: Post
     job: FanoutJob | None
@@ -122,7 +122,7 @@ def receipt_of(viewer: User, post_id: int, *, as_staff: bool = False) -> AuthorR
 
 
 def delivery_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Delivery:
-    """The delivery of a post, for its author and for staff. NotFound when the viewer may not see the post.
+    """The delivery of a post, for its author and for staff. NotFound if the viewer may not see the post.
 
     NotAllowed for other readers.
     """
@@ -136,15 +136,15 @@ def delivery_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Delive
     chunks = [ChunkRow(*row) for row in rows.values_list(*ChunkRow._fields)]
     found = _added_up(post, job, chunks, is_own=post.author_id == viewer.pk)
     if found.is_own and post.visibility == Visibility.MENTIONED:
-        # they have it in their notifications and conversations, whether or not it is on their home pages
+        # addressees get the post in notifications and conversations, whether or not it is on their home pages
         found = replace(found, sent_to=_recipients(post))
     return Delivery(post, job, chunks, found)
 
 
 def read_post(reader: User, post_id: int) -> None:
-    """Mark a post as read, and note when the first follower did.
+    """Mark a post as read, and record when the first follower did.
 
-    Not of posts to few people, whose author would know who it was.
+    Not for posts to few people, whose author could tell who it was.
     """
     if not mark_post_read(reader, post_id):
         return
@@ -160,7 +160,7 @@ def read_post(reader: User, post_id: int) -> None:
 def _added_up(
     post: Post, job: FanoutJob | None, chunks: Sequence[ChunkRow], *, is_own: bool
 ) -> AuthorReceipt:
-    """The receipt that the job and its chunks add up to."""
+    """The sums of a job and its chunks, as a receipt."""
     post_id, is_addressed = post.pk, post.visibility in ADDRESSED
     if job is None or (is_addressed and job.state == State.PENDING):
         is_new = post.created_at > database_time() - UNDER_WAY
@@ -212,7 +212,7 @@ def _sent_to(handles: Sequence[str]) -> str:
 
 
 def _thinned(points: Sequence[tuple[float, int]]) -> list[Any]:
-    """At most `MAX_POINTS` of them, the last one included."""
+    """At most `MAX_POINTS` of the points, including the last one."""
     step = -(-len(points) // MAX_POINTS) or 1
     return list(points[::-1][::step][::-1])
 

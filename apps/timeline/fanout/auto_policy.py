@@ -1,8 +1,8 @@
 """Policy `auto`: measures what an author costs, and chooses the cheapest mode, with its reason.
 
 Pushing costs once per post and follower; pulling costs once per page that shows the author. Posts, followers and reads
-are measured on the site. The cost of one push and of one pull, in processor time of Redis and of the process that does
-it, was measured by `./run bench timeline --only units`. A pulled author stays pulled until pulling is clearly more
+are measured on the site. The cost of one push and of one pull, in processor time of Redis and of the web or worker
+process, was measured by `./run bench timeline --only units`. A pulled author stays pulled until pulling is clearly more
 expensive (source 004: follower counts change all the time): pulled from T on, pushed again below 0.8 T.
 """
 
@@ -32,16 +32,16 @@ from apps.timeline.models import (
 )
 from feedcache.ids import first_id_at
 
-STAY_FACTOR = 0.8  # of the thresholds, for authors who are pulled already
+STAY_FACTOR = 0.8  # of the thresholds, for authors who are already pulled
 DAYS = 7
 RECEIPTS = 50  # the newest chunks, for the share of followers online
 DEFAULT_ONLINE = 0.2
 AUTHORS_BATCH_SIZE = 500
-JOBS = 20  # the newest, among which the last finished delivery is looked for
+JOBS = 20  # the newest jobs, of which the last finished one is used
 # Measured on one machine. Only their proportions matter: on a faster machine all three are smaller.
 AWAY_MICROSECONDS = 0.82  # a follower without a home cache
-ONLINE_MICROSECONDS = 19.4  # on top of that, a follower with one
-PULL_MICROSECONDS = 20.5  # a pulled author, in a page of a reader who follows them
+ONLINE_MICROSECONDS = 19.4  # additional cost of a follower with a home cache
+PULL_MICROSECONDS = 20.5  # a pulled author, on a page of a reader who follows them
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def measure(author_id: int) -> MeasuredCost:
 
 
 def online_share(author_id: int | None = None) -> float:
-    """The share of followers online in the newest receipts, of an author or of all; a guess if there are none."""
+    """The share of followers online in the newest receipts, of one author or of all; a default if there are none."""
     receipts = FanoutChunk.objects.filter(state="done", expected__gt=0)
     if author_id is not None:
         receipts = receipts.filter(job__post__author=author_id)

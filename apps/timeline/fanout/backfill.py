@@ -1,4 +1,4 @@
-"""Backfill after a follow (a virtual one, too) or a circle has changed: add posts to a home cache, or remove them.
+"""Backfill after a change of a follow (real or virtual) or of a circle: add posts to a home cache, or remove them.
 
 Events may arrive late and out of order, so the follow is looked up before the change and again after it.
 """
@@ -62,7 +62,7 @@ def _readers_of(account_id: int, reader_ids: Collection[int]) -> set[int]:
 
 
 def _belongs(windows: HomeWindows, reader_id: int, author_id: int) -> bool:
-    """Whether an author's posts belong in a reader's windows; virtual follows bring open ones only."""
+    """Whether an author's posts belong in a reader's windows; virtual follows bring only open ones."""
     if author_id in exact_relations(reader_id, [author_id]).following:
         return True
     return windows is HOME and bool(virtual_follows.followers_among(author_id, [reader_id]))

@@ -1,11 +1,11 @@
 """Fan-out on write: deliver one post to its readers who are online.
 
-Follower lists are split into chunks, which are rows (`split`). Delivering a chunk is a few Redis scripts, sent
+Follower lists are split into chunks, which are rows (`split`). A chunk is delivered by a few Redis scripts, sent
 together. Everything is idempotent: a chunk that runs twice leaves the same home caches and the same receipt.
 
 Open posts go to the home windows of followers and of virtual followers (`sources.virtual_follows`); restricted posts go
-to the inboxes of the people they are for. Addressed posts (`posts.visibility`: for friends, mentioned people or a
-circle) need no scan of the followers: their few readers are one chunk, looked up on delivery.
+to the inboxes of their addressees. Addressed posts (`posts.visibility`: for friends, mentioned people or a circle) need
+no scan of the followers: their few readers are one chunk, looked up on delivery.
 """
 
 import logging
@@ -117,7 +117,7 @@ def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = N
 
 
 def run_splits(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
-    """Claim due jobs and split their follower lists to the end; the number claimed."""
+    """Claim due jobs and split their follower lists to the end. Returns how many were claimed."""
     return leases.run_due(FanoutJob, _split, limit=limit, only=only, overdue=overdue)
 
 
@@ -204,7 +204,7 @@ def readers_of(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
 
 
 def deliver_to_mentioned(post_id: int) -> None:
-    """After an edit: a post for mentioned people may mention followers whom it did not mention before."""
+    """After an edit: deliver a post for mentioned people to followers that the old version did not mention."""
     posts = _delivered().filter(pk=post_id, deleted_at=None)
     post = posts.filter(visibility__in=delivered_to(Audience.MENTIONED)).first()
     if post is not None:
@@ -212,7 +212,7 @@ def deliver_to_mentioned(post_id: int) -> None:
 
 
 def own_timeline_writes(post: Post) -> QueueWrites:
-    """Put a new post into its author's own home cache and into the square. If Redis fails, the job does it later."""
+    """Queue a new post for its author's home cache and the square. If Redis fails, the job adds it later."""
 
     def queue(batch: Batch) -> Callable[[], None]:
         windows = _home_cache_for(post.visibility, policy.generation())
@@ -226,7 +226,9 @@ def own_timeline_writes(post: Post) -> QueueWrites:
                 for part in queued:
                     part.raise_error()
             except RedisError as error:
-                logger.warning("post %s not shown at once, left to the job: %s", post.pk, error)
+                logger.warning(
+                    "post %s not yet on its author's pages, its job adds it: %s", post.pk, error
+                )
 
         return check
 

@@ -1,4 +1,4 @@
-"""What optional apps do with and after a delivery."""
+"""Hooks through which optional apps take part in deliveries."""
 
 from collections.abc import Callable
 
@@ -6,9 +6,9 @@ from apps.events.hooks import Hook
 from apps.posts.models import Post
 from apps.timeline.models import FanoutChunk
 
-# Writes a post that is pushed to everybody, for all readers of a chunk, also for those who are away. It runs in the
+# Writes a post with mode push for all readers of a chunk, including those without a home cache. It runs in the
 # transaction of the chunk's receipt.
 PUSHED = Hook[Callable[[Post, FanoutChunk], None]]()
 
-# Called with the id of a chunk with readers who are online; the call may be lost
+# Called with the id of a chunk that reached readers; the call may be lost.
 DELIVERED = Hook[Callable[[int], None]]()

@@ -1,7 +1,7 @@
-"""How far deliveries are behind: the age of the oldest post whose delivery is unfinished.
+"""How late deliveries are: the age of the oldest post whose delivery is unfinished.
 
 The thread of `feedcache.servers.topology_listener` reads it from PostgreSQL once a second, and so do health checks.
-Pages use the last value, and make no read of their own while nothing is late.
+Pages use the last value, and read nothing themselves while no delivery is late.
 """
 
 import logging
@@ -28,7 +28,7 @@ from feedcache.ids import author_of
 logger = logging.getLogger(__name__)
 
 LATE_SECONDS = 10  # a delivery takes a second or two
-MAX_POSTS = 300  # read of each kind: those that wait longest
+MAX_POSTS = 300  # of each kind: those that have waited longest
 RETRY_AFTER_SECONDS = 5
 FRESH_SECONDS = 10  # an older value is ignored
 # The subscriber of an event that begins a delivery.
@@ -37,12 +37,12 @@ DELIVERY = "apps.timeline.handlers.deliver_post"
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """The Unix time since which the oldest post of each author waits, for the posts that wait longest."""
+    """For each author the Unix time since which the oldest post has waited, for the posts that have waited longest."""
 
     waiting: dict[int, float] = field(default_factory=dict)
     read_at: float = 0.0  # on this process's monotonic clock
     database_time: float = 0.0  # PostgreSQL's Unix time at that moment
-    posts: int = 0  # number of posts whose delivery has not begun, FANOUT_MAX_WAITING at most
+    posts: int = 0  # posts whose delivery has not begun, counted up to FANOUT_MAX_WAITING
 
     @property
     def is_full(self) -> bool:
@@ -51,14 +51,14 @@ class Lag:
 
     @property
     def seconds(self) -> int:
-        """The age of the oldest; 0 when nothing is late or the value is too old."""
+        """The age of the oldest; 0 if nothing is late or the value is too old."""
         return self._age(min(self.waiting.values(), default=None))
 
     def behind_for(self, viewer_id: int, *, revision: int | None = None) -> int:
-        """By how many seconds the posts of a viewer's followees are late on the viewer's page; 0 if they are not.
+        """How many seconds late the posts of a viewer's followees are on the viewer's page; 0 if none is late.
 
         Posts of pulled authors do not wait for a delivery. `revision` as for `relations`: during a backlog a page makes
-        one more trip to Redis, and none to PostgreSQL, which is busy then.
+        one more round trip to Redis, but none to PostgreSQL, which is busy then.
         """
         if not self.waiting:
             return 0
@@ -88,7 +88,7 @@ latest = Lag()  # the last value that this process has read
 
 
 def measure() -> Lag:
-    """Read the lag, and keep it for the pages of this process. Raises DatabaseError."""
+    """Read the lag, and store it for the pages of this process. Raises DatabaseError."""
     global latest
     waiting: dict[int, float] = {}
     for post_id, since in _owed():
@@ -136,6 +136,6 @@ def follow() -> None:
     try:
         measure()
     except DatabaseError as error:
-        logger.warning("how late deliveries are is not known: %s", error)
+        logger.warning("the lag of deliveries cannot be measured: %s", error)
     finally:
         connection.close()

@@ -1,4 +1,4 @@
-"""How far a delivery has got: the sums of the receipts of its chunks, and what staff gave up."""
+"""The progress of a delivery: the sums of the receipts of its chunks, and the followers given up by staff."""
 
 from dataclasses import dataclass
 from typing import Any

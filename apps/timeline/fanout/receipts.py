@@ -1,8 +1,8 @@
-"""Receipts of chunks: whom a delivery reached, and a hash chain by which a changed receipt is noticed.
+"""Receipts of chunks: the readers that a delivery reached, and a hash chain that reveals changed receipts.
 
-A receipt is sealed with the seal of the one before it in the same job, so a receipt that is changed later, or is gone,
-no longer fits its neighbours (`audit.checks`). The chain reveals changes of rows; it does not protect against somebody
-who computes it anew.
+A receipt is sealed with the seal of the previous one of the same job, so a receipt that is later changed or removed no
+longer fits its neighbours (`audit.checks`). The chain reveals changes of rows; it does not protect against somebody who
+recomputes it.
 """
 
 import zlib
@@ -24,7 +24,7 @@ from feedcache.ids import EPOCH, first_id_at
 
 PURGE_BATCH = 1000
 
-# What is hashed into a seal, after the seal before it: the columns of a chunk, or of a receipt being written.
+# The input of a seal, after the previous seal: the columns of a chunk, or of a receipt being written.
 CONTENT = """convert_to(concat_ws('|', {0}.id, {0}.job_id, {0}.first_edge, {0}.last_edge, {0}.is_virtual, {0}.expected,
     {0}.delivered, {0}.dormant, {0}.lost, (extract(epoch FROM {0}.finished_at) * 1000000)::bigint,
     encode({0}.digest, 'hex')), 'UTF8')"""
@@ -76,7 +76,7 @@ def seal_loaded(job_ids: list[int]) -> None:
 
 
 def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Outcome:
-    """The receipt of a delivery to these readers, which reached those who are `online`."""
+    """The receipt of a delivery to `readers`, which reached those in `online`."""
     return {
         "expected": len(readers),
         "delivered": len(online),
@@ -88,7 +88,7 @@ def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Outcom
 def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
     """Mark a chunk as done and append its receipt to its job's chain, in one statement. Idempotent.
 
-    The streams are told, so that its author can watch (`apps.audit.journey`).
+    Notifies the streams, so that the author can follow the delivery (`apps.audit.journey`).
     """
     values: dict[str, Any] = {
         "expected": 0,
@@ -157,7 +157,7 @@ def _first_open(until: int) -> int:
 
 
 def purge() -> int:
-    """Forget whom a batch of old chunks reached, but keep their counts; returns how many chunks."""
+    """Delete the reader ids of a batch of old chunks, but keep their counts. Returns how many chunks."""
     horizon = timezone.now() - timedelta(days=settings.RECEIPT_DAYS)
     old = FanoutChunk.objects.filter(reached__isnull=False, finished_at__lt=horizon)
     batch = old.order_by("finished_at").values("pk")[:PURGE_BATCH]

@@ -1,8 +1,8 @@
 """Splits follower lists into chunks, and reads the followers of a chunk. Chunks are rows, each delivered by a task.
 
-A scan is split a batch at a time. Each batch is one transaction, which also records the edge that was reached: memory
-is constant, and when a dispatcher dies the next one continues there (source 001: the dispatcher only scans the list).
-Chunks are enqueued as soon as they exist, so the first are delivered before the last are split.
+A scan is split in batches. Each batch is one transaction, which also records the last edge: memory is constant, and if
+a dispatcher dies the next one continues there (source 001: the dispatcher only scans the list). Chunks are enqueued as
+soon as they exist, so the first are delivered before the last are split.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ Range = tuple[int, int, int]  # first edge, last edge, readers
 
 @dataclass(frozen=True, slots=True)
 class ChunkBatch:
-    """The chunks of one step, and whether they were the last."""
+    """The chunks of one batch, and whether they were the last."""
 
     chunks: list[Any]
     is_last: bool
@@ -92,10 +92,7 @@ def _is_end(ranges: list[Range], *, size: int, maximum: int) -> bool:
 
 
 def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[Any]:
-    """Split an unsaved scan of lists that fit into a chunk each, and mark it done; the caller saves and delivers them.
-
-    Empty for an account without followers. Also empty when a list turns out to be longer: then the scan stays pending.
-    """
+    """Split an unsaved scan whose lists fit into one chunk each, and mark it done. The caller saves and delivers."""
     limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": 2}
     ranges = follower_chunks(owner_id, **limits)
     virtual = virtual_follows.follower_chunks(owner_id, **limits) if is_open else []
@@ -130,15 +127,15 @@ def _chunks(scan: FollowerScan, ranges: list[Range], **fields: Any) -> list[Any]
 
 
 def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
-    """The readers of a chunk: ids in digits, as Redis takes them."""
+    """The readers of a chunk, as decimal strings, which Redis takes without conversion."""
     between = virtual_follows.follower_ids_between if chunk.is_virtual else follower_ids_between
     return between(author_id, first_edge=chunk.first_edge, last_edge=chunk.last_edge)
 
 
 def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
-    """The readers of a chunk of `whole`, which has all followers: from Redis when its list is provably complete.
+    """The readers of a chunk of `whole`, which has all followers: from Redis if its list is provably complete.
 
-    It is complete when it has as many members as were counted when the list was split, at a revision read after that.
+    It is complete if it has as many members as were counted when the list was split, at a revision that was read later.
     """
     cached = None
     if not chunk.is_virtual:
@@ -152,7 +149,7 @@ def chunk_model(scan: type[FollowerScan] | FollowerScan) -> Any:
 
 
 def restore_chunks(job: FanoutJob) -> list[int]:
-    """Make the chunks that are missing in the part of a job's lists that was split; returns the ids of the new ones."""
+    """Recreate missing chunks in the part of a job's lists that was split. Returns the ids of the new ones."""
     made: list[FanoutChunk] = []
     lists = (
         (False, job.scanned_to, follower_chunks),

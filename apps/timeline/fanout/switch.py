@@ -1,4 +1,4 @@
-"""Switch authors, or the site, between pushing and pulling while it runs: announce, then act.
+"""Switch authors, or the whole site, between push and pull while the site runs: announce, then act.
 
 Which authors are pulled now is in `apps.timeline.policy`; `auto_policy` chooses for those whose policy is `auto`.
 
@@ -49,7 +49,7 @@ R = TypeVar("R", bound=leases.LeasedRow)
 
 
 def set_author_policy(author: User, policy: Policy, *, by: str, reason: str = "") -> AuthorPolicy:
-    """Set the policy of one author; it is in force when this returns, while a backfill may still run."""
+    """Set the policy of one author; it is in force when this returns, even if a backfill still runs."""
     with transaction.atomic():
         row, _created = AuthorPolicy.objects.select_for_update().get_or_create(author=author)
         PolicyChange.objects.create(
@@ -76,7 +76,7 @@ def set_site_policy(policy: Policy, *, by: str, reason: str = "") -> SitePolicy:
 
 
 def policy_before(author_id: int | None) -> Policy | None:
-    """The policy of an author, or of the site, before staff changed it last; None when they never did."""
+    """The policy of an author, or of the site, before staff last changed it; None if they never did."""
     changes = PolicyChange.objects.filter(author=author_id).exclude(before=F("after"))
     last = changes.exclude(made_by=Policy.AUTO).order_by("-pk").first()
     return Policy(last.before) if last else None
@@ -178,7 +178,7 @@ def _announce() -> None:
 
 
 def _start_pulling(author_id: int) -> datetime:
-    """Make readers pull an author, unless they do; returns since when they have."""
+    """Make readers pull an author, unless they already do. Returns when they began to."""
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().get(pk=author_id)
         if row.pulled_since is None:
@@ -189,7 +189,7 @@ def _start_pulling(author_id: int) -> datetime:
 
 
 def _end_pushes(author_id: int, since: datetime) -> None:
-    """End the pushes of an author, if readers have pulled the author without a break since `since`."""
+    """End the pushes of an author, if readers have pulled the author without interruption since `since`."""
     AuthorPolicy.objects.filter(pk=author_id, pulled_since=since).update(mode=Mode.PULL)
 
 
@@ -262,7 +262,7 @@ def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Outcome]:
     delivered = dormant = 0
     for start in range(0, len(job.post_ids), POSTS_PER_CALL):
         posts = job.post_ids[start : start + POSTS_PER_CALL]
-        # readers who pulled the author have seen them
+        # news=False, because readers have already seen these posts while they pulled the author
         counts = windows.push(readers, posts, news=False)
         if any(counts):  # else all of these posts are deleted
             delivered, dormant = counts

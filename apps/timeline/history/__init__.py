@@ -1,1 +1,1 @@
-"""Home at another time: as it was at a moment, what is unread, and what came since the reader left off."""
+"""Home at another time: earlier pages, unread posts, and what has arrived since the reader left."""

@@ -1,8 +1,8 @@
-"""What a home page was at a moment: made from rows, without caches, and never more than its reader may see now.
+"""A home page as it was at an earlier moment: from rows, without caches, and limited to what its reader may see now.
 
-The beginnings and ends of follows (with their options), mutes, blocks and followed tags are known. Everything else is
-taken as it is today: texts of posts, filters, whether replies to strangers are hidden, exclusive lists, suspensions.
-What was promoted or read at the time is not known, so nothing is promoted and nothing is left out as read.
+The beginnings and ends of follows (with their options), mutes, blocks and followed tags are recorded. Everything else
+is as it is today: texts of posts, filters, the choice to hide replies to strangers, exclusive lists, suspensions.
+Promotions and reads at that time are not recorded, so nothing is promoted and nothing is left out as read.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ from apps.timeline.pipeline.rulebook import OF_FRIENDS
 from apps.timeline.sources import sql
 from apps.timeline.sources.found import stored
 
-MAX_DELETED = 100  # the count for a page stops here
+MAX_DELETED = 100  # deleted posts are counted up to this number
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class PastPage:
 
 
 def home_as_of(viewer: User, moment: datetime, cursor: Cursor) -> PastPage:
-    """A page of what the viewer's home was at the end of the second of a moment.
+    """A page of the viewer's home as it was at the end of the second of `moment`.
 
-    BadRequest for a moment that has not come.
+    BadRequest for a moment in the future.
     """
     second = moment.replace(microsecond=0)
     if second > timezone.now():
@@ -90,7 +90,7 @@ def history_begins() -> datetime:
 def _facts_before(
     viewer: User, past: PastRelations, tags: set[str], before: datetime
 ) -> CompleteFacts:
-    """The facts that the rules of home need, as they were then. Hydration has dropped what may not be seen now."""
+    """The facts for home's rules as they were then. Hydration has dropped posts that the viewer may not see now."""
     relations = Relations(
         following=set(past.following),
         muting=set(past.muting | past.severed),  # a block hid posts as a mute does

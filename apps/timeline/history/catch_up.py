@@ -1,4 +1,4 @@
-"""What came to a reader's home since they left off, grouped by author or ordered by reactions."""
+"""Posts that have arrived on a reader's home since they left, grouped by author or ordered by reactions."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ class AuthorPosts:
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """The posts of home above `since`, newest first. `older`: the `max_id` with which home goes on below them.
+    """The posts of home above `since`, newest first. `older` is the `max_id` of the home page below them.
 
-    `bound`: why they do not reach down to where the reader left off; None if they do.
+    `bound` says why they do not reach the place where the reader stopped; None if they do.
     """
 
     since: datetime
@@ -63,7 +63,7 @@ def reactions(item: FeedItem) -> int:
 
 
 def catch_up(viewer: User, read_id: int | None) -> CatchUp:
-    """The posts of home above an id, at most 200 and at most seven days old. Without an id: of seven days.
+    """The posts of home above an id, at most 200 and at most seven days old; without an id, those of seven days.
 
     Promoted posts are left out; otherwise the rules and filters of home apply.
     """

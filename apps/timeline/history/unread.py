@@ -1,4 +1,4 @@
-"""What is unread on home since a position: new posts above it, and posts that arrived late, below it."""
+"""Unread posts on home since a position: new posts above it, and posts that arrived late below it."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""What the rules of a page know of its reader, now or at a moment."""
+"""Facts about the reader of a page, now or at an earlier moment, for the rules."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -24,11 +24,11 @@ def promotions_for(reader: User, batch: Batch | None = None) -> PromotionOf:
 
 
 def nothing_promoted(_post: PostContent) -> None:
-    """No promotion of any post: on streams, and on pages that are read upwards."""
+    """No promotion of any post: on streams and ascending pages."""
 
 
 class ReaderFacts(NamedTuple):
-    """What the rules know of a reader, in the present or at a moment in the past. `viewer` is None for a visitor.
+    """The rules' knowledge about a reader, now or at a moment in the past. `viewer` is None for a visitor.
 
     `relations` are those to the authors of the posts, and to the people whom these answer. The rest is for home only.
     """
@@ -63,7 +63,7 @@ def facts_now(
     return ReaderFacts(viewer, context, active_filters_of(viewer), relations)
 
 
-# Adds to the facts what the rules need to know about the items of a page, as soon as these are known.
+# Adds to the facts what the rules need to know about the items of a page, once these are known.
 CompleteFacts = Callable[[ReaderFacts, Sequence[FeedItem]], ReaderFacts]
 
 

@@ -1,8 +1,7 @@
-"""What optional apps add to pages.
+"""Hooks through which optional apps add to pages: promoted posts, and previews of links.
 
-To home pages, posts that they promote, by accounts that the reader does not follow. The candidates come by virtual
-follows (`sources.virtual_follows`); every read asks again which of them are on the page. To posts, what is known of
-their links.
+Promoted posts are by accounts that the reader does not follow. The candidates come by virtual follows
+(`sources.virtual_follows`), and every read decides again which of them are on the page.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,10 +12,10 @@ from apps.posts.content.post import PostContent
 from apps.timeline.pipeline.items import LinkPreview, Promotion
 from feedcache.read_through import Batch
 
-# Takes an open post that is there by no follow and no tag; returns the promotion that puts it on the page, or None.
+# Takes an open post that no follow and no tag brought; returns the promotion that puts it on the page, or None.
 PromotionOf = Callable[[PostContent], Promotion | None]
 
-# Called once a page, with the reader and the first batch, to queue reads in it; without a batch, they are made later.
+# Called once per page, with the reader and the first batch, to queue reads in it; without a batch, they are made later.
 PROMOTERS = Hook[Callable[[User, Batch | None], PromotionOf]]()
 
 # Called with all posts of a page: the previews to show, by the ids of posts.

@@ -41,10 +41,10 @@ from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from feedcache.ids import authors_of, possible_ids
 from feedcache.read_through import Batch
 
-# The posts of the page; those that they repost, quote and answer; and those that these quote and answer in turn, if the
-# cache entry of a post does not name them.
+# The posts of the page; then those that they repost, quote and answer; then those that these quote and answer in turn,
+# if the cache entry of a post does not name them.
 MAX_READS = 3
-# A page of this size, with the posts that its posts repost and quote, is not larger than what one batch reads.
+# A page of this size, with the posts that its posts repost and quote, fits into one batch.
 MAX_LINKED_PAGE = MAX_IDS // 2
 MAX_LINKED = 20_000  # posts whose links a process remembers
 
@@ -58,15 +58,15 @@ class Links(NamedTuple):
     parents: AbstractSet[int]
 
 
-# By post id; only hints: every post that they name is checked at each read
+# By post id; only hints: every post in them is checked at each read.
 _links: dict[int, Links] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Hydrated:
-    """The items that the viewer may see, in the order asked for.
+    """The items that the viewer may see, in the requested order.
 
-    `relations` are those to all their authors, and to the people whom they answer.
+    `relations` are those to all their authors, and to the people they answer.
     """
 
     items: list[FeedItem]
@@ -109,7 +109,7 @@ class _PageReads:
         return Links({pk for pk in sources if pk}, {pk for pk in parents if pk})
 
     def remember_links(self) -> None:
-        """Remember what posts repost, quote and answer, which never changes; the next page requests it with them."""
+        """Remember which posts these repost, quote and answer. It never changes; the next page reads them at once."""
         for post in filter(None, map(self.visible.posts.get, self.page)):
             if (post.source_id or post.reply_to_id) and post.id not in _links:
                 if len(_links) >= MAX_LINKED:
@@ -145,8 +145,8 @@ def hydrate_for(
 ) -> Hydrated:
     """The items of up to 200 ids, in order. Ids that the viewer may not see are left out.
 
-    One round trip reads the posts, their counts and marks, and what `batch` holds already; up to two more read the
-    posts that these repost, quote and answer. A parent is named only to viewers who may see it.
+    One round trip reads the posts, their counts and marks, and the reads already queued in `batch`; up to two more read
+    the posts that these repost, quote and answer. A parent is named only to viewers who may see it.
     """
     post_ids, batch = possible_ids(post_ids), batch or Batch()
     reads = _PageReads(context.viewer_id, post_ids)
@@ -199,7 +199,7 @@ def _with_known_links(page: Sequence[int]) -> tuple[set[int], set[int]]:
 
 
 def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
-    """The viewer's marks; those older than the cached ones from PostgreSQL."""
+    """The viewer's marks; marks older than the cached ones come from PostgreSQL."""
     reads.engaged = confirmed(reads.viewer_id, reads.existence)
     reads.reposted, reads.muted = marks.reposted.ids, marks.muted.ids
     if older := [pk for pk in reads.visible.posts if pk < marks.reposted.floor]:

@@ -39,7 +39,7 @@ class Promotion(Protocol):
 
 
 class LinkPreview(NamedTuple):
-    """What an optional app knows of the page that a post links to. Cards are cached by it.
+    """The data of an optional app about the page that a post links to. Part of the cache key of cards.
 
     `image` is a path, or empty; `published` a time in ISO 8601, or empty.
     """
@@ -134,7 +134,7 @@ class FeedItem(NamedTuple):
 
     @property
     def readers(self) -> int | None:
-        """How many people opened the post; only its author is told."""
+        """How many people opened the post; only for its author."""
         return self.counts.reads if self.flags.own else None
 
     @property

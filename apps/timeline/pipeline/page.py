@@ -46,11 +46,11 @@ from feedcache.ids import first_id_at, second_of
 from feedcache.read_through import Batch, Future
 from feedcache.stats import stage
 
-MAX_ROUNDS = 8  # after that a page is short, with a cursor to continue from
+MAX_ROUNDS = 8  # after that the page stays short, with a cursor to continue from
 
 
 class Reader(NamedTuple):
-    """Who reads a page (None for visitors), and the context of the viewer's filters (None: they hide nothing)."""
+    """The reader of a page (None for visitors), and the context of their filters (None: filters hide nothing)."""
 
     viewer: User | None
     filter_context: FilterContext | None
@@ -59,7 +59,7 @@ class Reader(NamedTuple):
 class Batches(NamedTuple):
     """The two round trips of a page: candidates and rules may queue reads of their own in them.
 
-    `first` is sent before the candidates are asked for, `second` with the posts of the first candidates.
+    `first` is sent before the candidates are read, `second` with the posts of the first candidates.
     """
 
     first: Batch
@@ -141,7 +141,7 @@ def assemble(
         with stage("candidates"):
             found = candidates(position, count)
         hydrated = hydrate_for(context, found.ids, preloaded=found.contents, batch=second)
-        second = Batch()  # what the rules had queued is read; later rounds need only their posts
+        second = Batch()  # the second batch is done; later rounds need only their posts
         with stage("rules"):
             facts = complete_facts(facts._replace(relations=hydrated.relations), hydrated.items)
             verdicts = decide(hydrated.items, facts, book)
@@ -177,11 +177,11 @@ def _ask_viewer_context(batch: Batch, viewer: User | None) -> Future[ViewerConte
 
 
 def _unfinished(page: Page[FeedItem], cursor: Cursor, position: Cursor) -> Page[FeedItem]:
-    """A page that ends at a dropped post. Its cursor must not reveal the id of a post that the reader may not see, so
-    it is rounded to the edge of that post's second, or to the last item.
+    """A page that ends at a dropped post, with a cursor that does not reveal its id.
 
-    The next page reads the dropped candidates of that second again. The cursor contains their id only if paging would
-    otherwise stay inside one second for ever.
+    The reader may not be allowed to see that post, so the cursor is rounded to the edge of the post's second, or to the
+    last item. The next page reads the dropped candidates of that second again. The cursor contains their id only if
+    paging would otherwise stay inside one second for ever.
     """
     if position.min_id is not None and cursor.ascending:
         below = first_id_at(second_of(position.min_id)) - 1

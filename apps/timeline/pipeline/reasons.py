@@ -1,4 +1,4 @@
-"""Why a post is on a home page, or is not, in words."""
+"""The reasons why a post is on a home page or not, in words."""
 
 from django.db.models import TextChoices
 from django.utils import timezone
@@ -9,7 +9,7 @@ from apps.timeline.pipeline.items import FeedItem
 
 
 class Reason(TextChoices):
-    """Every reason that readers are given: how a post came to a home page, or why it is not there."""
+    """Every reason that readers see: how a post came to a home page, or why it is not there."""
 
     OWN = "own", gettext_lazy("You wrote it.")
     CIRCLE = "circle", gettext_lazy("It is for a circle that you belong to.")
@@ -101,7 +101,7 @@ class Reason(TextChoices):
 
     @property
     def short(self) -> str:
-        """The reason in a word or two; the same words for every reason why a post is not there."""
+        """The reason in a word or two; the same words for all reasons why a post is not there."""
         return str(_SHORT.get(self, gettext_lazy("not there")))
 
 

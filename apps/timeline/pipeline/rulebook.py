@@ -1,8 +1,9 @@
 """The rules of timelines: which of the posts that a reader may see belong on a page, and why the others do not.
 
-`decide` asks the rules of a book in order, then the reader's filters; the first that keeps a post away is the verdict.
-It fills home, lists, streams, ranked orders and pages of the past, and `/explain` asks the same rules again, so a page
-and its explanation cannot disagree. Only the auditor's oracle has rules of its own, to find mistakes in these.
+`decide` applies the rules of a book in order, then the reader's filters; the first one that drops a post is the
+verdict. It decides about home, lists, streams, ranked orders and pages of the past, and `/explain` applies the same
+rules again, so a page and its explanation cannot disagree. Only the auditor's oracle has rules of its own, to find
+mistakes in these.
 
 A rule knows only an item and the `ReaderFacts` of its page. Whether the reader may see a post at all is decided before,
 in `apps.posts.queries`.
@@ -38,12 +39,12 @@ def _never(_item: FeedItem, _facts: ReaderFacts) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A reason to keep a post off a page. `applies`: whether the rule can keep anything from this reader at all.
+    """A reason to keep a post off a page. `applies` says whether the rule can drop anything for this reader.
 
     The other fields are for explanations. `who` is the handle, the tag, or the titles of filters in the text of the
     `reason`. A post passes the rule if the answer to the `question` is `passing_answer` (True: yes); `irrelevant` says
-    why a post passes whatever the answer. Rules that share a question are one line of the checklist on /explain.
-    Rules of pages that are never explained leave these fields empty.
+    why a post passes whatever the answer. Rules that share a question are one line of the checklist on /explain. Rules
+    of pages that are never explained leave these fields empty.
     """
 
     id: str
@@ -60,7 +61,7 @@ class Rule:
 
 
 class Verdict(NamedTuple):
-    """What a page decided about an item: the rule that keeps it away (None: it belongs), and `who` for its reason."""
+    """The decision about an item on a page: the rule that drops it (None if it belongs), and `who` for the reason."""
 
     item: FeedItem
     rule: Rule | None = None
@@ -68,7 +69,7 @@ class Verdict(NamedTuple):
 
 
 class RuleBook(NamedTuple):
-    """The rules of a page in their order. `label` adds to an item that passed the reason why it is on the page."""
+    """The rules of a page in order. `label` adds to an item that passed the reason why it is on the page."""
 
     rules: Sequence[Rule]
     label: Callable[[FeedItem, ReaderFacts], FeedItem] = lambda item, _facts: item
@@ -192,7 +193,7 @@ REPLY = Rule(
     ),
 )
 
-# What entitles a post to be on a home page. Home caches may still hold posts by former followees.
+# What entitles a post to be on a home page. Home caches may still contain posts of former followees.
 
 OF_CIRCLES = delivered_to(Audience.CIRCLE)
 OF_FRIENDS = depending_on(FOLLOWED_BACK)
@@ -229,7 +230,7 @@ def _is_unwanted(item: FeedItem, facts: ReaderFacts) -> bool:
 
 
 def _what_brought(item: FeedItem, facts: ReaderFacts) -> FeedItem:
-    """An item with the reason why it is here, unless that is plain: a tag, a promotion, or a follow after the post."""
+    """The item with the reason why it is here, if not obvious: a tag, a promotion, or a follow after the post."""
     if _is_followed(item, facts):
         since = facts.followed_since.get(item.post.author_id)
         if since and item.post.created_ms < since * 1000:
@@ -263,7 +264,7 @@ NOT_FOLLOWED = Rule(
     passing_answer=True,
     irrelevant=_why_no_follow_is_needed,
 )
-# Asks what NOT_FOLLOWED asks, before it, and gives a more precise reason.
+# The same question as NOT_FOLLOWED, placed before it, with a more precise reason.
 TAG_NOT_PUBLIC = replace(
     NOT_FOLLOWED,
     id=Reason.TAG_NOT_PUBLIC,
@@ -273,7 +274,7 @@ TAG_NOT_PUBLIC = replace(
 )
 READ = Rule(
     Reason.READ,
-    # the Bloom filter is wrong about one unread post in a hundred: it counts as read
+    # the Bloom filter reports one unread post in a hundred as read
     lambda item, _facts: item.shown.flags.read,
     applies=lambda facts: facts.hides_read,
     question=lambda _item: _("Have you read it?"),
@@ -307,7 +308,7 @@ def only(name: str, belongs: Callable[[FeedItem], bool], book: RuleBook = EVERYT
 # The places of promoted posts, decided after all rules: they depend on what else is on the page.
 
 OTHERS_BETWEEN = 7  # at least, above a promoted post
-# In no rule book, and keeps nothing away: the verdict about the items that `spaced` has dropped.
+# In no rule book: the verdict about the items that `spaced` has dropped.
 SPACED = Rule(Reason.SPACED, lambda _item, _facts: False, applies=lambda _facts: False)
 
 

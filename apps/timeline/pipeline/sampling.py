@@ -26,7 +26,7 @@ def sample_home(
     exclude_read: bool = False,
     promoted: bool = True,
 ) -> None:
-    """Store every `AUDIT_SAMPLE_RATE`th page, unless a source was missing from it. Never fails a page."""
+    """Store every `AUDIT_SAMPLE_RATE`th page, unless a source was missing from it. Never raises."""
     rate = settings.AUDIT_SAMPLE_RATE
     if not rate or next(_reads) % rate or deadline.missing():
         return
@@ -54,7 +54,7 @@ def sample_home(
 
 
 def pop_samples(maximum: int) -> list[dict[str, Any]]:
-    """Remove and return up to `maximum` samples, oldest first; none when Redis does not answer."""
+    """Remove and return up to `maximum` samples, oldest first; none if Redis is down."""
     try:
         texts: Any = timelines().rpop(SAMPLES_KEY, maximum)
     except RedisError:

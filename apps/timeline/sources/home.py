@@ -63,7 +63,7 @@ def candidates(
 ) -> Candidates:
     """Posts of the viewer's followees, circles and followed tags, of the viewer, and of virtual followees.
 
-    `pulls_all`: read the open ones from the outboxes of their authors, as if the policy of the site were to pull.
+    `pulls_all` reads the open ones from the outboxes of their authors, as if the site's policy were pull.
     """
 
     def found(cursor: Cursor, count: int) -> Found:
@@ -98,7 +98,7 @@ def _of_followees(
         if cursor.ascending
         else merge_down(present, newest=cursor.max_id, count=count)
     )
-    if merged is None:  # not all windows reach down to the start
+    if merged is None:  # not all windows reach the first post
         return _older(viewer.pk, cursor, count)
     if not merged.end:
         return Found(merged.ids, origins=origins)
@@ -124,8 +124,8 @@ def cached_ranges(
 ) -> tuple[list[WindowRange | None], policy.PoliciesInForce]:
     """The cursor's range in the home window and in the inbox (None if missing), and the policies at that moment.
 
-    While all authors are pulled, the range in the home window is empty, because windows miss pushes. `pulls_all`: as
-    if they were.
+    While all authors are pulled, the range in the home window is empty, because windows miss pushes. `pulls_all` forces
+    this.
     """
     read = read_windows_up if cursor.ascending else read_windows
     if queued and (queued.cursor, queued.count) == (cursor, count):
@@ -136,7 +136,7 @@ def cached_ranges(
     for _reload in range(MAX_POLICY_RELOADS):
         if not windows.answered or policies.is_current(windows.version):
             break
-        policies = policy.load()  # the windows must be at least as new as the policies
+        policies = policy.load()  # so that the windows are at least as new as the policies
         windows = read(_query_under(policies, reader_id, cursor, count))
     if pulls_all:
         policies = replace(policies, pulls_all=True)

@@ -1,9 +1,9 @@
 """The home caches in Redis, and how they are rebuilt: two windows of newest ids for each reader who is online.
 
-A window belongs to one reader, and every read checks the posts that it names. The windows of a returning reader are
-rebuilt from PostgreSQL, each by one builder at a time. The builder registers a second key before it reads its snapshot;
-pushes go to both keys; and one script merges and swaps them. So no reader sees half a window, and nothing that was
-published meanwhile is lost (source 001; measured in docs/decisions/0005).
+A window belongs to one reader, and every read checks the posts in it. The windows of a returning reader are rebuilt
+from PostgreSQL, each by one builder at a time. The builder registers a second key before it reads its snapshot; pushes
+go to both keys; and one script merges and swaps them. So no reader sees half a window, and nothing that was published
+meanwhile is lost (source 001; measured in docs/decisions/0005).
 """
 
 import logging
@@ -55,7 +55,7 @@ def rebuild_inbox(reader_id: int) -> bool:
 
 
 def _open_snapshot(reader_id: int) -> list[int]:
-    """The newest ids from what an optional app has stored, if that is enough; else from the outboxes of followees."""
+    """The newest ids from the timeline that an optional app stored, if it is long enough; else from the outboxes."""
     ids = older.newest_home_ids(reader_id, HOME.length)
     if ids is not None:
         return ids

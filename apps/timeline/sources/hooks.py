@@ -1,4 +1,4 @@
-"""What optional apps know of home timelines."""
+"""Hooks through which optional apps provide home timelines."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,11 +9,12 @@ from apps.pagination import Cursor
 
 @dataclass(frozen=True, slots=True)
 class StoredTimelines:
-    """Home timelines that an app has stored. Both functions return None if the app does not have the whole range; then
-    the ids come from the posts themselves.
+    """Home timelines that an app has stored.
 
-    `page(reader_id, cursor, count)`: up to `count` candidate ids inside the cursor's bounds, in reading order.
-    `newest(reader_id, count)`: the newest `count` open ids, fewer if there are no more; home caches are built of them.
+    Both functions return None if the app does not have the whole range; the ids then come from the posts themselves.
+    `page(reader_id, cursor, count)` returns up to `count` candidate ids inside the cursor's bounds, in reading order.
+    `newest(reader_id, count)` returns the newest `count` open ids, fewer if there are no more; home caches are built
+    from them.
     """
 
     page: Callable[[int, Cursor, int], list[int] | None]

@@ -1,7 +1,7 @@
 """Merge id lists of outboxes, tags and the like: the newest, or the oldest, ids of many lists. Pure functions.
 
-Home cache, inbox and pulled authors are merged by `feedcache.structures.home_window` instead, because windows of Redis
-do not reach down to the first post.
+Home cache, inbox and pulled authors are merged by `feedcache.structures.home_window` instead, because windows in Redis
+do not reach the first post.
 
 There are two ways with the same result (source 000: merge, sort, paginate). A rebuild takes hundreds of ids from
 thousands of vectors: numpy joins and partitions them (2,000 x 200 -> 800: 2 ms; plain Python takes 129 ms). A page

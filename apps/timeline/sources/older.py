@@ -1,7 +1,7 @@
-"""Ids of a home timeline below its home cache, down to the first post ever; without a home cache, of all of it.
+"""Ids of a home timeline below its home cache, down to the first post ever; without a home cache, all of them.
 
 There are three ways. First, an optional app may have stored the range. Second, readers who follow many active authors
-find a page among the next posts of the whole site. Third, PostgreSQL probes the posts of each followee.
+find a page among the next posts of the whole site. Third, PostgreSQL scans the posts of each followee.
 """
 
 from apps.pagination import Cursor

@@ -4,8 +4,8 @@ Two vectors in the Memcached tiers hold the newest 200 and 2,000 ids of each aut
 then the long ones of the authors whose short vector does not reach far enough, then PostgreSQL. When most vectors are
 missing at once, as after a restart of Memcached, the replicas on the reader's shard answer instead, if there are any.
 
-Every publication and deletion that changes an outbox raises `UserCounts.outbox_revision` in its own transaction. Who
-has read that row refuses vectors of another revision: profiles, and rebuilds of home caches.
+Every publication and deletion that changes an outbox increments `UserCounts.outbox_revision` in its own transaction.
+Profiles and rebuilds of home caches have read that row, and refuse vectors of another revision.
 
 Pages with pulled authors read no such row (decision 0172). A short vector is as current as the row, like the content of
 a post (`apps.posts.cache`): after the commit and before it is acknowledged, each change is appended to every copy, or
@@ -37,7 +37,7 @@ from feedcache.structures.id_vector import IdVector
 
 logger = logging.getLogger(__name__)
 
-GROUP_SIZE = 500  # authors per read: one call of each node, one statement; 0.8 MB of short vectors
+GROUP_SIZE = 500  # authors per read: one call to each node, one statement; 0.8 MB of short vectors
 MIN_AUTHORS, SAMPLE = 1_000, 20  # fewer authors are loaded within 50 ms
 
 Revisions = Mapping[int, int]  # author id -> outbox revision
@@ -46,7 +46,7 @@ Vectors = dict[int, IdVector]  # by author id
 
 @dataclass(frozen=True)
 class Outboxes(ReadThrough[int, IdVector]):
-    """The newest `length` public ids of every author, one vector each, valid at the revision that it carries."""
+    """The newest `length` public ids of every author, one vector each, valid at the revision stored in it."""
 
     length: int = 0
 
@@ -54,7 +54,7 @@ class Outboxes(ReadThrough[int, IdVector]):
 def _outboxes(name: str, length: int) -> Outboxes:
     return Outboxes(
         name=name,
-        version=4,  # changes are appended in any order, also where nothing was cached
+        version=4,  # changes are appended in any order, even if nothing was cached
         ttl_seconds=7 * 24 * 3600,
         key_of=str,
         encode=IdVector.encode,
@@ -74,7 +74,7 @@ _REVISIONS = (
     "SELECT user_id, outbox_revision FROM accounts_usercounts WHERE user_id = ANY(%(authors)s)"
 )
 
-# Includes virtual followees. Uses an array: to join two thousand authors, the planner would read all counts.
+# Includes virtual followees. Uses an array: for a join with two thousand authors, the planner would read all counts.
 _FOLLOWEES = """
 SELECT user_id, outbox_revision, graph_revision FROM accounts_usercounts
 WHERE user_id = ANY({followees} || %(reader)s::bigint
@@ -83,8 +83,8 @@ WHERE user_id = ANY({followees} || %(reader)s::bigint
 _IN_GRAPH = "ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)"
 _CACHED = "%(followees)s::bigint[]"
 
-# One statement, one snapshot: the ids are those of the revision. They come packed, big-endian and with the reply bit,
-# so that no id becomes a Python object.
+# One statement, one snapshot: the ids are those of the revision. They are packed, big-endian and with the reply bit, so
+# that no id becomes a Python object.
 _LOAD = f"""
 SELECT c.user_id, c.outbox_revision, newest.entries
 FROM accounts_usercounts c
@@ -106,7 +106,8 @@ _REPLY = -(1 << 63)  # bit 63 as PostgreSQL writes it
 def ids_of_authors(author_ids: Iterable[int], cursor: Cursor, count: int) -> list[int]:
     """Up to `count` public ids of these authors inside the cursor's bounds, in reading order; without SQL when warm.
 
-    All Memcached nodes of a group of authors are asked at once, and what the groups have is merged (source 004).
+    All Memcached nodes are queried at once for a group of authors, and the results of the groups are merged (source
+    004).
     """
     return _first_of_groups(map(_current_vectors, _groups(author_ids)), cursor, count)
 
@@ -161,7 +162,7 @@ def ids_of_author(
     replies: bool = True,
     short: Future[Vectors] | None = None,
 ) -> tuple[list[int], int | None]:
-    """Up to `count` public ids of one author, in reading order, and the total number if the vectors hold them all."""
+    """Up to `count` public ids of one author, in reading order, and their total number if the vectors have them all."""
     vectors = short() if short else _vectors(SHORT_OUTBOXES, {author_id: revision})
     ids, vectors = _read(vectors, cursor, count, replies=replies)
     vector = vectors.get(author_id)
@@ -276,7 +277,7 @@ def _first_of_groups(groups: Iterable[Vectors], cursor: Cursor, count: int) -> l
 def _read(
     vectors: Vectors, cursor: Cursor, count: int, *, replies: bool = True
 ) -> tuple[list[int], Vectors]:
-    """The first ids inside the bounds, from short vectors and what lies below; and the vectors that were read last."""
+    """The first ids inside the bounds, from short vectors and the levels below; and the vectors that were read last."""
     first_ids = partial(_first_ids, cursor=cursor, count=count, replies=replies)
     ids, too_short = first_ids(vectors)
     if too_short:
@@ -304,7 +305,7 @@ def _first_ids(
 
 
 def _current_vectors(author_ids: list[int]) -> Vectors:
-    """The short vectors of authors as they are now: without SQL, where those in Memcached are known to be current."""
+    """The current short vectors of authors: without SQL for those that are known to be current in Memcached."""
     load_short = partial(load, SHORT_OUTBOXES.length)
     if connection.in_atomic_block:  # uncommitted rows must not enter the cache
         return load_short(author_ids)
@@ -328,9 +329,9 @@ def _vectors(outboxes: Outboxes, revisions: Revisions) -> Vectors:
 
 
 def _accepting(revisions: Revisions | None = None) -> Callable[[int, IdVector], bool]:
-    """Accepts vectors of known ids, at these revisions if there are any; for one read.
+    """A function for one read that accepts vectors with known ids, at these revisions if given.
 
-    It refuses one that lies below a newer one: that writer's change is on its way there.
+    It refuses a vector if a layer above has a newer one: the change is still on its way to that layer.
     """
     newest: dict[int, int] = {}
 

@@ -18,7 +18,7 @@ from feedcache.connections import RedisError
 logger = logging.getLogger(__name__)
 
 SOURCE = "merged-authors"
-# Threads of their own: when these reads hang, they block no thread that serves pages.
+# Threads of their own: if these reads hang, they block no thread that serves pages.
 PULLED = Bulkhead(SOURCE, max_concurrency=4, after=connections.close_all)
 
 
@@ -30,7 +30,7 @@ def ids(
     *,
     revision: int | None = None,
 ) -> list[int]:
-    """Up to `count` public ids of the pulled authors whom a reader follows, inside the bounds, in reading order."""
+    """Up to `count` public ids of the pulled authors that a reader follows, inside the bounds, in reading order."""
     if policies.pulls_all:
         authors = {reader_id, *followee_ids(reader_id, revision=revision)}
         authors.update(virtual_follows.followee_ids(reader_id))
@@ -47,11 +47,11 @@ def ids_within_deadline(
     *,
     revision: int | None = None,
 ) -> list[int]:
-    """The same behind a bulkhead: if the ids do not arrive in time, return none and mark the page as incomplete.
+    """The same behind a bulkhead: if the ids do not arrive in time, returns none and marks the page as incomplete.
 
     The home cache is shown all the same, and a later read brings the rest (source 003: when the path to a few large
-    accounts hangs, everybody else's posts must still be there). When all authors are pulled, there is nothing else to
-    show, so the page waits.
+    accounts hangs, all other posts must still be shown). When all authors are pulled, there is nothing else to show, so
+    the page waits.
     """
     work = partial(ids, reader_id, policies, cursor, count, revision=revision)
     if policies.pulls_all or connection.in_atomic_block:  # another thread sees only committed rows
@@ -65,7 +65,7 @@ def ids_within_deadline(
 
 
 def _followed(reader_id: int, author_ids: Collection[int], revision: int | None) -> set[int]:
-    """Those authors whom a reader follows, from Redis at the reader's `graph_revision`, or virtually."""
+    """Those of the authors that a reader follows, really (from Redis at the reader's `graph_revision`) or virtually."""
     ordered = sorted(author_ids)
     followed = set(author_ids).intersection(virtual_follows.followee_ids(reader_id))
     for start in range(0, len(ordered), MAX_OTHERS):

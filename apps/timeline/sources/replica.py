@@ -6,8 +6,8 @@ A reader's followees are spread over all shards, so a refresh would have to quer
 once per shard (not once per follower), and a pull is one query on the reader's own shard.
 
 The *mark* of a shard bounds what it can answer: every open post above it is there, or the event that writes it is
-pending. A read adds the posts of pending events, so a shard that was down lacks nothing. The mark goes down to the end
-of the retention period while older posts are filled in, and later rises with it.
+pending. A read adds the posts of pending events, so nothing is missing from a shard that was down. The mark moves down
+to the end of the retention period while older posts are filled in, and later rises with it.
 """
 
 import time

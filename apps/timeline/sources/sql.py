@@ -1,7 +1,7 @@
 """Fan-out on read: ids straight from PostgreSQL, by range scans of each author's posts.
 
-Used to rebuild home caches, to page below them, and whenever Redis does not answer. Every function returns ids in
-reading order: newest first, or oldest first for an ascending cursor.
+Used to rebuild home caches, to page below them, and while Redis is down. Every function returns ids in reading order:
+newest first, or oldest first for an ascending cursor.
 
 A query is a function that builds the SQL for a `Slice`. `%(name)s` in it are parameters, whose values psycopg sends.
 """
@@ -47,13 +47,13 @@ _WITH_REPLIES = f"(%(replies)s OR NOT COALESCE({ANSWERS_ANOTHER}, FALSE))"
 # Posts by authors whom the reader follows, and by the reader. Posts for circles are found by circle instead.
 _RESTRICTED_OF_FOLLOWEE = where_visible(follows="true", among=RESTRICTED_BY_FOLLOW)
 _OF_FOLLOWEE = where_visible(follows="true", among=(*OPEN, *RESTRICTED_BY_FOLLOW))
-_IS_RESTRICTED = has_visibility(RESTRICTED)  # as the index `post_restricted`
+_IS_RESTRICTED = has_visibility(RESTRICTED)  # the same as the index `post_restricted`
 # One list of ids for all posts of a statement; `FOLLOWS` would look up a row for each of them.
 _FOLLOWEE_IDS = "SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s"
 
 
 class Slice(NamedTuple):
-    """Which ids are asked for: between %(newest)s and %(oldest)s (exclusive), in which order, and how many."""
+    """The range and order of the ids: between %(newest)s and %(oldest)s (exclusive), in one direction, with a limit."""
 
     is_ascending: bool
     limit: int
@@ -68,10 +68,10 @@ class Slice(NamedTuple):
     WHERE {condition} AND id < %(newest)s AND id > %(oldest)s {self.first()}"""
 
     def scan(self, authors: str, condition: str, limit: int | None = None) -> str:
-        """One bounded index scan of posts for each of the `authors`, which is SQL for an array of their numbers.
+        """One bounded index scan of posts for each of the `authors`, which is SQL for an array of their ids.
 
-        Their rows of counts stand for them: on a distributed site they lie beside the posts, so each server scans for
-        its own. An array, because to join thousands of authors the planner would read all counts.
+        The scan starts from the authors' rows of counts: on a distributed site these are beside the posts, so each
+        server scans its own. An array, because for a join with thousands of authors the planner would read all counts.
         """
         first = self._replace(limit=limit or self.limit)
         condition = f"author_id = author.user_id AND {condition} AND deleted_at IS NULL"
@@ -104,7 +104,7 @@ _FOLLOWEES = f"%(reader)s::bigint || ARRAY({_FOLLOWEE_IDS})"
 
 
 def _virtual_followees() -> str:
-    """Without those whom the reader follows as well: each author counts once."""
+    """Virtual followees that the reader does not also follow: each author counts once."""
     return f"""ARRAY(
     SELECT account_id FROM {virtual_follows.table()} v
     WHERE user_id = %(reader)s AND account_id NOT IN ({_FOLLOWEE_IDS}))"""
@@ -119,7 +119,7 @@ def open_home(page: Slice) -> str:
 
 
 def _home(page: Slice, kinds: str, *more: str) -> str:
-    """Of followees these kinds of posts; of authors whom the reader follows virtually the open ones."""
+    """Posts of these kinds by followees, and open posts by authors that the reader follows virtually."""
     parts = [_first_of_authors(page, _FOLLOWEES, kinds)]
     if virtual_follows.VIRTUAL_FOLLOWS:
         parts.append(_first_of_authors(page, _virtual_followees(), is_open()))
@@ -132,9 +132,9 @@ def restricted_home(page: Slice) -> str:
 
 
 def _first_of_authors(page: Slice, authors: str, kinds: str) -> str:
-    """The first post of each author (head); more posts only of those authors whose first ones come first.
+    """The first post of each author (head); then more posts of those authors whose heads come first.
 
-    It takes as many heads as ids are requested, because nothing beyond the last head is on the page.
+    It takes as many heads as ids are requested, because nothing beyond the last head can be on the page.
     """
     if page.is_ascending:
         end, beyond, until = "%(newest)s", "max(post_id) + 1", "<"
@@ -194,7 +194,7 @@ def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
 
 
 def of_list(policy: RepliesPolicy, page: Slice) -> str:
-    """Posts by the members of a list whom its owner still follows, by one bounded scan each."""
+    """Posts by members of a list that its owner still follows, by one bounded scan each."""
     # replies to the author and to the owner of the list are shown
     answered = ["author_id, %(reader)s"]
     if policy == RepliesPolicy.LIST:
@@ -340,7 +340,7 @@ def public_ids(
 
 
 def _pictured_ids(cursor: Cursor, count: int, database: str) -> list[int]:
-    """`public_ids` of posts with pictures, by a scan of the pictures: posts without pictures cost nothing."""
+    """`public_ids` of posts with pictures, by a scan of the pictures, so that other posts cost nothing."""
     rows = Attachment.objects.using(database).filter(
         post__gt=cursor.floor,
         post__lt=_newest(cursor),

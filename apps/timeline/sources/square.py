@@ -1,7 +1,7 @@
 """The message square in Redis (source 003): one window of the newest public posts, which all readers share.
 
-It is built, pushed to and read like a home window, by one builder at a time, and every read checks the posts that it
-names. Posts below it come from PostgreSQL; while Redis does not answer, all posts do.
+It is built, pushed to and read like a home window, by one builder at a time, and every read checks the posts in it.
+Posts below it come from PostgreSQL; while Redis is down, all posts do.
 """
 
 import logging
@@ -56,14 +56,14 @@ def belongs(post: Post) -> bool:
 
 
 def repair() -> None:
-    """Add what the window lacks, such as a push that a failover of Redis forgot. Raises RedisError."""
+    """Add posts that the window lacks, such as a push lost in a failover of Redis. Raises RedisError."""
     window = SQUARE.whole(EVERYBODY)
     if window is None:
         return
     floor = window.ids[-1] if window.ids and not window.complete else 0
     missing = set(sql.public_ids(Cursor(since_id=floor), SQUARE.length)) - set(window.ids)
     if missing:
-        logger.warning("the square lacked %d posts", len(missing))
+        logger.warning("%d posts were missing in the square and are added", len(missing))
         SQUARE.push([EVERYBODY], sorted(missing), news=False)
 
 

@@ -17,20 +17,21 @@ from feedcache.ids import author_of
 
 @dataclass(frozen=True, slots=True)
 class VirtualFollows:
-    """Where an app keeps its virtual follows. `followee_ids` reads them from a cache, because every page asks.
+    """Where an app stores its virtual follows. `followee_ids` reads them from a cache, because every page needs them.
 
-    `table` has the columns id, user_id (the reader), account_id and created_at, one row for each pair, and an index
-    beginning with user_id and one beginning with account_id. A change of the table raises the `graph_revision` of the
-    readers concerned, and records the event `virtual_follow_changed`.
+    `table` has the columns id, user_id (the reader), account_id and created_at, one row for each pair, and indexes that
+    begin with user_id and account_id. A change of the table increments the `graph_revision` of the affected readers,
+    and records the event `virtual_follow_changed`.
     """
 
     table: str
     followee_ids: Callable[[int], Collection[int]]
 
 
-VIRTUAL_FOLLOWS = Hook[VirtualFollows](maximum=1)  # one, because chunks name edges but no table
+# one, because chunks store edges without naming a table
+VIRTUAL_FOLLOWS = Hook[VirtualFollows](maximum=1)
 
-# PostgreSQL drops reads of it from the plan.
+# PostgreSQL removes it from the plan.
 _NOBODY = """(SELECT NULL::bigint AS id, NULL::bigint AS user_id, NULL::bigint AS account_id,
     NULL::timestamptz AS created_at WHERE false)"""
 _CHUNKS = """
@@ -69,7 +70,7 @@ def follower_chunks(
 
 
 def follower_ids_between(account_id: int, *, first_edge: int, last_edge: int) -> list[str]:
-    """The virtual followers of a chunk: ids in digits, as Redis takes them."""
+    """The virtual followers of a chunk, as decimal strings, which Redis takes without conversion."""
     with connection.cursor() as sql:
         values = {"account": account_id, "first": first_edge, "last": last_edge}
         sql.execute(_BETWEEN.format(table=table()), values)
@@ -91,7 +92,7 @@ def followee_ids(reader_id: int) -> Collection[int]:
 
 
 def without_virtual(reader_id: int, post_ids: Collection[int], *, revision: int) -> set[int]:
-    """The ids without those of accounts that a reader follows only virtually."""
+    """The ids, except those of accounts that a reader follows only virtually."""
     virtual = set(followee_ids(reader_id)) if post_ids else set()
     virtual &= {author_of(post_id) for post_id in post_ids}
     if virtual:

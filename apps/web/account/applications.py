@@ -98,7 +98,7 @@ def _code_page(request: AuthenticatedRequest, application: Application, code: st
 def _error_response(
     request: AuthenticatedRequest, error: OAuthToolkitError, application: Application | None = None
 ) -> HttpResponseBase:
-    """Redirect to the program if its redirect URI is registered; else tell the viewer."""
+    """Redirect to the application if its redirect URI is registered; otherwise show the error to the viewer."""
     reason: Any = error.oauthlib_error
     address = reason.redirect_uri or ""
     if application is None and not isinstance(error, FatalClientError):
@@ -111,6 +111,6 @@ def _error_response(
 
 
 def _redirect(address: str, application: Application) -> HttpResponse:
-    """Redirect to the program; the library rejects schemes that it did not register."""
+    """Redirect to the application; the library rejects schemes that it did not register."""
     response: HttpResponse = OAuth2ResponseRedirect(address, application.get_allowed_schemes())
     return response

@@ -39,7 +39,7 @@ from apps.web.forms.accounts import LoginForm, NewPasswordForm, ResetForm, rende
 @sensitive_post_parameters("password")
 @require_get_or_post
 def log_in(request: SiteRequest) -> HttpResponseBase:
-    """Log in. Every attempt is counted before the password is checked; a correct one is given back."""
+    """Log in. Each attempt is counted before the password is checked; a correct one is uncounted."""
     if viewer_of(request):
         return redirect(next_url(request))
     clear_pending_login(request)
@@ -107,7 +107,7 @@ def password_reset(request: SiteRequest) -> HttpResponseBase:
 @sensitive_post_parameters()
 @require_get_or_post
 def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> HttpResponseBase:
-    """Choose a new password by a mailed link. Wrong links count as failed guesses, like wrong passwords."""
+    """Choose a new password with a mailed link. Wrong links count as failed guesses, like wrong passwords."""
     account_id = _account_id(uidb64)
     origin = _origin(request, lambda user: user.pk == account_id)
     guess = begin_guess(f"reset {account_id}", origin)
@@ -122,7 +122,7 @@ def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> Htt
 
 
 def _account_id(uidb64: str) -> int | None:
-    """The account id in a link, read as Django does: a number has many spellings, and all count as guesses at it."""
+    """The account id in a link, decoded as Django does: all spellings of a number count as guesses at one account."""
     try:
         return int(urlsafe_base64_decode(uidb64).decode())
     except ValueError:
@@ -137,9 +137,9 @@ def _was_link_valid(response: HttpResponseBase) -> bool:
 
 
 def _origin(request: SiteRequest, is_account: Callable[[User], bool]) -> Origin:
-    """The origin of a guess, with the device if the account in question was logged in from it before.
+    """The origin of a guess, with the device if the account has been logged in on it before.
 
-    `is_account` says whether a user is the account in question.
+    `is_account` returns whether a user is that account.
     """
     device = known_device(request)
     device_key = device.key if device and is_account(device.user) else ""
@@ -147,7 +147,7 @@ def _origin(request: SiteRequest, is_account: Callable[[User], bool]) -> Origin:
 
 
 def entry_page(request: SiteRequest, template: str, form: Any) -> HttpResponse:
-    """The page to log in or to sign up, with the form and the address to which it leads afterwards."""
+    """The page to log in or to sign up, with the form and the address that it leads to."""
     context = {
         "form": form,
         "next": next_url(request),

@@ -86,7 +86,7 @@ def undo(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
 @require_safe
 @login_required
 def list_file(request: AuthenticatedRequest, name: str) -> HttpResponseBase:
-    """One's follows, blocks, mutes, lists or bookmarks, in a form that can be imported here and elsewhere."""
+    """The viewer's follows, blocks, mutes, lists or bookmarks, in a format for import here and elsewhere."""
     return as_download(StreamingHttpResponse(file_lines(request.user, name)), name, CSV)
 
 

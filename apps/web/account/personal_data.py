@@ -55,7 +55,7 @@ def imports_context(user: User) -> dict[str, Any]:
 def render_data(
     request: AuthenticatedRequest, form: ImportForm, *, status: int = 0
 ) -> HttpResponse:
-    """The page of imports and exports. `status` replaces the status that follows from the form."""
+    """The page of imports and exports. `status` overrides the status that the form implies."""
     context = {
         "export": newest_export(request.user),
         "form": form,
@@ -108,5 +108,5 @@ def delete(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_safe
 def deleted(request: SiteRequest) -> HttpResponse:
-    """The page after the deletion of an account: a message that disappears would not be enough."""
+    """The page after the deletion of an account: a message on another page would be easy to miss."""
     return render(request, "privacy/deleted.html")

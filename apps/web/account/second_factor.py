@@ -78,7 +78,7 @@ def code(request: SiteRequest) -> HttpResponseBase:
 
 @require_POST
 def passkey_options(request: SiteRequest) -> HttpResponseBase:
-    """The options of a passkey request: for the passkeys of the pending login's user, else for any passkey."""
+    """The options of a passkey request: for the passkeys of the pending login's user, or else for any passkey."""
     check_rate_limit("passkey", client_address(request))
     pending = pending_login(request)
     return _json(passkeys.begin_authentication(request, pending.user if pending else None))
@@ -86,7 +86,7 @@ def passkey_options(request: SiteRequest) -> HttpResponseBase:
 
 @require_POST
 def passkey_login(request: SiteRequest) -> HttpResponseBase:
-    """Log in with a passkey: in place of a code after the password, or of handle, password and code together."""
+    """Log in with a passkey: instead of a code after the password, or instead of handle, password and code."""
     pending = pending_login(request)
     if pending is None and viewer_of(request):
         return SeeOther(next_url(request))
@@ -120,7 +120,7 @@ def security(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 @second_factor_required
 def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Ask for the password, then create the secret of the app, which `app_code` confirms."""
+    """Ask for the password, then create the secret of the app; `app_code` confirms it."""
 
     def begin() -> HttpResponseBase:
         request.session[NEW_APP] = factors.begin_app(request.user).pk
@@ -215,7 +215,7 @@ def passkey_remove(request: AuthenticatedRequest, passkey_id: int) -> HttpRespon
 @login_required
 @second_factor_required
 def passkey_add(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Ask for a name and the password; then `passkeys.js` posts the browser's answer here."""
+    """Ask for a name and the password; then `passkeys.js` posts the browser's response here."""
     form = PasskeyForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         name, answer = form.cleaned_data["name"], form.cleaned_data["answer"]
@@ -254,7 +254,7 @@ def _added(request: AuthenticatedRequest, device: Any, codes: list[str]) -> Http
 
 
 def _codes_page(request: AuthenticatedRequest, codes: list[str]) -> HttpResponse:
-    """The only page that shows recovery codes, which are in no session and in no log."""
+    """The only page that shows recovery codes; they are never stored in a session or logged."""
     return _settings(request, "accounts/security_codes.html", {"codes": codes})
 
 

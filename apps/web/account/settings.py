@@ -74,7 +74,7 @@ NEW_TOKEN = "new_access_token"  # noqa: S105 -- the name of a session entry
 @require_safe
 @login_required
 def index(request: AuthenticatedRequest) -> HttpResponseBase:
-    """The list of all settings, or those of its entries that have the words of `q`."""
+    """The list of all settings, or of the entries that contain the words of `q`."""
     context = {"q": request.GET.get("q", "").strip()[:SEARCH_MAX_CHARACTERS]}
     return render_settings(request, "accounts/settings_index.html", "", context)
 
@@ -155,7 +155,7 @@ def privacy(request: AuthenticatedRequest) -> HttpResponseBase:
     initial = {name: getattr(request.user, name) for name in PrivacyForm.base_fields}
     form = PrivacyForm(request.POST or None, initial=initial)
     if request.method == "POST":
-        form = PrivacyForm(request.POST)  # an unchecked box sends nothing
+        form = PrivacyForm(request.POST)  # browsers send nothing for an unchecked box
         form.full_clean()
         set_locked(request.user, locked=form.cleaned_data["is_locked"])
         names = ("hides_activity", "tells_seen")
@@ -168,7 +168,7 @@ def privacy(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_POST
 def quick_appearance(request: SiteRequest) -> HttpResponseBase:
-    """The language or theme of the footer: stored in a cookie, for members in the account too."""
+    """The language or theme chosen in the footer: stored in a cookie, for members also in the account."""
     form, user = QuickAppearanceForm(request.POST), viewer_of(request)
     response = SeeOther(next_url(request))
     if not form.is_valid():
@@ -210,7 +210,7 @@ def session_end(request: AuthenticatedRequest, login_id: int) -> HttpResponseBas
 @login_required
 @second_factor_required
 def token_new(request: AuthenticatedRequest) -> HttpResponseBase:
-    """The account page shows the new token once."""
+    """Create an access token. The account page shows it once."""
     form = TokenForm(request.POST)
     if not form.is_valid():
         return _account(request, EmailForm(initial=_initial_email(request.user)), form)
@@ -263,7 +263,7 @@ def _settings(
 
 
 def _store_in_cookies(response: HttpResponseBase, *, language: str, theme: str) -> HttpResponseBase:
-    """For pages after logging out and for error pages, which do not read the user."""
+    """Store the choices for pages that do not read the user: error pages, and pages after logging out."""
     for cookie, value in ((settings.LANGUAGE_COOKIE_NAME, language), ("theme", theme)):
         if value:
             secure = settings.SECURE_COOKIES
@@ -276,7 +276,7 @@ def _initial_email(user: User) -> dict[str, str]:
 
 
 def _email_saved(request: AuthenticatedRequest) -> HttpResponseBase:
-    """The response is the same whether another account has the address or not."""
+    """The response does not reveal whether another account has the address."""
     if settings.EMAIL_CONFIRMATION_REQUIRED and request.user.pending_email:
         return SeeOther(reverse("email_pending"))
     return _saved(request)

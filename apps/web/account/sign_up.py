@@ -36,7 +36,7 @@ def sign_up(request: SiteRequest) -> HttpResponseBase:
 
 
 def _url_after(request: SiteRequest, user: User) -> str:
-    """The page after signing up: confirmation of the address if necessary, else where they were going, or /welcome."""
+    """The page after signing up: confirmation of the address if required, else the requested page, or /welcome."""
     goal = next_url(request)
     if goal == "/":
         goal = reverse("welcome")

@@ -1,4 +1,4 @@
-"""Several accounts in one browser: a signed cookie keeps the sessions of those that are not in use."""
+"""Several accounts in one browser: a signed cookie keeps the sessions of the inactive ones."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -33,7 +33,7 @@ def accounts(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def add(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Put the present session aside, and let another account log in."""
+    """Keep the current session in the cookie, and let another account log in."""
     others = _others(request)
     if len(others) >= MAX_OTHERS:
         text = _("This browser already has the maximum number of accounts. Log out of one first.")
@@ -48,7 +48,7 @@ def add(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def switch(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Switch to another account of this browser. NotFound if its session has ended meanwhile."""
+    """Switch to another account of this browser. NotFound if its session has ended."""
     others = _others(request)
     found = [key for key, user in others.items() if user.handle == handle]
     if not found:
@@ -60,7 +60,7 @@ def switch(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
 
 
 def go_on_as_another(request: SiteRequest, response: HttpResponseBase) -> None:
-    """After a logout, switch to the account that was put aside last, if there is one."""
+    """After a logout, switch to the account that was used last before, if there is one."""
     others = _others(request)
     if others:
         *left, last = others
@@ -76,7 +76,7 @@ def _enter(request: SiteRequest, response: HttpResponseBase, key: str, others: l
 
 
 def _others(request: SiteRequest) -> dict[str, User]:
-    """The accounts that were put aside, by session key, without those whose session has ended."""
+    """The inactive accounts by session key, except those whose session has ended."""
     kept = request.get_signed_cookie(COOKIE, default="", max_age=settings.SESSION_COOKIE_AGE)
     keys = (kept or "").split(SEPARATOR)[:MAX_OTHERS]
     found = {key: user_of_session(key) for key in keys if key}

@@ -31,13 +31,13 @@ from apps.web.home_composer import home_composer_context
 from apps.web.people.people_to_follow import people_to_follow_context
 
 STEPS = ("welcome", "welcome_topics", "welcome_people", "welcome_post")
-TOPICS = 12  # the number offered
+TOPICS = 12  # how many are offered
 
 
 @require_get_or_post
 @login_required
 def introduction(request: AuthenticatedRequest) -> HttpResponseBase:
-    """The page for the picture, the name, and a few words about oneself."""
+    """The page for the picture, the name and a short bio."""
     user = request.user
     initial = {"display_name": user.display_name, "bio": user.bio}
     form = IntroductionForm(request.POST or None, request.FILES or None, initial=initial)
@@ -57,7 +57,7 @@ def introduction(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def topics(request: AuthenticatedRequest) -> HttpResponseBase:
-    """The page for tags to follow, and for the languages that one reads, by which the next page chooses people."""
+    """The page for tags to follow, and for the languages of the reader, which the next page uses to suggest people."""
     form = TopicsForm(
         request.POST or None,
         offered=_topics(),
@@ -77,7 +77,7 @@ def topics(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_safe
 @login_required
 def people(request: AuthenticatedRequest) -> HttpResponse:
-    """The page with starter packs and suggestions, in the languages chosen on the page before."""
+    """The page with starter packs and suggestions, in the languages chosen on the previous page."""
     known = dict(WRITTEN)
     languages = [code for code in request.GET.getlist("read") if code in known]
     return _step(

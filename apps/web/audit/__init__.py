@@ -1,1 +1,1 @@
-"""Pages for checking the site: explanations of home, home recomputed and of the past, and the auditor's report."""
+"""Pages for checking the site: explanations of home, recomputed and earlier home pages, and the auditor's report."""

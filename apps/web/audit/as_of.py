@@ -1,4 +1,4 @@
-"""Home as it was at a moment."""
+"""Home as it was at an earlier moment."""
 
 from datetime import UTC, timedelta
 from typing import Any
@@ -34,7 +34,7 @@ def as_of_another(request: AuthenticatedRequest, owner: User) -> HttpResponse:
 
 
 def _behind_utc(text: str) -> timedelta:
-    """What scripts add about the clock of the reader, in minutes. BadRequest."""
+    """The offset of the reader's clock behind UTC, which scripts add in minutes. BadRequest."""
     try:
         minutes = int(text or 0)
     except ValueError:

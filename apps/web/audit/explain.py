@@ -101,7 +101,7 @@ def audit(request: SiteRequest) -> HttpResponse:
 
 
 def _round_text(progress: AuditRound) -> tuple[Any, str]:
-    """A check that goes through a table, and how long it takes to compare all of it."""
+    """The name of a check, and how many rows it has compared, or how long it takes to compare all of them."""
     if progress.seconds is None or progress.total is None:
         text = _("%(compared)s so far, in the first round") % {"compared": exact(progress.compared)}
     else:

@@ -25,18 +25,19 @@ from apps.web.audit.picture import REPLAY_SECONDS, picture_of
 from apps.web.plots import bars
 
 MAX_BARS = 40
-# so old a post may be for a page that asks whether somebody has read it
+# maximum age of a post for the page to poll whether a follower has read it
 LOOKED_AT = timedelta(minutes=10)
 
-Row = tuple[str, str, str]  # what happened, in the words of the articles, and when or how many
+Row = tuple[str, str, str]  # an event, its term in the articles, and its time or number
 
 
 @require_safe
 @login_required
 def journey(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
-    """With `after`, the number of receipts on the page: what has changed since. With `both`: home made both ways.
+    """The page, or a part of it.
 
-    Staff see the figures only. That they read those of a restricted post is recorded.
+    `after` is the number of receipts on the page: returns only the changes since. `both` shows the viewer's home by
+    push and by pull. Staff see only figures; views of restricted posts by staff are recorded.
     """
     as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
     found = journey_of(request.user, post_id, as_staff=as_staff)
@@ -59,7 +60,7 @@ def journey(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
 
 
 def _asks_every(journey: Journey) -> int:
-    """Seconds until the page asks again, where it hears nothing; 0: it need not ask."""
+    """Seconds until the page polls again if the stream is silent; 0 if it need not."""
     if journey.is_under_way:
         return 1
     return 15 if database_time() - journey.accepted_at < LOOKED_AT else 0
@@ -85,14 +86,14 @@ def _figures(journey: Journey, *, after: int | None) -> dict[str, Any]:
 
 
 def duration_of(seconds: float) -> str:
-    """ "12 ms", else as `duration`."""
+    """Milliseconds below a second, as in "12 ms"; otherwise as `duration`."""
     if seconds < 1:
         return _("%(number)s ms") % {"number": round(seconds * 1000)}
     return duration(seconds)
 
 
 def _reached(journey: Journey, last: float) -> list[int]:
-    """The home caches reached, by equal parts of the time up to the last receipt."""
+    """The home caches reached, in equal parts of the time until the last receipt."""
     parts = [0] * MAX_BARS
     for chunk in journey.chunks:
         if chunk.done_after is not None and last:
@@ -108,7 +109,7 @@ def _replay(last: float) -> str:
 
 
 def _stations(journey: Journey) -> list[tuple[str, str, bool]]:
-    """The label and the time of each step up to the job, and whether it is behind the post."""
+    """The label and the time of each step up to the job, and whether the post has passed it."""
     steps = (
         (_("Accepted"), 0.0),
         (_("Committed"), journey.committed),
@@ -124,14 +125,14 @@ def _after(seconds: float | None) -> str:
 
 
 def _known(journey: Journey, seconds: float | None) -> str:
-    """The time of a step; the event, which had it, is kept for some days."""
+    """The time of a step. It comes from the event, which is deleted after some days."""
     if seconds is None and journey.receipt.mode:
         return _("no longer known")
     return _after(seconds)
 
 
 def _layers(journey: Journey) -> list[tuple[str, int, int]]:
-    """Each layer of Memcached with how many of its parts have the post, and how many there are."""
+    """Each layer of Memcached with how many of its nodes have the post, and how many there are."""
     names = {"l1": "L1", "main": "Main", "backup": "Backup"}
     return [
         (label, sum(has for _name, has in parts), len(parts))

@@ -1,6 +1,6 @@
 """The journey of a post as a picture: a tree of its chunks, and their readers as dots below them.
 
-A picture says nothing that the table beside it does not say. Coordinates are in SVG units.
+The picture shows nothing that the table beside it does not have. Coordinates are in SVG units.
 """
 
 import math
@@ -11,9 +11,9 @@ from apps.audit.journey.post import ChunkPlace, Journey, Stage
 
 WIDTH, TOP, BOX_TOP, DOTS_TOP = 600, 12, 96, 126
 MAX_BOXES, MAX_DOTS = 40, 520
-# The distance of two dots, up to so many of them.
+# The distance between dots, by the largest number of dots for which it is used.
 PITCHES = ((60, 24.0), (160, 18.0), (MAX_DOTS, 12.0))
-TICKS = 24  # of the replay; the style sheet says how long one is
+TICKS = 24  # of the replay; the style sheet sets their length
 REPLAY_SECONDS = 6
 
 
@@ -29,8 +29,8 @@ class Dots:
 class Box:
     """Neighbouring chunks, drawn as one box with the wire to it and its readers below.
 
-    `when` is a class of the style sheet: the tick of the replay at which its last chunk was done, "new" for what the
-    page did not have yet, or nothing.
+    `when` is a CSS class: the tick of the replay at which its last chunk was done, "new" if it is new on the page, or
+    empty.
     """
 
     stage: str
@@ -53,11 +53,12 @@ class Picture:
 
 
 def picture_of(journey: Journey, *, after: int | None = None) -> Picture | None:
-    """None while there is nothing to draw. `after`: how many receipts the page shows already; None: a new page.
+    """The picture; None if there is nothing to draw.
 
-    A new page of a delivery that is finished replays it.
+    `after` is the number of receipts that the page already shows; None for a new page, which replays a finished
+    delivery.
     """
-    if journey.is_pulled:  # nobody is pushed to: one box, the outbox
+    if journey.is_pulled:  # nothing is pushed: one box, the outbox
         outbox = ChunkPlace(Stage.DONE, 0, journey.followers, dormant=journey.followers)
         groups: list[Sequence[ChunkPlace]] = [[outbox]] if journey.followers else []
     else:
@@ -99,7 +100,7 @@ def _grouped(chunks: Sequence[ChunkPlace]) -> list[Sequence[ChunkPlace]]:
 
 
 def _round_number(least: float) -> int:
-    """The smallest of 1, 2, 5, 10, 20, 50 ... that is not less."""
+    """The smallest of 1, 2, 5, 10, 20, 50 ... that is not less than `least`."""
     size = 1
     while True:
         for factor in (1, 2, 5):
@@ -109,7 +110,7 @@ def _round_number(least: float) -> int:
 
 
 def _dots_of(group: Sequence[ChunkPlace], readers_of_dot: int) -> dict[str, int]:
-    """How many dots of each kind; a kind that has readers has one at least."""
+    """The number of dots of each kind; at least one for a kind that has readers."""
     readers = {
         "reached": sum(chunk.delivered for chunk in group),
         "dormant": sum(chunk.dormant for chunk in group),
@@ -140,7 +141,7 @@ def _laid_out(
 
 
 def _stage_of(group: Sequence[ChunkPlace]) -> str:
-    """Of several chunks the one that matters most to who looks."""
+    """The most important stage among several chunks: failures first."""
     stages = {chunk.stage for chunk in group}
     order = (Stage.FAILED, Stage.RUNNING, Stage.WAITING, Stage.DONE)
     return next(stage.value for stage in order if stage in stages)

@@ -1,6 +1,6 @@
 """Sitemaps for any number of accounts and posts: each file is a range of ids in an index.
 
-Django's paginated sitemaps would count rows and use offsets, and so read the table from its beginning for every file.
+Django's paginated sitemaps would count rows and use offsets, which reads the table from the beginning for every file.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def pages(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def accounts(request: HttpRequest, number: int) -> HttpResponse:
-    """The accounts in a range of ids that want to be indexed. TooMany."""
+    """The accounts in a range of ids that allow indexing. TooMany."""
     check_rate_limit("sitemap", client_address(request))
     first = number * ACCOUNTS_PER_FILE
     rows = User.objects.filter(
@@ -71,7 +71,7 @@ def accounts(request: HttpRequest, number: int) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def posts(request: HttpRequest, day: str) -> HttpResponse:
-    """Public posts of a day (UTC) by authors who want to be indexed. TooMany."""
+    """Public posts of a day (UTC) by authors who allow indexing. TooMany."""
     check_rate_limit("sitemap", client_address(request))
     try:
         second = int(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())

@@ -81,7 +81,7 @@ def page_key(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def change_password(_request: HttpRequest) -> HttpResponseRedirect:
-    """Redirect password managers, which look for the form here."""
+    """Redirect to the form to change the password; password managers look here for it."""
     return HttpResponseRedirect(reverse("password_change"))
 
 
@@ -98,7 +98,7 @@ def opensearch(_request: HttpRequest) -> HttpResponse:
 
 
 def _account(resource: str) -> User:
-    """The account of a resource; NotFound for resources of other hosts."""
+    """The account of a resource; NotFound for other hosts."""
     host = urlsplit(settings.SITE_URL).netloc
     if resource.startswith("acct:"):
         handle, _at, where = resource.removeprefix("acct:").removeprefix("@").partition("@")

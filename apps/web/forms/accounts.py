@@ -111,10 +111,10 @@ def _picture(label: Any, help_text: Any) -> forms.FileField:
 
 
 class HandlesField(forms.CharField):
-    """Handles separated by spaces or commas, with or without @. Cleans to a list of unique ones."""
+    """Handles separated by spaces or commas, with or without @. Cleans to a list without duplicates."""
 
     def __init__(self, *, help_text: Any, suggests: str = "people") -> None:
-        """`suggests`: whom, while somebody types (`apps/web/timelines/suggest.py`)."""
+        """`suggests`: the people suggested while typing (`apps/web/timelines/suggest.py`)."""
         super().__init__(
             label=_("Handles"),
             max_length=HANDLES_MAX_CHARACTERS,
@@ -209,7 +209,7 @@ class IntroductionForm(forms.Form):
     avatar_box = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
-        """Combine each picture with the box to which it is cropped."""
+        """Combine each picture with its crop box."""
         data = {**self.cleaned_data}
         for name in self.PICTURES:
             if data.get(name):
@@ -227,7 +227,7 @@ def _tag_names(text: str) -> list[str]:
 
 
 class TopicsForm(forms.Form):
-    """Tags to follow, and languages. `offered`: the names of tags to choose from."""
+    """Tags to follow, and languages. `offered` are the names of tags to choose from."""
 
     tags = forms.MultipleChoiceField(
         label=_("What do you like to read about?"),
@@ -360,17 +360,17 @@ class NewPasswordForm(PasswordChangeForm):
 
 
 class ResetForm(PasswordResetForm):
-    """Asks for a link to a new password. The worker looks up the address, so the response cannot reveal accounts."""
+    """Requests a link to a new password. The worker looks up the address, so the response cannot reveal accounts."""
 
     def save(self, **_options: Any) -> None:  # type: ignore[override]  # ignores Django's arguments
-        """Enqueue the mail. Raises TooMany per address, whether an account has the address or not."""
+        """Enqueue the mail. TooMany per address, whether or not an account has it."""
         address = clean_email(self.cleaned_data["email"]) or ""
         check_rate_limit("password_reset_account", address)
         sending.enqueue_mail(MailKind.PASSWORD_RESET, address=address)
 
 
 def _token_scopes() -> list[tuple[str, Any]]:
-    """What tokens are offered for; web push is an optional app."""
+    """The scopes that tokens can have; web push is an optional app."""
     texts = [
         ("read", _("Read everything in your account")),
         ("write", _("Post, like, follow and change your account")),

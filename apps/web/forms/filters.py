@@ -45,7 +45,7 @@ class FilterForm(forms.Form):
 
     @classmethod
     def of(cls, existing: Filter, data: Mapping[str, str] | None) -> "FilterForm":
-        """The form to change a filter, which may also keep its expiry. `data` is None until it is submitted."""
+        """The form to change a filter, which can also keep its expiry. `data` is None until it is submitted."""
         keywords = list(existing.keywords.all())
         whole = {keyword.whole_word for keyword in keywords}
         form = cls(
@@ -79,8 +79,10 @@ class FilterForm(forms.Form):
         )
 
     def _keyword_changes(self, existing: Filter | None) -> list[KeywordChange]:
-        """The changes of keywords. The tick applies to existing ones only if it was changed, because each may have got
-        a value of its own through the API.
+        """The changes of keywords.
+
+        The checkbox applies to existing keywords only if it was changed, because each may have a value of its own, set
+        through the API.
         """
         whole_word = self.cleaned_data["whole_word"]
         lines = [line.strip() for line in self.cleaned_data["keywords"].splitlines()]

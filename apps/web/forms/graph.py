@@ -51,7 +51,7 @@ class PrivacyForm(forms.Form):
 
 
 class LanguagesForm(forms.Form):
-    """Languages of a follow. Choosing none means all."""
+    """Languages of a follow. No choice means all."""
 
     languages = forms.MultipleChoiceField(
         label=_("On my home page, their posts in"),
@@ -61,7 +61,7 @@ class LanguagesForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, chosen: Sequence[str]) -> None:
-        """Offer the `chosen` languages, too: programs may have chosen others than the form has."""
+        """Offers the `chosen` languages too: API clients may have chosen others than the form has."""
         super().__init__(data, initial={"languages": list(chosen)})
         known = {code for code, _name in WRITTEN}
         more = [(code, code) for code in chosen if code not in known]

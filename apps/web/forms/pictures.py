@@ -1,8 +1,8 @@
-"""The pictures, video or sound of a composer: uploaded ones that the form names by id, and files in the form.
+"""The pictures, video or sound of a composer: uploads that the form names by id, and files in the form.
 
-Without JavaScript the form contains the files: they are uploaded before the text is validated, so
-that nobody has to choose them again after an error. With JavaScript each picture is uploaded when
-it is chosen, and the form only names it.
+Without JavaScript the form contains the files: they are uploaded before the text is validated, so that people need not
+choose them again after an error. With JavaScript each picture is uploaded when it is chosen, and the form only names
+its id.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ class DisplayedPicture:
     alt: str
     focus: str
     is_processing: bool = False
-    is_waiting: bool = True  # for a post
+    is_waiting: bool = True  # not yet attached to a post
     problem: str = ""  # why it could not be prepared
 
     @classmethod
@@ -80,7 +80,7 @@ class DisplayedPicture:
 class PictureForm:
     """The fields of a form about pictures: changes of uploaded ones, in order, and new files.
 
-    `behind`: those of the further posts of a thread.
+    `behind` has the ids of pictures that belong to later posts of a thread.
     """
 
     changes: tuple[PictureChange, ...] = ()
@@ -91,7 +91,7 @@ class PictureForm:
 
     @classmethod
     def of(cls, request: HttpRequest) -> "PictureForm":
-        """Ids that are not numbers are dropped."""
+        """Parse a request. Ids that are not numbers are dropped."""
         data = request.POST
         ids = [id_or_none(text) for text in data.getlist("media_ids")[: 2 * MAX_PICTURES]]
         files = [
@@ -115,7 +115,7 @@ class PictureForm:
 
     @property
     def identity(self) -> list[str]:
-        """Equal when the same form is sent again; part of the digest for idempotency."""
+        """Equal if the same form is sent again; part of the digest for idempotency."""
         changes = [f"{change.id} {change.alt} {change.focus}" for change in self.changes]
         captions = [_digest(file, str(picture_id)) for picture_id, file in self.captions]
         return [*changes, *captions, *(file.identity for file in self.files)]
@@ -128,9 +128,9 @@ class PictureForm:
 
 @dataclass(slots=True)
 class PictureFields:
-    """The uploaded pictures of a composer, and the last error of uploading or describing them.
+    """The uploaded pictures of a composer, and the last error in uploading or describing them.
 
-    `behind`: the ids of those that belong to the further posts of a thread.
+    `behind` has the ids of pictures that belong to later posts of a thread.
     """
 
     rows: list[Attachment] = field(default_factory=list)
@@ -139,7 +139,7 @@ class PictureFields:
 
     @property
     def ids(self) -> list[int]:
-        """Of the first post."""
+        """The ids of the first post's pictures."""
         return [row.pk for row in self.rows if row.pk not in self.behind]
 
     @property
@@ -147,13 +147,13 @@ class PictureFields:
         return [row.pk for row in self.rows]
 
     def displayed(self, ids: Iterable[int]) -> list[DisplayedPicture]:
-        """Those of these ids that are there."""
+        """The pictures with these ids, as far as they exist."""
         rows = {row.pk: row for row in self.rows}
         return [DisplayedPicture.of(rows[number]) for number in ids if number in rows]
 
     @property
     def undescribed(self) -> int:
-        """How many have no description."""
+        """How many pictures have no description."""
         return sum(not row.alt for row in self.rows)
 
     def raise_error(self) -> None:
@@ -161,12 +161,13 @@ class PictureFields:
             raise self.error
 
     def describe(self, owner: User, changes: Sequence[PictureChange]) -> "PictureFields":
-        """Store the changes of pictures that no post has yet."""
+        """Store the changes to pictures that are not yet attached to a post."""
         values_by_id = {change.id: change.values() for change in changes}
         for row in self.rows:
             values = values_by_id[row.pk]
             changed = [name for name, value in values.items() if getattr(row, name) != value]
-            for name in changed:  # the form shows invalid values too, to be corrected
+            # the form also shows invalid values, so that they can be corrected
+            for name in changed:
                 setattr(row, name, values[name])
             if changed and row.post_id is None:
                 focus = row.focus_x, row.focus_y
@@ -174,7 +175,7 @@ class PictureFields:
         return self
 
     def add_captions(self, owner: User, captions: Sequence[tuple[int, Any]]) -> "PictureFields":
-        """Store the captions of videos that no post has yet."""
+        """Store the captions of videos that are not yet attached to a post."""
         waiting = {row.pk: place for place, row in enumerate(self.rows) if row.post_id is None}
         for picture_id, file in captions:
             if picture_id in waiting:
@@ -212,7 +213,7 @@ def save_pictures(owner: User, form: PictureForm) -> PictureFields:
 
 
 def file_names(uploaded: int = 0) -> list[str]:
-    """The names of the file fields that are still free."""
+    """The names of the unused file fields."""
     return [f"file_{number}" for number in range(1, MAX_PICTURES + 1 - uploaded)]
 
 
@@ -241,13 +242,13 @@ def _focus(text: str) -> Focus:
 
 
 def ids_in(text: str) -> list[int]:
-    """The ids in a text with spaces between them, without what is none."""
+    """The ids in a space-separated text; other words are ignored."""
     found = [id_or_none(part) for part in text.split()[: 2 * MAX_PICTURES]]
     return [number for number in found if number is not None]
 
 
 def id_or_none(text: str) -> int | None:
-    """The id that a form names; None for another text."""
+    """The id in a form field; None for other text."""
     try:
         return parse_id(text)
     except ValueError:

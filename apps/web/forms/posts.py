@@ -49,7 +49,7 @@ POLL_DURATIONS = [  # seconds
 DEFAULT_POLL_SECONDS = 86_400
 OPTIONS = [f"option_{number}" for number in range(1, POLL_OPTIONS[1] + 1)]
 LOCAL_TIME = "%Y-%m-%dT%H:%M"  # the format of datetime-local inputs
-MAX_MORE = 9  # posts of a thread behind the first
+MAX_MORE = 9  # posts of a thread after the first
 MAX_BIGINT = 2**63 - 1
 MAX_OFFSET = 14 * 60  # minutes between a time zone and UTC
 HOME_COMPOSER = "composer"  # the id of the composer on the home page, also for scripts
@@ -57,7 +57,7 @@ CIRCLE_PREFIX = "circle:"  # followed by the circle's id: a choice of the visibi
 
 
 def guess_language(text: str) -> str:
-    """By the script of the text, else the language of the page."""
+    """The language by the script of the text, or else that of the page."""
     return language_by_script(text) or (get_language() or "en").split("-")[0]
 
 
@@ -100,12 +100,12 @@ class AudienceField(forms.ChoiceField):
     """A visibility or a circle; the action decides whether the author may post to the circle."""
 
     def valid_value(self, value: str) -> bool:
-        """Accepts any circle: a shared one may have left the list since the form was rendered."""
+        """Accepts any circle, because a shared one may be missing from the list by now."""
         return circle_id_of(value) is not None or super().valid_value(value)
 
 
 class MomentForm(forms.Form):
-    """When to publish, in local time; `utc_offset` is how many minutes that is behind UTC."""
+    """When to publish, in local time; `utc_offset` is how many minutes local time is behind UTC."""
 
     scheduled_at = forms.DateTimeField(
         label=_("Publish at"),
@@ -119,7 +119,7 @@ class MomentForm(forms.Form):
 
     @property
     def at(self) -> datetime | None:
-        """In UTC; None means now."""
+        """The moment in UTC; None means now."""
         moment: datetime | None = self.cleaned_data.get("at")
         return moment
 
@@ -135,14 +135,14 @@ class MomentForm(forms.Form):
 
 
 class NextPost(NamedTuple):
-    """A post of a thread behind the first: its text, and its uploads."""
+    """A later post of a thread: its text, and its uploads."""
 
     text: str
     media_ids: tuple[int, ...] = ()
 
 
 class ComposeForm(EditForm, MomentForm):
-    """A new post. `instead_of` is the id of a scheduled post that failed, `saved` that of the draft."""
+    """A new post. `instead_of` is the id of a failed scheduled post, `saved` that of the draft."""
 
     visibility = AudienceField()
     reply_to = forms.CharField(required=False)
@@ -174,7 +174,7 @@ class ComposeForm(EditForm, MomentForm):
         initial: Mapping[str, Any] | None = None,
         auto_id: str = "id_%s",
     ) -> None:
-        """`circles`: where the author may post. Settings fill what `initial` leaves out."""
+        """`circles`: those that the author may post to. The author's settings fill in what `initial` leaves out."""
         defaults = {
             "visibility": author.post_visibility,
             "language": author.post_language,
@@ -190,13 +190,13 @@ class ComposeForm(EditForm, MomentForm):
         self.fields["visibility"].choices = [*visibilities, *audiences]  # type: ignore[attr-defined]  # a ChoiceField has them
 
     def answer_in_circle(self, circle_id: int, name: str) -> None:
-        """A reply to a post of a circle has the same audience."""
+        """Restrict the choice: a reply to a post of a circle has the same audience."""
         choice = (f"{CIRCLE_PREFIX}{circle_id}", circle_label(name))
         self.fields["visibility"].choices = [choice]  # type: ignore[attr-defined]  # a ChoiceField has them
 
     @property
     def more(self) -> list[NextPost]:
-        """The posts of a thread behind the first."""
+        """The posts of a thread after the first."""
         if not self.is_bound:
             return next_posts(self.initial.get("more", ()), self.initial.get("more_media", ()))
         return next_posts_in(cast(QueryDict, self.data))
@@ -215,7 +215,7 @@ class ComposeForm(EditForm, MomentForm):
 
     @classmethod
     def initial_of(cls, draft: Draft, circle_ids: Collection[int]) -> dict[str, Any]:
-        """The audience of a circle that is gone becomes the people whom the post mentions."""
+        """The initial values for a draft. If its circle no longer exists, the audience becomes the mentioned people."""
         initial = {
             name: getattr(draft, name)
             for name in ("body", "content_warning", "language", "sensitive")
@@ -238,7 +238,7 @@ class ComposeForm(EditForm, MomentForm):
 
     @classmethod
     def initial_of_saved(cls, row: SavedDraft, circle_ids: Collection[int]) -> dict[str, Any]:
-        """As `initial_of`."""
+        """The initial values for a saved draft, as `initial_of`."""
         initial: dict[str, Any] = {"reply_to": "", "quote": "", **row.fields, "saved": row.pk}
         circle_id = circle_id_of(str(initial.get("visibility", "")))
         if circle_id is not None and circle_id not in circle_ids:
@@ -255,7 +255,7 @@ class ComposeForm(EditForm, MomentForm):
         return any(self[name].value() for name in OPTIONS)
 
     def draft(self) -> Draft:
-        """Without its pictures."""
+        """The draft, without its pictures."""
         data = self.cleaned_data
         circle_id = circle_id_of(data["visibility"])
         return Draft(
@@ -288,7 +288,7 @@ SAVED = (
 
 
 def saved_fields(data: QueryDict) -> dict[str, str | list[str]]:
-    """Those of a form that have a value, as they were sent."""
+    """The fields of a form that have a value, as they were sent."""
     fields: dict[str, str | list[str]] = {name: str(data[name]) for name in SAVED if data.get(name)}
     if more := next_posts_in(data):
         fields["more"] = [post.text for post in more]
@@ -301,7 +301,7 @@ def next_posts_in(data: QueryDict) -> list[NextPost]:
 
 
 def next_posts(texts: Sequence[str], media: Sequence[str]) -> list[NextPost]:
-    """The posts of a thread behind the first, without those that say and show nothing."""
+    """The posts of a thread after the first, except empty ones."""
     posts = [
         NextPost(text, tuple(ids_in(ids))) for text, ids in zip_longest(texts, media, fillvalue="")
     ]
@@ -309,7 +309,7 @@ def next_posts(texts: Sequence[str], media: Sequence[str]) -> list[NextPost]:
 
 
 def fields_of_post(post: Post) -> dict[str, str]:
-    """What the composer would have to say to publish a post once more."""
+    """The fields of the composer with which a post could be published again."""
     fields = {
         "body": post.body,
         "content_warning": post.content_warning,
@@ -335,7 +335,7 @@ def fields_of_post(post: Post) -> dict[str, str]:
 
 
 def circle_id_of(text: str) -> int | None:
-    """None for other choices than a circle."""
+    """The circle's id; None for other choices."""
     if not text.startswith(CIRCLE_PREFIX):
         return None
     try:
@@ -349,7 +349,7 @@ def composer_context(form: EditForm, pictures: Sequence[DisplayedPicture] = ()) 
 
 
 def picture_context(pictures: Sequence[DisplayedPicture]) -> dict[str, Any]:
-    """What stands in every box for writing: its pictures, and how much fits in."""
+    """The context of every box for writing: its pictures, and how much fits in."""
     takes_video = is_available()
     types = [*PICTURE_TYPES, *VIDEO_TYPES, *AUDIO_TYPES] if takes_video else PICTURE_TYPES
     return {

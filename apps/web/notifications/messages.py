@@ -1,4 +1,4 @@
-"""A conversation with its messages, the box to write in it, and new messages."""
+"""A conversation with its messages, the form to write in it, and new conversations."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ MAX_FOUND = 8  # people in the results of a search
 @require_get_or_post
 @login_required
 def conversation(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """The messages, the newest at the end, and the box. Opening the newest page marks the conversation as read."""
+    """The messages, newest last, and the form. Opening the newest page marks the conversation as read."""
     talk = get_conversation(request.user, number)
     form, pictures = MessageForm(), PictureFields()
     status = 200
@@ -133,7 +133,7 @@ def new(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def _to_conversation(request: AuthenticatedRequest, people: Sequence[User]) -> HttpResponseBase:
-    """Redirect to the conversation, or to the list while the worker has not made the conversation yet."""
+    """Redirect to the conversation, or to the list while the worker has not created it yet."""
     known = conversation_with(request.user, people)
     return SeeOther(f"/conversations/{known.id}" if known else "/conversations")
 
@@ -141,7 +141,10 @@ def _to_conversation(request: AuthenticatedRequest, people: Sequence[User]) -> H
 def _sent(
     request: AuthenticatedRequest, form: MessageForm, send: Callable[[Draft], Post]
 ) -> tuple[Post | None, PictureFields, int]:
-    """Send a message. Returns the message or, after an error, the pictures of the box to show again, and the status."""
+    """Send a message.
+
+    Returns the message or, after an error, the pictures that the form should show again, and the status.
+    """
     picture_form = PictureForm.of(request)
     if "take_out" in request.POST:
         remaining = without_removed(request, picture_form)
@@ -166,14 +169,14 @@ def _box(form: MessageForm, pictures: PictureFields) -> dict[str, Any]:
 
 
 def _named(viewer: User, handles: Sequence[str]) -> list[User]:
-    """The people with these handles, each once and in order, up to the size of a conversation."""
+    """The people with these handles, without duplicates and in order, up to the size of a conversation."""
     names = list(dict.fromkeys(handle.lower() for handle in handles))[: actions.MAX_PEOPLE]
     by_handle = {user.handle: user for user in users_by_id(user_ids_named(names)).values()}
     return [by_handle[name] for name in names if name in by_handle and name != viewer.handle]
 
 
 def _found(viewer: User, text: str, people: Sequence[User]) -> dict[str, Any]:
-    """The people whom a search finds, or some of the viewer's followees, without those who are chosen already."""
+    """The people that a search finds, or some of the viewer's followees, except those already chosen."""
     if text:
         found = search_people(viewer, text, limit=MAX_FOUND)
     else:

@@ -1,4 +1,4 @@
-"""Notifications, those that are held back, announcements, and the settings of notifications."""
+"""Notifications, held-back notifications, announcements, and the settings of notifications."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -117,7 +117,7 @@ def notifications(request: AuthenticatedRequest, *, mentions: bool = False) -> H
 @require_safe
 @never_cache
 def unread_badge(request: SiteRequest) -> HttpResponse:
-    """The numbers in the menu, of notifications and of messages, a line each; 204 for visitors."""
+    """The numbers in the menu, of notifications and of messages, one per line; 204 for visitors."""
     viewer = viewer_of(request)
     if viewer is None:
         return HttpResponse(status=204)
@@ -133,7 +133,7 @@ def read_all(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def grouped(items: list[NotificationItem]) -> list[Row]:
-    """Rows for the page: the same kind of event about the same post by several people is one row, at the newest."""
+    """Rows for the page: events of one kind about one post are one row, placed at the newest."""
     rows: dict[tuple[str, int], Row] = {}
     for item in items:
         post_id = item.item.id if item.item else 0
@@ -169,14 +169,14 @@ def kinds(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_safe
 @login_required
 def requests(request: AuthenticatedRequest) -> HttpResponse:
-    """The accounts whose notifications are held back, the newest first."""
+    """The accounts whose notifications are held back, newest first."""
     return _held(request, held_back_notifications(request.user)[:MAX_HELD])
 
 
 @require_safe
 @login_required
 def requests_of(request: AuthenticatedRequest, handle: str) -> HttpResponse:
-    """The notifications of one account that are held back."""
+    """The held-back notifications of one account."""
     actor = user_by_handle(handle)
     found = held_back_notifications(request.user, actor_id=actor.pk)
     if not found:
@@ -188,7 +188,7 @@ def requests_of(request: AuthenticatedRequest, handle: str) -> HttpResponse:
 @require_POST
 @login_required
 def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
-    """Accept an account's notifications from now on, or dismiss those that are held back."""
+    """Accept an account's notifications from now on, or dismiss the held-back ones."""
     actor = user_by_handle(handle)
     ANSWERS[verb](request.user, [actor.pk])
     messages.success(request, MESSAGES[verb] % {"handle": actor.handle})

@@ -78,7 +78,7 @@ CIRCLES = Pages(
 @require_get_or_post
 @login_required
 def index(request: AuthenticatedRequest, pages: Pages) -> HttpResponseBase:
-    """The viewer's lists or circles, a form for a new one, and the circles of others to which the viewer belongs."""
+    """The viewer's lists or circles, a form for a new one, and the circles of others that the viewer belongs to."""
     form = pages.form(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -114,7 +114,7 @@ def edit(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResp
 @require_POST
 @login_required
 def add(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResponseBase:
-    """Add people: either all who are named, or nobody."""
+    """Add people: all of those named, or none."""
     group = own_group(pages.kind, request.user, group_id)
     members_form = pages.members_form(request.POST)
     if members_form.is_valid():
@@ -140,7 +140,7 @@ def remove(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpRe
 @require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResponseBase:
-    """Delete a group, after a question."""
+    """Delete a group, after a confirmation."""
     group = own_group(pages.kind, request.user, group_id)
     if request.method != "POST":
         context = {"group": group, "back": pages.address_of(group_id)}
@@ -162,7 +162,7 @@ def leave(request: AuthenticatedRequest, group_id: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def of_person(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Choose which of the viewer's lists (if it is a followee) and circles (if it is a follower) an account is in."""
+    """Choose the viewer's lists (for a followee) and circles (for a follower) that an account is in."""
     other = user_by_handle(handle)
     related = relationships(request.user.pk, [other.pk])[0]
     possible = [LISTS] if related.following or related.requested else []
@@ -187,7 +187,7 @@ def of_person(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
 
 
 def _be_in(request: AuthenticatedRequest, pages: Pages, other: User) -> None:
-    """Put an account into those of the viewer's groups that are ticked, and take it out of the others."""
+    """Add an account to the ticked groups of the viewer, and remove it from the others."""
     ticked = set(request.POST.getlist(pages.name))
     there = _ids_with(pages, request.user, other)
     for group in groups_of(pages.kind, request.user):

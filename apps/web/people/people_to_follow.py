@@ -1,4 +1,4 @@
-"""People whom a new member is offered to follow, while signing up and on an empty home page."""
+"""Suggestions of people to follow, during sign-up and on an empty home page."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from apps.search.suggestions import people_to_begin_with, starter_packs
 from apps.web.people.relationships import follow_buttons
 
 OTHERS = 8  # people offered in addition to those in packs
-SHOWN_OF_PACK = 4  # people of a pack who are shown at once; a line opens the others
+SHOWN_OF_PACK = 4  # people of a pack shown at once; a line opens the others
 
 
 def people_to_follow_context(viewer: User, languages: Sequence[str]) -> dict[str, Any]:

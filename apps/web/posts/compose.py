@@ -89,7 +89,7 @@ def _continue(request: AuthenticatedRequest, number: str) -> HttpResponse:
 def composer_of_draft(
     request: AuthenticatedRequest, initial: dict[str, Any], pictures: PictureFields
 ) -> HttpResponse:
-    """The composer with what was written before. Links to posts that are gone are dropped."""
+    """The composer with a draft. References to posts that no longer exist are dropped."""
     gone = [
         name
         for name in LINKS
@@ -125,7 +125,7 @@ def publish(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def _finish(request: AuthenticatedRequest, form: ComposeForm, post: AnyPost) -> HttpResponseBase:
-    """The rest of a thread; then its draft is not needed any more."""
+    """Publish the rest of a thread, then delete its draft."""
     try:
         posts = publish_rest(request.user, form, post) if isinstance(post, Post) else [post]
     except Interrupted as stop:
@@ -178,7 +178,7 @@ def _upload_fields(request: AuthenticatedRequest, row: Attachment) -> HttpRespon
 
 
 def _shared_text(request: AuthenticatedRequest) -> str:
-    """The text that the device's share menu passes; parts contained in others are left out."""
+    """The text from the device's share menu; parts contained in other parts are left out."""
     parts = [request.GET.get(name, "").strip() for name in ("title", "text", "url")]
     parts = list(dict.fromkeys(filter(None, parts)))
     distinct = [
@@ -190,7 +190,7 @@ def _shared_text(request: AuthenticatedRequest) -> str:
 def _existing_post(
     request: AuthenticatedRequest, form: ComposeForm, picture_form: PictureForm
 ) -> AnyPost | None:
-    """The post of the same form sent before; looked up before its files are processed again."""
+    """The post of an earlier request with the same form; looked up before its files are processed again."""
     key = form.cleaned_data["idempotency_key"]
     result = existing_result(
         Request(request.user, key, form.draft(), form.at, picture_form.identity)
@@ -248,7 +248,7 @@ def _said_of(post: Post) -> str:
 def _insert(
     request: AuthenticatedRequest, post_ids: Sequence[int], detail: dict[str, str]
 ) -> HttpResponse:
-    """Insert posts in their page: at the top of home, or below the post that they answer."""
+    """Insert posts into the current page: at the top of home, or below the post that they answer."""
     items = [visible_item(request.user.pk, post_id) for post_id in reversed(post_ids)]
     item = items[-1]
     inline = _inline_id(request)
@@ -287,7 +287,7 @@ def _should_ask(request: AuthenticatedRequest, pictures: PictureFields) -> bool:
 
 
 def without_removed(request: AuthenticatedRequest, form: PictureForm) -> PictureForm:
-    """The form without the picture that its author wants to remove, if there is one."""
+    """The form without the picture that its author wants to remove, if any."""
     ids = {str(change.id): change.id for change in form.changes}
     picture_id = ids.get(request.POST.get("take_out", ""))
     if picture_id is None:
@@ -306,7 +306,7 @@ def form_of(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> Compose
 
 
 def _inline_id(request: AuthenticatedRequest) -> str:
-    """Unique on a page that has several composers."""
+    """An id prefix that is unique on a page with several composers."""
     if request.htmx.target in (HOME_COMPOSER, WRITING):
         return str(request.htmx.target)
     post_id = request.POST.get("reply_to") or request.GET.get("reply_to", "")
@@ -356,7 +356,7 @@ def composer(
 
 
 def _draft_key(form: ComposeForm) -> str:
-    """What a browser keeps a draft under; empty where it keeps none."""
+    """The key of the draft in the browser's storage; empty if the browser stores none."""
     if form["instead_of"].value():
         return ""
     if number := form["saved"].value():
@@ -378,7 +378,7 @@ def _missing_descriptions(pictures: PictureFields) -> str:
 def item_of(
     request: AuthenticatedRequest, text: str | None, *, strict: bool = True
 ) -> FeedItem | None:
-    """The post of an id from a query or form; None without id or, unless strict, without post."""
+    """The post of an id from a query or form; None without an id or, unless strict, for an invalid one."""
     if not text:
         return None
     try:
@@ -391,7 +391,7 @@ def item_of(
 
 
 def _initial_reply(parent: FeedItem, viewer_id: int) -> dict[str, Any]:
-    """A reply starts with its author's handle and the audience of the post it answers."""
+    """The initial values of a reply: the author's handle, and the audience of the post it answers."""
     is_own = parent.author.pk == viewer_id
     circle_id = parent.post.circle_id
     return {

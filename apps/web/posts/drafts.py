@@ -1,4 +1,4 @@
-"""Saved drafts: their list, saving what is being written, and a post that becomes a draft again."""
+"""Saved drafts: their list, saving the composer, and turning a post back into a draft."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class DraftRow:
 
     @property
     def text(self) -> str:
-        """What it says first."""
+        """The beginning of the draft."""
         fields = self.row.fields
         options = [fields[name] for name in OPTIONS if name in fields]
         return str(fields.get("body") or fields.get("content_warning") or " / ".join(options))
@@ -44,7 +44,7 @@ class DraftRow:
 @require_get_or_post
 @login_required
 def drafts(request: AuthenticatedRequest) -> HttpResponseBase:
-    """All drafts; POST saves the composer's form: scripts get the draft's number, others this list."""
+    """All drafts. POST saves the composer's form: scripts get the draft's number, other requests this list."""
     if request.method == "POST":
         return _save(request)
     rows = saved_drafts(request.user)
@@ -70,7 +70,7 @@ def delete(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def redraft(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
-    """Delete a post of one's own, and open what it said in the composer."""
+    """Delete one of the viewer's own posts, and open its content in the composer."""
     item = visible_item(request.user.pk, post_id)
     if not item.flags.own or item.is_repost:
         raise NotFound(_("This post isn't here."))
@@ -79,7 +79,7 @@ def redraft(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
         return render(request, "timeline/redraft.html", context)
     fields = fields_of_post(Post.objects.select_related("poll").get(pk=post_id))
     media_ids = [picture.id for picture in item.post.pictures]
-    draft = save_draft(request.user, fields, ())  # first: nothing is lost if the rest fails
+    draft = save_draft(request.user, fields, ())  # first, so that nothing is lost if the rest fails
     try:
         publishing.delete(post_id, by=request.user, keep_pictures=True)
     except DomainError:

@@ -60,7 +60,7 @@ def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     filtered = apply_filters_to_thread(viewer, thread(viewer_id, post_id, revision=revision))
     if filtered.focus.author.handle != handle:
         return redirect(filtered.focus.url)
-    focus = filtered.focus.shown  # of a repost, the post that it shares
+    focus = filtered.focus.shown  # for a repost, the post that it shares
     context: dict[str, Any] = {
         "thread": filtered,
         "rows": fold_replies(focus, filtered.descendants),
@@ -75,7 +75,7 @@ def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
         "focus_position": len(filtered.ancestors) + 1,  # among the cards of the page, from 1
         "title": _title(focus),
         "author": f"{focus.author.name} (@{focus.author.handle})",
-        "back_url": filtered.focus.author.url,  # of the page of a repost: whoever reposted
+        "back_url": filtered.focus.author.url,  # on the page of a repost: the profile of its author
         "embed_url": f"{settings.SITE_URL}{focus.url}/embed",
         "can_repost": focus.can_repost,
         "has_more": filtered.more,
@@ -115,7 +115,7 @@ def receipt(request: AuthenticatedRequest, handle: str, post_id: int) -> HttpRes
 
 @require_safe
 def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """All versions of a post, the newest first."""
+    """All versions of a post, newest first."""
     item = visible_item(viewer_id_of(request), post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/history")
@@ -157,7 +157,7 @@ def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
 @xframe_options_exempt
 @csp_replace({"frame-ancestors": ["*"]})  # type: ignore[arg-type]  # typed for views without arguments
 def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """A public post as visitors see it, to be framed by other sites."""
+    """A public post as visitors see it, for frames on other sites."""
     item = visible_item(None, post_id).shown
     if item.author.handle != handle:
         raise NotFound(_("This post isn't here."))

@@ -44,7 +44,7 @@ ACTS: dict[str, Callable[[User, int], object]] = {
 @require_POST
 @login_required
 def vote(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
-    """Vote, and go back to the post; an htmx request gets only the poll. An error becomes a message there."""
+    """Vote, and return to the post; an htmx request gets only the poll, with any error as a message."""
     refused = ""
     try:
         actions.vote(request.user, post_id, _choices(request))
@@ -71,7 +71,7 @@ def _choices(request: AuthenticatedRequest) -> list[int]:
 @require_POST
 @login_required
 def act(request: AuthenticatedRequest, post_id: int, verb: str) -> HttpResponseBase:
-    """React, and go back to the post; an htmx request gets only the row of buttons."""
+    """React, and return to the post; an htmx request gets only the row of buttons."""
     ACTS[verb](request.user, post_id)
     # return to the card that was clicked: a repost's card has the repost's id
     match = _ANCHOR.fullmatch(request.POST.get("at", f"p{post_id}"))

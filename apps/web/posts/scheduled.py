@@ -92,7 +92,7 @@ def move(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
 @require_safe
 @login_required
 def rewrite(request: AuthenticatedRequest, number: int) -> HttpResponse:
-    """The composer with a failed post. Links to posts that are gone are dropped."""
+    """The composer with a failed post. References to posts that no longer exist are dropped."""
     draft = Draft.restored(failed_post(request.user, number).draft)
     circle_ids = {circle.id for circle in circles_to_post_to(request.user)}
     initial = {**ComposeForm.initial_of(draft, circle_ids), "instead_of": number}

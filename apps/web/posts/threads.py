@@ -1,4 +1,4 @@
-"""Threads written in one go: the posts behind the first, each an answer to the one before it."""
+"""Threads published at once: the posts after the first, each answering the one before."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ class Interrupted(Exception):
 
     @property
     def account(self) -> str:
-        """What was published, and why not the rest."""
+        """The error for the author: how many posts were published, and why not the rest."""
         count = len(self.published)
         text = ngettext(
             "%(count)d post is published, the rest is here: %(reason)s",
@@ -37,7 +37,7 @@ class Interrupted(Exception):
 
 
 def check_rest(author: User, form: ComposeForm, media_ids: Sequence[int]) -> None:
-    """Refuse a thread before anything of it is published. `media_ids`: the uploads of its first post. Invalid."""
+    """Validate a thread before any of it is published. `media_ids`: the uploads of its first post. Invalid."""
     taken = set(media_ids)
     for place, draft in enumerate(_drafts(form), start=2):
         try:
@@ -52,7 +52,7 @@ def check_rest(author: User, form: ComposeForm, media_ids: Sequence[int]) -> Non
 
 
 def publish_rest(author: User, form: ComposeForm, first: Post) -> list[Post]:
-    """The whole thread, published in order; sent again it goes on where it was interrupted. Interrupted."""
+    """Publish the rest of a thread in order; a repeated request continues after an interruption. Interrupted."""
     posts, key = [first], form.cleaned_data["idempotency_key"][:190]
     for place, draft in enumerate(_drafts(form), start=1):
         answer = replace(draft, reply_to_id=posts[-1].pk)
@@ -67,7 +67,7 @@ def publish_rest(author: User, form: ComposeForm, first: Post) -> list[Post]:
 
 
 def data_of_rest(data: QueryDict, stop: Interrupted) -> QueryDict:
-    """The form with what could not be published, as an answer to what was."""
+    """The form with the posts that could not be published, as an answer to the last published one."""
     left = data.copy()
     for name in ("quote", "idempotency_key", "instead_of", "media_ids", *OPTIONS):
         left.pop(name, None)
@@ -80,7 +80,7 @@ def data_of_rest(data: QueryDict, stop: Interrupted) -> QueryDict:
 
 
 def _drafts(form: ComposeForm) -> list[Draft]:
-    """The posts behind the first: they have its audience, warning and language, and pictures of their own."""
+    """The posts after the first: they share its audience, warning and language, and have pictures of their own."""
     first = replace(form.draft(), quote_of_id=None, poll=None)
     return [
         replace(

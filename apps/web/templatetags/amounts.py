@@ -22,7 +22,7 @@ _UNITS = {
 
 @register.filter
 def compact(number: int) -> str:
-    """12, 999, 1.2K, 340K, 3.4M; in Chinese 9999, 1.2万, 3.4亿. Never rounded up."""
+    """A short number: 12, 999, 1.2K, 340K, 3.4M; in Chinese 9999, 1.2万, 3.4亿. Never rounded up."""
     units = _UNITS["zh" if (get_language() or "").startswith("zh") else "en"]
     for size, sign in units:
         if number >= size:

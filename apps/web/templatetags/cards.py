@@ -143,7 +143,7 @@ def post_meta(item: FeedItem) -> SafeString:
 
 @register.simple_tag
 def menu_pattern() -> dict[str, Any]:
-    """The item for the menu that `app.js` fills for each card: ~name~ stands for a value that it reads there."""
+    """The item for the menu that `app.js` fills in for each card: it replaces names such as ~name~."""
     author = {"url": "/@~handle~", "handle": "~handle~"}
     return {
         "url": "/@~handle~/~post~",
@@ -207,7 +207,7 @@ BUTTONS = {
 
 
 class ReactionChip(NamedTuple):
-    """A reaction below a post. A click chooses it, or takes it back."""
+    """A reaction below a post. A click adds or removes it."""
 
     name: str
     emoji: str
@@ -218,7 +218,7 @@ class ReactionChip(NamedTuple):
 
 @register.filter
 def reactions(item: CardItem) -> list[ReactionChip]:
-    """The reactions to a post that somebody has chosen."""
+    """The reactions that anybody has added to a post."""
     return [
         ReactionChip(name, emoji, number, pressed, "unreact" if pressed else f"react_{name}")
         for name, emoji in ReactionName.choices
@@ -246,7 +246,7 @@ class PlacedCard(NamedTuple):
 
     @property
     def html(self) -> SafeString:
-        """The card in its <article> element. Not by a template, because it is rendered twenty times a page."""
+        """The card in its <article> element. Built without a template, because it is rendered twenty times per page."""
         card, place = self.card, self.place
         line = render_fragment("timeline/_left_off.html") if self.left_off else ""
         kind = "post focused" if card.is_focused else "post thread-top" if self.joined else "post"
@@ -291,7 +291,7 @@ def feed_cards(
 
 @register.simple_tag(takes_context=True)
 def older_link(context: Context) -> SafeString:
-    """The link to older posts. It loads them into the page, unless `by_hand` is set: then it is only a link."""
+    """The link to older posts. It loads them into the page, unless `by_hand` makes it a plain link."""
     url = escape(f"{context['feed_url']}?max_id={context['page'].older}")
     loads = ""
     if not context.get("by_hand"):
@@ -319,7 +319,7 @@ def ancestor_card(context: Context, item: FeedItem, place: int) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def focused_card(context: Context, item: FeedItem, place: int) -> SafeString:
-    """The post that a thread is about."""
+    """The card of the post in focus of a thread."""
     card = card_of(item, viewer_in(context), place)._replace(is_focused=True)
     if receipt := context.get("receipt"):
         below = get_template("timeline/_receipt.html").render({"receipt": receipt, "url": item.url})
@@ -334,7 +334,7 @@ def _card_of_row(row: ReplyRow, viewer: Viewer, place: int) -> PostCard:
 
 
 def viewer_in(context: Context) -> Viewer:
-    """Who reads the page."""
+    """The reader of the page."""
     return Viewer.of(context.get("viewer"), context.get("csrf_token"))
 
 

@@ -1,4 +1,4 @@
-"""Icons from the sprite. Those of the buttons below posts are in the page itself, because their addresses are long."""
+"""Icons from the sprite. Icons of the buttons below posts are in the page itself, because their addresses are long."""
 
 import re
 from functools import cache
@@ -15,7 +15,7 @@ register = template.Library()
 @register.simple_tag
 @cache
 def icon(name: str, kind: str = "") -> SafeString:
-    """An icon. It is decoration: a text or label beside it has the meaning."""
+    """An icon. It is decorative: the text or label beside it has the meaning."""
     return format_html(
         '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>',
         f"i {kind}".strip(),

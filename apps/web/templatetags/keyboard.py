@@ -26,7 +26,7 @@ class Shortcut:
 
     @property
     def key_caps(self) -> list[list[str]]:
-        """For each alternative, the keys to press, as they are labelled."""
+        """For each alternative, the labels of the keys to press."""
         return [list(_key_caps(key)) for key in self.keys]
 
 
@@ -90,7 +90,7 @@ def key_actions(keys: str, profile_url: str) -> dict[str, str]:
 
 @register.simple_tag(takes_context=True)
 def shortcuts(context: Context) -> tuple[Shortcut, ...]:
-    """The shortcuts as the viewer has them, or all of them for viewers who switched them off."""
+    """The viewer's shortcuts, or all of them for viewers who switched them off."""
     viewer = context.get("viewer")
     return shortcuts_with(viewer.keys if viewer else Keys.ON) or SHORTCUTS
 

@@ -1,4 +1,4 @@
-"""The formats of a page for other programs."""
+"""The machine-readable formats of a page."""
 
 from django import template
 
@@ -9,5 +9,5 @@ register = template.Library()
 
 @register.simple_tag
 def other_forms() -> list[OtherForm]:
-    """The formats of every page of public posts: each is at the address of the page with a suffix."""
+    """The formats of every page of public posts: each is at the address of the page plus a suffix."""
     return list(OTHER_FORMS)

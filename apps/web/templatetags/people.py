@@ -1,4 +1,4 @@
-"""Avatars, banners and names of people; the header of a profile; whom to follow."""
+"""Avatars, banners and names of people; the header of a profile; suggestions of people to follow."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -60,9 +60,9 @@ class Wide(Protocol):
 
 @register.simple_tag
 def avatar(user: Named, size: str = "", *, in_hidden: bool = False) -> SafeString:
-    """The avatar, or one generated from handle and name. It is decoration: the name is beside it.
+    """The avatar, or one generated from handle and name. It is decorative: the name is beside it.
 
-    `in_hidden`: it is inside an element that is hidden from screen readers already.
+    `in_hidden`: it is inside an element that is already hidden from screen readers.
     """
     return _avatar(user.handle, user.name, user.avatar_url, size, in_hidden=in_hidden)
 
@@ -155,7 +155,7 @@ def names_of(people: Sequence[Linked]) -> SafeString:
 
 
 MAX_NAMES = 2
-# Templates look up the account in the list for each relation.
+# Templates test whether an account is in the set of each relation.
 RELATED = ("following", "followed_by", "blocking", "muting", "requested")
 
 
@@ -168,7 +168,7 @@ def who_to_follow(context: Context, limit: int = 3) -> SafeString:
 
 @register.simple_tag
 def familiar_followers(familiar: FamiliarNames | None) -> SafeString:
-    """Followers of a profile whom the viewer follows; empty for visitors."""
+    """Followers of a profile that the viewer follows; empty for visitors."""
     if familiar is None:
         return SafeString()
     return render_fragment(
@@ -230,7 +230,7 @@ class ProfileFacts(NamedTuple):
 
 @register.simple_tag(takes_context=True)
 def profile_top(context: Context, facts: ProfileFacts, relationship: Relationship) -> SafeString:
-    """The picture and the buttons of a profile. They are equal for all viewers with the same relationship."""
+    """The picture and the buttons of a profile; the same for all viewers with the same relationship."""
     viewer = context["viewer"]
     return render_fragment(
         "graph/_profile_top.html",

@@ -90,7 +90,7 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
 
 @register.simple_tag
 def settings_groups(words: str = "") -> list[Group]:
-    """The entries by group; with `words` those that have all of them in their name, line or group."""
+    """The entries by group; with `words`, those with all of these words in their name, description or group."""
     wanted = words.casefold().split()
     groups = []
     for name, core in _CORE:
@@ -110,6 +110,6 @@ def _has(wanted: list[str], text: str) -> bool:
 
 @register.simple_tag
 def settings_name(tab: str = "") -> "StrOrPromise":
-    """The name of an entry; that of the whole without one."""
+    """The name of an entry, or of the whole settings."""
     names = {entry.key: entry.name for group in settings_groups() for entry in group.entries}
     return names.get(tab, _("Settings"))

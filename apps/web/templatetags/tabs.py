@@ -29,7 +29,7 @@ def own_tabs_of(viewer: User | None) -> tuple[Tab, ...]:
 
 @register.simple_tag
 def with_tabs_of_everybody(own: Iterable[Tab]) -> list[Tab]:
-    """All tabs of a viewer in their order. Called inside the fragment, so that they are combined once."""
+    """All tabs of a viewer in order. Called inside the fragment, so that they are combined only once."""
     return _in_order(own, in_menu=False)
 
 

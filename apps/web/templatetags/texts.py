@@ -13,7 +13,7 @@ register.filter(in_page_language)
 
 @register.filter
 def with_links(text: str) -> SafeString:
-    """A text with its addresses, tags and mentions as links. Line ends stay."""
+    """A text with its addresses, tags and mentions as links. Line breaks are kept."""
     return line_html(text)
 
 

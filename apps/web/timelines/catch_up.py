@@ -1,4 +1,4 @@
-"""The posts that came to home since its reader left off."""
+"""Posts that have arrived on home since its reader left."""
 
 from django.http import HttpResponse
 from django.shortcuts import render

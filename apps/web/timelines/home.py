@@ -68,7 +68,7 @@ def landing(request: SiteRequest) -> HttpResponse:
 def home(request: AuthenticatedRequest) -> HttpResponse:
     cursor = Cursor.from_query(request.GET, by_time=True)
     page = home_timeline(request.user, cursor)
-    # among further posts (htmx), the script draws the line itself
+    # on pages loaded by htmx, the script draws the line itself
     left_off = {} if request.htmx else _left_off(request.user, page, cursor)
     is_empty = not page.items and cursor == Cursor()
     begin = people_to_follow_context(request.user, [page_language()]) if is_empty else {}
@@ -96,7 +96,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _left_off(viewer: User, page: Page[FeedItem], cursor: Cursor) -> dict[str, Any]:
-    """The place of the line "You left off here" on a page, or what to offer without it; and the unread badge."""
+    """The place of the line "You left off here" on a page, or the offer that replaces it; and the unread badge."""
     unread, read_id = unread_and_home_read_id(viewer)
     context = {
         **unread._asdict(),
@@ -126,7 +126,7 @@ def _left_off(viewer: User, page: Page[FeedItem], cursor: Cursor) -> dict[str, A
 @require_POST
 @login_required
 def mark_home(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Move the marker up to which home is read; it never moves back."""
+    """Move the marker of the newest read post on home; it never moves back."""
     try:
         read_id = parse_id(request.POST.get("last_read_id", ""))
     except ValueError:

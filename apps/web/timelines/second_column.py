@@ -1,4 +1,4 @@
-"""What home shows beside itself on wide screens: notifications, or a list."""
+"""The second column beside home on wide screens: notifications, or a list."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -20,7 +20,7 @@ NOTIFICATIONS, LIST = "notifications", "list-"  # the values of User.second_colu
 
 
 def second_columns(user: User) -> list[tuple[str, str]]:
-    """The choices of a member, with their names."""
+    """The choices of a member, with their labels."""
     lists = [(f"{LIST}{own.pk}", own.name) for own in groups_of(UserList, user)]
     return [("", _("Nothing more")), (NOTIFICATIONS, _("Notifications")), *lists]
 
@@ -28,9 +28,9 @@ def second_columns(user: User) -> list[tuple[str, str]]:
 @require_safe
 @login_required
 def second_column(request: AuthenticatedRequest) -> HttpResponse:
-    """The rows of the column, for htmx; other requests go to the page of which it shows the beginning.
+    """The rows of the column, for htmx; other requests are redirected to the full page.
 
-    Notifications stay unread: their page is where they are read.
+    Notifications stay unread: only their own page marks them as read.
     """
     chosen = request.user.second_column
     list_id = chosen.removeprefix(LIST) if chosen.startswith(LIST) else ""

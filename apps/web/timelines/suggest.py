@@ -1,4 +1,4 @@
-"""What may be meant by the word that somebody is typing: people, tags, emoji; and the panel to choose emoji from."""
+"""Suggestions for the word being typed: people, tags, emoji; and the panel of emoji."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ MAX_SUGGESTED = 8
 MAX_FOUND = 5  # of each kind, for the field that searches
 MAX_IN_PANEL = 48
 MAX_CHARACTERS = 60
-# The groups of Unicode, in the order of the files, each with an emoji of it.
+# Unicode's groups, in the order of the files, each with an emoji as its icon.
 EMOJI_GROUPS = (
     ("😀", _("Smileys and emotion")),
     ("👋", _("People and body")),
@@ -36,10 +36,10 @@ EMOJI_GROUPS = (
 @require_safe
 @login_required
 def suggest(request: AuthenticatedRequest) -> HttpResponseBase:
-    """For a word with its sign: people after @, tags after #, emoji after a colon; without one, people and tags.
+    """People after @, tags after #, emoji after a colon; for a word without a sign, people and tags.
 
-    `in=search`: they lead to their pages. `in=followed`: of people only those whom the viewer follows. `in=panel`: for
-    the panel of emoji, which has room for more.
+    `in=search`: results link to their pages. `in=followed`: only people that the viewer follows. `in=panel`: more
+    emoji, for the panel.
     """
     check_rate_limit("suggest", str(request.user.pk))
     place = request.GET.get("in", "")
@@ -63,6 +63,6 @@ def suggest(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_safe
 def emoji(request: SiteRequest) -> HttpResponse:
-    """The panel without its emoji, which are a file for each language."""
+    """The panel without its emoji, which are in one file per language."""
     names = static(f"emoji/{get_language()}.json")
     return render(request, "search/_emoji.html", {"names": names, "groups": EMOJI_GROUPS})

@@ -28,7 +28,7 @@ MAX_TRENDING = 10
 
 @require_safe
 def tag_page(request: SiteRequest, name: str) -> HttpResponse:
-    """The timeline of a tag, whether anybody has used it or not."""
+    """The timeline of a tag, whether or not anybody has used it."""
     viewer, tag = viewer_of(request), tag_named(name)
     cursor = Cursor.from_query(request.GET, by_time=True)
     page = tag_timeline(viewer, TagQuery(tag.name), cursor)

@@ -1,1 +1,1 @@
-"""Commands that Django brings, as this site needs them."""
+"""Commands of the project, among them changed ones of Django."""

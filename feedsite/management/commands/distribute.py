@@ -1,8 +1,8 @@
-"""`manage distribute`: makes the site of one PostgreSQL one of several, on Citus (docs/scaling.md).
+"""`manage distribute`: distributes the tables of a site over several PostgreSQL servers, with Citus (docs/scaling.md).
 
-Rows of an account lie together on one server: its follows, posts, counts, likes and notifications. What hangs on a post
-lies with the author of the post, whose id is part of every post's (`feedcache.ids`). Small tables that statements join
-with these are copied to every server, and the ledgers of the site's own work stay on the coordinator.
+Rows of an account are together on one server: its follows, posts, counts, likes and notifications. Rows about a post
+are on the server of its author, whose id is part of the post's id (`feedcache.ids`). Small tables that statements join
+with these are copied to every server, and the ledgers of background work stay on the coordinator.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,8 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from apps.engagement.marks import ROW_MARKS
 from feedsite.management.commands.migrate import connected_for_migrations, exclusive_lock
 
-# The column by which each table is distributed, always the number of an account. All are in the group of the first.
+# The column by which each table is distributed, always the id of an account. All are in the colocation group of the
+# first.
 DISTRIBUTED = {
     "accounts_usercounts": "user_id",
     "graph_followee": "owner_id",
@@ -50,7 +51,7 @@ DISTRIBUTED = {
     "timeline_postreplica": "author_id",
     "ranking_rankingchoice": "user_id",
 }
-# Copied to every server: small beside what people do, and joined with it.
+# Copied to every server: small, and joined with the tables above.
 REFERENCE = (
     "accounts_user",
     "graph_circle",
@@ -73,7 +74,8 @@ WHERE contype = 'f' AND conparentid = 0
     AND (conrelid = ANY(%(tables)s::regclass[]) OR confrelid = ANY(%(tables)s::regclass[]))
 ORDER BY 1, 2
 """
-# Unique keys of a table without a column. `constraint`: "p" of a primary key, "u" of another; NULL for a bare index.
+# Unique keys of a table that lack a column. `constraint`: "p" for a primary key, "u" for another; NULL for a bare
+# index.
 _KEYS = """
 SELECT c.relname::text, con.contype::text, pg_get_indexdef(i.indexrelid), ARRAY(
     SELECT quote_ident(a.attname) FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, place)
@@ -97,14 +99,14 @@ def _rows(sql: str, **values: Any) -> list[Any]:
 
 
 def missing() -> list[str]:
-    """The tables that are not where they belong yet, in the order in which they go there."""
+    """The tables that are not yet where they belong, in the order in which they must be moved."""
     places = _places()
     distributed = [table for table in DISTRIBUTED if places.get(table) != "h"]
     return [*distributed, *(table for table in REFERENCE if places.get(table) != "n")]
 
 
 def loosen(table: str) -> Iterator[str]:
-    """What a table loses or changes before it moves: foreign keys, and unique keys without its column."""
+    """The statements that prepare a table for the move: they drop foreign keys, and add the column to unique keys."""
     for owner, name in _rows(_REFERENCES, tables=[table]):
         yield f'ALTER TABLE {owner} DROP CONSTRAINT "{name}"'
     key = DISTRIBUTED.get(table)
@@ -125,7 +127,7 @@ def loosen(table: str) -> Iterator[str]:
 
 
 def move(table: str) -> None:
-    """Distribute a table, or copy it to every server, with its rows; at once or not at all."""
+    """Distribute a table, or copy it to every server, with its rows, in one transaction."""
     with transaction.atomic():
         for statement in loosen(table):
             _rows(statement)
@@ -136,7 +138,7 @@ def move(table: str) -> None:
             )
         else:
             _rows(f"SELECT create_reference_table('{table}')")
-    # the copy on the coordinator, which nothing reads any more
+    # the copy on the coordinator, which is no longer read
     _rows(f"SELECT truncate_local_data_after_distributing_table('{table}')")
 
 
@@ -159,14 +161,14 @@ def _require_citus() -> None:
 class Command(BaseCommand):
     help = """Distribute the tables of this site over the workers of Citus.
 
-Stop what writes first. What is done already is left as it is: after an interruption, or after migrations that added
-tables, the same command goes on. Examples:
+Stop all processes that write first. Tables already moved are skipped: after an interruption, or after migrations that
+added tables, the same command continues. Examples:
 
-    manage distribute --check    what is to do; ends with 1 if anything is
+    manage distribute --check    list the tables to move; exit code 1 if there are any
     manage distribute"""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--check", action="store_true", help="only tell what is to do")
+        parser.add_argument("--check", action="store_true", help="only list the tables to move")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         default = connections[DEFAULT_DB_ALIAS]
@@ -190,7 +192,7 @@ tables, the same command goes on. Examples:
                 f"{table}: distribute by {key}" if key else f"{table}: copy to every server"
             )
         if tables:
-            raise CommandError(f"{len(tables)} tables are to be moved.", returncode=1)
+            raise CommandError(f"{len(tables)} tables must be moved.", returncode=1)
         self.stdout.write("All tables are where they belong.")
 
     @staticmethod

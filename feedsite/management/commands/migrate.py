@@ -32,7 +32,7 @@ Execute = Callable[..., Any]
 
 @contextmanager
 def connected_for_migrations(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Use a connection past pool and pooler, without a statement timeout and with a short lock timeout."""
+    """Use a direct connection, without pool, pooler or statement timeout, and with a short lock timeout."""
     usual = connection.settings_dict
     connection.close()  # back into its pool, while the settings still name one
     connection.settings_dict = settings_for_migrations(connection.alias, usual)
@@ -67,9 +67,9 @@ def exclusive_lock(connection: BaseDatabaseWrapper) -> Iterator[None]:
 def concurrent_indexes(connection: BaseDatabaseWrapper, report: Callable[[str], None]) -> Execute:
     """An execute wrapper for `CREATE INDEX CONCURRENTLY`.
 
-    It waits for transactions and blocks none, so it has no lock timeout. An interrupted build
-    leaves an invalid index that is maintained and never used: it is dropped first. A valid one
-    whose migration was not recorded is left: only that migration names an index so.
+    The build waits for transactions but blocks none, so it has no lock timeout. An interrupted build leaves an invalid
+    index, which is maintained but never used: it is dropped first. A valid one whose migration was not recorded is
+    left, since only that migration uses its name.
     """
 
     def wrapper(execute: Execute, sql: Any, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001 -- Django's interface
@@ -78,11 +78,11 @@ def concurrent_indexes(connection: BaseDatabaseWrapper, report: Callable[[str], 
             return execute(sql, params, many, context)
         name, is_valid = match["name"], _is_valid(connection, match["name"], match["table"])
         if is_valid:
-            report(f"The index {name} is there already")
+            report(f"The index {name} already exists")
             return None
         context["cursor"].execute("SET lock_timeout = 0")
         if is_valid is False:
-            report(f"The index {name} was left unfinished: it is dropped and built again")
+            report(f"The index {name} is an unfinished build: it is dropped and built again")
             context["cursor"].execute(f'DROP INDEX CONCURRENTLY "{name}"')
         result = execute(sql, params, many, context)
         context["cursor"].execute(f"SET lock_timeout = {settings.MIGRATIONS_LOCK_TIMEOUT_MS:d}")
@@ -99,7 +99,7 @@ def _is_valid(connection: BaseDatabaseWrapper, name: str, table: str) -> bool | 
 
 
 def set_timeouts_of_role(connection: BaseDatabaseWrapper) -> None:
-    """Set the timeouts on the site's role in this database: a pooler takes none from the site.
+    """Set the timeouts on the site's role in this database: a pooler accepts none from the site.
 
     They apply to connections that PgBouncer opens from now on.
     """
@@ -115,10 +115,10 @@ def set_timeouts_of_role(connection: BaseDatabaseWrapper) -> None:
 
 
 class Command(Migrate):
-    """Past the pooler, without a statement timeout, retrying when a table is locked."""
+    """Migrates over a direct connection, without a statement timeout, retrying when a table is locked."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate data that can be brought along; wait and retry when a lock times out."""
+        """Migrate data of a supported release; wait and retry when a lock times out."""
         connection = connections[options["database"]]
         if connection.in_atomic_block:  # in the caller's transaction
             refuse_other_data(connection)
@@ -140,7 +140,7 @@ class Command(Migrate):
                 is_last = attempt == settings.MIGRATIONS_LOCK_ATTEMPTS
                 if is_last or not isinstance(error.__cause__, LockNotAvailable):
                     raise
-                self.report(f"A table was busy (attempt {attempt}); once more in a moment")
+                self.report(f"A table was locked (attempt {attempt}); retrying in a moment")
                 time.sleep(PAUSE_SECONDS)
             else:
                 return
@@ -152,9 +152,9 @@ class Command(Migrate):
             and not settings.MIGRATIONS_DATABASE_URL
         ):
             raise CommandError(
-                "DATABASE_URL leads to a pooler (DATABASE_POOLER): set MIGRATIONS_DATABASE_URL to PostgreSQL itself."
+                "DATABASE_URL names a pooler (DATABASE_POOLER): set MIGRATIONS_DATABASE_URL to PostgreSQL itself."
             )
 
     def report(self, line: str) -> None:
-        """Print a line of our own, apart from Django's output."""
+        """Print a line apart from Django's output."""
         self.stderr.write(line)

@@ -53,7 +53,7 @@ def test_a_bucket_without_the_package_is_said_plainly(monkeypatch):
 
 
 def test_an_endpoint_without_a_bucket(installed):
-    with pytest.raises(ImproperlyConfigured, match="which bucket") as refusal:
+    with pytest.raises(ImproperlyConfigured, match="the name of the bucket") as refusal:
         storages_of(private=Path(), bucket="", endpoint="https://s3.example")
     assert str(refusal.value) == HALF
 

@@ -181,7 +181,7 @@ def test_workers_and_beat_that_do_not_run_are_named(client, monkeypatch):
     monkeypatch.setattr(connections, "listens", lambda: True)
     body = found(client)
     assert body["degraded"] == ["beat", "workers"]
-    assert "reach nobody" in body["checks"]["workers"]["error"]
+    assert "not delivered" in body["checks"]["workers"]["error"]
     for role in ("worker", "beat"):
         connections.timelines().sadd(topology_listener.PROCESSES, role)
         connections.timelines().set(

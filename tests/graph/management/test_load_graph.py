@@ -167,7 +167,7 @@ def test_interrupted_load_goes_on_where_it_was(run, file_of, monkeypatch, conten
     assert not any(mirror_faults().values())
     monkeypatch.undo()
     out, _err = run(file, batch=7)
-    assert out.startswith("Going on after line 15 of 25.")
+    assert out.startswith("Resuming after line 15 of 25.")
     assert "10 edges made, 0 edges already there" in out
     assert Followee.objects.count() == 25
     assert not any(mirror_faults().values())

@@ -104,4 +104,4 @@ def test_without_libfaketime_the_drill_says_so_and_leaves_clocks_right(monkeypat
     monkeypatch.setattr(clocks, "LIBRARIES", ("nowhere/*",))
     monkeypatch.setattr(conductor, "_run", lambda *_arguments: False)
     assert conductor.conduct(Options(with_clocks=True), Console(width=200)) == 0
-    assert "There is no libfaketime here (apt-get install faketime)" in capsys.readouterr().out
+    assert "libfaketime is not installed (apt-get install faketime)" in capsys.readouterr().out

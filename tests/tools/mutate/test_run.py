@@ -66,10 +66,10 @@ def test_a_test_that_fails_or_skips_itself_without_a_mutant_catches_nothing(tmp_
     mutants = [Mutant("S01", name, "a.py", "9", "1", f"tests/test_a.py::{name}") for name in names]
     found = useless_tests(Reports(tmp_path), mutants, 1)
     assert {test.removeprefix("tests/test_a.py::"): one for test, one in found.items()} == {
-        "TestThem::test_fails": Useless(Verdict.BROKEN, "fails as it is: 1 != 2"),
-        "test_errs": Useless(Verdict.BROKEN, "fails as it is: no server"),
+        "TestThem::test_fails": Useless(Verdict.BROKEN, "fails without a mutant: 1 != 2"),
+        "test_errs": Useless(Verdict.BROKEN, "fails without a mutant: no server"),
         "test_skips": Useless(Verdict.SKIPPED, "no Cassandra"),
-        "test_gone": Useless(Verdict.BROKEN, "pytest has not run it"),
+        "test_gone": Useless(Verdict.BROKEN, "pytest did not run it"),
     }
 
 

@@ -79,7 +79,7 @@ def test_help_and_names(capsys):
     assert names == list(ENGINES)
     unknown = scale("replika")
     assert unknown.returncode == 2
-    assert "there is no engine 'replika'" in unknown.stderr
+    assert "unknown engine 'replika'" in unknown.stderr
 
 
 @pytest.mark.parametrize("name", ENGINES)

@@ -129,7 +129,7 @@ def test_the_command_explains_itself(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["--only", "nowhere"])
     assert stopped.value.code == 2
-    assert "no page fits 'nowhere'" in capsys.readouterr().err
+    assert "no page matches 'nowhere'" in capsys.readouterr().err
 
 
 def test_the_command_lists_the_pages(capsys):
@@ -140,4 +140,4 @@ def test_the_command_lists_the_pages(capsys):
 def test_without_a_browser_it_says_so(monkeypatch, capsys):
     monkeypatch.setattr("tools.vitals.__main__.PROGRAM", None)
     assert main([]) == 2
-    assert "no Chromium" in capsys.readouterr().out
+    assert "Chromium was not found" in capsys.readouterr().out

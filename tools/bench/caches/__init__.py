@@ -1,11 +1,11 @@
-"""The six cache classes, each beside what one would do otherwise."""
+"""The six cache classes, each beside the usual alternative."""
 
 from importlib import import_module
 from pathlib import Path
 
 from tools.bench.report import Line
 
-# In the order of the table: part -> module with a `run`, which gets a directory for the sockets and files of its
+# In the order of the table: the module of each part, whose `run` gets a directory for the sockets and files of its
 # servers.
 PARTS = {
     "tiers": "tiers",
@@ -20,6 +20,6 @@ PARTS = {
 
 
 def run(part: str, directory: Path) -> list[Line]:
-    """Measure one part. Its module is imported here: it may import models, which need Django set up."""
+    """Measure one part. Its module is imported here because it may import models, which need Django to be set up."""
     found: list[Line] = import_module(f"tools.bench.caches.{PARTS[part]}").run(directory)
     return found

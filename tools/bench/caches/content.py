@@ -12,7 +12,7 @@ from apps.posts.content.post import Picture, PostContent, decode, encode
 from tools.bench.measure import Spread, compare, ratio
 from tools.bench.report import Line
 
-# A body that makes about 1 KB with everything around it; no sentence twice, or compression would flatter.
+# The body of a post of about 1 KB in all; no sentence is repeated, because that would favour compression.
 BODY = (
     "The tram was late again, so I drew the stop: one lamp, two gulls, nobody in a hurry. Across the street the bakery "
     "had its shutters half down and somebody inside was singing off key. By the time the number nine turned the corner "
@@ -25,7 +25,7 @@ BODY = (
 
 
 def run(_directory: Path) -> list[Line]:
-    """Size, and encode plus decode, of a post of 1 KB."""
+    """The size of a post of 1 KB, and the time to encode and decode it."""
     post = _post()
     fields = dataclasses.asdict(post)
     ways: dict[str, tuple[Callable[[], object], int]] = {

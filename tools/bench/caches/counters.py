@@ -15,7 +15,7 @@ from tools.bench.measure import Spread, compare, ratio
 from tools.bench.report import Line
 
 RECORDS, PAGE, SAMPLE = 20_000, 20, 2000
-RATE = 1.0  # counted posts a second, which the width of a bucket is set for
+RATE = 1.0  # counted posts per second, for which the width of a bucket is set
 BYTES, TIMES = 26.0, 3
 FIELDS = ("replies", "reposts", "likes", "bookmarks")
 

@@ -1,4 +1,4 @@
-"""Has this reader done that with this post: Bloom segments against sets and keys (source 000)."""
+"""Has this reader done this to this post: Bloom segments against sets and keys (source 000)."""
 
 import time
 from pathlib import Path
@@ -13,7 +13,7 @@ from tools.bench.report import Line
 
 RECORDS, PROBES, BATCH, SAMPLE = 100_000, 200_000, 500, 2000
 HORIZON_DAYS = 3650
-BARS = {1.2: 0.0105, 1.8: 0.00105}  # 1% and 0.1%, and what chance adds in so many probes
+BARS = {1.2: 0.0105, 1.8: 0.00105}  # 1% and 0.1%, plus a margin for chance with this many probes
 PAGE = 20
 
 
@@ -92,14 +92,14 @@ def _false_positives(marks: Marks, first: int) -> float:
 
 
 def _bytes_of_a_set() -> float:
-    """Of a member in the set of a reader who has liked this many posts."""
+    """Bytes of a member in the set of a reader who has liked this many posts."""
     client: Any = existence()
     client.sadd("bench:set", *(compose(1_790_000_000 + n, 7, 0) for n in range(SAMPLE)))
     return float(client.memory_usage("bench:set", samples=0)) / SAMPLE
 
 
 def _bytes_of_keys() -> float:
-    """Of a key of its own, its place in the server's table included."""
+    """Bytes of a key of its own, including its entry in the server's table."""
     client: Any = existence()
     before = client.info("memory")["used_memory"]
     pipeline = client.pipeline(transaction=False)

@@ -1,4 +1,4 @@
-"""A node that dies, is missed by writes, and returns: what is read afterwards (source 002; S39)."""
+"""A node that dies, misses writes, and returns: which values are read afterwards (source 002; S39)."""
 
 import random
 import signal
@@ -59,7 +59,7 @@ class _HashClient:
 
 
 def run(directory: Path) -> list[Line]:
-    """Stale reads and loads over 100 flaps: in turn a kill -9 and a freeze, which returns with its old memory."""
+    """Stale reads and loads over 100 flaps: alternately a kill -9 and a freeze, which keeps the node's old memory."""
     labels = [f"bench-flap-{n}" for n in range(4)]
     with memcached_nodes(directory, labels) as servers:
         main, backup = servers[:3], servers[3]
@@ -128,7 +128,7 @@ def _bring_back(server: Memcached, *, frozen: bool) -> None:
 
 
 def _read(cache: Cache, truth: dict[str, bytes]) -> tuple[int, int]:
-    """Stale values and misses; what was missing is loaded and stored, as a reader does."""
+    """The numbers of stale values and of misses; missing values are loaded and stored, as a reader does."""
     found = cache.get_many(list(truth))
     stale = sum(value != truth[key] for key, value in found.items())
     missing = {key: value for key, value in truth.items() if key not in found}

@@ -13,13 +13,13 @@ from tools.bench.report import Line
 
 USERS, OWNER, REVISION, ROUNDS = 20_000, 1, 7, 9
 TIMES, BYTES = 10, 10.0
-SLOTS = 65_536  # of the double-hash blob: 8 bytes each, load under a third
+SLOTS = 65_536  # of the double-hash blob: 8 bytes each, less than a third of them used
 
 SETS = LongSets("bench", ("following",), ttl_seconds=3600)
 
 
 def run(_directory: Path) -> list[Line]:
-    """Server time of the load, bytes per uid, and the question whom of 20 authors somebody follows."""
+    """Server time of the load, bytes per uid, and the time to find out which of 20 authors somebody follows."""
     ids = sorted(random.Random(5).sample(range(1, 2**28), USERS))
     blob = _double_hash(ids)
     client: Any = graph()
@@ -31,7 +31,7 @@ def run(_directory: Path) -> list[Line]:
     spent, size = {}, {}
     plain_limit = client.config_get("set-max-intset-entries")["set-max-intset-entries"]
     for name, (key, load) in loads.items():
-        # what one would get without knowing of intsets: Redis' own limit of 512
+        # the others get the default limit of Redis, as without knowledge of intsets: 512
         client.config_set("set-max-intset-entries", plain_limit if name == "ours" else 512)
         spent[name] = Spread.of([_server_microseconds(client, key, load) for _ in range(ROUNDS)])
         size[name] = Spread.exact(client.memory_usage(key, samples=0) / USERS)
@@ -84,7 +84,7 @@ def _server_microseconds(client: Any, key: str, load: Callable[[], object]) -> f
 
 
 def _double_hash(ids: list[int]) -> bytes:
-    """The article's form: an open array of longs, two hashes decide the places."""
+    """The article's format: an open-addressing array of longs, with two hashes."""
     slots = [0] * SLOTS
     for one in ids:
         place, step = one % SLOTS, 1 + 2 * (one // SLOTS % (SLOTS // 2))

@@ -17,7 +17,7 @@ from tools.bench.report import Line
 from tools.bench.servers import memcached_nodes
 
 CLIENTS, LOAD_SECONDS, TTL_SECONDS = 200, 0.1, 3600
-# Threads of one interpreter wait for each other longer than the site waits for a node.
+# The threads share an interpreter, so they may wait longer for each other than the site waits for a node.
 PATIENCE_SECONDS = 1.0
 
 HOT: ReadThrough[int, bytes] = ReadThrough(
@@ -31,7 +31,7 @@ HOT: ReadThrough[int, bytes] = ReadThrough(
 
 
 def run(directory: Path) -> list[Line]:
-    """How often the loader runs, and how long the slowest client waits."""
+    """The number of loads, and the wait of the slowest client."""
     with (
         override_settings(MEMCACHED_TIMEOUT_SECONDS=PATIENCE_SECONDS),
         memcached_nodes(directory, ["bench-flight-main", "bench-flight-backup"]) as servers,
@@ -74,7 +74,7 @@ def _crowd(ask: Callable[[Callable[[list[int]], dict[int, bytes]]], bytes]) -> t
         gate.wait()
         begin = time.perf_counter()
         if ask(load) != b"x" * 1024:
-            raise RuntimeError("a client got something else than what was loaded")
+            raise RuntimeError("a client got another value than the loaded one")
         return time.perf_counter() - begin
 
     with ThreadPoolExecutor(CLIENTS) as pool:

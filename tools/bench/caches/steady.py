@@ -36,7 +36,7 @@ def run(directory: Path) -> list[Line]:
     with memcached_nodes(directory, LABELS) as servers:
         nodes = [Node(server.name, f"unix:{server.socket}", 64) for server in servers]
         l1 = tuple((node,) for node in nodes[3:])
-        # under the version that Redis knows: another one would not be believed
+        # with the version that Redis knows: another one would be ignored
         version = configured_topology().version
         use_topology(Topology(version, tuple(nodes[:2]), (nodes[2],), l1))
         crowd, chance = _crowd(), random.Random(11)
@@ -91,8 +91,8 @@ def _expect(status: int) -> None:
 
 
 def lines_of(counts: stats.Counts) -> list[Line]:
-    """The hit rate of all classes of data together, each class beside it."""
-    # the other subjects have names of two parts: "tier:l1", "call:redis graph", "requests:core"
+    """The hit rate of all classes of data together, with each class beside it."""
+    # other subjects have names of two parts: "tier:l1", "call:redis graph", "requests:core"
     classes = sorted({subject for subject, _outcome in counts if ":" not in subject})
     rates = {name: stats.hit_rate(counts, name) or 0.0 for name in classes}
     asked = sum(number for (subject, _outcome), number in counts.items() if subject in classes)

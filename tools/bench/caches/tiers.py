@@ -1,4 +1,4 @@
-"""Reading a page of bodies through the tiers against one bare client, which has no layers and survives nothing."""
+"""Reading a page of bodies through the tiers, against one bare client without layers or fault tolerance."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ LABELS = ["bench-main-1", "bench-main-2", "bench-backup", *(f"bench-l1-{n}" for 
 
 
 def run(directory: Path) -> list[Line]:
-    """`get_many` of 20 values of 1 KB that lie in every L1 group."""
+    """`get_many` of 20 values of 1 KB that are in every L1 group."""
     values = {f"post:1:{1_700_000_000 + n}:1": bytes([n]) * BODY_BYTES for n in range(PAGE)}
     keys = list(values)
     with memcached_nodes(directory, LABELS) as servers:

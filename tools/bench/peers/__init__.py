@@ -1,1 +1,1 @@
-"""Other people's sites that the bench can measure beside ours, from checkouts that its user names."""
+"""Other projects' sites that the bench can measure beside ours, from checkouts that the user provides."""

@@ -12,7 +12,7 @@ POLICIES = {
     "online": "online push, offline pull",
     "auto": "hybrid, chosen by cost",
 }
-READERS = "readers"  # of very many, by push and by pull
+READERS = "readers"  # of readers with thousands of followees, by push and by pull
 PARTS = [*POLICIES, READERS]
 NOTE = (
     "A hundred home pages are read for each publication (source 003). Counted are statements and rows of PostgreSQL,"
@@ -25,7 +25,7 @@ NOTE = (
 
 
 def run(part: str, directory: Path) -> list[Line]:
-    """Measure one part. Its module is imported here: it imports models, which need Django set up."""
+    """Measure one part. Its module is imported here because it imports models, which need Django to be set up."""
     name = READERS if part == READERS else "table"
     found: list[Line] = import_module(f"tools.bench.policies.{name}").run(part, directory)
     return found

@@ -1,4 +1,4 @@
-"""One reader of very many: the same page by push and by pull, warm and without any cache (source 004)."""
+"""Readers with thousands of followees: the same page by push and by pull, warm and without any cache (source 004)."""
 
 import time
 from functools import partial
@@ -34,9 +34,9 @@ WAYS = {Policy.ONLINE: "push", Policy.PULL: "pull"}
 
 
 def run(_part: str, _directory: Path) -> list[Line]:
-    """Each reader's page by both ways."""
+    """Each reader's page both ways."""
     doing("people and posts")
-    settings.MERGED_AUTHORS_SECONDS = 60  # whole pages, however long they take
+    settings.MERGED_AUTHORS_SECONDS = 60  # complete pages, however long they take
     now = int(timezone.now().timestamp())
     start = now - (POSTS_EACH + 1) * SECONDS_APART
     write_posts("wideauthor", FOLLOWEES[-1], POSTS_EACH, begin=start, apart=SECONDS_APART)
@@ -53,7 +53,7 @@ def run(_part: str, _directory: Path) -> list[Line]:
     for number, reader in readers.items():
         found = [_lines(policy, number, reader) for policy in WAYS]
         if found[0][0] != found[1][0]:
-            raise RuntimeError(f"push and pull show other pages to a reader of {number}")
+            raise RuntimeError(f"push and pull show different pages to a reader of {number}")
         lines += [line for _ids, some in found for line in some]
     return lines
 

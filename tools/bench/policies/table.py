@@ -1,4 +1,4 @@
-"""One policy: publications and their deliveries, a hundred home pages for each, and what the stores did for both."""
+"""One policy: publications and their deliveries, a hundred home pages for each, and the stores' work for both."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -36,11 +36,11 @@ READERS, FOLLOWEES, ONLINE = (
     400,
     30,
     0.2,
-)  # each reader follows so many, and the one whom all follow
+)  # followees of each reader, in addition to the author whom all follow
 PUBLICATIONS, READS_A_WRITE = 20, 100
-STARS = 5  # every so many publications are of the author whom all follow
-RETURNING = 50  # every so many readers were not online
-# For a graph of this size: the author whom all follow is large, and nobody is small.
+STARS = 5  # one publication in this many is by the author whom all follow
+RETURNING = 50  # one reader in this many was not online
+# Thresholds for a graph of this size: the author whom all follow counts as large, and no author as small.
 AUTO_PULL_FOLLOWERS, AUTO_PUSH_FOLLOWERS = READERS // 2, 1
 
 # What each policy writes when a post is published, and reads when a page is refreshed (sources 001, 003).
@@ -51,7 +51,7 @@ _SAYS = {
     "auto": "as online, but large authors whose posts are cheaper to pull are pulled",
 }
 
-# A lock is no write.
+# A lock does not count as a write.
 _STATEMENTS = r"""
 SELECT regexp_replace(query, 'for (no key )?update', '', 'gi') ~* '\m(insert|update|delete)\M' AS is_write,
     sum(calls)::bigint, sum(rows)::bigint
@@ -64,7 +64,7 @@ GROUP BY 1
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What the stores did: statements and rows of PostgreSQL, commands of Redis, keys of Memcached."""
+    """The work of the stores: statements and rows of PostgreSQL, commands of Redis, keys of Memcached."""
 
     sql_reads: int = 0
     rows_read: int = 0
@@ -92,7 +92,7 @@ class Work:
 
 
 class _Cast(NamedTuple):
-    star: User  # whom all follow
+    star: User  # the author whom all follow
     authors: list[User]
     readers: list[User]
 
@@ -102,7 +102,7 @@ class _Cast(NamedTuple):
 
 
 def run(part: str, _directory: Path) -> list[Line]:
-    """Bring the site to a policy, warm it, and measure."""
+    """Switch the site to a policy, warm it, and measure."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
     settings.AUTO_PULL_FOLLOWERS = AUTO_PULL_FOLLOWERS
     settings.AUTO_PUSH_FOLLOWERS = AUTO_PUSH_FOLLOWERS
@@ -143,7 +143,7 @@ def _people() -> _Cast:
 
 
 def begin(policy: Policy) -> None:
-    """Bring the site to a policy, with nothing of an earlier one in the caches of pages."""
+    """Switch the site to a policy, without page data of an earlier one in the caches."""
     switch.set_site_policy(policy, by="bench")
     policies.load()
     client: Any = timelines()
@@ -156,7 +156,7 @@ def begin(policy: Policy) -> None:
 
 
 def _change_to(policy: Policy, cast: _Cast) -> None:
-    """The policy in force, no copies of earlier ones, and the pages of those who are online warm."""
+    """Put the policy in force, remove copies of earlier ones, and warm the pages of readers who are online."""
     begin(policy)
     if policy == Policy.AUTO:
         auto_policy.measure_all()
@@ -184,7 +184,7 @@ def _read(readers: list[User]) -> None:
 
 
 def prepare() -> None:
-    """PostgreSQL counts its statements."""
+    """Let PostgreSQL count its statements."""
     with connection.cursor() as sql:
         sql.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
 
@@ -196,7 +196,7 @@ def work_of(work: Callable[[], object]) -> Work:
 
 
 def look() -> Work:
-    """By the stores' own counts; looking is not among them."""
+    """The stores' own counts, without those of reading them."""
     with connection.cursor() as sql:
         sql.execute(_STATEMENTS)
         found = {is_write: (calls, rows) for is_write, calls, rows in sql.fetchall()}
@@ -227,7 +227,7 @@ def _flags() -> dict[str, list[str]]:
 
 
 def _lines(part: str, publication: Work, refresh: Work) -> list[Line]:
-    """A publication, a refresh, and what is kept: a line each, so that the policies are rows of two tables."""
+    """A publication, a refresh, and the space used: one line each, so that policies are rows of tables."""
     total, name = publication + refresh, POLICIES[part]
     pulled = len(policies.load().pulled)
     return [
@@ -260,7 +260,7 @@ def _each(work: Work, number: int) -> dict[str, float]:
 
 
 def _copies() -> float:
-    """Home caches that a post came into, by the receipts of the newest deliveries."""
+    """Home caches that a post was delivered to, by the receipts of the newest deliveries."""
     newest = list(FanoutJob.objects.order_by("-pk").values_list("pk", flat=True)[:PUBLICATIONS])
     chunks = FanoutChunk.objects.filter(job__in=newest)
     return round(sum(chunks.values_list("delivered", flat=True)) / PUBLICATIONS, 1)
@@ -271,7 +271,7 @@ def _kept() -> dict[str, float]:
     client: Any = timelines()
     homes = client.scan_iter(
         f"{HOME.name}:*[0-9]", count=1000
-    )  # without the bitmaps of who is away
+    )  # without the bitmaps of readers who are away
     cached = 0
     for address in memcached_addresses():
         with memcached_at(address) as node:

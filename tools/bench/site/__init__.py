@@ -1,4 +1,4 @@
-"""The whole site over HTTP, beside what one would build instead and beside what the machine could do at best."""
+"""The whole site over HTTP, beside a naive alternative and beside the machine's limit."""
 
 import os
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from tools.bench import bars
 from tools.bench.measure import Spread
 from tools.bench.report import Line
 
-GRAPH = "BENCH_GRAPH"  # the setting that names an edge list: two numbers a line, plain or gzipped
-FLAMES = "BENCH_FLAMES"  # the setting that names the folder of the flame graphs
-PEER = "BENCH_TAKAHE"  # the setting that names a checkout of Takahē
-LAYERS = SITE  # of Memcached: as `./run` has them
-FORCED_TO_DISK = True  # what is published is on the disk before it is answered, as on a site
-# In this order, since the first writes the posts; the last ones leave deliveries behind that nobody waits for: part ->
-# module with a `run`, which gets a directory for the files of its processes.
+GRAPH = "BENCH_GRAPH"  # the setting for an edge list: two numbers per line, plain or gzipped
+FLAMES = "BENCH_FLAMES"  # the setting for the folder of the flame graphs
+PEER = "BENCH_TAKAHE"  # the setting for a checkout of Takahē
+LAYERS = SITE  # of Memcached, as in `./run`
+FORCED_TO_DISK = True  # commits are synced to disk, as on a real site
+# The module of each part, whose `run` gets a directory for the files of its processes. The first one writes the posts;
+# the last ones leave deliveries behind that nobody waits for.
 PARTS = {
     "posts": "site.posts",
     "growth": "site.growth",
@@ -31,17 +31,17 @@ PARTS = {
     "flame": "site.flame",
     "memory": "site.memory",
 }
-# Of --short: where the site and its rivals are asked, and where this process looks at itself. Growth, mix, publications
-# and overload start the same servers again, deliveries have a short form in the suite `timeline`.
+# With --short: parts that send requests to the site and its rivals, and parts that profile this process. Growth, mix,
+# publications and overload start the same servers again; deliveries have a short form in the suite `timeline`.
 SHORT_PARTS = ("pages", "profile", "flame")
-# Only when they are asked for by name: they have no line in the table.
+# Only on request by name: they have no line in the table.
 MORE_PARTS = {"personal": "site.personal"}
-# The longest that each may take; what is not done by then is said to be not done.
+# The time limit of each part; one that exceeds it is reported as not done.
 SECONDS = {
     "posts": 60,
     "growth": 110,
     "pages": 190,
-    "takahe": 600,  # where a checkout is named; nothing otherwise
+    "takahe": 600,  # only with a checkout
     "mix": 120,
     "publish": 80,
     "fanout": 70,
@@ -52,18 +52,19 @@ SECONDS = {
     "memory": 150,
     "personal": 30,
 }
-DATA_SECONDS = 180  # more for the part that comes first, and so makes the data
+DATA_SECONDS = 180  # additional time for the part that comes first, which creates the data
 ALL_SECONDS = 14.5 * 60  # of all parts together, without Takahē
 
 
 def run(part: str, directory: Path) -> list[Line]:
-    """Measure one part, and leave nothing to do for the workers of the next. Modules are imported here: they may import
-    models, which need Django set up.
+    """Measure one part, and leave no work for the workers of the next.
+
+    Modules are imported here because they may import models, which need Django to be set up.
     """
     module = (PARTS | MORE_PARTS)[part]
     if module.startswith(
         "timeline."
-    ):  # its workers have the names of those of other parts, and so have their logs
+    ):  # its workers and their logs have the same names as those of other parts
         directory /= part
         directory.mkdir()
     try:
@@ -74,7 +75,7 @@ def run(part: str, directory: Path) -> list[Line]:
 
 
 def conclude(lines: Sequence[Line]) -> list[Line]:
-    """The lines in the order of the table, the errors of all of them at its end; then those without a bar."""
+    """The lines in the order of the table, with the errors of all of them at its end; then lines without a bar."""
     errors = sum(line.errors for line in lines)
     counted = ", ".join(f"{line.errors} in {line.what}" for line in lines if line.errors)
     total = bars.ERRORS.line("errors", Spread.exact(errors), errors, note=counted)
@@ -85,7 +86,7 @@ def conclude(lines: Sequence[Line]) -> list[Line]:
 
 
 def longest() -> float:
-    """Seconds that all parts together have."""
+    """The time limit of all parts together, in seconds."""
     return ALL_SECONDS + (SECONDS["takahe"] if os.environ.get(PEER) else 0)
 
 
@@ -94,7 +95,7 @@ def people() -> str:
 
 
 def lacks(directory: Path) -> str:
-    """What this machine has not that the suite needs; nothing when all is there."""
+    """The first requirement of the suite that this machine lacks; empty if there is none."""
     load, clock, stores = (
         import_module(f"tools.bench.site.{name}") for name in ("load", "clock", "stores")
     )
@@ -103,5 +104,5 @@ def lacks(directory: Path) -> str:
     if not stores.has_memcached():
         return "This suite needs Memcached (Debian, Ubuntu: apt install memcached). Nothing was measured."
     if (place := os.environ.get(PEER)) and not Path(place).is_dir():
-        return f"There is no directory {place} with a checkout of Takahē. Nothing was measured."
+        return f"{place} is not a directory with a checkout of Takahē. Nothing was measured."
     return "" if load.program(directory) else str(load.MISSING)

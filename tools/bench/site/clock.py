@@ -1,6 +1,6 @@
-"""The processor time that processes took, by what the kernel counts (Linux).
+"""The processor time of processes, as counted by the kernel (Linux).
 
-It says what a page costs whatever else runs on the machine; requests a second say that of an idle one only.
+It measures the cost of a page whatever else runs on the machine; requests per second do that only on an idle one.
 """
 
 import contextlib
@@ -13,22 +13,22 @@ PROC = Path("/proc")
 
 
 def seconds_of(pids: Iterable[int]) -> float:
-    """Processor seconds of some processes and all below them, those that have ended included."""
+    """Processor seconds of some processes and all their descendants, including those that have ended."""
     return sum(_ticks(pid) for root in pids for pid in _tree(root)) / TICKS
 
 
 def seconds_below(root: int) -> float:
-    """Processor seconds of all processes below one, without its own."""
+    """Processor seconds of all descendants of a process, without its own."""
     return seconds_of([root]) - _ticks(root, ended=False) / TICKS
 
 
 def megabytes_of(pids: Iterable[int]) -> float:
-    """Memory of some processes and all below them; what they share is divided among them."""
+    """Memory of some processes and all their descendants; shared memory is divided among them."""
     return sum(_kilobytes(pid) for root in pids for pid in _tree(root)) / 1024
 
 
 def program_megabytes(root: int) -> dict[str, float]:
-    """Memory of a process and of all below it, summed up by what their command lines say that they are."""
+    """Memory of a process and all its descendants, summed up by the programs in their command lines."""
     found: dict[str, float] = {}
     for pid in _tree(root):
         name = _program(pid)
@@ -37,12 +37,12 @@ def program_megabytes(root: int) -> dict[str, float]:
 
 
 def waiting_of(pids: Iterable[int]) -> float:
-    """Seconds that the threads of some processes, and of all below them, could have run and had no core."""
+    """Seconds in which threads of some processes, and of all their descendants, were ready to run but had no core."""
     return sum(_nanoseconds_waited(pid) for root in pids for pid in _tree(root)) / 1e9
 
 
 def is_measured() -> bool:
-    """Whether this machine counts so."""
+    """Whether this machine has these counts."""
     return (PROC / "self" / "stat").exists()
 
 
@@ -55,7 +55,7 @@ def _kilobytes(pid: int) -> int:
 
 
 def _program(pid: int) -> str:
-    """What a process is: of Python's the part of the site that it runs, of others the name of the program."""
+    """The program of a process: for Python the part of the site that it runs, for others the program's name."""
     try:
         words = (PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
@@ -84,7 +84,7 @@ def _tree(root: int) -> Iterator[int]:
 
 
 def _ticks(pid: int, *, ended: bool = True) -> int:
-    """Of one process, and of its children that have ended."""
+    """Clock ticks of one process, and of its children that have ended."""
     try:
         fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:

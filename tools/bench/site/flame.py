@@ -1,7 +1,7 @@
-"""Where the processor time of one home request and of one publication goes, function by function: flame graphs.
+"""Flame graphs of the processor time of one home request and of one publication, function by function.
 
-By samples of this process: a signal after every few milliseconds of its processor time, whatever else runs on the
-machine, and no function called slower by being watched. Waiting takes no processor time, so it is not in them.
+By sampling this process: a signal arrives after every few milliseconds of its processor time, whatever else runs on the
+machine, and no function is slowed down by instrumentation. Waiting takes no processor time, so it is not included.
 """
 
 import os
@@ -31,14 +31,14 @@ from tools.figures import stamped
 
 HOME, PUBLICATION = "home", "publish"
 INTERVAL, SECONDS = 0.001, 8
-SHARE = 0.08  # of the time: every function above it is a line, and the largest in any case
+SHARE = 0.08  # of the time: every function above it is a line, and always the largest one
 SITE_PACKAGES = "site-packages/"
 Stack = tuple[str, ...]
 Stacks = Counter[Stack]
 
 
 def run(directory: Path) -> list[Line]:
-    """The graphs, in a folder; and the functions that take a large share themselves."""
+    """The graphs, written to a folder; and the functions with a large share of their own."""
     here, handler = world(), handler_without_limits()
     place = Path(os.environ.get(FLAMES, directory))
     place.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def run(directory: Path) -> list[Line]:
 
 
 def recorded(asks: Sequence[Callable[[], None]], seconds: float) -> tuple[Stacks, int, float]:
-    """Stacks below what asks, how many requests they are of, and their seconds of processor time."""
+    """The stacks below the callables, the number of their requests, and their seconds of processor time."""
     end, requests = time.monotonic() + seconds, 0
     begin = time.process_time()
     with samples() as stacks:
@@ -69,7 +69,7 @@ def recorded(asks: Sequence[Callable[[], None]], seconds: float) -> tuple[Stacks
 
 @contextmanager
 def samples() -> Iterator[Stacks]:
-    """The stacks of the main thread while it is inside."""
+    """The stacks of the main thread during the block."""
     found: Stacks = Counter()
 
     def note(_number: int, frame: FrameType | None) -> None:
@@ -89,7 +89,7 @@ def samples() -> Iterator[Stacks]:
 
 
 def own_time(stacks: Stacks) -> Counter[str]:
-    """Samples in each function itself, not in what it calls."""
+    """Samples in each function itself, without its callees."""
     found: Counter[str] = Counter()
     for stack, count in stacks.items():
         found[stack[-1]] += count
@@ -112,7 +112,7 @@ def _largest(what: str, stacks: Stacks) -> list[Line]:
 
 
 def _below_bench(stacks: Stacks) -> Stacks:
-    """Without the frames of the benchmark, and without what it does itself."""
+    """The stacks without the frames of the benchmark, and without its own work."""
     found: Stacks = Counter()
     for stack, count in stacks.items():
         last = max((at for at, name in enumerate(stack) if "tools/bench/" in name), default=-1)
@@ -123,7 +123,7 @@ def _below_bench(stacks: Stacks) -> Stacks:
 
 @cache
 def _name(code: CodeType) -> str:
-    """The function and its file, as short as it is clear."""
+    """The function and its file, as short as is clear."""
     path = code.co_filename.removeprefix(f"{ROOT}/")
     if SITE_PACKAGES in path:
         path = path.partition(SITE_PACKAGES)[2]

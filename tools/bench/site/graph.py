@@ -1,4 +1,4 @@
-"""The follow graph of this suite: a real one out of a file, else one made by chance in the same shape.
+"""The follow graph of this suite: a real one from a file, or a random one of the same shape.
 
 The shape is that of the Higgs retweets of SNAP (https://snap.stanford.edu/data/higgs-twitter.html, file
 higgs-retweet_network.edgelist.gz): 256,491 accounts, 328,132 edges, one account with 14,060 followers, a median reader
@@ -20,7 +20,7 @@ from apps.accounts.management.bulk import make_accounts
 from tools.bench.site import GRAPH
 
 PEOPLE, FOLLOWED, MOST_FOLLOWERS, STEEPNESS = 256_491, 41_426, 14_060, 0.86
-ACCOUNTS = 50_000  # made by one statement
+ACCOUNTS = 50_000  # created per statement
 SEED = 2012
 
 _COUNT = """
@@ -40,7 +40,7 @@ Numbers = NDArray[np.int64]
 
 
 class Graph(NamedTuple):
-    """Edges between people who are numbered from 0: the first follows the second."""
+    """Edges between people numbered from 0: the first follows the second."""
 
     name: str
     people: int
@@ -49,13 +49,13 @@ class Graph(NamedTuple):
 
 
 def graph() -> Graph:
-    """The graph of the file, or the one that is made."""
+    """The graph from the file, or a generated one."""
     place = os.environ.get(GRAPH)
     return read_graph(Path(place)) if place else make_graph(PEOPLE, FOLLOWED, MOST_FOLLOWERS)
 
 
 def read_graph(place: Path) -> Graph:
-    """The graph of an edge list; what stands behind the two numbers of a line is left out."""
+    """The graph of an edge list; anything after the two numbers of a line is ignored."""
     with gzip.open(place, "rt") if place.suffix == ".gz" else place.open() as file:
         lines = (line.split() for line in file if line.strip() and not line.startswith("#"))
         edges = np.array([(int(line[0]), int(line[1])) for line in lines], dtype=np.int64)
@@ -66,7 +66,7 @@ def read_graph(place: Path) -> Graph:
 def make_graph(
     people: int = PEOPLE, followed: int = FOLLOWED, maximum: int = MOST_FOLLOWERS
 ) -> Graph:
-    """The account of rank r has most / r^0.86 followers, anybody of all: nearly as many edges as the real graph."""
+    """A random graph with about as many edges as the real one: rank r has maximum / r^0.86 random followers."""
     dice = np.random.default_rng(SEED)
     sizes = (maximum / np.arange(1, followed + 1) ** STEEPNESS).astype(np.int64)
     followees = np.repeat(np.arange(followed), np.maximum(sizes, 1))
@@ -76,7 +76,7 @@ def make_graph(
 
 
 def load_graph(found: Graph) -> Numbers:
-    """Accounts and edges into PostgreSQL, by COPY; the ids of the accounts, the most followed first."""
+    """Copy accounts and edges into PostgreSQL. Returns the ids of the accounts, the most followed first."""
     for first in range(0, found.people, ACCOUNTS):
         numbers = range(first, min(first + ACCOUNTS, found.people))
         make_accounts([f"person{number}" for number in numbers])

@@ -1,7 +1,6 @@
-"""What a home page costs as followees grow, and as one pages down, among many who write and as one of few who read some
-of them.
+"""The cost of a home page as followees grow, and with paging depth.
 
-Over HTTP, one request at a time.
+For a reader among many writers, and for one whose few followees wrote long ago. Over HTTP, one request at a time.
 """
 
 import random
@@ -28,8 +27,8 @@ from tools.bench.site.world import Readers, make_readers, people, world
 FOLLOWEES = (50, 500, 2000, 5000)
 DEPTHS = (1, 100, 1000, 10_000)
 DEEP_PAGES, PAGE = 40, 20
-NAIVE_PAGES = 5  # each takes long
-FEW, FAR = 10, 25_000  # who wrote at that time; about where that is
+NAIVE_PAGES = 5  # few, because each takes long
+FEW, FAR = 10, 25_000  # followees who wrote at that time; about how far down that is
 WARM = 3
 OURS, NAIVE = "feedsite", "naive DRF pull"
 Ask = Callable[[], float]  # milliseconds
@@ -44,7 +43,7 @@ def run(directory: Path) -> list[Line]:
 
 @contextmanager
 def visitors(directory: Path) -> Iterator[tuple[Visitor, Visitor]]:
-    """Who asks our site, and who asks the naive one. RuntimeError at the end when they were answered with errors."""
+    """Clients of our site and of the naive one. RuntimeError at the end if there were errors."""
     with ExitStack() as stack:
         ours = Visitor(stack.enter_context(our_site(directory)).port)
         naive = Visitor(stack.enter_context(naive_site(directory)).port)
@@ -81,7 +80,8 @@ def _by_depth(ours: Visitor, naive: Visitor) -> Line:
     curves: dict[str, Curve] = {name: {depth: [] for depth in DEPTHS} for name in (OURS, NAIVE)}
     starts = list(range(DEEP_PAGES))
     random.Random(1).shuffle(starts)
-    for number, start in enumerate(starts):  # in turn, each deep page once: nobody has read it
+    # in rotation, each deep page once: nobody has read it before
+    for number, start in enumerate(starts):
         for depth in DEPTHS:
             max_id = ids[depth - 1 + start * PAGE] if depth > 1 else None
             curves[OURS][depth].append(ours.ask(_below(HOME, max_id, "max_id"), header))
@@ -102,7 +102,7 @@ def _by_depth(ours: Visitor, naive: Visitor) -> Line:
 
 
 def _far_apart(ours: Visitor) -> Line:
-    """Deep pages whose posts are few among those that others wrote at that time: the next ones are not found nearby."""
+    """Deep pages whose posts are few among those of others at that time, so the next ones are not found nearby."""
     doing("pages deep down, far apart")
     here = people()
     few = random.Random(2).sample(here.crowd, FEW)
@@ -133,7 +133,7 @@ def line_of(
     curves: Mapping[str, Curve],
     value: Callable[[list[float]], float] = median,
 ) -> Line:
-    """What the largest size costs; the others beside it."""
+    """The cost at the largest size, with the others beside it."""
     ours = curves[OURS]
     sizes = list(ours)
     times = value(ours[sizes[-1]]) / value(ours[sizes[0]])
@@ -164,7 +164,7 @@ def _growth(
 
 
 def warmed(ways: Mapping[str, Ask]) -> dict[str, list[float]]:
-    """Milliseconds of all ways in turn, after some that do not count."""
+    """Milliseconds of all ways in rotation, after warm-up rounds that do not count."""
     in_turn(ways, rounds=WARM, seconds=0)
     return in_turn(ways)
 
@@ -182,13 +182,13 @@ def _below(path: str, place: object, name: str) -> str:
 
 
 def _naive_below(max_id: int | None) -> str:
-    """As the cursor of Django REST framework says it."""
+    """The path below an id, with a cursor of Django REST framework."""
     place = None if max_id is None else b64encode(urlencode({"p": max_id}).encode()).decode()
     return _below("/home", place, "cursor")
 
 
 def _timeline(reader: User) -> list[int]:
-    """The ids of a reader's timeline as far down as pages are read."""
+    """The ids of a reader's timeline, as far down as pages are read."""
     followees = Followee.objects.filter(owner=reader).values_list("followee", flat=True)
     posts = Post.objects.filter(author__in=list(followees)).order_by("-pk")
     return list(posts.values_list("pk", flat=True)[: DEPTHS[-1] + (DEEP_PAGES + 1) * PAGE])

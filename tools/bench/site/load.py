@@ -1,4 +1,4 @@
-"""Load by wrk: so many connections that always ask, each for one of some requests at random."""
+"""Load by wrk: a number of connections that send requests without pause, chosen at random from a list."""
 
 import json
 import os
@@ -18,7 +18,7 @@ MISSING = "This suite needs wrk (Debian, Ubuntu: apt install wrk; macOS: brew in
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request: what the load asks for."""
+    """A request of the load."""
 
     path: str
     header: tuple[str, str] = ("Accept", "*/*")
@@ -26,18 +26,18 @@ class Ask:
 
     @property
     def line(self) -> str:
-        """As the script reads it."""
+        """The request in the format of wrk's script."""
         return f"{self.method} {self.path} {self.header[0]} {self.header[1]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What came back: how many answers in how many seconds; milliseconds an answer took; what went wrong, by kind."""
+    """The result: number of responses, seconds, milliseconds per response, and errors by kind."""
 
     requests: int
     seconds: float
     failures: dict[str, int]
-    size: int  # bytes of an answer, head included
+    size: int  # bytes of a response, with headers
     p50: float
     p95: float
     p99: float
@@ -54,7 +54,7 @@ class Load:
 
 @cache
 def program(directory: Path) -> Path | None:
-    """wrk: the one that is installed, else Debian's, unpacked below a directory; None when there is neither."""
+    """wrk: the installed one, or else Debian's, unpacked below a directory; None if there is neither."""
     return find_program("wrk", directory / "wrk")
 
 
@@ -66,7 +66,7 @@ def put_load(
     seconds: float,
     connections: int = CONNECTIONS,
 ) -> Load:
-    """Ask a server on this machine for so long, to the whole second."""
+    """Put load on a server of this machine for some time, rounded to whole seconds."""
     lines = directory / f"asks-{port}.txt"
     lines.write_text("".join(f"{ask.line}\n" for ask in asks))
     wrk = program(directory)

@@ -1,4 +1,4 @@
-"""What `./run` takes at rest: the small demo, started as anybody starts it, with servers of its own."""
+"""The memory of `./run` at rest: the small demo, started in the usual way, with servers of its own."""
 
 import socket
 import time

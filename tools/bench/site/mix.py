@@ -1,9 +1,9 @@
-"""A hundred requests a second, one in a hundred of them a publication, with workers; and in the same minute, in turn,
-the constant page at the same rate, whose p95 says what the machine was like.
+"""A hundred requests per second, one in a hundred of them a publication, with workers.
 
-Requests leave by the clock, whether answers have come or not: so a pause is felt by all that should have been asked
-meanwhile. Who publishes is among the most followed of the graph, so what they publish is delivered to thousands, the
-readers among them.
+In turns with the mix, a constant page is requested at the same rate: its p95 describes the machine. Requests are sent
+by the clock, whether responses have arrived or not: so a pause affects all requests that were due meanwhile. The
+publishers are among the most followed accounts of the graph, so their posts are delivered to thousands of accounts,
+including the readers.
 """
 
 import os
@@ -39,14 +39,14 @@ THREADS = 32
 WRITERS = 100  # the most followed
 PUBLISHES, READS = 60, 300
 IDLE_SECONDS, SETTLE_SECONDS = 3, 1
-QUEUES = ("sweep,default,fanout", BULK)  # of a worker each, as in docker-compose.yml
+QUEUES = ("sweep,default,fanout", BULK)  # of one worker each, as in docker-compose.yml
 STATUSES = "/api/v1/statuses"
 STATUS = {"status": "A few words among many."}
 T = TypeVar("T")
 
 
 class Request(Protocol):
-    """Asks, and says after how many milliseconds since it was due the answer was there."""
+    """Sends a request; returns the milliseconds from its due time to its response."""
 
     def __call__(self, *, due: float) -> float: ...
 
@@ -57,7 +57,7 @@ class _Cast(NamedTuple):
 
 
 def run(directory: Path) -> list[Line]:
-    """The mix at half the rate and at the whole one; then what a read and a publication take by themselves."""
+    """The mix at half the rate and at the full rate; then the cost of a read and of a publication by themselves."""
     here = world()
     cast = _cast(here)
     with ExitStack() as stack:
@@ -105,14 +105,14 @@ def run(directory: Path) -> list[Line]:
 
 @dataclass
 class _Mixed:
-    """Milliseconds of answers, and processor seconds of all but this process."""
+    """Milliseconds of responses, and processor seconds of everything but this process."""
 
     reads: list[float] = field(default_factory=list)
     writes: list[float] = field(default_factory=list)
     constant: list[float] = field(default_factory=list)
     spent: float = 0.0
-    running: float = 0.0  # seconds that threads of the web process ran
-    waiting: float = 0.0  # and could have run, and had no core
+    running: float = 0.0  # seconds in which threads of the web process ran
+    waiting: float = 0.0  # seconds in which they were ready but had no core
 
 
 def _in_turns(visitor: Visitor, constant: Visitor, cast: _Cast, web: int) -> _Mixed:
@@ -131,7 +131,7 @@ def _in_turns(visitor: Visitor, constant: Visitor, cast: _Cast, web: int) -> _Mi
 
 
 class _Costs(NamedTuple):
-    """Seconds of processor time: of nothing for a second, of a read, of a publication with its delivery."""
+    """Seconds of processor time: idle per second, per read, and per publication with its delivery."""
 
     nothing: float
     read: float
@@ -156,7 +156,7 @@ def _cast(here: World) -> _Cast:
 
 
 def _measured(work: Callable[[], T]) -> tuple[float, T]:
-    """The processor seconds that everything but this process took, until the workers are done, and what came of it."""
+    """The processor seconds of everything but this process until the workers are done, and the result of `work`."""
     before = seconds_below(os.getpid())
     done = work()
     time.sleep(SETTLE_SECONDS)
@@ -196,7 +196,7 @@ def _constant(visitor: Visitor, seconds: int, rate: int) -> list[float]:
 
 
 def _paced(requests: Sequence[Request], rate: int) -> list[float]:
-    """Milliseconds of answers to requests that leave by the clock."""
+    """Milliseconds of responses to requests that are sent by the clock."""
     found: list[Future[float]] = []
     with ThreadPoolExecutor(THREADS) as threads:
         begin = time.perf_counter() + 0.1
@@ -232,9 +232,7 @@ def _mix_line(mixed: _Mixed, visitor: Visitor, constant: Visitor) -> Line:
 
 
 def _foretold(rate: int, measured: float, costs: _Costs) -> Line:
-    """Cores that a load took, beside what the costs of one read and one publication foretell:
-    as `./run capacity` reckons.
-    """
+    """Cores used by a load, beside the prediction from the costs of one read and one publication (`./run capacity`)."""
     writes = rate / (READS_A_WRITE + 1)
     foretold = costs.nothing + (rate - writes) * costs.read + writes * costs.publish
     return Line(

@@ -1,6 +1,6 @@
-"""More publications than one process can take, for a minute: what is acknowledged is delivered, the rest is refused.
+"""More publications than one process can take, for a minute: acknowledged ones are delivered, the rest is refused.
 
-Requests leave by the clock, each as soon as it is due, however many wait for their answers.
+Requests are sent by the clock, each as soon as it is due, however many wait for their responses.
 """
 
 import asyncio
@@ -56,15 +56,15 @@ def run(directory: Path) -> list[Line]:
 
 
 class Crowd:
-    """Publishes; `answers` are counted by status or by what went wrong, `acknowledged` are the ids of posts."""
+    """Clients that publish. `answers` are counted by status or kind of error, `acknowledged` has the ids of posts."""
 
     def __init__(self, port: int, tokens: list[str]) -> None:
         self.answers: Counter[int | str] = Counter()
         self.acknowledged: list[int] = []
-        self.milliseconds: list[float] = []  # of what was acknowledged, from when it was due
-        self.latest = 0.0  # seconds that a request left after it was due
+        self.milliseconds: list[float] = []  # for acknowledged posts, from when they were due
+        self.latest = 0.0  # maximum delay in seconds between due time and sending
         self._port = port
-        self._idle: list[tuple[float, Connection]] = []  # and since when
+        self._idle: list[tuple[float, Connection]] = []  # each with the time since which it is idle
         body = orjson.dumps(STATUS)
         self._requests = [
             (
@@ -76,7 +76,7 @@ class Crowd:
         ]
 
     async def publish(self, rate: int, seconds: int) -> None:
-        """So many a second; returns when all are answered."""
+        """Send `rate` requests per second; returns when all are answered."""
         begin = time.perf_counter() + 0.1
         async with asyncio.TaskGroup() as tasks:
             for number in range(rate * seconds):
@@ -116,7 +116,7 @@ class Crowd:
         return int(head.split(b" ", 2)[1]), body
 
     async def _connection(self) -> Connection:
-        """One that has not rested for so long that the server may be about to close it, or another one."""
+        """An idle connection, unless the server may be about to close it; otherwise a new one."""
         while self._idle:
             since, (reader, writer) = self._idle.pop()
             if time.monotonic() - since < REST_SECONDS and not reader.at_eof():
@@ -130,18 +130,18 @@ class Crowd:
 
     @property
     def errors(self) -> int:
-        """Answers that neither acknowledge nor refuse."""
+        """Responses that neither acknowledge nor refuse."""
         return self.answers.total() - len(self.acknowledged) - self.refused
 
 
 async def _close(writer: asyncio.StreamWriter) -> None:
     writer.close()
-    with contextlib.suppress(OSError):  # the server has closed it, too
+    with contextlib.suppress(OSError):  # the server has closed it too
         await writer.wait_closed()
 
 
 def _delivered_in(posts: list[int]) -> tuple[float, int]:
-    """Seconds until all are delivered, and how many are not when the time is over."""
+    """Seconds until all are delivered, and how many are not when the time is up."""
     begin = time.monotonic()
     left = undelivered(posts)
     while left and time.monotonic() - begin < DELIVERY_SECONDS:
@@ -151,7 +151,7 @@ def _delivered_in(posts: list[int]) -> tuple[float, int]:
 
 
 def undelivered(posts: list[int]) -> int:
-    """How many of these the ledger does not know as delivered to everybody."""
+    """How many of these posts are not fully delivered according to the ledger."""
     open_chunks = FanoutChunk.objects.filter(job=OuterRef("pk")).exclude(state=State.DONE)
     jobs = FanoutJob.objects.filter(pk__in=posts, state=State.DONE).exclude(Exists(open_chunks))
     return len(posts) - jobs.count()

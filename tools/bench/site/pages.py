@@ -1,8 +1,8 @@
-"""Pages over HTTP, every system in turn on the same data, the same server and one process, round after round.
+"""Pages over HTTP: all systems in rotation, on the same data, with the same server and one process.
 
-The load generator has the machine's other core. Requests a second are those of an otherwise idle machine; the processor
-time of a page, of the web process and of the stores, hardly depends on the neighbours, and bars about cost are held
-against that.
+The load generator has the machine's other core. Requests per second are valid for an otherwise idle machine; the
+processor time of a page, in the web process and in the stores, hardly depends on other load, so bars about cost use
+that.
 """
 
 from contextlib import AbstractContextManager, ExitStack
@@ -118,7 +118,7 @@ def _socket(url: str) -> str:
 
 
 def _fill_bare(readers: Readers) -> None:
-    """The same pages in the form that the bare reader wants."""
+    """Store the same pages in the format of the bare reader."""
     redis, urls = timelines(), settings.MEMCACHED_URLS
     with memcached_at(urls[0]) as memcached:
         for token, reader in zip(readers.tokens, readers.users, strict=True):
@@ -154,7 +154,7 @@ def _bars(systems: Systems) -> list[Line]:
 
 
 def _tables(systems: Systems) -> list[Line]:
-    """Each system's own figures."""
+    """The figures of each system."""
     return [
         Line(
             name,
@@ -204,7 +204,7 @@ def _cost(api: System, constant: System, *floors: System) -> Line:
 
 
 def _share(bar: Bar, ours: System, other: System) -> Line:
-    """Pages a second as a share of another's."""
+    """Pages per second as a percentage of another system's."""
     share = ours.rate.median / other.rate.median * 100
     others = {other.name: other.rate}
     return bar.line(
@@ -213,7 +213,7 @@ def _share(bar: Bar, ours: System, other: System) -> Line:
 
 
 def _times(bar: Bar, ours: System, other: System) -> Line:
-    """Pages a second and core as a multiple of another's."""
+    """Pages per second and core as a multiple of another system's."""
     times = ours.per_core.median / other.per_core.median
     others = {other.name: other.per_core}
     return bar.line(

@@ -1,6 +1,6 @@
-"""The home page of readers to whom accounts are promoted and who filter words, beside that of readers without either.
+"""The home page of readers with promoted accounts and word filters, beside that of readers with neither.
 
-Both follow as many busy authors. They ask one after the other, in turn, so a disturbance hits both.
+Both follow as many busy authors. They take turns, one request at a time, so that a disturbance affects both.
 """
 
 from datetime import timedelta
@@ -49,11 +49,11 @@ def run(directory: Path) -> list[Line]:
 
 
 def _promote_to(readers: Readers) -> None:
-    """Accounts that they do not follow, with a post on the first page of each of them."""
+    """Promote accounts that the readers do not follow, each with a post on the first page."""
     trait, _is_new = Trait.objects.get_or_create(slug="bench", defaults={"name": "reader"})
     segment = Segment.objects.create(slug="bench", name="Bench", description="readers")
     SegmentRule.objects.create(segment=segment, kind=RuleKind.TRAIT, trait=trait)
-    long_ago = timezone.now() - timedelta(days=365)  # new accounts see nothing promoted
+    long_ago = timezone.now() - timedelta(days=365)  # new accounts get no promoted posts
     User.objects.filter(pk__in=[user.pk for user in readers.users]).update(created_at=long_ago)
     for user in readers.users:
         set_traits(user, [trait.slug])
@@ -83,7 +83,7 @@ def _filter_words(readers: Readers) -> None:
 
 
 def _in_turn(visitor: Visitor, readers: dict[str, Readers], rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each answer."""
+    """Milliseconds of each response."""
     taken: dict[str, list[float]] = {name: [] for name in readers}
     for _round in range(rounds):
         for tokens in zip(*(group.tokens for group in readers.values()), strict=True):

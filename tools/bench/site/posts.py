@@ -1,4 +1,5 @@
-"""What a home page costs as the posts of all grow: measured while they are written.
+"""The cost of a home page as the number of posts grows, measured while they are written.
+
 Over HTTP, one request at a time.
 """
 
@@ -14,7 +15,7 @@ NAIVE_QUIET = f"{NAIVE}, quiet followees"
 
 
 def run(directory: Path) -> list[Line]:
-    """New readers at every size: of authors who write, and of some who wrote before all of it."""
+    """New readers at every size: of active authors, and of authors who wrote before all the others."""
     here = people()
     curves: dict[str, Curve] = {OURS: {}, NAIVE: {}, NAIVE_QUIET: {}}
     with visitors(directory) as (ours, naive):

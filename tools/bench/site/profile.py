@@ -1,7 +1,6 @@
-"""Where the time of one home API request and of one publication goes, by what the code is for: for docs/performance.md.
+"""The time of one home API request and of one publication, by the purpose of the code: for docs/performance.md.
 
-By cProfile in one process, which makes many small calls look dearer than they are and waiting cheaper; the shares of
-what Python does are what to take from it.
+With cProfile in one process, which overstates many small calls and understates waiting; use the shares of Python code.
 """
 
 import cProfile
@@ -33,7 +32,7 @@ from tools.bench.site.world import World, world
 
 REQUESTS, WARM, WARM_PAGES, AUTHORS = 200, 80, 3, 20
 UNLIMITED = (10**9, 60)
-# The first that a file's path contains says what it is for. A path of the site ends with / where it is a folder.
+# The first entry that a file's path contains gives its purpose. A folder of the site ends with /.
 _POSTGRES, _REDIS = "PostgreSQL: statements and rows", "Redis: sending and receiving"
 _MEMCACHED, _DJANGO = "Memcached: sending, receiving, tiers", "Django: request, routing, answer"
 _DRF, _MIDDLEWARE = "Django REST framework", "middleware and server of the site"
@@ -110,11 +109,11 @@ PURPOSES_OF_A_PUBLICATION = {
     "apps/posts/": _WRITE,
     "apps/timeline/": _WRITE,
 }
-BENCH = "tools/bench/"  # what asks: no part of a request
+BENCH = "tools/bench/"  # the benchmark's own code, which does not count
 
 
 def run(directory: Path) -> list[Line]:
-    """What pages and a publication ask for; then one line for each purpose, the largest first."""
+    """The store requests of pages and of a publication; then one line per purpose, the largest first."""
     here = world()
     handler = handler_without_limits()
     doing("what pages ask for")
@@ -142,18 +141,18 @@ def run(directory: Path) -> list[Line]:
 
 
 def handler_without_limits() -> WSGIHandler:
-    """The site in this process."""
+    """The site in this process, without rate limits."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, UNLIMITED)
     return WSGIHandler()
 
 
 def asks_for_home(handler: WSGIHandler, here: World) -> list[Callable[[], None]]:
-    """A home page of each reader."""
+    """Requests of each reader's home page."""
     return [_ask(handler, HOME, bearer(token)) for token in here.busy.tokens]
 
 
 def asks_to_publish(handler: WSGIHandler, here: World) -> list[Callable[[], None]]:
-    """A publication of each of some authors."""
+    """Publications, one by each of some authors."""
     authors = User.objects.filter(pk__in=here.people.busy[:AUTHORS])
     tokens = [issue_token(author, name="bench") for author in authors]
     return [_ask(handler, STATUSES, bearer(token), STATUS) for token in tokens]
@@ -165,7 +164,7 @@ def warm(asks: Sequence[Callable[[], None]]) -> None:
 
 
 def _publication_trips(asks: Sequence[Callable[[], None]], directory: Path) -> list[Line]:
-    """Round trips of a publication, the mean of one of each author."""
+    """Round trips of a publication, as a mean over the authors."""
     warm(asks)
     with trips.postgres_counted(directory / "postgres-trace.txt") as postgres:
         for ask in asks:
@@ -198,7 +197,7 @@ def _pages(here: World) -> list[tuple[str, str, Header]]:
 
 
 def _asked(handler: WSGIHandler, name: str, path: str, header: Header) -> Line:
-    """What a warm page asks of PostgreSQL and of the caches."""
+    """The requests of a warm page to PostgreSQL and the caches."""
     ask = _ask(handler, path, header)
     for _warm in range(WARM_PAGES):
         ask()
@@ -246,7 +245,7 @@ def _shares(
 
 
 def _own_time(stats: dict[Any, Any]) -> Iterator[tuple[str, float]]:
-    """Files and seconds; what is written in C counts for who called it."""
+    """Files and seconds; code written in C is counted for its caller."""
     for (place, _line, _name), (_calls, _times, own, _all, callers) in stats.items():
         if place != "~":
             yield place, own
@@ -275,6 +274,6 @@ def _ask(
         list(answer)
         answer.close()
         if answer.status_code != HTTPStatus.OK:
-            raise RuntimeError(f"{path} answers {answer.status_code}")
+            raise RuntimeError(f"{path} returns {answer.status_code}")
 
     return ask

@@ -1,5 +1,7 @@
-"""The publish request as followers grow, while a worker delivers what was published before; in turn with it the least
-that a publication could be: the INSERT of one row of about the size of a post, and its COMMIT.
+"""The publish request as followers grow, while a worker delivers earlier posts.
+
+In rotation with the least that a publication could be: an INSERT of one row of about the size of a post, and its
+COMMIT.
 """
 
 import time
@@ -74,7 +76,7 @@ def _rounds(
 
 
 def _insert() -> float:
-    """Milliseconds of a transaction of one row, by the driver alone."""
+    """Milliseconds of a transaction with one row, through the driver alone."""
     connection.ensure_connection()
     driver = connection.connection
     begin = time.perf_counter()

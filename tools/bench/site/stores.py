@@ -1,4 +1,4 @@
-"""What the stores count themselves: statements of PostgreSQL, commands and hits of Redis, hits of Memcached."""
+"""The stores' own counts: statements of PostgreSQL, commands and hits of Redis, hits of Memcached."""
 
 from dataclasses import dataclass, fields
 from functools import cache
@@ -16,7 +16,7 @@ class Counted:
     commands: int
     redis_hits: int
     redis_misses: int
-    gets: int  # keys asked of Memcached
+    gets: int  # keys requested from Memcached
     hits: int
 
     def __sub__(self, other: "Counted") -> "Counted":
@@ -26,12 +26,12 @@ class Counted:
 
     @property
     def hit_rate(self) -> float:
-        """Of keys that were asked of Memcached; 1 when none were."""
+        """The hit rate of keys requested from Memcached; 1 if there were none."""
         return self.hits / self.gets if self.gets else 1.0
 
 
 def look() -> Counted:
-    """One look; it costs a statement and a command itself."""
+    """Read the counts once; this itself costs a statement and a command."""
     _prepare()
     with connection.cursor() as sql:
         sql.execute("SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements")
@@ -51,12 +51,12 @@ def look() -> Counted:
 
 
 def has_memcached() -> bool:
-    """Whether there is any."""
+    """Whether the site has Memcached."""
     return bool(memcached_addresses())
 
 
 def sizes() -> dict[str, float]:
-    """Megabytes of what the stores keep."""
+    """Megabytes used by the data of the stores."""
     client: Any = timelines()
     kept = 0
     for address in memcached_addresses():

@@ -1,4 +1,4 @@
-"""The systems of this suite, each a server of its own with one process, and what is asked of them."""
+"""The systems of this suite, each a server of its own with one process, and the requests sent to them."""
 
 import os
 import secrets
@@ -33,12 +33,12 @@ LIMITS = ("API", "API_WRITES", "API_REST", "API_ADDRESS", "API_ADDRESS_REST", "P
 WITHOUT_LIMITS = {f"LIMIT_{name}": UNLIMITED for name in LIMITS}
 NAIVE_SETTINGS = f"{RIVALS}.naive_settings"
 WEB, DATABASE = "web", "PostgreSQL"
-LOAD_SECONDS = 3.0  # of one round
+LOAD_SECONDS = 3.0  # per round
 STILL_SECONDS, LOOK_SECONDS, STILL_MOST_SECONDS = 0.3, 0.1, 8
 
 
 def our_site(directory: Path) -> AbstractContextManager[Web]:
-    """Our site, without limits for programs: they would end a measurement."""
+    """Our site, without rate limits, which would end a measurement."""
     return web("ours", OURS, directory, **WITHOUT_LIMITS)
 
 
@@ -51,12 +51,12 @@ def front_site(directory: Path, page: bytes) -> AbstractContextManager[Web]:
 
 
 def naive_site(directory: Path) -> AbstractContextManager[Web]:
-    """The same tables by Django REST framework, as one would write it first."""
+    """The same tables with a naive Django REST framework."""
     return web("naive", DJANGO, directory, DJANGO_SETTINGS_MODULE=NAIVE_SETTINGS)
 
 
 def constant_site(directory: Path, page: bytes) -> AbstractContextManager[Web]:
-    """The same bytes for everybody at `CONSTANT_PAGE`, by Django without a middleware."""
+    """The same bytes for everybody at `CONSTANT_PAGE`, from Django without middleware."""
     place = _written(directory, page)
     settings = f"{RIVALS}.constant_settings"
     return web(
@@ -91,7 +91,7 @@ def _make_token_table() -> None:
 
 @dataclass
 class System:
-    """One thing that is asked, and what was measured of it in each round."""
+    """A system, and what was measured of it in each round."""
 
     name: str
     server: Web
@@ -100,18 +100,19 @@ class System:
     loads: list[Load] = field(default_factory=list)
     costs: list[dict[str, float]] = field(
         default_factory=list
-    )  # milliseconds of processor time a page, by stage
+    )  # milliseconds of processor time per page, by stage
     counted: list[Counted] = field(default_factory=list)
     pages: int = 0
 
     def measure(self, directory: Path) -> None:
-        """One round. What was begun is done to its end and counted, though nobody waits for it any more.
-        RuntimeError when nothing came but errors.
+        """Measure one round. Requests still running at the end are finished and counted.
+
+        RuntimeError if there were only errors.
         """
         looked, before = stores.look(), self._spent()
         done = load.put_load(self.server.port, self.asks, directory, seconds=self.seconds)
         if done.errors >= done.requests:
-            raise RuntimeError(f"{self.name} answers with errors only: {done.failures}")
+            raise RuntimeError(f"{self.name} returns only errors: {done.failures}")
         after = self._spent_in_the_end()
         self.loads.append(done)
         self.counted.append(stores.look() - looked)
@@ -142,12 +143,12 @@ class System:
         return self._spent()
 
     def stage(self, name: str) -> float:
-        """Milliseconds of processor time a page, of one stage."""
+        """Milliseconds of processor time per page, of one stage."""
         return Spread.of([cost.get(name, 0.0) for cost in self.costs]).median
 
     @property
     def cost(self) -> Spread:
-        """Milliseconds of processor time a page, of all stages."""
+        """Milliseconds of processor time per page, of all stages."""
         return Spread.of([sum(cost.values()) for cost in self.costs])
 
     @property
@@ -164,7 +165,7 @@ class System:
 
     @property
     def complaint(self) -> str:
-        """How many of what went wrong; nothing when nothing did."""
+        """The errors, counted by kind; empty if there were none."""
         kinds = sum((Counter(one.failures) for one in self.loads), Counter[str]())
         return ", ".join(
             f"{number} errors: {kind}" for kind, number in kinds.most_common() if number

@@ -1,8 +1,8 @@
-"""How often a request waits for the stores, and what it asks of them.
+"""Counts how often a request waits for the stores, and what it requests from them.
 
-A round trip begins when something is sent after an answer was read. It is counted at the sockets of this process, so
-what is sent to several servers before the first answer is read is one trip. PostgreSQL's driver has no such sockets: it
-is asked to write down what it exchanges with the server.
+A round trip starts when something is sent after a response has been read. It is counted at the sockets of this process,
+so requests sent to several servers before the first response is read are one trip. PostgreSQL's driver does not use
+Python sockets, so its protocol trace is read instead.
 """
 
 import socket
@@ -24,15 +24,17 @@ SENDS, RECEIVES = ("send", "sendall", "sendmsg"), ("recv", "recv_into")
 REDIS, MEMCACHED, BROKER, OTHER = "Redis", "Memcached", "the broker", "another server"
 POSTGRES = "PostgreSQL"
 READY = b"\tReadyForQuery\t"  # the server has answered and waits for the next message
-EMPTY = b'\tQuery\t ""'  # how the pool asks whether a connection is alive
+EMPTY = b'\tQuery\t ""'  # the pool's check whether a connection is alive
 CHECKS = "checks of the pool"
 Command = list[bytes]
 
 
 @dataclass(slots=True)
 class Trips:
-    """`trips` to all servers together, `by_server` to those of a kind; `sent` requests, of which several to one server
-    may go as one; `commands` sent to Redis, by name: a call of a script is one, whatever the script does.
+    """Counts of a block.
+
+    `trips` to all servers together, `by_server` to those of a kind; `sent` requests, several of which may go to one
+    server together; `commands` sent to Redis, by name: a script call counts as one, whatever the script does.
     """
 
     trips: int = 0
@@ -42,14 +44,14 @@ class Trips:
 
 
 class _Watch:
-    """What is known of sockets while they are watched."""
+    """The state of sockets while they are watched."""
 
     def __init__(self) -> None:
         self.found = Trips()
-        self._waits = False  # for an answer, since the last was sent
+        self._waits = False  # for a response to the last request
         self._kinds_that_wait: set[str] = set()
         self._kinds: dict[int, str] = {}
-        self._unread: dict[int, bytes] = {}  # the beginning of a command
+        self._unread: dict[int, bytes] = {}  # the beginning of an incomplete command
         self._memcached = {url.removeprefix("unix:") for url in memcached_addresses()}
 
     def sent(self, one: socket.socket, data: bytes) -> None:
@@ -81,7 +83,7 @@ class _Watch:
 
 @contextmanager
 def counted() -> Iterator[Trips]:
-    """What this process asks inside of servers other than PostgreSQL."""
+    """Count the requests of this process in the block to servers other than PostgreSQL."""
     watch = _Watch()
 
     def sending(call: Any, one: socket.socket, data: Any, *args: Any) -> Any:
@@ -113,7 +115,7 @@ def _watched(name: str, way: Callable[..., Any]) -> Iterator[None]:
 
 
 def commands_in(data: bytes) -> tuple[list[Command], bytes]:
-    """The complete commands, each with its arguments, of what was sent to Redis; and the beginning of the next."""
+    """The complete commands in data sent to Redis, each with its arguments; and the start of the next one."""
     commands: list[Command] = []
     start = 0
     while start < len(data):
@@ -134,7 +136,7 @@ def commands_in(data: bytes) -> tuple[list[Command], bytes]:
 
 
 def _number(data: bytes, at: int, mark: bytes) -> tuple[int, int]:
-    """The number of a line that begins with a mark, and where the next one begins. IndexError when it is cut off."""
+    """The number in a line that begins with a mark, and the start of the next line. IndexError if it is incomplete."""
     end = data.find(b"\r\n", at)
     if end < 0:
         raise IndexError
@@ -144,23 +146,22 @@ def _number(data: bytes, at: int, mark: bytes) -> tuple[int, int]:
 
 
 def _is_message(command: Command) -> bool:
-    """Whether it puts a message into one of Celery's queues."""
+    """Whether a command puts a message into one of Celery's queues."""
     prefix = settings.CELERY_BROKER_TRANSPORT_OPTIONS["global_keyprefix"].encode()
     return command[0].upper() == b"LPUSH" and command[1].startswith(prefix)
 
 
 def _peer(one: socket.socket) -> str:
-    """As addresses of Memcached are written."""
+    """The address of the other side, in the form of Memcached addresses."""
     peer: Any = one.getpeername()
     return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else str(peer)
 
 
 @contextmanager
 def postgres_counted(place: Path) -> Iterator[Counter[str]]:
-    """How many answers Django's connection of this thread waited for inside, and how many of them were to checks of the
-    pool; known at the end.
+    """How many responses this thread's connection waited for, and how many of these were to checks of the pool.
 
-    By the trace of libpq, which is written into a file.
+    Known at the end of the block, from libpq's trace, which is written to a file.
     """
     found: Counter[str] = Counter()
     traced: list[Any] = []
@@ -173,13 +174,13 @@ def postgres_counted(place: Path) -> Iterator[Counter[str]]:
                 driver.trace(file.fileno())
                 traced.append(driver)
 
-        connection.close()  # the next request opens another one, or takes one out of the pool
+        connection.close()  # the next request opens another one, or takes one from the pool
         connection_created.connect(trace)
         try:
             yield found
         finally:
             connection_created.disconnect(trace)
             for driver in traced:
-                driver.untrace()  # which writes what it has in its buffer
+                driver.untrace()  # also flushes its buffer
     written = place.read_bytes()
     found[POSTGRES], found[CHECKS] = written.count(READY), written.count(EMPTY)

@@ -1,6 +1,4 @@
-"""Who asks one request after the other over connections that stay open,
-one for each thread, and counts the milliseconds.
-"""
+"""A client that sends one request after another over open connections, one per thread, and measures milliseconds."""
 
 import json
 import threading
@@ -14,14 +12,12 @@ from typing import Any
 
 ROUNDS, TURN_SECONDS = 7, 0.15
 SLOW_MILLISECONDS = 1000
-SECONDS = 20  # the longest wait for an answer
+SECONDS = 20  # the longest wait for a response
 Header = tuple[str, str]
 
 
 class Visitor:
-    """A program that asks a server on this machine. `failures` are answers that were none:
-    by status, or by what went wrong.
-    """
+    """A client of a server on this machine. `failures` counts failed requests by status or kind of error."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -45,7 +41,7 @@ class Visitor:
         *,
         due: float | None = None,
     ) -> float:
-        """Milliseconds from when the request was due, now by default, until its answer was there. A body is posted."""
+        """Milliseconds from the due time of the request, now by default, to its response. A body is posted."""
         begin = time.perf_counter() if due is None else due
         try:
             status = self._status(path, header, body)
@@ -73,7 +69,7 @@ class Visitor:
         return answer.status
 
     def close(self) -> None:
-        """End this thread's connection; the next request opens another one."""
+        """Close this thread's connection; the next request opens another one."""
         if connection := getattr(self._local, "connection", None):
             connection.close()
             self._local.connection = None
@@ -84,9 +80,10 @@ class Visitor:
 
 
 def insist(port: int, path: str, header: Header, number: int, stop: Any, found: Any) -> None:
-    """Ask again and again, in so many threads of this process, until an event.
+    """Send requests without pause, in `number` threads of this process, until an event.
 
-    Puts into a queue that it has begun, and at the end how many were asked and how many of them were refused (503).
+    Puts a message into a queue at the start; at the end, the number of requests, and how many of them were refused
+    (503).
     """
     visitor = Visitor(port)
     asked = [0] * number
@@ -106,7 +103,7 @@ def insist(port: int, path: str, header: Header, number: int, stop: Any, found: 
 
 
 def bearer(token: str) -> Header:
-    """As our API wants a token."""
+    """The header with a token, as our API expects it."""
     return "Authorization", f"Bearer {token}"
 
 
@@ -116,10 +113,9 @@ def in_turn(
     rounds: int | None = None,
     seconds: float = TURN_SECONDS,
 ) -> dict[str, list[float]]:
-    """What each way says it took; all of them in turn, each again and again for so long, at least once;
-    `ROUNDS` times by default.
+    """The results of each way, in rotation: each runs for `seconds`, at least once, in `ROUNDS` rounds by default.
 
-    One that took longer than a second is not asked again: it would take the time that the others need.
+    A way that takes longer than a second is not repeated: it would take the time that the others need.
     """
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for _round in range(rounds or ROUNDS):
@@ -134,6 +130,6 @@ def in_turn(
 
 
 def percentile(values: list[float], percent: int) -> float:
-    """Of at least one value."""
+    """A percentile of at least one value."""
     ordered = sorted(values)
     return ordered[min(len(ordered) * percent // 100, len(ordered) - 1)]

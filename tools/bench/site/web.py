@@ -1,4 +1,4 @@
-"""Web servers on this machine, all the same one and started alike: granian with one process."""
+"""Web servers on this machine, all with the same server and options: granian with one process."""
 
 import os
 import socket
@@ -44,14 +44,14 @@ def web(name: str, application: str | None, directory: Path, **environment: str)
 
 
 def fetch(port: int, path: str, header: tuple[str, str]) -> bytes:
-    """The body of one answer; RuntimeError when it is an error."""
+    """The body of one response; RuntimeError if it is an error."""
     connection = HTTPConnection("127.0.0.1", port, timeout=FETCH_SECONDS)
     connection.request("GET", path, headers=dict([header, ("Host", "localhost")]))
     answer = connection.getresponse()
     body = answer.read()
     connection.close()
     if answer.status != HTTPStatus.OK:
-        raise RuntimeError(f"{path} answers {answer.status}: {body[:200]!r}")
+        raise RuntimeError(f"{path} returns {answer.status}: {body[:200]!r}")
     return body
 
 

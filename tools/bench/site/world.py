@@ -1,9 +1,8 @@
-"""Who reads and who is read in this suite: a follow graph of 256,491 people, made once a run, and readers of its most
-followed.
+"""The readers and authors of this suite: a follow graph of 256,491 people, and readers of its most followed.
 
-Readers of busy authors and readers of authors who fell silent, 500 followees each, of 2,500, so that no two readers
-read the same page. The silent ones wrote before a crowd of others wrote a million posts: the worst case of a query that
-walks the newest posts backwards until it has a page.
+Readers of busy authors and readers of authors who fell silent, 500 followees each, out of 2,500, so that no two readers
+get the same page. The silent authors wrote before a crowd of others wrote a million posts: the worst case of a query
+that walks the newest posts backwards until it has a page.
 """
 
 import time
@@ -30,9 +29,10 @@ from tools.bench.progress import doing
 from tools.bench.site.graph import graph, load_graph
 
 READERS, FOLLOWEES, POSTS_EACH = 40, 500, 50
-BUSY, QUIET, CROWD = 2500, 2500, 2000  # authors: the most followed, the next, the next
+# authors: the most followed, the next ones, and the ones after
+BUSY, QUIET, CROWD = 2500, 2500, 2000
 CROWD_POSTS = 1_000_000
-ANSWERS = 20  # to the post whose thread is read
+ANSWERS = 20  # replies to the post whose thread is read
 APART = 97  # seconds between two posts of an author
 FILTERS_SECONDS = 60
 
@@ -43,8 +43,8 @@ class People:
     busy: list[int]
     quiet: list[int]
     crowd: list[int]
-    others: list[int]  # who are not read
-    now: int  # seconds: when it was made
+    others: list[int]  # authors without posts
+    now: int  # the time of its creation, in seconds
 
     @property
     def authors(self) -> list[int]:
@@ -63,7 +63,7 @@ class Readers:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Readers, what the browsers of the busy ones send as cookies, an author with posts, and a post with answers."""
+    """Readers, the cookies of the busy ones' browsers, an author with posts, and a post with replies."""
 
     people: People
     busy: Readers
@@ -73,12 +73,12 @@ class World:
     post: Post
 
 
-_written = {"crowd": 0}  # posts of each author of the crowd
+_written = {"crowd": 0}  # posts of each author in the crowd
 
 
 @cache
 def people() -> People:
-    """The graph, and the posts of those who are silent by now."""
+    """The graph, and the posts of the silent authors."""
     found = graph()
     if found.people < BUSY + QUIET + CROWD:
         raise SystemExit(
@@ -97,7 +97,7 @@ def people() -> People:
 
 
 def write_crowd(posts: int) -> None:
-    """Let the crowd go on writing until it has written so many posts in all."""
+    """Let the crowd write until it has written this many posts in all."""
     here, before, after = people(), _written["crowd"], posts // CROWD
     if after > before:
         doing(f"{posts:,} posts of others")
@@ -109,7 +109,7 @@ def write_crowd(posts: int) -> None:
 
 @cache
 def world() -> World:
-    """Everything; about two minutes."""
+    """Everything; takes about two minutes."""
     here = people()
     write_crowd(CROWD_POSTS)
     doing("posts of busy authors, and readers")
@@ -129,14 +129,14 @@ def world() -> World:
 def make_readers(
     handle: str, authors: list[int], followees: int, maximum: int | None = None
 ) -> Readers:
-    """So many accounts that follow some of the authors, `READERS` by default."""
+    """Accounts that follow some of the authors, `READERS` by default."""
     numbers = range(maximum or READERS)
     users = [make_follower(f"{handle}{number}", authors, followees) for number in numbers]
     return Readers(users, [issue_token(user, name="bench") for user in users])
 
 
 def author_with(handle: str, followers: list[int]) -> tuple[User, str]:
-    """A new account with so many followers, none of them here; and its token."""
+    """A new account with these followers, none of them in this suite; and its token."""
     author = make_follower(handle, [])
     values: dict[str, int | list[int]] = {
         "author": author.pk,
@@ -161,7 +161,7 @@ WHERE user_id = %(author)s
 
 
 def analyse() -> None:
-    """What autovacuum does in time: the planner knows what is there."""
+    """Update the planner's statistics, as autovacuum would in time."""
     with connection.cursor() as sql:
         sql.execute("SET statement_timeout = 0")
         sql.execute(
@@ -171,7 +171,7 @@ def analyse() -> None:
 
 
 def settle() -> None:
-    """What workers would have done by now: deliveries, and counts and existence filters in Redis."""
+    """Do the work that workers would have done by now: deliveries, and counts and existence filters in Redis."""
     deliver_owed()
     deadline = time.monotonic() + FILTERS_SECONDS
     for tend in (maintain_counts, tend_user_counts):
@@ -183,13 +183,13 @@ def settle() -> None:
 
 
 def _filters_done() -> bool:
-    """One look after the existence filters; whether all may be believed."""
+    """Continue building the existence filters. Returns whether all are complete."""
     maintain_filters()
     return all(bloom.read_state(marks.name).live for marks in (LIKES, BOOKMARKS))
 
 
 def _begin(here: People, *, quiet: bool = False, crowd: bool = False) -> int:
-    """The second before the first post of the silent, of the crowd, of the busy: one after the other, until now."""
+    """The second before the first post of an author; silent authors, crowd and busy authors post in this order."""
     span = (POSTS_EACH + 1) * APART
     crowd_span = (CROWD_POSTS // CROWD + 1) * APART
     if quiet:
@@ -198,7 +198,7 @@ def _begin(here: People, *, quiet: bool = False, crowd: bool = False) -> int:
 
 
 def _cookie(user: User) -> str:
-    """The session, and the token of forms that the first page has set."""
+    """The session cookie, and a token for forms, as the first page of the site sets it."""
     client = Client()
     client.force_login(user)
     return f"sessionid={client.cookies['sessionid'].value}; csrftoken={get_random_string(32)}"

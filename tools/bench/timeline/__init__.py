@@ -1,11 +1,11 @@
-"""Delivery and home timelines, each part beside what one would do otherwise."""
+"""Delivery and home timelines, each part beside the usual alternative."""
 
 from importlib import import_module
 from pathlib import Path
 
 from tools.bench.report import Line
 
-# In the order of the table: part -> module with a `run`, which gets a directory for the files of its processes.
+# In the order of the table: the module of each part, whose `run` gets a directory for the files of its processes.
 PARTS = {
     "fanout": "fanout",
     "publish": "publish",
@@ -20,6 +20,6 @@ PARTS = {
 
 
 def run(part: str, directory: Path) -> list[Line]:
-    """Measure one part. Its module is imported here: it may import models, which need Django set up."""
+    """Measure one part. Its module is imported here because it may import models, which need Django to be set up."""
     found: list[Line] = import_module(f"tools.bench.timeline.{PARTS[part]}").run(directory)
     return found

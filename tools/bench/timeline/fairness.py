@@ -1,7 +1,6 @@
-"""Small authors' posts while 100,000 followers are served: from the event to the receipt, beside the same in quiet
-times.
+"""Small authors' posts during deliveries to 100,000 followers: the time from event to receipt, beside quiet times.
 
-The workers are those of docker-compose.yml: one kind for events and small deliveries, one for the large ones.
+The workers are those of docker-compose.yml: one kind for events and small deliveries, one for large ones.
 """
 
 import statistics
@@ -26,8 +25,8 @@ from tools.bench.timeline.people import CROWD, SMALL, author
 from tools.bench.timeline.workers import wait_until, workers
 
 POSTS, WARM = 300, 20
-AT_ONCE = 2  # large deliveries
-PROCESSES = 2  # a large author's post has six other things done to it, too
+AT_ONCE = 2  # concurrent large deliveries
+PROCESSES = 2  # a large author's post also causes six other tasks
 
 
 def run(directory: Path) -> list[Line]:
@@ -58,7 +57,7 @@ def run(directory: Path) -> list[Line]:
 
 
 def _lags(number: int, *, beside: Callable[[], None] = lambda: None) -> list[float]:
-    """Milliseconds of so many posts, each published when the one before it has been delivered: no backlog of its own.
+    """Milliseconds of `number` posts, each published after the previous one was delivered, so they cause no backlog.
 
     `beside` is called before each.
     """
@@ -80,8 +79,9 @@ def _is_delivered(post_id: int) -> bool:
 
 
 class _Large:
-    """Large deliveries: always one or two of them are under way.
-    From this thread: another would share its processor.
+    """Keeps one or two large deliveries running.
+
+    From this thread: another one would compete for its processor.
     """
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ PROCESSES, WARM, ROUNDS, PLAIN_ROUNDS = 2, 2, 7, 1
 
 
 def run(directory: Path) -> list[Line]:
-    """Followers a second through real workers, beside what a script with redis-py does in one process."""
+    """Followers per second with real workers, beside a redis-py script in one process."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
     author(CROWD)
     with workers(directory, QUEUES, processes=PROCESSES):
@@ -60,7 +60,7 @@ def publish_for(writer: User) -> Post:
 
 
 def delivered_in(post: Post) -> float:
-    """Seconds from a post's event to the last receipt of its chunks, by the ledger."""
+    """Seconds from a post's event to the last receipt of its chunks, according to the ledger."""
     wait_until(lambda: is_delivered(post))
     begin = Event.objects.filter(name="post_published", payload__post_id=post.pk).latest("pk")
     receipts = FanoutChunk.objects.filter(job=post.pk).aggregate(last=Max("finished_at"))
@@ -69,7 +69,7 @@ def delivered_in(post: Post) -> float:
 
 
 def is_delivered(post: Post) -> bool:
-    """Whether the ledger says that nothing is left to do for it."""
+    """Whether its delivery is finished according to the ledger."""
     chunks = FanoutChunk.objects.filter(job=post.pk)
     cut = FanoutJob.objects.filter(pk=post.pk, state=State.DONE).exists()
     return cut and not chunks.exclude(state=State.DONE).exists()
@@ -89,7 +89,8 @@ def _plainly(push: Callable[[Any, list[int], str], None]) -> Spread:
     for start in range(0, len(online), PIPELINE):
         pipeline = client.pipeline(transaction=False)
         for reader in online[start : start + PIPELINE]:
-            pipeline.lpop(HOME.key(reader), PLAIN_ROUNDS)  # or every later post would seem late
+            # otherwise every later post would seem late
+            pipeline.lpop(HOME.key(reader), PLAIN_ROUNDS)
         pipeline.execute()
     for start in range(0, len(dormant), PIPELINE):
         client.unlink(*map(HOME.key, dormant[start : start + PIPELINE]))

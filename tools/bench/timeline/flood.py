@@ -1,6 +1,6 @@
 """Home pages while a crowd searches: core reads have seats of their own (`apps.http.interfaces`).
 
-The crowd is a process of its own that asks again as soon as it is answered or refused.
+The crowd is a separate process that sends the next request as soon as one is answered or refused.
 """
 
 import multiprocessing
@@ -19,8 +19,8 @@ from tools.bench.site.systems import HOME, our_site
 from tools.bench.site.visitor import Visitor, bearer, insist, percentile
 
 AUTHORS, POSTS_EACH, SECONDS_APART, READERS = 50, 40, 97, 20
-CROWD = 40  # who search at once
-ROUNDS, PAGES = 4, 100  # pages of a round, with the flood and without it in turn
+CROWD = 40  # concurrent searches
+ROUNDS, PAGES = 4, 100  # pages per round, with the flood and without it in turn
 SEARCH = "/api/v2/search?q=words&type=statuses"
 
 
@@ -59,7 +59,7 @@ def _pages(visitor: Visitor, tokens: list[str], dice: random.Random) -> list[flo
 
 
 class _Crowd:
-    """Searches until the end; then `answers` and `refused` say how many there were."""
+    """Searches until the end; then `answers` and `refused` have the numbers."""
 
     def __init__(self, port: int, token: str) -> None:
         context = multiprocessing.get_context("spawn")  # this process has threads and connections

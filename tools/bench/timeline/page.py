@@ -1,6 +1,6 @@
-"""A warm home page of 20 posts, beside the query one would write first: the newest posts of whom the reader follows.
+"""A warm home page of 20 posts, beside the naive query for the newest posts of the reader's followees.
 
-That query is quick while followees post often, since PostgreSQL walks the newest posts backwards and soon has 20; it is
+That query is fast while followees post often, since PostgreSQL walks the newest posts backwards and soon has 20; it is
 slow for a reader whose followees have been silent while others wrote.
 """
 
@@ -30,11 +30,11 @@ from tools.bench.report import Line
 LIMIT, POSTS_EACH, NOISE_POSTS = 20, 50, 100
 FOLLOWEES = (500, 2000)
 SECONDS_APART = 97
-TRIPS_MOST = 2  # no reposts among them
+TRIPS_MOST = 2  # none of the posts is a repost
 
 
 def run(_directory: Path) -> list[Line]:
-    """Readers of 500 and of 2,000 followees who post now, and who last posted before a crowd of others did."""
+    """Readers with 500 and 2,000 followees, who post now or who last posted before a crowd of others did."""
     now = int(timezone.now().timestamp())
     age = POSTS_EACH * SECONDS_APART + SECONDS_APART
     for maximum in FOLLOWEES:
@@ -77,7 +77,7 @@ def _line(kind: str, maximum: int) -> Line:
 
 
 def _pulled(viewer: User) -> list[Post]:
-    """The same page as one would write it down first."""
+    """The same page with the naive query."""
     followees = Followee.objects.filter(owner=viewer).values("followee")
     posts = list(
         Post.objects.filter(
@@ -96,7 +96,7 @@ def _pulled(viewer: User) -> list[Post]:
 
 
 def _cost(read: Callable[[], Any]) -> tuple[int, int]:
-    """The queries and the round trips of a page: each time that something waits for what it sent together."""
+    """The queries and the round trips of a page; a round trip is one wait for requests sent together."""
     with (
         patch.object(Batch, "execute", autospec=True, side_effect=Batch.execute) as execute,
         CaptureQueriesContext(connection) as seen,

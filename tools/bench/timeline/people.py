@@ -1,4 +1,4 @@
-"""Who publishes and who reads in these benchmarks: made in bulk, once a run."""
+"""The authors and readers of these benchmarks: created in bulk, once per run."""
 
 from functools import cache
 from typing import Any
@@ -24,7 +24,7 @@ SELECT {columns}, now() FROM accounts_user WHERE handle LIKE %s ORDER BY id
 
 @cache
 def author(followers: int) -> User:
-    """An author with so many followers, of whom a fifth have a full home window."""
+    """An author with `followers` followers, a fifth of whom have a full home window."""
     crowd = f"crowd{followers}x"
     make_accounts([f"author{followers}", *(f"{crowd}{number}" for number in range(followers))])
     found = user_by_handle(f"author{followers}")
@@ -43,13 +43,13 @@ def author(followers: int) -> User:
 
 
 def reader_ids(followers: int) -> list[int]:
-    """Who follows that author; the first fifth are online."""
+    """The followers of that author; the first fifth are online."""
     crowd = User.objects.filter(handle__startswith=f"crowd{followers}x").order_by("pk")
     return list(crowd.values_list("pk", flat=True))
 
 
 def come_online(readers: list[int]) -> None:
-    """Give readers full home windows: one is filled, the others are its copies."""
+    """Give readers full home windows: one is filled, the others are copies of it."""
     client: Any = timelines()
     first = readers[0]
     posts = [compose(BEGIN + number * SECONDS_APART, 5, 0) for number in range(HOME.length)][::-1]

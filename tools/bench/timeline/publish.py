@@ -1,5 +1,6 @@
-"""The publish request of an author with ten followers and of one with 100,000:
-the same work (source 001: returns early).
+"""The publish request of an author with ten followers and of one with 100,000: the same work.
+
+Source 001: it returns early.
 """
 
 import time
@@ -23,7 +24,7 @@ WITHIN = 0.2
 
 
 def run(_directory: Path) -> list[Line]:
-    """Requests of both in turn, through the site's own API; then what they ask of PostgreSQL and of Redis."""
+    """Requests of both in turn, through the site's own API; then their requests to PostgreSQL and Redis."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
     sizes = (SMALL, CROWD)
     programs = {size: _program(size) for size in sizes}
@@ -38,7 +39,7 @@ def run(_directory: Path) -> list[Line]:
     asked = {size: (_statements(programs[size]), _commands(programs[size])) for size in sizes}
     statements, commands = asked[CROWD]
     times = ratio(crowd, small)
-    Event.objects.all().delete()  # nobody delivers these: the next part would begin with what is owed
+    Event.objects.all().delete()  # nobody delivers these; otherwise the next part would start with a backlog
     return [
         Line(
             f"publish request, {CROWD:,} followers",
@@ -73,7 +74,7 @@ def _statements(program: APIClient) -> int:
 
 
 def _commands(program: APIClient) -> int:
-    """By the server's own count; the broker is the same server."""
+    """The commands by the server's own count; the broker is the same server."""
     client: Any = timelines()
     before = client.info("stats")["total_commands_processed"]
     _publish(program)

@@ -1,4 +1,4 @@
-"""Heavy rank: what scoring a delivered post costs for each reader, and what the page of it costs beside light rank."""
+"""Heavy rank: the cost per reader of scoring a delivered post, and the cost of a page beside light rank."""
 
 import time
 from pathlib import Path
@@ -26,7 +26,7 @@ from tools.bench.measure import Spread, compare
 from tools.bench.population import make_reader, write_posts
 from tools.bench.report import Line
 
-AUTHORS, POSTS_EACH, SECONDS_APART = 100, 12, 97  # more posts than light rank ranks
+AUTHORS, POSTS_EACH, SECONDS_APART = 100, 12, 97  # more posts than light rank considers
 READERS, ROUNDS, LIMIT = 50, 7, 20
 
 
@@ -43,7 +43,7 @@ def run(_directory: Path) -> list[Line]:
 
 
 def _deliveries() -> Line:
-    """Each round a post of another author is delivered to all readers, and scored for each."""
+    """In each round a post of another author is delivered to all readers, and scored for each."""
     taken: list[float] = []
     for author in User.objects.filter(handle__startswith="rankedx").order_by("pk")[:ROUNDS]:
         post = publish(users_by_id([author.pk])[author.pk], Draft(body="A post.")).post
@@ -81,7 +81,7 @@ def _rebuilds(reader: User) -> Line:
 
 
 def _pages(reader: User) -> Line:
-    """The first page of a new order; light rank scores `RANK_CANDIDATES` posts for it."""
+    """The first page of a new order, for which light rank scores `RANK_CANDIDATES` posts."""
 
     def page_of(name: str) -> Spread:
         choose_algorithm(reader, name)

@@ -1,6 +1,6 @@
-"""A rebuilt window, and pages below it, beside the query that one would write first (sources 001, 004).
+"""A rebuilt window, and pages below it, beside the naive query (sources 001, 004).
 
-The last part of the suite: what it writes into PostgreSQL stays there.
+The last part of the suite, because its rows stay in PostgreSQL.
 """
 
 import gc
@@ -32,11 +32,11 @@ from tools.scale import cassandra as servers
 
 AUTHORS, POSTS_EACH, DAYS = 2_000, 200, 50
 FEWER = 500
-# User ids far from those of other parts: readers of so many and of all authors, the first author.
+# User ids far from those of other parts: readers of few and of all authors, and the first author.
 FEW, MANY, FIRST = 1_000_001, 1_000_002, 1_000_003
 PAGE, ROUNDS, COLD_ROUNDS, WORST_MS = 21, 15, 5, 25.0
 
-# What source 001 begins with, and gives up: it sorts all that the followees ever wrote.
+# The naive query of source 001, which sorts all posts that the followees ever wrote.
 NAIVE = """
 SELECT id FROM posts_post
 WHERE author_id IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s) AND deleted_at IS NULL
@@ -70,7 +70,7 @@ SELECT %(reader)s, n, now() FROM generate_series(%(first)s, %(last)s) n
 def run(directory: Path) -> list[Line]:
     """Rebuilds of one window; then pages below it, from the second level in each of its stores."""
     _populate()
-    gc.freeze()  # as a web process does: what earlier parts left is not looked through again
+    gc.freeze()  # as a web process does: objects of earlier parts are not scanned again
     return [
         _warm(),
         *(_cold(reader) for reader in (FEW, MANY)),
@@ -161,7 +161,7 @@ def _deep(reader: int) -> Line:
 
 
 def _stores(directory: Path) -> Line:
-    """The same span in each store: a page of it, and a rebuild from it."""
+    """The same span in each store: a page from it, and a rebuild from it."""
     what = "a page of ids from the second level in PostgreSQL"
     ways = _ways(POSTGRESQL, FEW)
     note = servers.missing()
@@ -205,7 +205,7 @@ def rebuild(reader: int) -> None:
 
 
 def _followed() -> dict[int, int]:
-    """The readers, and how many of the authors each follows."""
+    """The number of authors that each reader follows."""
     return {FEW: FEWER, MANY: AUTHORS}
 
 

@@ -1,8 +1,8 @@
-"""What one follower, one page and one rebuild cost; `apps/timeline/fanout/auto_policy.py` weighs the first two.
+"""The cost of one follower, one page and one rebuild; `apps/timeline/fanout/auto_policy.py` uses the first two.
 
-In this process, without workers: processor time of Redis by its own count, of this process by the kernel's, and the
-time on the clock, which includes what is waited for. A delivery with a fifth of the followers online and one with
-nobody online tell the cost of both kinds of followers.
+In this process, without workers: processor time of Redis by its own count, of this process by the kernel's, and elapsed
+time, which includes waiting. A delivery with a fifth of the followers online and one with nobody online give the cost
+of both kinds of followers.
 """
 
 import time
@@ -36,7 +36,7 @@ KINDS = ("redis", "process", "clock")
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Microseconds."""
+    """Costs in microseconds."""
 
     redis: float
     process: float
@@ -67,7 +67,7 @@ def _deliveries() -> list[Line]:
 
 
 def _delivery(author: User) -> Taken:
-    """From the event to the last receipt."""
+    """The cost from the event to the last receipt."""
     taken = []
     for _round in range(WARM + ROUNDS):
         publish_for(author)
@@ -76,7 +76,7 @@ def _delivery(author: User) -> Taken:
 
 
 def _least(taken: Sequence[Taken]) -> Taken:
-    """Of each the least: what disturbs a round only adds to it."""
+    """The minimum of each cost: disturbances only add to it."""
     return Taken(*(min(getattr(one, name) for one in taken) for name in KINDS))
 
 
@@ -146,7 +146,7 @@ def _page(reader: User) -> float:
 
 
 def _rebuilds() -> list[Line]:
-    """Both windows of a reader, for two readers of different numbers of followees; their outboxes are warm."""
+    """Both windows of a reader, for two readers with different numbers of followees; the outboxes are warm."""
     ids = list(User.objects.filter(handle__startswith="unitauthor").values_list("pk", flat=True))
     make_follower("unitfew", ids[:1])
     readers = {1: user_by_handle("unitfew"), AUTHORS: user_by_handle("unitreader")}

@@ -1,4 +1,4 @@
-"""Real Celery workers on the benchmark's own servers, ended with it."""
+"""Real Celery workers on the benchmark's own servers, stopped with it."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from runner.processes import spawn
 from runner.processes import wait_until as started
 
 START_SECONDS, STOP_SECONDS, WAIT_SECONDS, LOOK_SECONDS = 60, 10, 120, 0.02
-YIELDS = ("nice", "-n", "10")  # a worker for large deliveries alone, as in docker-compose.yml
+YIELDS = ("nice", "-n", "10")  # only for a worker for large deliveries, as in docker-compose.yml
 
 
 @contextmanager
@@ -38,9 +38,9 @@ def _is_ready(log: Path) -> bool:
 
 
 def wait_until(condition: Callable[[], bool], *, seconds: float = WAIT_SECONDS) -> None:
-    """Wait for something; RuntimeError when it takes too long."""
+    """Wait for a condition; RuntimeError if it takes too long."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise RuntimeError("a benchmark waited in vain")
+            raise RuntimeError("a condition of the benchmark was not met in time")
         time.sleep(LOOK_SECONDS)

@@ -8,7 +8,7 @@ if name := os.environ.get("FEEDSITE_DRILL_BREAK"):
     install(name)
 
 if "FAKETIME_TIMESTAMP_FILE" in os.environ:
-    # libfaketime refuses the kind of sleep that Python has used since 3.11
+    # libfaketime does not support the kind of sleep that Python has used since 3.11
     import select
     import time
     from typing import SupportsIndex

@@ -22,12 +22,12 @@ from feedcache.connections import RedisError
 MAX_PAGES = 200
 EXAMPLES = """
 The auditor runs every ten seconds by itself (beat). It compares pages that were shown, windows in Redis, deliveries,
-follows and counts with the tables, and repairs what is wrong. Exit code 1 when there are violations.
+follows and counts with the tables, and repairs differences. Exit code 1 when there are violations.
 
 examples:
-  ./run manage audit run                    one turn now, with its report
-  ./run manage audit run --turns 20         twenty turns: what looks wrong once is looked at again
-  ./run manage audit status                 all reports together, and the newest findings in plain words
+  ./run manage audit run                    one run now, with its report
+  ./run manage audit run --turns 20         twenty runs; differences are checked again in later ones
+  ./run manage audit status                 the sums of all runs, and the newest findings in plain words
   ./run manage audit explain --pairs 10000  explain random pairs of reader and post, and compare with the tables
   ./run manage audit viewer alice           walk all pages of @alice's home and compare each with the oracle
 """
@@ -42,18 +42,20 @@ class Command(BaseCommand):
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         verbs = parser.add_subparsers(dest="verb", metavar="WHAT", required=True)
-        run = verbs.add_parser("run", help="one turn of the auditor, or several")
+        run = verbs.add_parser("run", help="run the auditor once or several times")
         run.add_argument("--turns", type=int, default=1)
-        verbs.add_parser("status", help="what all turns found")
-        pairs = verbs.add_parser("explain", help="random pairs of reader and post; changes nothing")
+        verbs.add_parser("status", help="what all runs found")
+        pairs = verbs.add_parser(
+            "explain", help="explain random pairs of reader and post; read-only"
+        )
         pairs.add_argument("--pairs", type=int, default=1000, help="how many (default: 1000)")
-        pairs.add_argument("--seed", type=int, default=1, help="of the choice (default: 1)")
-        viewer = verbs.add_parser("viewer", help="walk one account's home; changes nothing")
+        pairs.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
+        viewer = verbs.add_parser("viewer", help="walk one account's home; read-only")
         viewer.add_argument("handle")
         viewer.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it; CommandError when Redis does not answer or there is no such account."""
+        """Run the verb; CommandError if Redis is not available or the account does not exist."""
         verbs = {
             "run": self._run,
             "status": self._status,
@@ -66,7 +68,7 @@ class Command(BaseCommand):
         except DomainError as refusal:
             raise CommandError(refusal.message) from None
         except RedisError as error:
-            raise CommandError(f"Redis does not answer: {error}") from None
+            raise CommandError(f"Redis is not available: {error}") from None
         if violations:
             raise SystemExit(1)
 
@@ -81,7 +83,7 @@ class Command(BaseCommand):
 
     def _status(self, _options: dict[str, Any]) -> int:
         sums = AuditRun.objects.aggregate(**{name: Sum(name, default=0) for name in FIGURES})
-        self.stdout.write(f"{AuditRun.objects.count()} turns. {run_text(AuditRun(**sums))}")
+        self.stdout.write(f"{AuditRun.objects.count()} runs. {run_text(AuditRun(**sums))}")
         self._write_findings(AuditFinding.objects.order_by("-pk")[:20])
         return 0
 
@@ -121,7 +123,7 @@ class Command(BaseCommand):
             if outcome.fault:
                 wrong += 1
                 pair = f"@{outcome.viewer.handle} {outcome.post_id}"
-                self.stdout.write(f"  {pair}: said {outcome.reason}, but {outcome.fault}")
+                self.stdout.write(f"  {pair}: explained as {outcome.reason}, but {outcome.fault}")
         reasons = ", ".join(f"{source} {number}" for source, number in sources.most_common())
         self.stdout.write(f"{sources.total()} pairs, {wrong} wrong: {reasons}.")
         return wrong

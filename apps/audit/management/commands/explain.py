@@ -1,4 +1,4 @@
-"""`manage explain`: why a post is on a home page, or why not; for staff, so it names the reasons that pages hide."""
+"""`manage explain`: why a post is on a home page, or why not. For staff: it names the reasons that pages hide."""
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any
@@ -13,7 +13,7 @@ from apps.errors import DomainError, NotFound
 from apps.pagination import MAX_LIMIT, Cursor
 
 EXAMPLES = """
-The page and the API answer "not here" for everything that an account may not see. This command says which rule it was.
+The page and the API answer "not here" for all posts that an account may not see. This command names the rule.
 
 examples:
   ./run manage explain alice 1611476054491274946       one post
@@ -23,7 +23,7 @@ examples:
 
 
 class Command(BaseCommand):
-    help = "Say why a post is on an account's home page, or which rule keeps it away."
+    help = "Explain why a post is on an account's home page, or which rule keeps it off."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("--limit", type=int, default=20, help="posts of --home (default: 20)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print it; CommandError when there is no such account."""
+        """Print the explanation; CommandError if the account does not exist."""
         try:
             viewer = user_by_handle(options["handle"])
         except DomainError as refusal:

@@ -1,4 +1,4 @@
-"""`manage replay`: a stretch of somebody's home from the rows, compared with pages and caches: a bug report."""
+"""`manage replay`: recompute a period of an account's home and compare it with pages and caches, for bug reports."""
 
 import json
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -22,10 +22,10 @@ from feedcache.connections import RedisError
 from feedcache.ids import second_of
 
 EXAMPLES = """
-Four answers to the same question are compared: what the tables say now, what pages show now, what Redis holds, and what
-home was at the end of the stretch by the history of follows, mutes and blocks. Exit code 1 when pages or caches are
-wrong.
-The output names posts and their reasons, no texts: attach it to a report.
+Compares four answers to the same question: the tables now, the pages now, the caches in Redis now, and the home page
+at the end of the period, by the history of follows, mutes and blocks. Exit code 1 when pages or caches are wrong.
+
+The output names posts and reasons but no texts, so it can be attached to a report.
 
 examples:
   ./run manage replay alice                                            the last 24 hours
@@ -35,7 +35,9 @@ examples:
 
 
 class Command(BaseCommand):
-    help = "Recompute a stretch of somebody's home from rows, and compare it with pages and caches."
+    help = (
+        "Recompute a period of an account's home from rows, and compare it with pages and caches."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
@@ -57,7 +59,7 @@ class Command(BaseCommand):
         except DomainError as refusal:
             raise CommandError(refusal.message) from None
         except RedisError as error:
-            raise CommandError(f"Redis does not answer: {error}") from None
+            raise CommandError(f"Redis is not available: {error}") from None
         sets = {
             "tables": found.expected,
             "pages": found.shown,
@@ -102,7 +104,7 @@ def _reason(viewer: User, post_id: int) -> str:
     try:
         return explain(viewer, post_id).text
     except NotFound:
-        return f"not to be seen: {rule(viewer.pk, post_id)}"
+        return f"not visible: {rule(viewer.pk, post_id)}"
 
 
 def _text(report: dict[str, Any], hours: dict[str, Counter[str]]) -> str:

@@ -1,4 +1,4 @@
-"""`manage check_mirrors`: are both follow tables exact mirrors, and do the counts agree?"""
+"""`manage check_mirrors`: check that both follow tables mirror each other and that the counts agree."""
 
 import json
 from argparse import ArgumentParser

@@ -33,16 +33,16 @@ STEPS = 10  # lines of progress in a log
 STOPPED = 130  # the exit code of a program that Ctrl-C ended
 
 EXAMPLES = """
-A line holds two names, follower and followee, divided by blanks; a name is a number or a part of a handle.
-Accounts are made as prefix + name ("12 34" makes @u12 follow @u34) and have no password. A number that is
-too short for a handle is filled up: 8 becomes @u_8. Blank lines and lines that begin with # are skipped.
+A line holds two names, follower and followee, separated by blanks; a name is a number or a part of a handle.
+Accounts are created as prefix + name ("12 34" makes @u12 follow @u34), without a password. A number that is
+too short for a handle is padded: 8 becomes @u_8. Blank lines and lines that begin with # are skipped.
 
-A load that was stopped goes on where it was when the same command is given again.
+To resume a load that was stopped, give the same command again.
 
 examples:
   ./run manage load_graph follows.txt
   ./run manage load_graph higgs-retweets.txt.gz --prefix higgs_
-  ./run manage load_graph follows.txt --restart      every line again; what is there already stays
+  ./run manage load_graph follows.txt --restart      load every line again; existing rows stay
 """
 
 
@@ -52,7 +52,7 @@ class _Rate(ProgressColumn):
 
 
 class LoadProgress:
-    """On standard error: a bar on a terminal, a line every 10 % in a log; and the first faults of lines."""
+    """On standard error: a progress bar on a terminal, a line every 10 % in a log; and the first bad lines."""
 
     def __init__(self, *, total: int, done: int) -> None:
         self.accounts = self.edges = self.good_lines = self.faults = 0
@@ -104,9 +104,7 @@ class Command(BaseCommand):
             metavar="LINES",
             help=f"lines in one transaction (default: {BATCH_LINES:,})",
         )
-        parser.add_argument(
-            "--restart", action="store_true", help="begin with the first line again"
-        )
+        parser.add_argument("--restart", action="store_true", help="start again at the first line")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not 1 <= options["batch"] <= BATCH_MAX_LINES:
@@ -124,14 +122,14 @@ class Command(BaseCommand):
             raise CommandError(refusal.message) from None
         except DatabaseError as error:
             reason = str(error).partition("\n")[0]
-            raise CommandError(f"The database refused: {reason}. {_how_to_go_on()}") from None
+            raise CommandError(f"Database error: {reason}. {_how_to_go_on()}") from None
         except KeyboardInterrupt:
             raise CommandError(f"Stopped. {_how_to_go_on()}", returncode=STOPPED) from None
 
     def _load(self, edge_list: EdgeList, start: GraphImport, *, batch: int) -> None:
         done = start.lines_done
         if done:
-            self.stdout.write(f"Going on after line {done:,} of {edge_list.line_count:,}.")
+            self.stdout.write(f"Resuming after line {done:,} of {edge_list.line_count:,}.")
         progress = LoadProgress(total=edge_list.line_count, done=done)
         remaining = edge_list.lines(after=done)
         with progress.bar:
@@ -165,10 +163,10 @@ class Command(BaseCommand):
     def _say_finished(self, edge_list: EdgeList, start: GraphImport) -> None:
         when = date_format(start.finished_at, "Y-m-d H:i") if start.finished_at else ""
         self.stdout.write(
-            f"Nothing to do: {edge_list.path.name} was loaded to its end on {when} UTC. "
-            "With --restart every line is looked at again."
+            f"Nothing to do: {edge_list.path.name} was loaded completely on {when} UTC. "
+            "Use --restart to load every line again."
         )
 
 
 def _how_to_go_on() -> str:
-    return "What was loaded so far stays; give the same command again to go on."
+    return "Lines loaded so far are kept; give the same command again to resume."

@@ -16,20 +16,20 @@ from apps.timeline.models import AuthorPolicy, Backfill, Mode, Policy, SitePolic
 from feedcache.connections import RedisError
 
 EXAMPLES = """
-A policy is push (everybody), online (those with a window; the default), pull (nobody: merged at reading) or
-auto (whichever costs least). An author's may be site: as the whole site. Restricted posts go to inboxes, whatever the
-policy.
+A policy is push (to everybody), online (to those with a window; the default), pull (to nobody: merged when a page is
+read) or auto (the cheapest of these). An author's may be site: the policy of the site. Restricted posts always go to
+inboxes.
 
 examples:
   ./run manage policy show                            the site, the authors with a policy of their own, backfills
   ./run manage policy set site pull --reason "Redis is being moved"
-  ./run manage policy set site online                 windows are rebuilt one by one, as readers come
+  ./run manage policy set site online                 windows are rebuilt one by one, as readers return
   ./run manage policy set @alice auto
-  ./run manage policy set @alice site                 as everybody else
-  ./run manage policy back site                       the policy before; or @alice
-  ./run manage policy explain @alice                  what is in force, what was measured, and what auto would choose
-  ./run manage policy explain site                    what is in force, and what was measured
-  ./run manage policy auto                            measure now, not within five minutes
+  ./run manage policy set @alice site                 no policy of her own
+  ./run manage policy back site                       the previous policy; also of @alice
+  ./run manage policy explain @alice                  the present mode, the measurements, and the choice of auto
+  ./run manage policy explain site                    the present mode, and the measurements
+  ./run manage policy auto                            measure now, instead of within five minutes
 """
 SITE = "site"
 
@@ -43,19 +43,21 @@ class Command(BaseCommand):
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         verbs = parser.add_subparsers(dest="verb", metavar="WHAT", required=True)
-        verbs.add_parser("show", help="what is in force")
+        verbs.add_parser("show", help="show the policies in force")
         change = verbs.add_parser("set", help="choose a policy")
         change.add_argument("target", metavar="WHOSE", help="site, or @handle")
         change.add_argument("policy", choices=list(Policy.values))
         change.add_argument("--reason", default="", help="stored in the history")
-        back = verbs.add_parser("back", help="choose the policy before the last change")
+        back = verbs.add_parser("back", help="return to the previous policy")
         back.add_argument("target", metavar="WHOSE", help="site, or @handle")
-        explain = verbs.add_parser("explain", help="why posts go out as they do, and what it takes")
+        explain = verbs.add_parser(
+            "explain", help="explain how posts are delivered, and what it costs"
+        )
         explain.add_argument("target", metavar="WHOSE", help="site, or @handle")
         verbs.add_parser("auto", help="measure all authors whose policy is auto, and choose again")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the subcommand; an error is one line."""
+        """Run the verb; errors are printed in one line."""
         verbs = {
             "show": self._show,
             "set": self._set,
@@ -70,7 +72,7 @@ class Command(BaseCommand):
                 raise CommandError(refusal.message) from None
             except RedisError as error:
                 text = (
-                    f"Redis does not answer ({error}): the switch goes on by itself when it does."
+                    f"Redis is not available ({error}). The switch continues by itself when it is."
                 )
                 raise CommandError(text) from None
 
@@ -104,7 +106,7 @@ class Command(BaseCommand):
                 row.refresh_from_db()
             self.stdout.write(f"{target}: {_in_words(row)}")
         elif policy == Policy.SITE:
-            raise CommandError("The site has no site above it.")
+            raise CommandError("Only authors can have the policy site.")
         else:
             site = switch.set_site_policy(policy, by=_by(), reason=options["reason"])
             self.stdout.write(f"site: {site.policy} ({site.mode} now)")
@@ -113,7 +115,7 @@ class Command(BaseCommand):
         is_site = options["target"] == SITE
         before = switch.policy_before(None if is_site else _author(options).pk)
         if before is None:
-            raise CommandError("There is no policy before: nobody has changed it.")
+            raise CommandError("There is no previous policy: it was never changed.")
         self._set({**options, "policy": before.value, "reason": "Back to the policy before."})
 
     def _explain(self, options: dict[str, Any]) -> None:
@@ -122,9 +124,7 @@ class Command(BaseCommand):
             self._show_site()
         else:
             row = AuthorPolicy.objects.filter(author=author).first()
-            self.stdout.write(
-                _in_words(row) if row else "no policy of their own: as the whole site"
-            )
+            self.stdout.write(_in_words(row) if row else "no policy of their own: that of the site")
             now = Mode(row.mode) if row and row.mode else None
             choice = auto_policy.choose(auto_policy.measure(author.pk), now)
             self.stdout.write(f"auto would choose {choice.mode}: {choice.reason}")

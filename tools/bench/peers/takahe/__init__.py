@@ -1,6 +1,6 @@
-"""Takahē's home API beside ours, in turn, on the same PostgreSQL and with as many followees and posts.
+"""Takahē's home API beside ours, in rotation, on the same PostgreSQL and with as many followees and posts.
 
-Its own Python runs it, with its own pinned packages and its own server; README.md says what is needed.
+It runs with its own Python, its own pinned packages and its own server; README.md lists the requirements.
 """
 
 import json
@@ -26,16 +26,16 @@ from tools.bench.site.visitor import bearer
 from tools.bench.site.web import Web, fetch
 from tools.bench.site.world import BUSY, FOLLOWEES, POSTS_EACH, READERS, world
 
-PYTHON = "BENCH_TAKAHE_PYTHON"  # the setting that names the interpreter; otherwise .venv or venv of the checkout
+PYTHON = "BENCH_TAKAHE_PYTHON"  # the setting for the interpreter; otherwise .venv or venv of the checkout
 FILL = Path(__file__).with_name("fill.py")
 DATABASE, DOMAIN, PAGE, THREADS = "takahe", "localhost", 20, 8
-ENTRIES = 800  # of a timeline: as many as ours keeps at hand
+ENTRIES = 800  # of a timeline: as many as ours caches
 ROUNDS, WARM_SECONDS, PEER_SECONDS = 3, 2, 6
 START_SECONDS, STOP_SECONDS, MIGRATE_SECONDS, FILL_SECONDS = 60, 10, 120, 240
 
 
 class PeerError(Exception):
-    """What is wrong with the checkout, for the user who named it."""
+    """A problem with the checkout, reported to the user."""
 
 
 def run(directory: Path) -> list[Line]:
@@ -48,7 +48,8 @@ def run(directory: Path) -> list[Line]:
     environment = _environment()
     _make_database()
     doing("Takahē: its static files and tables")
-    # Into static-collected of the checkout. First, since its models name files as they are called there.
+    # Into static-collected of the checkout. This must come first, since its models use the names of the collected
+    # files.
     collect = ["manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
     _ask_python(python, checkout, environment, collect, seconds=MIGRATE_SECONDS)
     _ask_python(python, checkout, environment, ["manage.py", "migrate"], seconds=MIGRATE_SECONDS)
@@ -82,9 +83,9 @@ def run(directory: Path) -> list[Line]:
 
 
 def interpreter(checkout: Path) -> Path:
-    """Takahē's Python. PeerError when there is none, or no Takahē."""
+    """Takahē's Python. PeerError if there is none, or no Takahē."""
     if not (checkout / "takahe" / "settings.py").exists():
-        raise PeerError(f"{checkout} is no checkout of Takahē: takahe/settings.py is missing")
+        raise PeerError(f"{checkout} is not a checkout of Takahē: takahe/settings.py is missing")
     named = os.environ.get(PYTHON)
     places = [
         Path(named) if named else checkout / ".venv/bin/python", checkout / "venv/bin/python"
@@ -92,17 +93,17 @@ def interpreter(checkout: Path) -> Path:
     found = next((place for place in places if place.exists()), None)
     if found is None:
         raise PeerError(
-            f"{checkout} has neither .venv nor venv with its requirements; name its Python by {PYTHON}"
+            f"{checkout} has neither .venv nor venv with its requirements; set {PYTHON} to its Python"
         )
     return found
 
 
 def _environment() -> dict[str, str]:
-    """Its own settings: our PostgreSQL, and a cache in its process."""
+    """The environment with its own settings: our PostgreSQL, and a cache in its process."""
     connection.ensure_connection()
     database = (
         connection.connection.info
-    )  # where it is: the settings may name a socket in the options
+    )  # resolved, because the settings may name a socket in the options
     return {
         **outer_environment(),
         "DJANGO_SETTINGS_MODULE": "takahe.settings",
@@ -118,7 +119,7 @@ def _environment() -> dict[str, str]:
         "TAKAHE_CACHES_DEFAULT": "locmem://",
         "TAKAHE_EMAIL_SERVER": "console://localhost",
         "TAKAHE_MEDIA_BACKEND": "local://",
-        "TAKAHE_MEDIA_URL": f"https://{DOMAIN}/media/",  # it starts with no other
+        "TAKAHE_MEDIA_URL": f"https://{DOMAIN}/media/",  # it refuses to start without one
     }
 
 
@@ -129,7 +130,7 @@ def _make_database() -> None:
 
 
 def _fill(python: Path, checkout: Path, environment: dict[str, str]) -> list[str]:
-    """The tokens of its readers."""
+    """Create its people and posts. Returns the tokens of its readers."""
     wanted = {
         "domain": DOMAIN, "readers": READERS, "authors": BUSY, "followees": FOLLOWEES, "posts": POSTS_EACH,
         "entries": ENTRIES,
@@ -144,7 +145,7 @@ def _fill(python: Path, checkout: Path, environment: dict[str, str]) -> list[str
 def _ask_python(
     python: Path, checkout: Path, environment: dict[str, str], words: Sequence[str], *, seconds: int
 ) -> str:
-    """What it prints. PeerError with the end of its complaint when it fails."""
+    """The output of a command. PeerError with the end of its error output if it fails."""
     environment = {**environment, "PYTHONPATH": str(checkout)}
     done = subprocess.run(  # noqa: S603 -- what the user named
         [str(python), *words], cwd=checkout, env=environment, capture_output=True, text=True, timeout=seconds,
@@ -159,7 +160,7 @@ def _ask_python(
 def _served(
     python: Path, checkout: Path, environment: dict[str, str], directory: Path
 ) -> Iterator[Web]:
-    """By gunicorn, which is in its requirements: one process, with threads, so that connections stay open."""
+    """Takahē served by gunicorn, from its own requirements: one process with threads, so that connections stay open."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
@@ -185,7 +186,7 @@ def _listens(port: int) -> bool:
 
 
 def _check(port: int, token: str) -> None:
-    """PeerError unless it answers with a page of posts: an empty page or an error would look cheap."""
+    """Raise PeerError unless it returns a page of posts: an empty page or an error would look cheap."""
     page = json.loads(fetch(port, HOME, bearer(token)))
     if len(page) != PAGE or not all(status.get("content") for status in page):
-        raise PeerError(f"Takahē's home page has not {PAGE} posts: {str(page)[:500]}")
+        raise PeerError(f"Takahē's home page does not have {PAGE} posts: {str(page)[:500]}")

@@ -1,7 +1,7 @@
-"""Run by Takahē's own Python in its checkout: people, follows, posts and timelines as the bench has them.
+"""Run by Takahē's own Python in its checkout: creates the same people, follows, posts and timelines as the bench.
 
-The argument is JSON with the numbers; the last line printed is a JSON list with the tokens of the readers. Whatever its
-background process would do with posts and follows counts as done.
+The argument is JSON with the numbers; the last line printed is a JSON list with the tokens of the readers. All work of
+its background process for posts and follows counts as done.
 """
 
 import json
@@ -16,8 +16,8 @@ from django.apps import apps
 from django.utils import timezone
 
 BATCH = 2000
-# Its ids: milliseconds since its epoch, then 19 bits by chance, then 3 for the kind. By chance two of thousands that
-# are made in a millisecond are alike, so those bits are a number here.
+# Takahē's ids: milliseconds since its epoch, 19 random bits, 3 bits for the kind. Random bits would collide among
+# thousands of ids from one millisecond, so they are a counter here.
 EPOCH, SEQUENCE_BITS, TYPE_BITS = 1641020400, 19, 3
 POST, IDENTITY, FOLLOW = 0b000, 0b010, 0b100
 TEXT = "<p>A post of some words, as people write them, number {number}</p>"
@@ -57,7 +57,7 @@ def main(wanted: dict[str, Any]) -> list[str]:
 
 
 def _id(kind: int, when: datetime, number: int) -> int:
-    """Like the ids that it makes, and different for different numbers."""
+    """An id like Takahē's own, unique for each number."""
     milliseconds = int((when.timestamp() - EPOCH) * 1000) + (number >> SEQUENCE_BITS)
     sequence = number & ((1 << SEQUENCE_BITS) - 1)
     return ((milliseconds << SEQUENCE_BITS | sequence) << TYPE_BITS) | kind
@@ -83,7 +83,7 @@ def _people(domain: Any, name: str, numbers: range) -> list[Any]:
 
 
 def _posts(authors: list[Any], each: int) -> list[Any]:
-    """Of all authors in turn, the newest first."""
+    """Posts of all authors in turn, newest first."""
     post, now = _model("activities.Post"), timezone.now()
     total = each * len(authors)
     times = [

@@ -1,1 +1,1 @@
-"""What is measured beside our site: what one would write first, and what the machine could do at best."""
+"""The systems measured beside our site: naive ones, and the machine's limit."""

@@ -1,7 +1,8 @@
-"""The least that a page of a home timeline can cost in Python: two round trips by plain sockets, no framework, no rule.
+"""The least that a home page can cost in Python: two round trips through plain sockets, without framework or rules.
 
 Ids and the reader's number come from Redis; then posts and authors from Memcached and counts from Redis, sent together.
-Who asks is believed, nobody is blocked, nothing is restricted, and nothing but the shape of the answer is made of it.
+The client is trusted, nobody is blocked, nothing is restricted, and the data is only put into the shape of the
+response.
 """
 
 import os

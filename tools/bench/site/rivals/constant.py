@@ -1,4 +1,4 @@
-"""The same bytes for everybody, as many as a page of ours has: what the server and the framework take by themselves."""
+"""The same bytes for everybody, as many as our page has: the cost of the server and the framework alone."""
 
 import os
 from pathlib import Path

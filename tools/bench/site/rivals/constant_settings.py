@@ -1,4 +1,4 @@
-"""Django without a middleware: the least it can do for a request."""
+"""Django without middleware: the least it can do for a request."""
 
 from feedsite.settings import *
 

@@ -1,5 +1,6 @@
-"""The constant page behind everything that our home API goes through before it is made: middleware, token, rate limit
-and REST framework. No page of the API can cost less.
+"""The constant page behind everything that precedes our home API: middleware, token, rate limit and REST framework.
+
+No page of the API can cost less.
 """
 
 import os

@@ -1,5 +1,6 @@
-"""A home timeline as one would write it first with Django REST framework, and as well as one can:
-one query for the page, cursors instead of offsets, no query per post, the flags as subqueries of an index each.
+"""A home timeline as a first version with Django REST framework, but a good one.
+
+One query for the page, cursors instead of offsets, no query per post, the flags as subqueries with an index each.
 """
 
 from typing import Any
@@ -41,7 +42,7 @@ class AttachmentSerializer(serializers.ModelSerializer[Attachment]):
 
 
 class PostSerializer(serializers.ModelSerializer[Post]):
-    """A post with its author, its counts, and what the reader did with it."""
+    """A post with its author, its counts, and the reader's marks."""
 
     author = AccountSerializer()
     attachments = AttachmentSerializer(many=True)

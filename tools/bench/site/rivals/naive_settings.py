@@ -1,6 +1,4 @@
-"""Django as `startproject` leaves it, with Django REST framework and its tokens,
-on the same tables and the same server.
-"""
+"""Django as created by `startproject`, with Django REST framework and its tokens, on the same tables and server."""
 
 from typing import Any
 

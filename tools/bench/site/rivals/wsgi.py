@@ -1,4 +1,4 @@
-"""The entry point of the rivals that are Django sites: which one, the settings named in the environment say."""
+"""The entry point of the rivals that are Django sites; the settings in the environment choose one."""
 
 from django.core.wsgi import get_wsgi_application
 
