@@ -695,7 +695,7 @@ class TieredCache:
         names, layers = named(appends), (self.main, self.backup, *self.groups)
         raw = {key: appends[name] for name, key in names.items()}
         # second slots that hold no values get tombstones, as when an item is stored
-        items = dict.fromkeys(raw, _tombstone())
+        items = dict.fromkeys(raw, Item(b""))
         emptied = [copy for one in layers if not one.reads_other for copy in one.copies(items, 0)]
         if emptied:
             set_everywhere(emptied)

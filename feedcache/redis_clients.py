@@ -61,22 +61,22 @@ class _Monitored:
 
     def send_packed_command(self, *args: Any, **options: Any) -> Any:
         self.sent_at = perf_counter()
-        return self._monitor(super().send_packed_command, *args, **options)  # type: ignore[misc]  # as above
+        try:
+            return super().send_packed_command(*args, **options)  # type: ignore[misc]  # as above
+        except (redis.ConnectionError, redis.TimeoutError):
+            self.did_fail = True
+            raise
 
     def read_response(self, *args: Any, **options: Any) -> Any:
         connection: Any = self
         try:
-            return self._monitor(super().read_response, *args, **options)  # type: ignore[misc]  # as above
-        except redis.ReadOnlyError as error:
-            connection.disconnect()  # after a failover another server is behind the address
-            raise redis.ConnectionError(str(error)) from error
-
-    def _monitor(self, method: Any, *args: Any, **options: Any) -> Any:
-        try:
-            return method(*args, **options)
+            return super().read_response(*args, **options)  # type: ignore[misc]  # as above
         except (redis.ConnectionError, redis.TimeoutError):
             self.did_fail = True
             raise
+        except redis.ReadOnlyError as error:
+            connection.disconnect()  # after a failover another server is behind the address
+            raise redis.ConnectionError(str(error)) from error
 
 
 class _CountsCalls:

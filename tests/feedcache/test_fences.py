@@ -1,11 +1,12 @@
 """Values that carry the revision they were made from: read through with `accept`, appended to in place."""
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from feedcache.memcached_node import Kind
-from feedcache.memcached_tiers import make, tiers
+from feedcache.memcached_tiers import TieredCache, make, tiers
 from feedcache.read_through import Batch, ReadThrough
 from feedcache.topology import Node, Topology
 from tests.feedcache.pools import started
@@ -106,6 +107,19 @@ def test_what_is_appended_is_appended_to_what_is_stored():
         append(key, b"5")
     append(3, b"5", start=b"7 ")
     assert FENCED.peek_many([1, 2, 3]) == {1: (7, 15), 3: (7, 5)}
+
+
+def test_what_was_appended_by_an_outdated_topology_is_appended_once_more():
+    FENCED.set_many({1: (7, 1)})
+    batch = Batch()
+    batch.cache = TieredCache(tiers().topology, {})
+    batch.cache.until = -math.inf
+    batch.append(FENCED, 1, b"5")
+    batch.execute()
+    assert batch.has_appended
+    assert FENCED.peek_many([1]) == {1: (7, 155)}
+    for node in batch.cache.nodes():
+        node.retire()
 
 
 @pytest.fixture
