@@ -123,6 +123,7 @@ def test_a_poll_may_stand_beside_pictures(alice, bob, page_of):
     assert 'alt="A wall"' in page
     edit_post(alice, post.pk, body="Which one?", poll=PollDraft(["Red", "Yellow"], 3600))
     content = visible_posts(bob.pk, [post.pk]).posts[post.pk]
+    assert content.poll is not None
     assert (content.poll.options, len(content.pictures)) == (("Red", "Yellow"), 1)
 
 

@@ -285,7 +285,8 @@ def test_a_published_picture_is_changed_with_its_post_only(alice, uploaded):
 
 
 @pytest.mark.parametrize(
-    "more", [{"alt": "x" * 10_001}, {"focus": (1.1, 0.0)}, {"focus": (0.0, float("nan"))}, {"focus": (float("inf"), 0.0)}]
+    "more", [{"alt": "x" * 10_001}, {"focus": (1.1, 0.0)}, {"focus": (0.0, float("nan"))},
+             {"focus": (float("inf"), 0.0)}]
 )  # fmt: skip
 def test_odd_labels_are_refused_before_anything_is_decoded(alice, more):
     with pytest.raises(Invalid):

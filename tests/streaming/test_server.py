@@ -10,8 +10,8 @@ from apps.accounts.models import User
 from apps.oauth.queries import Bearer
 from apps.scopes import covered_by
 from apps.streaming import hub as hub_module
-from apps.streaming import server as server_module
 from apps.streaming import queries
+from apps.streaming import server as server_module
 from apps.streaming.hub import Hub
 from apps.streaming.server import Server
 
@@ -99,6 +99,7 @@ def test_whoever_listens_is_told_that_a_filter_of_theirs_changed(subscribed):
             connection.add(queries.USER, ["user"])
         await hub._handle("filters_changed", {"user_id": 1})
         delivered = await mine.next(seconds=5)
+        assert delivered is not None
         assert (delivered.event, delivered.payload) == ("filters_changed", "")
         assert await other.next(seconds=0.01) is None
 

@@ -77,8 +77,8 @@ def sections() -> dict[str, list[Endpoint]]:
             found[title].append(endpoint)
     endpoints = [one for rows in found.values() for one in rows]
     for expected in (one for rows in AREAS.values() for one in rows):
-        if (endpoint := endpoint_of(expected.step, endpoints)) is not None:
-            endpoint.expectations.append(expected)
+        if (asked := endpoint_of(expected.step, endpoints)) is not None:
+            asked.expectations.append(expected)
         for step in expected.before:
             if (earlier := endpoint_of(step, endpoints)) is not None:
                 earlier.is_taken_on_the_way = True
