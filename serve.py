@@ -10,12 +10,14 @@ import os
 import socket
 from typing import Any, cast
 
-from granian._granian import CallbackScheduler, RSGIWorker, SocketHolder  # type: ignore[attr-defined]
+from granian import _granian
 from granian._signals import set_loop_signals
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.common import WORKERS_METHODS
 from granian.server.mp import MPServer, WorkerProcess
+
+core = cast("Any", _granian)  # whose stubs differ from it
 
 HEADERS_MILLISECONDS = 10_000  # whoever takes longer is cut off; so is a connection that rests
 CONNECTIONS = 8192  # of a process; slow ones cost one each
@@ -27,7 +29,7 @@ APPLICATIONS = {
 }
 
 
-@WorkerProcess.wrap_target
+@WorkerProcess.wrap_target  # type: ignore[untyped-decorator]  # granian has no types for it
 def web_worker(
     number: int, handler: Any, sock: Any, ipc: Any, loop: asyncio.AbstractEventLoop, *options: Any
 ) -> None:
@@ -39,12 +41,12 @@ def web_worker(
     mode, threads, blocking, _one, idle, backpressure, _task, *rest = options
     *http, static, _access_log, tls, _scope, metrics = rest
     handler.loop = loop
-    scheduler = CallbackScheduler(loop, handler, None, None, None)
+    scheduler = core.CallbackScheduler(loop, handler, None, None, None)
     scheduler._schedule_fn = handler  # noqa: SLF001 -- granian sets it itself, to what starts a task
-    worker = RSGIWorker(
+    worker = core.RSGIWorker(
         number, sock, ipc, threads, blocking, handler.threads, idle, backpressure, *http, static, *tls, metrics
     )  # fmt: skip
-    is_stopped, signals = asyncio.Event(), set_loop_signals(loop)
+    is_stopped, signals = asyncio.Event(), set_loop_signals(loop)  # type: ignore[no-untyped-call]
     signals.add_cb(lambda: loop.call_soon_threadsafe(is_stopped.set))
     getattr(worker, WORKERS_METHODS[mode][False])(scheduler, loop, signals)
     loop.run_until_complete(is_stopped.wait())
@@ -59,8 +61,8 @@ class _Server(MPServer):
         self._listening = listening
 
     def _init_shared_socket(self) -> None:
-        number, holder = self._listening.fileno(), cast("Any", SocketHolder)
-        shared = holder(number, False, self.backlog)  # noqa: FBT003 -- whether it is a Unix socket
+        number = self._listening.fileno()
+        shared = core.SocketHolder(number, False, self.backlog)  # noqa: FBT003 -- whether it is a Unix socket
         vars(self).update(_ssp=None, _sso=self._listening, _sfd=number, _shd=shared)
 
 

@@ -31,4 +31,5 @@ class AnythingIsJSON(DefaultContentNegotiation):
     ) -> tuple[Any, str]:
         if format_suffix is None and request.META.get("HTTP_ACCEPT", ANYTHING) == ANYTHING:
             return renderers[0], renderers[0].media_type
-        return super().select_renderer(request, renderers, format_suffix)
+        chosen: tuple[Any, str] = super().select_renderer(request, renderers, format_suffix)
+        return chosen

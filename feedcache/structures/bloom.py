@@ -672,7 +672,7 @@ class _Lookup:
         self, client: Redis, user_id: int, wanted: Mapping[Marks, Collection[int]]
     ) -> None:
         self._states = {marks: _states.get(marks.name, _NONE) for marks in wanted}
-        self._groups: dict[Marks, list[_Group]] = dict.fromkeys(wanted, [])
+        self._groups: dict[Marks, list[_Group]] = {key: [] for key in wanted}
         for marks, ids in wanted.items():
             live = self._states[marks].live
             if live and live.layers:  # pairs of unopened segments are not hashed

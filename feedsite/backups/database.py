@@ -187,7 +187,7 @@ def _params_of(one: BaseDatabaseWrapper, settings_dict: Mapping[str, Any]) -> di
 def _program(name: str) -> str:
     """The program of the server's version, else the nearest later one. CommandError: older ones refuse."""
     wanted = int(server_version().split(".")[0])
-    found = {}
+    found: dict[int, str] = {}
     for path in _candidates(name):
         version = _major(path)
         if version >= wanted:

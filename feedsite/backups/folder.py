@@ -78,6 +78,7 @@ def open_backup(folder: Path) -> Backup:
             newest = found[-1].folder
             raise CommandError(f"{folder} has {len(found)} backups: name one, such as {newest}.")
         raise CommandError(f"{folder} is not a backup of feedsite: it has no {MANIFEST}.")
+    manifest: dict[str, Any] = {}
     try:
         manifest = json.loads(_read(folder / MANIFEST))
         is_ours = manifest["program"] == PROGRAM

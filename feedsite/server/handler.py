@@ -23,7 +23,7 @@ from django.conf import settings
 from django.core.handlers.base import BaseHandler
 from django.core.handlers.wsgi import WSGIRequest
 from django.core.signals import request_started
-from django.http import FileResponse, HttpResponseBase
+from django.http import FileResponse, HttpResponse, HttpResponseBase
 
 from feedsite.server.bodies import UNREAD, Body, announced, read
 
@@ -91,7 +91,7 @@ class Handler(BaseHandler):
 
     def _send(self, response: HttpResponseBase, headers: list[tuple[str, str]], proto: Any) -> None:
         status = response.status_code
-        if not response.streaming:
+        if isinstance(response, HttpResponse):
             proto.response_bytes(status, headers, response.content)
             return
         if isinstance(response, FileResponse):
@@ -114,7 +114,7 @@ class Handler(BaseHandler):
             file.writelines(begun)
             file.writelines(rest)
         remove = Path(file.name).unlink
-        self.loop.call_soon_threadsafe(self.loop.call_later, DELETE_AFTER_SECONDS, remove)
+        self.loop.call_soon_threadsafe(lambda: self.loop.call_later(DELETE_AFTER_SECONDS, remove))
         return file.name
 
 

@@ -23,7 +23,9 @@ register(handle="{}", email=None, password="a long enough passphrase", by_operat
 
 def ask(server, statement):
     with closing(psycopg.connect(server.settings()["DATABASE_URL"], autocommit=True)) as connection:
-        return connection.execute(statement).fetchone()[0]
+        row = connection.execute(statement).fetchone()
+        assert row
+        return row[0]
 
 
 class Recovering(Postgres):

@@ -96,7 +96,7 @@ FAULTS = {
 
 def promtool(*arguments):
     done = subprocess.run(
-        [PROMTOOL, *arguments], capture_output=True, text=True, check=False, cwd=ROOT
+        [str(PROMTOOL), *arguments], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -123,7 +123,7 @@ def test_the_check_finds_a_half_follow_a_lost_delivery_and_a_lost_picture(
     deliver()
     Follower.objects.filter(owner=alice, follower=carol).delete()
     delivered(alice, "Nobody knows of this one.").fanout.delete()
-    Path(settings.MEDIA_ROOT, Attachment.objects.get().file.name).unlink()
+    Path(Attachment.objects.get().file.path).unlink()
     run("backup", tmp_path / "saved")
     before = [one.pk for one in Followee.objects.all()]
     said = StringIO()

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from prometheus_client import CollectorRegistry
@@ -11,11 +11,12 @@ from prometheus_client import CollectorRegistry
 from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.events.leases import State
 from apps.events.models import Event
+from apps.sql import TimeLimit
 from apps.timeline.models import FanoutChunk
 from feedcache import stats
 from feedcache.servers import topology_listener
 from feedsite.middleware import timing
-from feedsite.monitoring import gauges, health, pools
+from feedsite.monitoring import health, pools
 from feedsite.monitoring.gauges import Gauges
 from feedsite.monitoring.metrics import _Counted
 from tests.support.factories import delivered, publish
@@ -110,9 +111,9 @@ def test_checks_tell_what_is_down():
 
 def test_without_postgresql_the_checks_are_there_and_the_rest_is_missing(monkeypatch):
     def away(*_arguments, **_options):
-        raise gauges.DatabaseError("no connection")
+        raise DatabaseError("no connection")
 
-    monkeypatch.setattr(gauges.TimeLimit, "rows_of", away)
+    monkeypatch.setattr(TimeLimit, "rows_of", away)
     assert value("feedsite_check_ok", check="postgresql") == 1
     assert value("feedsite_due_rows", queue="events.event") is None
     assert value("feedsite_postgresql_connections") is None

@@ -59,7 +59,10 @@ async def chunks(*parts, ends=True):
 @pytest.mark.parametrize("size", [10, 100_000], ids=["in memory", "on disk"])
 def test_a_body_comes_whole(size):
     half = b"x" * (size // 2)
-    with asyncio.run(read(chunks(half, half), Body(size, 20))) as stream:
+    stream = asyncio.run(read(chunks(half, half), Body(size, 20)))
+    assert stream
+    assert not isinstance(stream, HTTPStatus)
+    with stream:
         assert stream.read() == b"x" * size
 
 

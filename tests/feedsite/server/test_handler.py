@@ -43,9 +43,12 @@ def answered(handler, *headers, **more):
 
 def responding(response):
     """A handler whose only view gives this response."""
-    handler = Handler()
-    handler.get_response = lambda _request: response
-    return handler
+
+    class Responding(Handler):
+        def get_response(self, _request):
+            return response
+
+    return Responding()
 
 
 @contextmanager
