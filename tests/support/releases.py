@@ -7,12 +7,10 @@
 import gzip
 import json
 import os
+import psycopg
+import re
 import subprocess
 import sys
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
-
-import psycopg
 from django.apps import apps
 from django.db import connection, connections, models, transaction
 from django.db.utils import IntegrityError
@@ -96,11 +94,15 @@ def seen(token):
     return {name: list(_whole(program, path)) for name, path in paths.items()}
 
 
+QUOTED = re.compile(r'<p class="quote-inline">.*?</p>')  # programs that know quotes leave it out
+
+
 def _whole(program, path):
     position = {}
     while page := program.get(path, {"limit": 40, **position}).json():
         for one in page:
-            yield [one["id"], strip_tags((one["reblog"] or one)["content"])]
+            text = QUOTED.sub("", (one["reblog"] or one)["content"])
+            yield [one["id"], strip_tags(text)]
         position = {"max_id": page[-1]["id"]}
 
 
