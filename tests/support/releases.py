@@ -7,10 +7,13 @@
 import gzip
 import json
 import os
-import psycopg
 import re
 import subprocess
 import sys
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+
+import psycopg
 from django.apps import apps
 from django.db import connection, connections, models, transaction
 from django.db.utils import IntegrityError
