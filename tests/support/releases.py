@@ -7,6 +7,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
@@ -96,11 +97,15 @@ def seen(token):
     return {name: list(_whole(program, path)) for name, path in paths.items()}
 
 
+QUOTED = re.compile(r'<p class="quote-inline">.*?</p>')  # programs that know quotes leave it out
+
+
 def _whole(program, path):
     position = {}
     while page := program.get(path, {"limit": 40, **position}).json():
         for one in page:
-            yield [one["id"], strip_tags((one["reblog"] or one)["content"])]
+            text = QUOTED.sub("", (one["reblog"] or one)["content"])
+            yield [one["id"], strip_tags(text)]
         position = {"max_id": page[-1]["id"]}
 
 
