@@ -257,7 +257,8 @@ def test_an_error_in_the_middle_of_the_restore_leaves_what_was_there(saved, post
     Post.objects.filter(pk=post.pk).update(body="Changed.")
 
     def cut(source, into, dump, advance):
-        into.write(source.read(20_000))
+        some = source.read(20_000)
+        into.write(some[: some.rindex(b";\n\n") + 3])  # whole statements: only COMMIT is missing
         source.close()
 
     monkeypatch.setattr(database, "_pump", cut)
