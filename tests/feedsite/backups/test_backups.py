@@ -4,7 +4,6 @@ import hashlib
 import json
 import shutil
 from datetime import UTC, datetime
-from functools import partial
 from io import BytesIO, StringIO
 from pathlib import Path
 
@@ -256,11 +255,11 @@ def test_without_keys_there_are_none_and_a_restore_asks_for_them(post, tmp_path,
 def test_an_error_in_the_middle_of_the_restore_leaves_what_was_there(saved, post, monkeypatch):
     """The program that reads the dump is killed: the end of what it wrote must not be taken for the end of it all."""
     Post.objects.filter(pk=post.pk).update(body="Changed.")
-    pump = database._pump
 
     def cut(source, into, dump, advance):
-        into.write(source.read(20_000))
-        pump(BytesIO(b""), into, dump, advance)
+        some = source.read(20_000)
+        into.write(some[: some.rindex(b";\n\n") + 3])  # whole statements: only COMMIT is missing
+        source.close()
 
     monkeypatch.setattr(database, "_pump", cut)
     with pytest.raises(CommandError, match="not restored, and is as it was"):
@@ -273,6 +272,7 @@ def test_an_error_in_the_middle_of_the_restore_leaves_what_was_there(saved, post
 
 def test_a_table_in_use_is_not_waited_for_without_end(saved, monkeypatch):
     monkeypatch.setattr(database, "BEGIN", database.BEGIN.replace(b"10s", b"100ms"))
+    connection.ensure_connection()
     other = psycopg.connect(connection.connection.info.dsn)
     other.execute("SELECT 1 FROM posts_post")
     try:
@@ -285,22 +285,26 @@ def test_a_table_in_use_is_not_waited_for_without_end(saved, monkeypatch):
 
 def test_dated_backups_link_what_is_the_same_and_the_oldest_go(post, alice, tmp_path, monkeypatch):
     nightly = tmp_path / "nightly"
-    night = partial(next, (datetime(2026, 11, day, 3, tzinfo=UTC) for day in range(1, 31)))
-    monkeypatch.setattr("feedsite.management.commands.backup._now", night)
+
+    def backup(day):
+        now = datetime(2026, 11, day, 3, tzinfo=UTC)
+        monkeypatch.setattr("feedsite.management.commands.backup._now", lambda: now)
+        run("backup", nightly, keep=2)
+
     foreign = nightly / "mine"
     foreign.mkdir(parents=True)
     (foreign / "letter.txt").write_text("keep me")
-    run("backup", nightly, keep=2)
+    backup(1)
     [first] = backups_in(nightly)
     upload_picture(alice, BytesIO(picture((61, 40))))
-    run("backup", nightly, keep=2)
+    backup(2)
     first, second = backups_in(nightly)
     old, new = (set(one.files_of("media")) for one in (first, second))
     assert old
     assert new > old
     assert all((first.folder / name).samefile(second.folder / name) for name in old)
     assert first.folder.name == "2026-11-01T030000Z"
-    run("backup", nightly, keep=2)
+    backup(3)
     assert [one.folder.name[:10] for one in backups_in(nightly)] == ["2026-11-02", "2026-11-03"]
     assert not first.folder.exists()
     assert (foreign / "letter.txt").exists()
