@@ -1,8 +1,8 @@
-"""Reads of PostgreSQL's streaming replicas (REPLICA_DATABASE_URLS). No router: only what calls `read` goes there.
+"""Reads from PostgreSQL's streaming replicas (REPLICA_DATABASE_URLS). No router: only callers of `read` use them.
 
-What is read there may be some seconds old, so these are lists of ids that are checked afterwards: who may see a post,
-and whether it is still there, is asked of the primary. People find what they themselves have written: after each of
-their changes the position of the log (LSN) is noted, and a replica that has not replayed it is not read for them.
+The results may be some seconds old, so they are lists of ids that are checked afterwards: the primary decides whether a
+post still exists, and who may see it. People find their own changes: after each change the position of the log (LSN) is
+stored, and a replica that has not replayed it is not read for them.
 """
 
 import logging
@@ -23,8 +23,8 @@ from feedcache.redis_clients import execute
 
 logger = logging.getLogger(__name__)
 
-CHECK_SECONDS = 1.0  # between two questions of a process how far a replica is
-# How long a position is remembered. A reader without one is served by the primary once, which notes one.
+CHECK_SECONDS = 1.0  # between checks of a replica by a process
+# How long a position is stored. A reader without one is served by the primary once, and gets one.
 POSITION_SECONDS = 600
 # The insert position, not the written one: a commit need not be on the disk yet.
 _WRITTEN = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
@@ -50,7 +50,7 @@ def read(reader_id: int | None, query: Callable[[str], T]) -> T:
 
 
 def note_write(user_id: int) -> None:
-    """Note that somebody's changes are committed: their later reads go only where these are."""
+    """Record that a user's changes are committed: later reads of the user need a replica with these changes."""
     try:
         _note(user_id, _ask(DEFAULT_DB_ALIAS, _WRITTEN))
     except RedisError as error:
@@ -73,19 +73,19 @@ def _replica_for(reader_id: int | None) -> "Replica | None":
 
 
 def _position_of(reader_id: int) -> int | None:
-    """What a replica must have replayed for this reader; None when only the primary is sure to have it."""
+    """The position that a replica must have replayed for this reader; None if only the primary certainly has it."""
     try:
         [score] = execute(limits(), [("ZSCORE", _key(reader_id), "lsn")])
         if score is not None:
             return int(float(score))
-        _note(reader_id, _ask(DEFAULT_DB_ALIAS, _WRITTEN))  # whatever they wrote is below it
+        _note(reader_id, _ask(DEFAULT_DB_ALIAS, _WRITTEN))  # above all of the reader's changes
     except RedisError:
         pass
     return None
 
 
 def _note(user_id: int, position: int) -> None:
-    """Never lowers a position: two requests may end in another order than they committed."""
+    """Store a position, but never lower one: requests may end in another order than they committed."""
     key = _key(user_id)
     commands = [("ZADD", key, "GT", position, "lsn"), ("EXPIRE", key, POSITION_SECONDS)]
     execute(limits(), commands)
@@ -105,7 +105,7 @@ def _ask(alias: str, sql: str) -> int:
 
 
 class Replica:
-    """How far a replica is, as far as this process knows. It is asked once in CHECK_SECONDS, not at every read."""
+    """The position of a replica, as this process knows it: checked once in CHECK_SECONDS, not at every read."""
 
     def __init__(self, alias: str) -> None:
         self.alias = alias

@@ -150,7 +150,7 @@ class Columns(Generic[M]):
         return f"INSERT INTO {self._model._meta.db_table} ({names}) VALUES ({params})"  # noqa: S608 -- names of ours
 
     def values(self, instance: M) -> dict[str, Any]:
-        """The parameters of `insertion`. The driver takes them as they are: not for files and JSON."""
+        """The parameters of `insertion`. The driver gets them unconverted, so not for files and JSON."""
         return {name: getattr(instance, name) for name in self._names}
 
     def instance(self, values: Sequence[Any]) -> M:

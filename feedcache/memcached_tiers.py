@@ -264,7 +264,7 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
 
 
 class Append(NamedTuple):
-    """Bytes to append to a value. `start`: what a missing one begins with, for `ttl_seconds`; None: it stays so."""
+    """Bytes to append to a value. `start`: the beginning of a missing one, for `ttl_seconds`; None: none is made."""
 
     data: bytes
     start: bytes | None = None
@@ -417,7 +417,7 @@ def _refill(items: Sequence[tuple[bytes, Item]], leased: Sequence[bytes]) -> Req
 
 
 def _appends(node: MemcachedNode, appends: Sequence[tuple[bytes, Append]]) -> RequestBuilder:
-    """First add what missing values begin with, then append to all."""
+    """First add the beginnings of missing values, then append to all."""
     starts = [
         (key, make(Kind.VALUE, start, ttl_seconds), ttl_seconds)
         for key, (_data, start, ttl_seconds) in appends
@@ -637,7 +637,7 @@ class TieredCache:
         return all(node.current() == generation for node, generation in read.nodes.items())
 
     def learn(self, generations: Mapping[bytes, bytes]) -> None:
-        """Note the lowest readable generations of nodes, as a hash in Redis has them."""
+        """Learn the lowest readable generations of nodes from a hash in Redis."""
         if generations == self._learned:  # the usual case
             return
         lowest = parse_generations(generations)

@@ -146,8 +146,9 @@ class BreakingPool(_CountsCalls):
 
 
 class IdleFirst(redis.BlockingConnectionPool):
-    """A pool that keeps idle connections in a list. redis-py's own way is a hundred calls to lend one and take it back:
-    a fortieth of a page for every round trip.
+    """A pool that keeps idle connections in a list.
+
+    redis-py's own pool makes a hundred calls to lend a connection and take it back: 1/40 of a page per round trip.
     """
 
     def reset(self) -> None:

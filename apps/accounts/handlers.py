@@ -60,7 +60,7 @@ def forget_viewer(instance: Any, *, created: bool = False, **_more: Any) -> None
 
 @receiver(post_save, sender=Session)
 def forget_changed_session(instance: Session, *, created: bool, **_more: Any) -> None:
-    """Let all processes read it again."""
+    """Make all processes read a changed session again."""
     user_id = None if created else instance.get_decoded().get(SESSION_KEY)
     if user_id is not None:
         viewer_changed(int(user_id))

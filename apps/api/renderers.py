@@ -1,4 +1,4 @@
-"""The JSON renderer of the API, and what makes it the one for a request."""
+"""The JSON renderer of the API, and the content negotiation that selects it."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class FastJSONRenderer(BaseRenderer):
 
 
 class AnythingIsJSON(DefaultContentNegotiation):
-    """DRF's negotiation, without the work of it for the many clients that take anything."""
+    """DRF's negotiation, skipped for the many clients that accept anything."""
 
     def select_renderer(
         self, request: Any, renderers: Any, format_suffix: str | None = None

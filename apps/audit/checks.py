@@ -22,8 +22,8 @@ from apps.timeline.models import FanoutChunk
 DELIVERIES, RECEIPTS, FOLLOWS, COUNTS = 1_000, 500, 10_000, 200
 STUCK_SECONDS = 90  # longer than a lease: the worker died, and no sweep took over
 
-# Posts of a slice and of the newest, and whether each lacks a job: nothing is left that could begin its delivery. Posts
-# older than the first job of all were there before the ledger; the deliveries of some were deleted (LEDGER_DAYS).
+# Posts of a slice and the newest posts, with whether each lacks a job, so that nothing can begin its delivery. Posts
+# older than the first job were written before the ledger; deliveries of others have been deleted (LEDGER_DAYS).
 _POSTS = """
 WITH post AS (
     (SELECT id FROM posts_post WHERE deleted_at IS NULL ORDER BY id DESC LIMIT %(maximum)s)
@@ -208,7 +208,7 @@ def check_counts(audit_pass: AuditPass) -> None:
             report = reconcile.Report()
             if audit_pass.repairs:
                 reconcile.reconcile_batch(counted, part.after, report, fix=True, limit=COUNTS)
-            else:  # with the rows alone: no counters in Redis are of this database
+            else:  # compares only rows: no counters in Redis belong to this database
                 report.compared = part.compared
                 report.note(counted, counted.drifted(part.ids()))
             audit_pass.run.counts += report.compared

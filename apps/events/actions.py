@@ -69,8 +69,8 @@ _conditions: dict[
 
 broker = Breaker(max_pause_seconds=1)
 
-# A third of the work of a message: texts for monitors, which a worker makes itself where somebody looks, and a
-# declaration of the queue, which workers declare when they start.
+# These would be a third of the work of a message: texts for monitors, which a worker can make itself, and a declaration
+# of the queue, which workers declare when they start.
 _PLAIN: dict[str, Any] = {"argsrepr": "", "kwargsrepr": "", "declare": ()}
 # Rows that have been due for this long lost their message, or wait in a long queue. A worker is about to take others.
 SWEEP_OVERDUE = timedelta(seconds=1)

@@ -210,9 +210,7 @@ def _lock(owner: User) -> None:
 
 
 def _changed(owner: User) -> None:
-    """Call this after every change. It raises the revision, so that the cached filters are not read any more, and
-    programs that listen are told.
-    """
+    """After a change, raise the revision, which outdates the cached filters, and announce it to listening clients."""
     owner.counts.filters = Filter.objects.filter(owner=owner).count()
     owner.counts.filters_revision += 1
     owner.counts.save(update_fields=["filters", "filters_revision"])

@@ -53,7 +53,7 @@ ENDPOINTS = (
     "/api/v1/",
     "/api/v2/",
     "/api/x/",
-)  # paths below are of programs, which have tokens and no cookies
+)  # for API clients, which send tokens and no cookies
 
 
 def class_of(request: HttpRequest | Request) -> InterfaceClass:

@@ -2,7 +2,7 @@
 
 from contextvars import ContextVar
 
-ANSWERED = "feedsite.request_id"  # in META of a request, for what is said of it later
+ANSWERED = "feedsite.request_id"  # key in META, for log lines after the response
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
 

@@ -7,5 +7,5 @@ from apps.notifications import actions
 
 @shared_task
 def purge() -> None:
-    """Delete old notifications, where the site keeps them for a while only."""
+    """Delete old notifications, if the site limits their age."""
     actions.purge()

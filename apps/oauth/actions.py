@@ -64,7 +64,7 @@ def register_application(
         errors["redirect_uris"] = _("A code cannot be sent to this address.")
     if website and not _is_web_address(website):
         errors["website"] = _("This is not the address of a web page.")
-    # programs ask for scopes of other versions and of servers with more rights; they get those that exist
+    # clients request scopes of other versions and of other servers; they get those that exist here
     names = [name for name in scopes.split() if name in NAMES] or [SCOPES_DEFAULT]
     if errors:
         raise Invalid(" ".join(errors.values()), errors=errors)

@@ -68,8 +68,9 @@ class Validator(OAuth2Validator):
         *args: Any,
         **kwargs: Any,
     ) -> bool:
-        """Whether an application may have these scopes. Names that do not exist here are not granted, instead of
-        refused: programs ask for what newer servers and their staff have.
+        """Whether an application may have these scopes.
+
+        Unknown names are ignored instead of refused: clients request scopes of newer servers, and of staff.
         """
         request.scopes = [name for name in scopes if name in NAMES] or DEFAULT_SCOPES
         may_have: bool = super().validate_scopes(

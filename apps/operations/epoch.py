@@ -31,8 +31,8 @@ BEATS = "topology:beats"  # the highest count of beats
 EPOCH_BITS = 48
 LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # a part of the past may be gone
 NOTICE = timedelta(days=7)  # how long pages say that the database went back
-# Programs remember the highest number that they saw, of notifications for example, and ask for higher ones: what was
-# given out in the time that is lost must not be given out again. A tenth more is more than any backup misses.
+# Clients remember the highest id that they saw, of notifications for example, and request higher ones: ids given out in
+# the lost time must not be used again. A tenth more exceeds what any backup can miss.
 _SKIP_IDS = """
 SELECT count(setval(format('%%I.%%I', schemaname, sequencename)::regclass,
     last_value + greatest(1000, last_value / 10)))
@@ -128,11 +128,11 @@ def _begin(reason: Reason, *, after: CacheEpoch | None, beats: int = 0) -> Cache
 
 
 def _skip_ids() -> None:
-    """Go on with higher ids than were given out in the time that is lost."""
+    """Continue with higher ids than were given out in the lost time."""
     try:
         with transaction.atomic():
             rows_of(_SKIP_IDS, {})
-    except DatabaseError as error:  # the sequences belong to another role
+    except DatabaseError as error:  # the sequences have another owner
         logger.warning("ids of the lost time may be given out again: %s", error)
 
 

@@ -124,7 +124,7 @@ def bury(post: Post, counts: UserCounts) -> Changed:
 
 
 def remove_quoted(post: Post, counts: UserCounts) -> Changed:
-    """Take the quoted post out of a quote, as a new version. The post stays a quote, of nothing."""
+    """Remove the quoted post from a quote, as a new version. The post stays a quote, without a source."""
     if post.source_id is not None and counted(post):
         POST_COUNTS.change(post.source_id, {"quotes": -1})
     post.source_id = None

@@ -168,7 +168,7 @@ class Hub:
             logger.exception("could not deliver %s to the streams", name)
 
     async def _deliver_to_one(self, name: str, listener_id: int, ids: Mapping[str, Any]) -> None:
-        """What concerns one member."""
+        """Deliver an announcement that concerns one member."""
         if name == "notified":
             await self._deliver_notifications(listener_id)
         elif name in {"conversed", "seen"}:

@@ -125,7 +125,7 @@ def events_of_markers(listener_id: int) -> list[StreamEvent]:
 
 
 def event_of_filters(listener_id: int) -> StreamEvent:
-    """A filter of the listener's was made, changed or deleted; the program reads them again. There is no payload."""
+    """A filter of the listener was created, changed or deleted; the client reads all of them again. No payload."""
     return StreamEvent(listener_id, frozenset({USER}), "filters_changed", "")
 
 

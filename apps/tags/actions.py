@@ -131,14 +131,14 @@ def choose_featured_tags(user: User, names: Iterable[str]) -> None:
 
 
 def unfeature_tag(user: User, name: str) -> Tag:
-    """Show a tag on one's profile no more. NotFound for an invalid name."""
+    """Remove a tag from one's profile. NotFound for an invalid name."""
     tag = tag_named(name)
     FeaturedTag.objects.filter(user=user, tag__name=tag.name).delete()
     return tag
 
 
 def remove_featured_tag(user: User, row_id: int) -> None:
-    """The same, by the id of the row. NotFound."""
+    """Remove a tag from one's profile, by the id of the row. NotFound."""
     deleted, _by_model = FeaturedTag.objects.filter(user=user, pk=row_id).delete()
     if not deleted:
         raise NotFound(_("This tag is not on your profile."))

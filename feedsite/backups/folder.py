@@ -1,10 +1,9 @@
 """The folder of a backup.
 
-backup.json       what it is; written when it begins, and again when it is complete
-database.dump     by pg_dump, in its custom format
-media/ private/   what people uploaded, and the archives made for them; not where they are in a bucket
-keys/             a file for each key, as SECRET_KEY_FILE and its like take them
-SHA256SUMS        of all these files, as `sha256sum --check` reads it
+backup.json what the backup contains; written at the beginning, and again when it is complete database.dump by pg_dump,
+in its custom format media/ private/ uploads and archives for members; missing if they are in a bucket keys/ a file for
+each key, in the form that SECRET_KEY_FILE and similar settings accept SHA256SUMS of all these files, in the format of
+`sha256sum --check`
 """
 
 import hashlib
@@ -30,7 +29,7 @@ BLOCK_BYTES = 1 << 20
 
 
 def trees() -> dict[str, Path]:
-    """The folders of files of this site, by their names in a backup; none with a bucket."""
+    """The folders of files of this site, by their names in a backup; none if the files are in a bucket."""
     if settings.MEDIA_BUCKET:
         return {}
     return {"media": Path(settings.MEDIA_ROOT), "private": Path(settings.PRIVATE_ROOT)}
@@ -49,7 +48,7 @@ class Backup:
 
     @property
     def migrations(self) -> set[tuple[str, str]]:
-        """Those of its database, by app and file."""
+        """The migrations of its database, by app and file."""
         return {(app, name) for app, name in self.manifest["migrations"]}
 
     @property
@@ -57,7 +56,7 @@ class Backup:
         return self.folder / DUMP
 
     def sums(self) -> dict[str, str]:
-        """The SHA-256 of each file, by its path in the folder. CommandError when the list itself was changed."""
+        """The SHA-256 of each file, by its path in the folder. CommandError if the list itself was changed."""
         text = _read(self.folder / SUMS)
         if hashlib.sha256(text.encode()).hexdigest() != self.manifest["sums"]:
             raise CommandError(f"{self.folder / SUMS} was changed after the backup was made.")
@@ -70,7 +69,7 @@ class Backup:
 
 
 def open_backup(folder: Path) -> Backup:
-    """The backup in a folder. CommandError, in one sentence, when there is none that can be restored."""
+    """The backup in a folder. CommandError, in one sentence, if it cannot be restored."""
     if not folder.is_dir():
         raise CommandError(f"There is no folder {folder}.")
     if not (folder / MANIFEST).is_file():
@@ -87,7 +86,7 @@ def open_backup(folder: Path) -> Backup:
         is_ours, is_complete, number = False, False, 0
     if not is_ours:
         raise CommandError(
-            f"{folder} is not a backup of feedsite: its {MANIFEST} is something else."
+            f"{folder} is not a backup of feedsite: its {MANIFEST} has another format."
         )
     if number > FORMAT:
         raise CommandError(
@@ -95,25 +94,24 @@ def open_backup(folder: Path) -> Backup:
         )
     if not is_complete:
         raise CommandError(
-            f"{folder} is a backup that was interrupted: a part of the site is missing in it. Use another one,"
-            " and remove the folder."
+            f"{folder} is an interrupted backup, and incomplete. Use another one, and remove the folder."
         )
     return Backup(folder, manifest)
 
 
 def backups_in(folder: Path) -> list[Backup]:
-    """The complete backups in the folders of a folder, oldest first."""
+    """The complete backups in the subfolders of a folder, oldest first."""
     found = []
     for manifest in sorted(folder.glob(f"*/{MANIFEST}")):
         try:
             found.append(open_backup(manifest.parent))
         except CommandError:
-            continue  # interrupted, or of somebody else
+            continue  # interrupted, or of other software
     return sorted(found, key=lambda backup: str(backup.manifest["ended_at"]))
 
 
 def interrupted_in(folder: Path, *, before: datetime) -> list[Path]:
-    """The backups in the folders of a folder that began before a time and were not completed."""
+    """The incomplete backups in the subfolders of a folder that began before a time."""
     found = []
     for file in folder.glob(f"*/{MANIFEST}"):
         try:
@@ -122,12 +120,12 @@ def interrupted_in(folder: Path, *, before: datetime) -> list[Path]:
             if is_one and datetime.fromisoformat(manifest["began_at"]) < before:
                 found.append(file.parent)
         except (OSError, ValueError, KeyError, TypeError):
-            continue  # of somebody else
+            continue  # of other software
     return found
 
 
 def verify_sums(backup: Backup, advance: Advance) -> None:
-    """Read all files. CommandError when some are missing or were changed."""
+    """Read all files. CommandError if some are missing or were changed."""
     wrong = []
     for name, digest in backup.sums().items():
         file = _inside(backup.folder, name)
@@ -146,9 +144,9 @@ def size_of(backup: Backup) -> int:
 
 
 def put_back(backup: Backup, tree: str, root: Path, advance: Advance) -> int:
-    """Copy the files of `media` or `private` to where the site has them; how many were not there.
+    """Copy the files of `media` or `private` to the site's folders. Returns how many were missing there.
 
-    Files that came later stay: nothing in the restored database names them.
+    Later files stay: nothing in the restored database names them.
     """
     number = 0
     for name in backup.files_of(tree):
@@ -166,7 +164,7 @@ def put_back(backup: Backup, tree: str, root: Path, advance: Advance) -> int:
 
 
 def fingerprints() -> dict[str, str]:
-    """Of each key of this site, by which it is recognised and not found out."""
+    """A fingerprint of each key of this site, which identifies the key without revealing it."""
     return {
         name: _fingerprint(getattr(settings, name))
         for name in ("SECRET_KEY", "PAGE_SIGNING_KEY", "VAPID_PRIVATE_KEY")
@@ -174,7 +172,7 @@ def fingerprints() -> dict[str, str]:
 
 
 def other_keys(backup: Backup) -> list[str]:
-    """The settings with another key than the backup was made with. An earlier SECRET_KEY may be a fallback now."""
+    """The settings whose key differs from the backup's. An earlier SECRET_KEY may be a fallback now."""
     now, then = fingerprints(), backup.manifest["keys"]
     fallbacks = {_fingerprint(key) for key in settings.SECRET_KEY_FALLBACKS}
     return [
@@ -190,7 +188,7 @@ def _fingerprint(key: str) -> str:
 
 @dataclass
 class NewBackup:
-    """A backup that is being made in an empty folder. Files that the `earlier` one has are linked, not copied."""
+    """A backup that is being written to an empty folder. Files of the `earlier` backup are linked, not copied."""
 
     folder: Path
     earlier: Backup | None = None
@@ -201,14 +199,14 @@ class NewBackup:
         self._earlier_sums = self.earlier.sums() if self.earlier else {}
 
     def begin(self) -> None:
-        """CommandError when the folder has something in it: nothing is overwritten."""
+        """CommandError if the folder is not empty: nothing is overwritten."""
         if self.folder.exists() and any(self.folder.iterdir()):
             raise CommandError(_occupied(self.folder))
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._write_manifest({"is_complete": False})
 
     def add_tree(self, tree: str, root: Path, advance: Advance = lambda _number: None) -> None:
-        """Add the files that are not in yet. A second call adds those that came during the first."""
+        """Add the files that are not yet in the backup. A second call adds those created during the first."""
         for file in _files_below(root):
             self._add(file, f"{tree}/{file.relative_to(root).as_posix()}", advance)
 
@@ -219,21 +217,21 @@ class NewBackup:
             if target.exists() and target.stat().st_size == size:
                 return
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.unlink(missing_ok=True)  # it was still growing
+            target.unlink(missing_ok=True)  # the file was still growing at the first call
             self.sums[name] = self._linked(name, size, target) or copy(file, target)
         except FileNotFoundError:  # deleted meanwhile
             return
         advance(size)
 
     def _linked(self, name: str, size: int, target: Path) -> str:
-        """The sum of a file that the earlier backup has; "" without. A file never changes under its name."""
+        """The sum of a file linked from the earlier backup, or "" without. A file never changes under its name."""
         if self.earlier is None or name not in self._earlier_sums:
             return ""
         try:
             if (self.earlier.folder / name).stat().st_size != size:
                 return ""
             os.link(self.earlier.folder / name, target)
-        except OSError:  # on a file system without links
+        except OSError:  # the file system has no links
             return ""
         return self._earlier_sums[name]
 
@@ -248,10 +246,10 @@ class NewBackup:
                 self.sums[f"{KEYS}/{file.name}"] = digest_of(file)
 
     def complete(self, *, migrations: Collection[tuple[str, str]], server: str) -> Backup:
-        """Write the list of files, and that all are there."""
+        """Write the list of files, and mark the backup as complete."""
         text = "".join(f"{digest}  {name}\n" for name, digest in sorted(self.sums.items()))
         (self.folder / SUMS).write_text(text)
-        os.sync()  # before it says that it is complete
+        os.sync()  # before the backup is marked as complete
         self._write_manifest({
             "is_complete": True,
             "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -290,13 +288,13 @@ def _occupied(folder: Path) -> str:
 
 
 def copy(source: Path, target: Path, advance: Advance = lambda _number: None) -> str:
-    """The SHA-256 of what was copied."""
+    """Copy a file. Returns its SHA-256."""
     with source.open("rb") as file:
         return write(target, lambda: file.read(BLOCK_BYTES), advance)
 
 
 def write(target: Path, read: Callable[[], bytes], advance: Advance) -> str:
-    """Write what `read` returns, until that is empty; the SHA-256 of it."""
+    """Write what `read` returns until it returns nothing. Returns the SHA-256."""
     digest = hashlib.sha256()
     with target.open("wb") as file:
         while block := read():
@@ -316,7 +314,7 @@ def digest_of(file: Path, advance: Advance = lambda _number: None) -> str:
 
 
 def bytes_below(root: Path) -> int:
-    """Of all files of a folder; those that are deleted meanwhile do not count."""
+    """The size of all files in a folder; files deleted meanwhile do not count."""
     total = 0
     for file in _files_below(root):
         try:
@@ -333,7 +331,7 @@ def _files_below(root: Path) -> Iterator[Path]:
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """CommandError for a path that leads out of the folder: a list of files may come from anywhere."""
+    """The path of a file in a folder. CommandError if it is outside: a list of files may come from anywhere."""
     path = Path(name)
     if path.is_absolute() or ".." in path.parts:
         raise CommandError(f"The backup names a file outside of its folder: {name}.")

@@ -1,4 +1,4 @@
-"""The progress of a long step: a bar on standard error, where that is a terminal."""
+"""The progress of a long step: a bar on standard error, if that is a terminal."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-Advance = Callable[[int], object]  # by so many bytes
+Advance = Callable[[int], object]  # called with a number of bytes
 
 
 @contextmanager
 def progress_bar(title: str, total: int) -> Iterator[Advance]:
-    """Yields a function to call with each number of bytes that is done; `total` may be an estimate."""
+    """Yields a function to call with the size of each part in bytes; `total` may be an estimate."""
     console = Console(stderr=True, highlight=False)
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with Progress(
@@ -22,7 +22,7 @@ def progress_bar(title: str, total: int) -> Iterator[Advance]:
 
 
 def size_text(number: int) -> str:
-    """Bytes as people read them: 12.3 MB."""
+    """A size as people read it: 12.3 MB."""
     size = float(number)
     for unit in ("bytes", "kB", "MB", "GB"):
         if size < 1000:

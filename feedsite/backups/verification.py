@@ -1,4 +1,4 @@
-"""Verifies a backup: restores it into a scratch database, asks the auditor, and looks for the files that rows name."""
+"""Verifies a backup: restores it into a scratch database, runs the auditor, and looks for the files that rows name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MAX_NAMED = 5
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a restored backup has, and what is wrong with it."""
+    """The contents of a restored backup, and its errors."""
 
     accounts: int
     posts: int
@@ -36,16 +36,16 @@ class Verdict:
 
 
 def verify(backup: Backup) -> Verdict:
-    """Read every file, restore into a scratch database and compare its tables. The site is not touched.
+    """Read every file, restore into a scratch database and compare its tables. Does not touch the site.
 
-    CommandError when it cannot be restored, or was made by an older version: only that one knows its tables.
+    CommandError if it cannot be restored, or was made by an older version, because only that version knows its tables.
     """
     with progress_bar("Reading the backup", size_of(backup)) as advance:
         verify_sums(backup, advance)
     if is_behind(backup.migrations):
         raise CommandError(
-            f"All files of the backup are as they were written. feedsite {backup.manifest['version']} made it: the"
-            " tables can only be checked by that version."
+            f"All files of the backup are unchanged. It was made by feedsite {backup.manifest['version']}: only that"
+            " version can check its tables."
         )
     with database.scratch_database() as name:
         with progress_bar("Scratch database", backup.manifest["database_bytes"]) as advance:
@@ -63,7 +63,7 @@ def verify(backup: Backup) -> Verdict:
 
 
 def _missing(backup: Backup) -> Iterator[str]:
-    """Files that the restored rows name, and that the backup does not have."""
+    """The files that restored rows name, but the backup lacks."""
     if backup.manifest["bucket"]:
         return
     there = set(backup.files_of("media"))
@@ -76,7 +76,7 @@ def _missing(backup: Backup) -> Iterator[str]:
 
 
 def verdict_text(verdict: Verdict) -> list[str]:
-    """In lines."""
+    """The verdict as lines of text."""
     run = verdict.run
     rows = (
         f"{run.deliveries:,} deliveries, {run.receipts:,} receipts, {run.follows:,} follows"

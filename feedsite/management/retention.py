@@ -1,6 +1,6 @@
-"""What is kept how long: every table has a line, and a test holds that none is missing.
+"""How long data is kept: every table has a line; a test fails if one is missing.
 
-The times are those of the settings, and of the constants where there is no setting.
+The times are read from the settings, or from constants without a setting.
 """
 
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ STAFF = "until staff delete it"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """`time` is a setting of days or seconds, the dotted name of a constant, or else the time in words.
+    """`time`: a setting of days or seconds, the dotted name of a constant, or the time in words.
 
-    `task` deletes it, in batches of a thousand; "" where something else takes it along.
+    `task` deletes it, in batches of a thousand; "" if it is deleted together with something else.
     """
 
     what: str
@@ -49,14 +49,14 @@ KEPT = (
          " tags.TagUse previews.Preview previews.PreviewedPost", POST),
     Kept("Read markers", "notifications.ReadMarker notifications.AnnouncementRead"
          " notifications.AnnouncementReaction", "two of an account, and one for each announcement"),
-    Kept("That a post was read", "", "EXISTENCE_READ_HORIZON_DAYS", "it was published; in Redis only"),
+    Kept("Read marks of posts", "", "EXISTENCE_READ_HORIZON_DAYS", "it was published; in Redis only"),
     Kept("Notifications", "notifications.Notification", "NOTIFICATION_DAYS", "they were made",
          "apps.notifications.tasks.purge"),
     Kept("Events that were handled; those that failed stay until staff decide", "events.Event", "EVENT_DAYS",
          "they were handled", "apps.events.tasks.purge"),
     Kept("Deliveries with their receipts: the ledger", "timeline.FanoutJob timeline.FanoutChunk", "LEDGER_DAYS",
          "the post", "apps.timeline.tasks.purge_history"),
-    Kept("Whom a delivery reached", "", "RECEIPT_DAYS", "the delivery", "apps.audit.tasks.audit"),
+    Kept("Readers that a delivery reached", "", "RECEIPT_DAYS", "the delivery", "apps.audit.tasks.audit"),
     Kept("Backfills that ended", "timeline.Backfill timeline.BackfillChunk", "RECEIPT_DAYS", "they ended",
          "apps.timeline.tasks.purge_history"),
     Kept("Home timelines as rows", "timeline.TimelineEntry timeline.TimelineSpan", "TIMELINE_ENTRY_DAYS",
@@ -77,9 +77,9 @@ KEPT = (
     Kept("Messages to devices", "push.Delivery", "apps.push.sending.RETENTION", "sending", "apps.push.tasks.purge"),
     Kept("Idempotency keys", "posts.IdempotencyKey", "apps.posts.actions.idempotency.RETENTION", "the request",
          "apps.posts.tasks.purge_keys"),
-    Kept("Uploads that no post has", "posts.Transcode", "apps.posts.actions.uploads.RETENTION", "the upload",
+    Kept("Uploads without a post", "posts.Transcode", "apps.posts.actions.uploads.RETENTION", "the upload",
          "apps.posts.tasks.purge_unused_uploads"),
-    Kept("Codes and tokens of programs, and programs without any", "oauth2_provider.Grant"
+    Kept("Codes and tokens of API clients, and clients without any", "oauth2_provider.Grant"
          " oauth2_provider.AccessToken oauth2_provider.RefreshToken oauth2_provider.IDToken"
          " oauth2_provider.DeviceGrant oauth.UsedCode", "apps.oauth.actions.APPLICATION_IDLE",
          "they ended", "apps.oauth.tasks.purge"),
@@ -87,7 +87,7 @@ KEPT = (
          "apps.privacy.tasks.purge"),
     Kept("Reports of imports", "privacy.Import privacy.ImportLine", "IMPORT_KEEP_DAYS", "they ended",
          "apps.privacy.tasks.purge"),
-    Kept("Which erasures were done", "privacy.Erasure", "for ever: numbers and times"),
+    Kept("Records of erasures", "privacy.Erasure", "for ever: numbers and times"),
     Kept("Uses of tags by day", "tags.TagDay", "apps.tags.trends.KEEP_DAYS", "the day", "apps.tags.tasks.count_tags"),
     Kept("Orders of ranked pages", "ranking.RankSession", "apps.ranking.ordering.SESSION_TTL", "they were made",
          "apps.ranking.tasks.purge"),
@@ -99,10 +99,10 @@ KEPT = (
     Kept("Announcements, traits, segments, campaigns", "notifications.Announcement promotions.Trait promotions.Segment"
          " promotions.SegmentRule promotions.PromotionSwitch promotions.Campaign promotions.CampaignCount"
          " promotions.SegmentSweep", STAFF),
-    Kept("What staff did, and changes of caches and policies", "admin.LogEntry operations.TopologyVersion"
+    Kept("Actions of staff, and changes of caches and policies", "admin.LogEntry operations.TopologyVersion"
          " operations.CacheEpoch operations.CacheNode operations.BurstPolicy timeline.PolicyChange"
          " timeline.SitePolicy", "for ever: a few rows a day"),
-    Kept("Names of tags, permissions, and how far a job has come", "tags.Tag auth.Permission auth.Group"
+    Kept("Names of tags, permissions, and the progress of jobs", "tags.Tag auth.Permission auth.Group"
          " contenttypes.ContentType graph.GraphImport search.IndexWalk demo.SeedRun", "for ever: few"),
 )  # fmt: skip
 
@@ -126,7 +126,7 @@ def _time_text(one: Kept) -> str:
 
 
 def days_of(one: Kept) -> float | None:
-    """None where it is no number of days; 0 for ever."""
+    """The time in days; 0: for ever; None if it is not a number."""
     if one.time.isupper():
         value = getattr(settings, one.time)
         return float(value) / 86_400 if one.time == "SESSION_COOKIE_AGE" else float(value)
@@ -141,6 +141,6 @@ def _source(one: Kept) -> str:
 
 
 def unnamed_tables() -> set[str]:
-    """The tables of the installed apps that no line has."""
+    """The tables of the installed apps that are missing from all lines."""
     named = {name for one in KEPT for name in one.tables.split()}
     return {model._meta.label for model in apps.get_models()} - named

@@ -1,7 +1,7 @@
-"""Responses are private unless a view says otherwise: no shared cache holds a page of one person.
+"""Responses are private unless a view says otherwise: no shared cache stores a page of one person.
 
-What the API answers to nobody in particular may be stored by anybody, who asks each time whether it still holds: most
-of these questions end with 304, and what is deleted is gone at once.
+Shared caches may store responses of the API to anonymous requests, and must revalidate them each time: most of these
+requests end with 304, and deleted posts disappear at once.
 """
 
 from http import HTTPStatus
@@ -20,7 +20,7 @@ def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
 
 
 def is_for_everybody(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Whether it answers a question to the API without a token or a session."""
+    """Whether it is a response of the API to a request without token and session."""
     return (
         request.path.startswith(API)
         and request.method in {"GET", "HEAD"}

@@ -1,6 +1,6 @@
-"""The language of an answer: that of the cookie, else of Accept-Language. Pages take their user's setting instead.
+"""The language of a response: that of the cookie, else of Accept-Language. Pages use their user's setting instead.
 
-`apps.http.authentication` sets that language as it learns who the user is.
+`apps.http.authentication` activates it when it loads the user.
 """
 
 from django.http import HttpRequest

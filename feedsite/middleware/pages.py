@@ -1,6 +1,6 @@
-"""The parts of MIDDLEWARE that only pages need: sessions, forms, messages, the policy for scripts.
+"""The parts of MIDDLEWARE for pages only: sessions, forms, messages, the content security policy.
 
-`PagesBegin` and `PagesEnd` stand around each of them. A request to an endpoint goes from the one to the other.
+`PagesBegin` and `PagesEnd` enclose each group of them. A request to an endpoint skips the group.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 class PagesEnd:
-    """Where requests of pages and of endpoints pass the same middleware again."""
+    """The end of a group: from here on, pages and endpoints pass the same middleware."""
 
     latest: ClassVar["PagesEnd"]
 
@@ -27,11 +27,11 @@ class PagesEnd:
 
 
 class PagesBegin:
-    """Below an endpoint's path the request goes on after the next `PagesEnd`."""
+    """The beginning of a group: requests to endpoints continue after the next `PagesEnd`."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._of_pages = get_response
-        # Django makes the last of MIDDLEWARE first, so the next end below is the latest.
+        # Django creates MIDDLEWARE from the last to the first, so the latest end is the next one.
         self._of_endpoints = PagesEnd.latest.get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:

@@ -19,8 +19,9 @@ API = "/api/"
 
 
 class RateLimitMiddleware:
-    """Adds the headers; refuses requests over a limit that is known to be used up, before anything is done for them;
-    counts, by address, those that ended before the throttle.
+    """Adds the headers, and counts, by address, requests that ended before the throttle.
+
+    Requests over a limit that this process knows to be used up are refused before any other work.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

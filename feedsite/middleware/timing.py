@@ -21,7 +21,7 @@ from feedsite.middleware.load_shedding import REFUSED
 
 logger = logging.getLogger("feedsite.access")
 
-SECRET_PARAMETERS = frozenset({"token", "uidb64"})  # of addresses in mails
+SECRET_PARAMETERS = frozenset({"token", "uidb64"})  # in the addresses of mails
 # The long tail of requests (source 004); people feel that the site is stuck (source 001).
 SLOW_SECONDS = 1.0
 
@@ -64,7 +64,7 @@ def _count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> 
 
 
 def _log(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
-    """One line, without address and query: the proxy logs the one, and the other may have keys."""
+    """Log one line, without address and query: the proxy logs the address, and the query may contain keys."""
     fields = {
         "method": request.method,
         "path": _path(request),
@@ -76,7 +76,7 @@ def _log(request: HttpRequest, response: HttpResponseBase, seconds: float) -> No
 
 
 def _path(request: HttpRequest) -> str:
-    """The route where the path has something that opens a door."""
+    """The path; the route instead if the path contains a secret."""
     match = request.resolver_match
     if match is not None and not SECRET_PARAMETERS.isdisjoint(match.kwargs):
         return f"/{match.route}"

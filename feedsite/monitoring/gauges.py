@@ -1,7 +1,7 @@
-"""What `/metrics` says of this moment, beside what was counted: read from PostgreSQL and Redis when it is asked for.
+"""The current values in `/metrics`, besides the counters: read from PostgreSQL and Redis at each request.
 
-Each figure comes from an index or a small table, and all of a kind from one statement that ends after `SECONDS`. What
-cannot be read is missing, and one of the checks of health says why.
+Each value comes from an index or a small table, and all values of a kind from one statement that is cancelled after
+`SECONDS`. Values that cannot be read are left out, and a check of health reports the reason.
 """
 
 import logging
@@ -25,10 +25,10 @@ from feedsite.monitoring.health import current_state
 
 logger = logging.getLogger(__name__)
 
-SECONDS = 3.0  # of all statements of an answer
+SECONDS = 3.0  # for all statements of a response
 DAY = timedelta(days=1)
-MAX_ROWS = 10_000  # that are counted of each kind
-ROLES = ("web", "worker", "beat", "streaming")  # of which none may be missing without a word
+MAX_ROWS = 10_000  # counted of each kind
+ROLES = ("web", "worker", "beat", "streaming")  # reported as 0 if none runs
 # Tables whose dead letters have an index. The others have few, and staff see them in the admin.
 WITH_DEAD_LETTERS = (Event, FanoutJob, FanoutChunk, Backfill, BackfillChunk)
 

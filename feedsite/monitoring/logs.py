@@ -21,7 +21,7 @@ class AsInfo(logging.Filter):
 
 
 class RequestIdFilter(logging.Filter):
-    """Adds `request_id` to log records. Django logs an answer of 4xx when the request has left the middleware."""
+    """Adds `request_id` to log records. Django logs a 4xx response after the request has left the middleware."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         answered = getattr(getattr(record, "request", None), "META", {})
@@ -30,7 +30,7 @@ class RequestIdFilter(logging.Filter):
 
 
 class NotRefusedEarly(logging.Filter):
-    """Leaves out what a flood of requests would fill the log with: the first refusals by a limit have told of it."""
+    """Drops the lines with which a flood of requests would fill the log; the first refusals by a limit are logged."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         request = getattr(record, "request", None)
@@ -38,7 +38,8 @@ class NotRefusedEarly(logging.Filter):
 
 
 class JSONFormatter(logging.Formatter):
-    """An object a line: time (UTC), level, logger, message, request_id, process, exception; `fields` of the record."""
+    """One JSON object per line: time (UTC), level, logger, message, request_id, process, exception, and extra `fields`.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         entry: dict[str, Any] = {

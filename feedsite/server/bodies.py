@@ -1,8 +1,7 @@
 """Limits for request bodies: size, and time to arrive.
 
-`feedsite.server.handler` reads a body before its request takes a thread. The reason for not reading
-one goes to Django in the request's environment, which answers with its own texts, headers and
-language.
+`feedsite.server.handler` reads a body before its request takes a thread. If a body is not read, the reason is passed to
+Django in the request's environment, so that the response has the site's texts, headers and language.
 """
 
 import asyncio
@@ -33,7 +32,7 @@ class BodyRejected(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body to come: its length in bytes, and the seconds that it may take."""
+    """An announced body: its length in bytes, and the seconds that it may take."""
 
     length: int
     seconds: float

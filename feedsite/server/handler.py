@@ -1,9 +1,8 @@
-"""Django's handler behind granian: a slow client holds a connection, never a thread.
+"""Django's handler behind granian: a slow client occupies a connection, never a thread.
 
-granian calls it once the headers of a request are there, in one of its threads (`web_worker` in
-serve.py). A request without a body is answered in that thread. A body is read first, on the event
-loop, and its request then takes a thread from here. Responses and files are sent by granian, at
-the pace of the client.
+granian calls it when the headers of a request have arrived, in one of its threads (`web_worker` in serve.py). A request
+without a body is handled in that thread. A body is read first, on the event loop; then its request takes a thread of
+the pool here. granian sends responses and files, at the pace of the client.
 """
 
 import asyncio
@@ -31,25 +30,25 @@ logger = logging.getLogger(__name__)
 
 Environ = dict[str, Any]
 
-MEMORY_BYTES = 1024 * 1024  # larger responses go through a file, for slow readers
-FILE_BYTES = 64 * 1024  # larger files are sent from where they are
+MEMORY_BYTES = 1024 * 1024  # larger streamed responses are sent from a temporary file
+FILE_BYTES = 64 * 1024  # larger files are sent from their own path
 DELETE_AFTER_SECONDS = 60  # by then granian has opened a temporary file
 
 
 class Handler(BaseHandler):
-    """One per process. `loop` is the event loop of the worker, which sets it."""
+    """One per process. The worker sets `loop`, its event loop."""
 
     loop: asyncio.AbstractEventLoop
 
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware()
-        # More than running and queued requests: one is always free to refuse.
+        # More than running and queued requests, so that a thread is always free to refuse one.
         self.threads = sum(settings.WEB_CONCURRENCY.values()) + sum(settings.WEB_QUEUE.values()) + 4
         self._threads = ThreadPoolExecutor(self.threads, thread_name_prefix="web")
 
     def __call__(self, call: Any) -> None:
-        """Answer a request, here or after its body has been read. `call` has granian's `scope` and `proto`."""
+        """Handle a request, at once or after its body has been read. `call` has granian's `scope` and `proto`."""
         proto = call.proto
         with _answering(proto):
             environ = environ_of(call.scope)
@@ -66,7 +65,7 @@ class Handler(BaseHandler):
         with _answering(proto):
             body = reading.result()
             if body is None:
-                return  # half a body is no request
+                return  # an incomplete body
             if isinstance(body, HTTPStatus):
                 self._answer(environ, proto, unread=body)
                 return
@@ -83,7 +82,7 @@ class Handler(BaseHandler):
             headers += [
                 ("Set-Cookie", cookie.OutputString()) for cookie in response.cookies.values()
             ]
-            if unread is not None:  # what follows on the connection would be the body
+            if unread is not None:  # the rest of the connection would be the body
                 headers.append(("Connection", "close"))
             self._send(response, headers, proto)
         finally:
@@ -109,7 +108,7 @@ class Handler(BaseHandler):
         proto.response_bytes(status, headers, b"".join(begun))
 
     def _temporary(self, begun: list[bytes], rest: Iterator[bytes]) -> str:
-        """The path of a file that is deleted in a while."""
+        """The path of a temporary file, which is deleted after `DELETE_AFTER_SECONDS`."""
         with tempfile.NamedTemporaryFile(prefix="answer-", delete=False) as file:
             file.writelines(begun)
             file.writelines(rest)
@@ -120,16 +119,16 @@ class Handler(BaseHandler):
 
 @contextmanager
 def _answering(proto: Any) -> Iterator[None]:
-    """Answer 500 to what Django's own handler did not catch."""
+    """Respond with 500 to exceptions outside of Django's own handler."""
     try:
         yield
     except Exception:
         logger.exception("no answer to a request")
-        proto.response_empty(500, [])  # ignored if a response was begun
+        proto.response_empty(500, [])  # ignored if a response has begun
 
 
 def _path_of(file: Any) -> str | None:
-    """The path of a large file on disk, if all of it is to be sent; else None."""
+    """The path of a large file on disk, if all of it is sent; else None."""
     name = getattr(file, "name", None)
     if not isinstance(name, str) or not Path(name).is_absolute():
         return None
@@ -142,7 +141,7 @@ def _path_of(file: Any) -> str | None:
 
 
 def environ_of(scope: Any) -> Environ:
-    """The environment of WSGI, of which Django makes its request. Headers that come several times are joined."""
+    """The WSGI environment, from which Django makes its request. Repeated headers are joined."""
     server, _, port = scope.server.rpartition(":")
     environ: Environ = {
         "REQUEST_METHOD": scope.method,
@@ -167,7 +166,7 @@ def environ_of(scope: Any) -> Environ:
 
 @lru_cache(512)
 def _key(name: str) -> str:
-    """Empty for a name with an underscore, which could not be told from one with a hyphen."""
+    """The key of a header; empty if its name has an underscore, which WSGI cannot distinguish from a hyphen."""
     if "_" in name:
         return ""
     key = name.upper().replace("-", "_")

@@ -1,8 +1,8 @@
-"""Django's sessions in PostgreSQL, which each process remembers after it has read them.
+"""Django's sessions in PostgreSQL, cached by each process after reading them.
 
-As with tokens (docs/decisions/0116), a remembered session counts while the cached account of its user has the epoch
-that it had before the row was read. The account is forgotten when a row of a session changes or goes
-(`apps.accounts.handlers`), so no process goes on with a session that has ended or that has other data by now.
+As with tokens (docs/decisions/0116), a cached session is valid while the cached account of its user has the epoch that
+it had before the row was read. The account is dropped from the cache when a session row is changed or deleted
+(`apps.accounts.handlers`), so no process uses a session that has ended or has been changed.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from django.utils import timezone
 from apps.accounts.cache import cached_viewer
 from apps.accounts.models import User
 
-MAX_REMEMBERED = 10_000  # sessions that a process remembers
+MAX_REMEMBERED = 10_000  # sessions cached in a process
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class _Remembered:
 
     epoch: str
     user_id: int
-    data: bytes  # JSON, so that every request has data of its own
+    data: bytes  # JSON, so that every request gets a copy
     expires: datetime
 
 
@@ -38,12 +38,12 @@ class SessionStore(db.SessionStore):
 
     def __init__(self, session_key: str | None = None) -> None:
         super().__init__(session_key)
-        self._user: User | None = None  # of a session that was remembered
+        self._user: User | None = None  # of a cached session
         self._epoch = ""
-        self._expires: datetime | None = None  # of a session that was read
+        self._expires: datetime | None = None  # of a session that was read from its row
 
     def load(self) -> dict[str, Any]:
-        """The data, from this process's memory or else from the row; {} for a session that has ended."""
+        """The data, from this process's cache or else from the row; {} for a session that has ended."""
         now = timezone.now()
         known = _remembered.get(self.session_key or "")
         viewer = cached_viewer(known.user_id) if known else None
@@ -55,16 +55,16 @@ class SessionStore(db.SessionStore):
         rows = self.model.objects.filter(session_key=self.session_key, expire_date__gt=now)
         row = rows.first()
         if row is None:
-            return super().load()  # which gives up the key
+            return super().load()  # which drops the key
         self._expires = row.expire_date
         return self.decode(row.session_data)
 
     def remembered_user(self) -> User | None:
-        """The account behind a session that this process remembers; None for any other. Loads the session."""
+        """The account of a session that this process has cached; None for others. Loads the session."""
         return self._user if SESSION_KEY in self else None
 
     def remember(self, user: User) -> None:
-        """Remember the session as it was read, after Django has found this user in it."""
+        """Cache the session as it was read, after Django has found this user in it."""
         if self._expires is None or self.session_key is None or self.modified:
             return
         if len(_remembered) >= MAX_REMEMBERED:

@@ -403,7 +403,7 @@ def privacy_policy_json() -> TextJson:
 
 
 def privacy_facts() -> dict[str, int]:
-    """What the text on privacy says in numbers."""
+    """The numbers in the text on privacy."""
     return {
         "home_history_days": settings.HOME_HISTORY_DAYS,
         "import_keep_days": settings.IMPORT_KEEP_DAYS,

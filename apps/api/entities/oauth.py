@@ -107,7 +107,7 @@ class SignUpErrorJson(TypedDict):
 
 
 class UserInfoJson(TypedDict):
-    """Who has given the token, in the claims of OpenID Connect."""
+    """The owner of the token, as claims of OpenID Connect."""
 
     iss: Annotated[Uri, "As `issuer` of the authorization server."]
     sub: Annotated[Uri, "The address of the account, as `uri` of an account."]

@@ -436,7 +436,7 @@ def _extension(item: FeedItem) -> StatusExtensionJson:
 
 
 def _quote_line(item: FeedItem) -> str:
-    """The address of the quoted post, for programs that do not know quotes. Others leave out what has this class."""
+    """The address of the quoted post, for clients without quotes. Other clients hide elements with this class."""
     if item.quoted is None:
         return ""
     address = absolute(item.quoted.url)

@@ -1,4 +1,4 @@
-"""What authors of quoted posts decide about quotes that exist."""
+"""Authors' decisions about existing quotes of their posts."""
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -19,7 +19,7 @@ from feedcache.ids import author_of
 
 @transaction.atomic
 def revoke_quote(owner: User, post_id: int, quote_id: int) -> Changed:
-    """Take one's own post out of a quote. NotFound, also for a quote that the owner may not see."""
+    """Remove one's own post from a quote. NotFound, also for a quote that the owner may not see."""
     if author_of(post_id) != owner.pk or quote_id not in visible_posts(owner.pk, [quote_id]).posts:
         raise NotFound(_("This post isn't here."))
     counts = UserCounts.objects.select_for_update().get(pk=author_of(quote_id))

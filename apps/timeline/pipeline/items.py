@@ -114,7 +114,7 @@ class FeedItem(NamedTuple):
 
     @property
     def lost_quote(self) -> bool:
-        """Whether it quotes a post that the viewer may not see, that is deleted, or that its author took out."""
+        """Whether the quoted post is deleted, was removed by its author, or is not visible to the viewer."""
         return self.post.kind == Kind.QUOTE and self.source is None and not self.is_nested
 
     @property

@@ -219,7 +219,7 @@ def advance(edited: Changed) -> None:
 
 
 def _writes(changed: Changed, change: Callable[..., bytes]) -> list[QueueWrites]:
-    """None for a change that does not move the outbox."""
+    """The writes for a change; none if the outbox stays the same."""
     if changed.revision is None:
         return []
     return [_appending(changed.post.author_id, change(revision=changed.revision))]

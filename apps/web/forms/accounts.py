@@ -218,7 +218,7 @@ class IntroductionForm(forms.Form):
 
 
 def _tag_names(text: str) -> list[str]:
-    """The tags that somebody typed, as typed; ValidationError for what cannot be one."""
+    """The typed tags, unchanged. ValidationError for an invalid one."""
     names = text.replace(",", " ").replace("，", " ").split()
     if wrong := [name for name in names if normalize(name) is None]:
         message = _("%(name)s cannot be a tag: it may have letters, digits and _.")

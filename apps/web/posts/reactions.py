@@ -24,7 +24,7 @@ _ANCHOR = re.compile(r"p([0-9]{1,19})")
 
 
 def _revoke_quote(viewer: User, quote_id: int) -> None:
-    """Take the viewer's post out of a quote by somebody else."""
+    """Remove the viewer's post from a quote by somebody else."""
     quoted_id = visible_item(viewer.pk, quote_id).post.source_id
     revoke_quote(viewer, quoted_id or 0, quote_id)
 

@@ -27,20 +27,20 @@ from feedsite.backups.verification import verdict_text, verify
 from feedsite.management.commands.migrate import connected_for_migrations
 
 NAME = "%Y-%m-%dT%H%M%SZ"
-GIVEN_UP = timedelta(days=1)  # an unfinished backup that began before is not being made any more
+GIVEN_UP = timedelta(days=1)  # an older unfinished backup is not running any more
 EXAMPLES = """
-The site runs on meanwhile. The database is saved as it is at one moment, the files before and after it: none that the
-database names is missing. Redis and Memcached are not saved; they are filled from the database again.
+The site keeps running. The database is saved as it is at one moment, the files before and after it, so that no file
+that the database names is missing. Redis and Memcached are not saved; they are filled from the database again.
 
-Whoever has the folder has all the site knows, with its keys: keep it where few can read it. docs/backup.md says how to
-restore, and how to lose minutes instead of a day.
+Anybody with the folder and its keys can read everything on the site: restrict access to it. docs/backup.md explains how
+to restore, and how to lose minutes instead of a day.
 
 examples:
   ./run manage backup /backups/before-0.4             a new folder
-  ./run manage backup /backups/before-0.4 --check     and restore it into a scratch database, to be sure of it
-  ./run manage backup /backups/nightly --keep 14      a folder a day in there, by its date; the oldest beyond 14 go.
-                                                      Files of the day before are linked: they take no room again
-  ./run manage backup /backups/a --without-keys       the keys are kept elsewhere
+  ./run manage backup /backups/before-0.4 --check     and verify it by restoring it into a scratch database
+  ./run manage backup /backups/nightly --keep 14      a dated folder in it; only the newest 14 are kept.
+                                                      Unchanged files are links, and take no space
+  ./run manage backup /backups/a --without-keys       without the keys, which are kept elsewhere
 by cron, every night at 3:17, with mail when it fails:
   17 3 * * *  cd /srv/feedsite && docker compose run --rm -T backup >/dev/null
 """
@@ -53,23 +53,23 @@ class Command(BaseCommand):
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument(
-            "folder", metavar="DIR", type=Path, help="a new folder; with --keep one of backups"
+            "folder", metavar="DIR", type=Path, help="a new folder; with --keep the folder of the backups"
         )
         parser.add_argument(
-            "--keep", type=int, metavar="N", help="a dated folder in DIR; the newest N stay"
+            "--keep", type=int, metavar="N", help="make a dated folder in DIR, and keep the newest N"
         )
         parser.add_argument(
-            "--check", action="store_true", help="restore it into a scratch database"
+            "--check", action="store_true", help="verify it by restoring it into a scratch database"
         )
         parser.add_argument(
-            "--without-keys", action="store_true", help="leave out SECRET_KEY and so on"
+            "--without-keys", action="store_true", help="leave out SECRET_KEY and the other keys"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """CommandError, in one sentence, for all that can be wrong."""
+        """Make a backup. CommandError, in one sentence, for everything that can fail."""
         folder, keep = options["folder"].absolute(), options["keep"]
         if keep is not None and keep < 1:
-            raise CommandError("--keep takes a number from 1 on.")
+            raise CommandError("--keep must be at least 1.")
         earlier = backups_in(folder) if keep else []
         if keep:
             folder /= _now().strftime(NAME)
@@ -80,7 +80,7 @@ class Command(BaseCommand):
             except OSError as error:
                 where = error.filename or folder
                 raise CommandError(
-                    f"The backup was interrupted, and is of no use: {error.strerror} ({where})."
+                    f"The backup was interrupted, and cannot be used: {error.strerror} ({where})."
                 ) from None
             self.stdout.write(f"The backup is complete: {backup.folder}")
             if options["check"]:
@@ -95,7 +95,7 @@ class Command(BaseCommand):
         with progress_bar("Database", database.database_bytes()) as advance:
             migrations = set(MigrationRecorder(connection).applied_migrations())
             new.sums[DUMP] = database.dump(new.folder / DUMP, advance)
-        self._add_files(new)  # those of the rows that came meanwhile
+        self._add_files(new)  # the files of rows written meanwhile
         if with_keys:
             new.add_keys()
         backup = new.complete(migrations=migrations, server=database.server_version())
@@ -107,7 +107,7 @@ class Command(BaseCommand):
                 f"Files are in the bucket {settings.MEDIA_BUCKET} and are not saved here: let it keep versions."
             )
         if not with_keys:
-            self.stdout.write("Without the keys: a restore asks for them.")
+            self.stdout.write("The keys are not included, but a restore needs them.")
         return backup
 
     def _add_files(self, new: NewBackup) -> None:
@@ -121,7 +121,7 @@ class Command(BaseCommand):
             self.stdout.write(line)
         if not verdict.is_good:
             raise CommandError(
-                "The backup was made and can be restored, but something in it is wrong."
+                "The backup was made and can be restored, but it contains errors."
             )
 
     def _remove_old(self, folder: Path, keep: int) -> None:

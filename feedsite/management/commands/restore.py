@@ -1,4 +1,4 @@
-"""`manage restore`: a backup takes the place of what the site has."""
+"""`manage restore`: replaces the contents of the site by a backup."""
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
@@ -35,17 +35,17 @@ WHAT_ENDS = {
     "VAPID_PRIVATE_KEY": "every device has to be subscribed again",
 }
 EXAMPLES = """
-Stop the site first. The files come back before the database, and the database in one transaction: interrupted, the site
-has what it had, and the same command begins again. Then a backup of an older version is migrated, and nothing that was
-cached before counts any more: a new epoch begins, as by `manage cache restored`.
+Stop the site first. The files are restored before the database, and the database in one transaction: if the command is
+interrupted, the site still has its old database, and you can run the same command again. Afterwards a backup of an
+older version is migrated, and everything cached is ignored: a new epoch begins, as by `manage cache restored`.
 
-The keys are not put back by this command, because the site has them from its environment: it says how.
+This command does not restore the keys, because the site reads them from its environment. It prints how to set them.
 
 examples:
-  ./run manage restore /backups/nightly/2026-11-27T031700Z --check      touch nothing: restore into a scratch database,
-                                                                        ask the auditor, and drop it again
+  ./run manage restore /backups/nightly/2026-11-27T031700Z --check      change nothing: restore into a scratch database,
+                                                                        run the auditor, and drop the database
   ./run manage restore /backups/nightly/2026-11-27T031700Z              into an empty site
-  ./run manage restore /backups/nightly/2026-11-27T031700Z --replace    in place of the accounts that are there
+  ./run manage restore /backups/nightly/2026-11-27T031700Z --replace    replace the existing accounts
 with Docker:
   docker compose stop web streaming worker worker-bulk worker-media beat
   docker compose run --rm backup python manage.py restore /backups/nightly/2026-11-27T031700Z --replace
@@ -54,22 +54,22 @@ with Docker:
 
 
 class Command(BaseCommand):
-    help = "Put a backup in the place of what the site has, or only check that this would work."
+    help = "Replace the contents of the site by a backup, or only check that this would work."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument("folder", metavar="DIR", type=Path, help="a backup")
         parser.add_argument(
-            "--check", action="store_true", help="only into a scratch database, for the auditor"
+            "--check", action="store_true", help="only restore into a scratch database, and run the auditor"
         )
-        parser.add_argument("--replace", action="store_true", help="the accounts that are there go")
+        parser.add_argument("--replace", action="store_true", help="replace the existing accounts")
         parser.add_argument(
-            "--other-keys", action="store_true", help="although the site has other keys"
+            "--other-keys", action="store_true", help="restore even if the site has other keys"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """CommandError, in one sentence, for all that forbids it; until then nothing was changed."""
+        """Restore a backup. CommandError, in one sentence, if it is refused; nothing has been changed then."""
         backup = open_backup(options["folder"].absolute())
         refuse_other_migrations(backup.migrations)
         with override("en"), connected_for_migrations(connection):
@@ -90,7 +90,7 @@ class Command(BaseCommand):
         for line in verdict_text(verdict):
             self.stdout.write(line)
         if not verdict.is_good:
-            raise CommandError("The backup can be restored, but something in it is wrong.")
+            raise CommandError("The backup can be restored, but it contains errors.")
         self.stdout.write(f"The backup of {backup.made_at} is good.")
 
     def _refuse(self, backup: Backup, **options: Any) -> None:
@@ -109,12 +109,12 @@ class Command(BaseCommand):
             root = trees().get(tree)
             if root is None:
                 raise CommandError(
-                    "The backup has files, and this site has a bucket: restore without it, and copy them there."
+                    "The backup contains files, but this site uses a bucket: restore without it, then copy them to it."
                 )
             with progress_bar(tree, tally["bytes"]) as advance:
                 number = put_back(backup, tree, root, advance)
             there = tally["number"] - number
-            self.stdout.write(f"{tree}: {number:,} files put back, {there:,} were there.")
+            self.stdout.write(f"{tree}: {number:,} files restored, {there:,} already existed.")
         with progress_bar("Database", backup.manifest["database_bytes"]) as advance:
             database.restore(backup.dump, advance, replaces=True)
         self.stdout.write("Database: restored.")
@@ -125,7 +125,7 @@ class Command(BaseCommand):
 
 
 def _running() -> set[str]:
-    """The kinds of processes of the site that run. Without Redis nobody knows: it may have been lost, too."""
+    """The kinds of processes of the site that are running. Empty without Redis, which may have been lost too."""
     try:
         return ROLES & {process.role for process in topology_listener.processes()}
     except RedisError:
@@ -135,10 +135,10 @@ def _running() -> set[str]:
 def _about_keys(backup: Backup, names: list[str]) -> str:
     losses = "; ".join(f"with another {name} {WHAT_ENDS[name]}" for name in names)
     where = (
-        f"They are in {backup.folder / KEYS}: give them to the site, by the environment as {names[0]}_FILE=..., or for"
-        " ./run by copying them into its data directory."
+        f"They are in {backup.folder / KEYS}: set {names[0]}_FILE=... in the environment, or for ./run copy them"
+        " into its data directory."
         if backup.manifest["has_keys"]
-        else "The backup was made without them: give the site those that were kept elsewhere."
+        else "The backup does not contain them: use the keys that you kept elsewhere."
     )
     return (
         f"The site has other keys than the backup: {', '.join(names)}. {where}"

@@ -1,4 +1,4 @@
-"""`manage retention`: what this site keeps how long, as the table of docs/retention.md."""
+"""`manage retention`: how long this site keeps data, as the table of docs/retention.md."""
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any
@@ -7,24 +7,24 @@ from django.core.management.base import BaseCommand
 
 from feedsite.management.retention import lines
 
-HEAD = """# What is kept how long
+HEAD = """# How long data is kept
 
-Every table of the database is in one line. What has an end is deleted by a periodic task, in statements of some
-thousand rows at most, for some seconds a run; what is left then goes with the next one. `./run manage retention` prints
-the table with the settings of your site; this page has the defaults. 0 days: for ever.
+Every table of the database is in one line. Expired rows are deleted by a periodic task, at most a few thousand per
+statement, for a few seconds per run; the next run continues. `./run manage retention` prints the table with the
+settings of your site; this page has the defaults. 0 days: for ever.
 
 `./run manage retention > docs/retention.md` writes this page; a test fails when it is out of date.
 """
 FOOT = """
-With `LEDGER_DAYS` the auditor checks, and explanations tell, the deliveries of younger posts only; that older ones
-are gone is no mistake. A delivery that is unfinished or dead stays, and so do all that came after it. With
-`NOTIFICATION_DAYS` people lose the older end of their list; say so in your rules. Backups have an end of their own,
-`manage backup --keep` ([backup.md](backup.md)): what was deleted is in them until then.
+With `LEDGER_DAYS` the auditor checks, and explanations cover, only the deliveries of posts younger than that; missing
+older ones are not errors. Unfinished and dead deliveries stay, and so do all later ones. With `NOTIFICATION_DAYS`
+people lose the older end of their list; say so in your rules. Backups expire separately, by `manage backup --keep`
+([backup.md](backup.md)): until then they contain deleted data.
 
-Logs: containers keep 250 MB each (`docker-compose.yml`). A file that `LOG_FILE` names is yours to rotate: when it was
-renamed it is begun anew (logrotate without `copytruncate`). `./run` moves what a log above 10 MB holds into its one
-older file. The lines of requests (`ACCESS_LOG`) have no addresses and no queries, but paths, which name accounts and
-posts.
+Logs: containers keep 250 MB each (`docker-compose.yml`). You rotate the file that `LOG_FILE` names; after it has been
+renamed, the site begins a new one (logrotate without `copytruncate`). `./run` moves a log above 10 MB to its one older
+file. The lines of requests (`ACCESS_LOG`) have no addresses and no queries, but paths, which contain handles and post
+ids.
 """
 EXAMPLES = """
 examples:
@@ -35,7 +35,7 @@ examples:
 
 
 class Command(BaseCommand):
-    help = "Print what is kept how long, and by which setting, as Markdown."
+    help = "Print how long data is kept, and by which settings, as Markdown."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:

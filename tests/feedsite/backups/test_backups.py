@@ -126,7 +126,7 @@ def test_the_check_finds_a_half_follow_a_lost_delivery_and_a_lost_picture(
     run("backup", tmp_path / "saved")
     before = [one.pk for one in Followee.objects.all()]
     said = StringIO()
-    with pytest.raises(CommandError, match="something in it is wrong"):
+    with pytest.raises(CommandError, match="it contains errors"):
         call_command("restore", str(tmp_path / "saved"), check=True, stdout=said)
     assert "1 files that the database names are missing: media/pictures/" in said.getvalue()
     assert "one of its two lists only" in said.getvalue()
@@ -176,9 +176,9 @@ def test_an_interrupted_backup_is_refused(post, tmp_path, monkeypatch, at):
     [
         ({}, "is not a backup of feedsite: it has no backup.json"),
         ({"holiday.jpg": b"x"}, "is not a backup of feedsite: it has no backup.json"),
-        ({MANIFEST: b"{}"}, "its backup.json is something else"),
+        ({MANIFEST: b"{}"}, "its backup.json has another format"),
         ({MANIFEST: b"\xff"}, "cannot be read"),
-        ({MANIFEST: b'{"program": "other", "format": 1, "is_complete": true}'}, "something else"),
+        ({MANIFEST: b'{"program": "other", "format": 1, "is_complete": true}'}, "another format"),
     ],
 )
 def test_another_folder_is_refused(content, words, tmp_path):
@@ -248,7 +248,7 @@ def test_without_keys_there_are_none_and_a_restore_asks_for_them(post, tmp_path,
     run("backup", tmp_path / "saved", without_keys=True)
     assert not (tmp_path / "saved" / "keys").exists()
     settings.SECRET_KEY = "another key " * 5
-    with pytest.raises(CommandError, match="give the site those that were kept elsewhere"):
+    with pytest.raises(CommandError, match="use the keys that you kept elsewhere"):
         run("restore", tmp_path / "saved", replace=True)
 
 
