@@ -4,7 +4,7 @@ The ORM takes several times as long to build one of those as PostgreSQL to answe
 `purge` deletes what is kept for a while only.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from time import monotonic, perf_counter
 from typing import Any, Generic, TypeVar
@@ -35,6 +35,40 @@ def database_time() -> datetime:
     [(now,)] = rows_of("SELECT clock_timestamp()", {})
     found: datetime = now
     return found
+
+
+# SQLSTATE classes: no connection, shutting down or starting up
+AWAY = ("08", "57P")
+LOST_IN_TRANSACTION = "failure on connection marked as essential"  # which has no state of its own
+
+
+def sqlstate(error: BaseException) -> str | None:
+    """Of an error of Django's; None without a server."""
+    state: str | None = getattr(error.__cause__, "sqlstate", None)
+    return state
+
+
+def is_worker_away(error: BaseException) -> bool:
+    """Whether PostgreSQL answers, and another server that has the rows does not: a worker of Citus."""
+    diagnosis = getattr(error.__cause__, "diag", None)
+    if getattr(diagnosis, "severity_nonlocalized", None) != "ERROR":  # our own connection ended
+        return False
+    return (sqlstate(error) or "").startswith(AWAY) or LOST_IN_TRANSACTION in str(error)
+
+
+_REACHABLE = """
+WITH there AS MATERIALIZED (
+    SELECT groupid FROM pg_dist_node WHERE citus_check_connection_to_node(nodename, nodeport)
+)
+SELECT account.id FROM unnest(%(accounts)s::bigint[]) AS account (id)
+JOIN pg_dist_placement p ON p.shardid = get_shard_id_for_distribution_column('accounts_usercounts', account.id)
+WHERE p.groupid IN (SELECT groupid FROM there)
+"""
+
+
+def reachable(account_ids: Iterable[int]) -> list[int]:
+    """Those of the accounts whose rows can be read now. Only for a distributed site, after `is_worker_away`."""
+    return [row[0] for row in rows_of(_REACHABLE, {"accounts": list(account_ids)})]
 
 
 class TooSlow(Exception):

@@ -167,7 +167,7 @@ TABLES_OF_OTHERS = {
     "aggregate": (
         "what followees did is one range over likes, reposts and follows",
         """
-        accounts_user engagement_like graph_followee graph_mute posts_post
+        accounts_user accounts_usercounts engagement_like graph_followee graph_mute posts_post
         """,
     ),
     "audit": (
@@ -218,12 +218,6 @@ TABLES_OF_OTHERS = {
         """
         accounts_user accounts_usercounts engagement_vote graph_block graph_followee graph_follower graph_mute
         posts_mention posts_post posts_threadmute
-        """,
-    ),
-    "oauth": (
-        "a request reads its token and account in one statement",
-        """
-        accounts_user
         """,
     ),
     "posts": (

@@ -20,18 +20,17 @@ ACCOUNT = f"{_USER.of('u')}, {_COUNTS.of('c')}"
 WITH_COUNTS = "JOIN accounts_usercounts c ON c.user_id = u.id"
 IS_ACTIVE = "u.is_active AND u.suspended_at IS NULL"
 
-_BY_HANDLE = f"""
-SELECT {ACCOUNT} FROM accounts_user u {WITH_COUNTS} WHERE u.handle = %(handle)s AND u.suspended_at IS NULL
-"""  # noqa: S608 -- constants
-_BY_SESSION = f"""
+# An account with its counts is always read by its id: on a distributed site that asks one server, not all of them.
+_BY_HANDLE = """
+SELECT id FROM accounts_user WHERE handle = %(handle)s AND suspended_at IS NULL
+"""
+_ACTIVE = f"""
 SELECT {ACCOUNT} FROM accounts_user u LEFT JOIN accounts_usercounts c ON c.user_id = u.id
 WHERE u.id = %(id)s AND {IS_ACTIVE}
 """  # noqa: S608 -- constants
-_BY_TOKEN = f"""
-SELECT t.id, t.name, t.scopes, {ACCOUNT}
-FROM accounts_accesstoken t JOIN accounts_user u ON u.id = t.user_id {WITH_COUNTS}
-WHERE t.digest = %(digest)s AND t.revoked_at IS NULL AND {IS_ACTIVE}
-"""  # noqa: S608 -- constants
+_PERSONAL = """
+SELECT id, name, scopes, user_id FROM accounts_accesstoken WHERE digest = %(digest)s AND revoked_at IS NULL
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +62,13 @@ def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
 
 def user_by_handle(handle: str) -> User:
     """The account with a handle; NotFound. Ignores upper and lower case; an @ and this site's host are allowed."""
-    name = without_own_host(handle).lower()
-    for row in rows_of(_BY_HANDLE, {"handle": name}):
-        return account_of(row)
+    return user_by_id(user_id_by_handle(without_own_host(handle)))
+
+
+def user_id_by_handle(handle: str) -> int:
+    """The id of the account with a handle in upper or lower case; NotFound."""
+    for (user_id,) in rows_of(_BY_HANDLE, {"handle": handle.lower()}):
+        return int(user_id)
     raise NotFound(_("There is no account with this handle."))
 
 
@@ -83,7 +86,12 @@ def user_of_session(user_id: int) -> User | None:
     viewer = cached_viewer(user_id)
     if viewer is not None:
         return viewer.user()
-    for row in rows_of(_BY_SESSION, {"id": user_id}):
+    return active_user(user_id)
+
+
+def active_user(user_id: int) -> User | None:
+    """An account with its counts, from PostgreSQL; None if it is suspended or inactive."""
+    for row in rows_of(_ACTIVE, {"id": user_id}):
         return account_of(row)
     return None
 
@@ -145,6 +153,7 @@ class PersonalToken:
 
 def personal_token(digest: str) -> PersonalToken | None:
     """A valid token with its active account and counts; None if it is unknown or revoked."""
-    for id_, name, scopes, *account in rows_of(_BY_TOKEN, {"digest": digest}):
-        return PersonalToken(id_, name, scopes, account_of(tuple(account)))
+    for id_, name, scopes, user_id in rows_of(_PERSONAL, {"digest": digest}):
+        user = active_user(user_id)
+        return PersonalToken(id_, name, scopes, user) if user else None
     return None

@@ -29,27 +29,29 @@ from feedcache.ids import MAX_ID, first_id_at, second_of
 MAX_ROUNDS = 4  # queries for a page; after that it is short, with a cursor to continue from
 
 # For each verb, first find the followees with the newest actions, as many as rows are needed, then read their rows.
+# Rows of counts stand for the followees: on a distributed site they lie beside what these did.
 _ACTORS = """
 actor AS MATERIALIZED (
     SELECT f.followee_id AS id, f.shows_reposts
     FROM graph_followee f JOIN accounts_user u ON u.id = f.followee_id
     WHERE f.owner_id = %(viewer)s AND u.suspended_at IS NULL AND NOT u.hides_activity
-      AND NOT EXISTS (SELECT FROM graph_mute m WHERE m.owner_id = %(viewer)s AND m.muted_id = f.followee_id)
+      AND NOT EXISTS (SELECT 1 FROM graph_mute m WHERE m.owner_id = %(viewer)s AND m.muted_id = f.followee_id)
 )"""
 _FIRST = """
 first_{verb} AS (
-    SELECT actor.id
-    FROM actor CROSS JOIN LATERAL (
-        SELECT id FROM {table} WHERE {actor} = actor.id AND id < %({verb})s AND {only} ORDER BY id DESC LIMIT 1
+    SELECT c.user_id AS id
+    FROM accounts_usercounts c CROSS JOIN LATERAL (
+        SELECT id FROM {table} WHERE {actor} = c.user_id AND id < %({verb})s AND {only} ORDER BY id DESC LIMIT 1
     ) newest
-    WHERE {actors} ORDER BY newest.id DESC LIMIT %(count)s
+    WHERE c.user_id = ANY(ARRAY(SELECT id FROM actor WHERE {actors})) ORDER BY newest.id DESC LIMIT %(count)s
 )"""
 _ROWS = """(
     SELECT '{verb}', found.*
-    FROM first_{verb} actor CROSS JOIN LATERAL (
+    FROM accounts_usercounts c CROSS JOIN LATERAL (
         SELECT id, {actor}, {object}, created_at FROM {table}
-        WHERE {actor} = actor.id AND id < %({verb})s AND {only} ORDER BY id DESC LIMIT %(count)s
+        WHERE {actor} = c.user_id AND id < %({verb})s AND {only} ORDER BY id DESC LIMIT %(count)s
     ) found
+    WHERE c.user_id = ANY(ARRAY(SELECT id FROM first_{verb}))
     ORDER BY found.id DESC LIMIT %(count)s
 )"""
 _KINDS = [
@@ -67,7 +69,7 @@ _KINDS = [
         "actor": "author_id",
         "object": "source_id",
         "only": "kind = 'repost' AND deleted_at IS NULL",
-        "actors": "actor.shows_reposts",
+        "actors": "shows_reposts",
     },
     {
         "verb": "follow",

@@ -38,26 +38,29 @@ from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.pipeline.rulebook import FILTERED, HOME_RULES, Rule, Verdict
 from apps.timeline.sources import virtual_follows
 from apps.timeline.sources.found import Via
-from feedcache.ids import from_base36, parse_id
+from feedcache.ids import author_of, from_base36, parse_id
 from feedcache.stats import traced
 
+_FOLLOWS = """
+SELECT owner_id, id, created_at FROM graph_follower WHERE owner_id = ANY(%(authors)s) AND follower_id = %(viewer)s
+"""
 # The job of a post, and the chunk with the viewer's follow, else the one of the virtual follow; for addressed posts the
-# only chunk (edge 0). `event_due` is when a delivery that has not begun is tried next.
+# only chunk (edge 0). `event_due` is when a delivery that has not begun is tried next. The follows
+# are parameters, because they may lie on other servers than the ledger.
 _DELIVERIES = """
 SELECT DISTINCT ON (p.id) p.id, j.mode, j.state AS job, j.created_at AS started_at, j.lost AS unsplit,
-    coalesce(e.created_at, v.created_at) AS followed_at, c.id AS chunk, c.state, c.attempts, c.due_at, c.finished_at,
+    coalesce(p.followed_at, v.created_at) AS followed_at, c.id AS chunk, c.state, c.attempts, c.due_at, c.finished_at,
     c.lost, c.reached, c.first_edge = 0 AS addressed,
     CASE WHEN j.post_id IS NULL THEN (
         SELECT max(due_at) FROM events_event WHERE state = 'pending' AND name = 'post_published'
         AND subscriber = %(subscriber)s AND (payload->>'post_id')::bigint = p.id) END AS event_due
-FROM posts_post p
-LEFT JOIN graph_follower e ON e.owner_id = p.author_id AND e.follower_id = %(viewer)s
+FROM unnest(%(posts)s::bigint[], %(authors)s::bigint[], %(edges)s::bigint[], %(times)s::timestamptz[])
+    AS p (id, author_id, edge, followed_at)
 LEFT JOIN {virtual} v ON v.account_id = p.author_id AND v.user_id = %(viewer)s
 LEFT JOIN timeline_fanoutjob j ON j.post_id = p.id
 LEFT JOIN timeline_fanoutchunk c ON c.job_id = p.id AND (
     c.first_edge = 0
-    OR (CASE WHEN c.is_virtual THEN v.id ELSE e.id END) BETWEEN c.first_edge AND c.last_edge)
-WHERE p.id = ANY(%(posts)s)
+    OR (CASE WHEN c.is_virtual THEN v.id ELSE p.edge END) BETWEEN c.first_edge AND c.last_edge)
 ORDER BY p.id, c.is_virtual
 """
 # A follow may have taken effect this much later than its date: the time between the date and the commit.
@@ -155,14 +158,22 @@ def explained(
     """
     if not verdicts:
         return []
-    post_ids = [verdict.item.id for verdict in verdicts]
-    values = {"viewer": viewer.pk, "posts": post_ids, "subscriber": DELIVERY}
-    query = _DELIVERIES.format(virtual=virtual_follows.table())
-    deliveries = {row["id"]: row for row in rows(query, values)}
+    deliveries = _deliveries(viewer.pk, [verdict.item.id for verdict in verdicts])
     return [
         _explained(viewer.pk, verdict, via(verdict.item.id), deliveries[verdict.item.id])
         for verdict in verdicts
     ]
+
+
+def _deliveries(viewer_id: int, post_ids: Sequence[int]) -> dict[int, Row]:
+    authors = [author_of(post_id) for post_id in post_ids]
+    found = rows(_FOLLOWS, {"viewer": viewer_id, "authors": authors})
+    follows = {row["owner_id"]: (row["id"], row["created_at"]) for row in found}
+    edges, times = zip(*(follows.get(author, (None, None)) for author in authors), strict=True)
+    values = {"viewer": viewer_id, "posts": post_ids, "authors": authors, "subscriber": DELIVERY}
+    query = _DELIVERIES.format(virtual=virtual_follows.table())
+    found = rows(query, {**values, "edges": list(edges), "times": list(times)})
+    return {row["id"]: row for row in found}
 
 
 def _explained(viewer_id: int, verdict: Verdict, via: Via | None, delivery: Row) -> Explanation:

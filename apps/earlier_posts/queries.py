@@ -24,11 +24,12 @@ from apps.posts.models import OPEN, Visibility
 PAGE = 20
 QUERY_CHARACTERS = 100
 
-# In the SQL of a profile: whether its owner, `u.id`, has earlier posts that `%(viewer)s` may see.
+# In the SQL of a profile: whether its owner, `%(owner)s`, has earlier posts that `%(viewer)s` may see.
 HAS_EARLIER_POSTS = f"""EXISTS (
-    SELECT FROM earlier_posts_earlierpost post WHERE post.owner_id = u.id AND (
-        post.visibility <> '{Visibility.FOLLOWERS}' OR u.id = %(viewer)s
-        OR EXISTS (SELECT FROM graph_followee WHERE owner_id = %(viewer)s AND followee_id = u.id)))"""  # noqa: S608 -- a constant
+    SELECT 1 FROM earlier_posts_earlierpost post WHERE post.owner_id = %(owner)s AND (
+        post.visibility <> '{Visibility.FOLLOWERS}' OR post.owner_id = %(viewer)s
+        OR post.owner_id IN (
+            SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s AND followee_id = %(owner)s)))"""  # noqa: S608 -- a constant
 
 
 @dataclass(frozen=True, slots=True)

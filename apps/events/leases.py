@@ -15,6 +15,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from apps.sql import is_worker_away
 from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
@@ -152,12 +153,13 @@ def run(
     for row in rows:
         try:
             outcome = work(row)
-        except (RedisError, RetryLater) as error:
-            logger.warning("%s postponed: %s", row, error)
-            postpone(row)
         except Exception as error:
-            logger.exception("%s failed, attempt %s", row, row.attempts)
-            fail(row, error)
+            if isinstance(error, RedisError | RetryLater) or is_worker_away(error):
+                logger.warning("%s postponed: %s", row, error)
+                postpone(row)
+            else:
+                logger.exception("%s failed, attempt %s", row, row.attempts)
+                fail(row, error)
         else:
             if outcome is None:
                 done.append(row)

@@ -1,13 +1,12 @@
 """Reads of the graph."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-import orjson
 from django.conf import settings
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
@@ -29,7 +28,7 @@ from apps.graph.cache import (
 )
 from apps.graph.models import Block, Endorsement, Followee, Follower, FollowRequest, Mute
 from apps.pagination import Cursor, Page, page_of_rows, to_page
-from apps.sql import rows_of
+from apps.sql import Row, rows_of
 from feedcache.connections import RedisError
 from feedcache.read_through import Batch, Future
 from feedcache.structures.list_prefix import Entry, ListPrefixes
@@ -397,17 +396,13 @@ UNION ALL
 SELECT 'endorsement', other_id, true, false, NULL, '', NULL FROM graph_endorsement
 WHERE owner_id = %(viewer)s AND other_id = ANY(%(others)s)
 """
-_ALL = f"""
+# Of `%(viewer)s` to `%(others)s`; `relationships_in` reads its rows.
+RELATIONSHIPS = f"""
 SELECT kind, other, false, false, NULL::timestamptz, '', NULL::varchar[] FROM ({RELATED}) AS related (kind, other)
 UNION ALL
 {_TERMS}
 """  # noqa: S608 -- two constants
 _NOTHING = (False, False, None, "", None)
-# The same as a column of a statement whose account is `u`; read by `relationship_of`.
-RELATIONSHIP = f"""(
-    SELECT jsonb_agg(found) FROM ({_ALL.replace("%(others)s", "ARRAY[u.id]")})
-    AS found (kind, other, one, two, ends_at, note, languages)
-)"""  # noqa: S608 -- constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,24 +432,14 @@ def relationships(viewer_id: int, other_ids: Sequence[int]) -> list[Relationship
         return []
     if len(other_ids) > MAX_OTHERS:
         raise ValueError(f"at most {MAX_OTHERS} accounts a call, not {len(other_ids)}")
-    rows = rows_of(_ALL, {"viewer": viewer_id, "others": list(other_ids)})
+    rows = rows_of(RELATIONSHIPS, {"viewer": viewer_id, "others": list(other_ids)})
+    return relationships_in(rows, other_ids)
+
+
+def relationships_in(rows: Iterable[Row], other_ids: Sequence[int]) -> list[Relationship]:
+    """From the rows of `RELATIONSHIPS`."""
     found = {(kind, other_id): terms for kind, other_id, *terms in rows}
     return [_relationship(other_id, found) for other_id in other_ids]
-
-
-def relationship_of(other_id: int, rows: str | None) -> Relationship:
-    """The relationship in the column `RELATIONSHIP`."""
-    found = {
-        (row["kind"], other_id): (
-            row["one"],
-            row["two"],
-            row["ends_at"] and datetime.fromisoformat(row["ends_at"]),
-            row["note"],
-            row["languages"],
-        )
-        for row in orjson.loads(rows or "[]")
-    }
-    return _relationship(other_id, found)
 
 
 def _relationship(other_id: int, found: dict[tuple[str, int], Any]) -> Relationship:

@@ -10,10 +10,10 @@ from oauth2_provider.models import AccessToken
 
 from apps.accounts.cache import cached_viewer
 from apps.accounts.models import User
-from apps.accounts.queries import ACCOUNT, IS_ACTIVE, WITH_COUNTS, account_of, personal_token
+from apps.accounts.queries import active_user, personal_token
 from apps.oauth.models import Application
 from apps.scopes import covered_by
-from apps.sql import Columns, rows_of_each
+from apps.sql import Columns, rows_of
 from feedcache.read_through import Batch
 
 # Distinguishes applications' tokens from personal ones, also for secret scanners.
@@ -22,15 +22,11 @@ MAX_CONNECTIONS = 100
 MAX_CHECKED = 10_000  # tokens that a process remembers
 
 _APPLICATION = Columns(Application)
-# A token, and its account if it has one. Two statements: an outer join of accounts and counts would bring all counts to
-# the coordinator of a distributed site.
 _ISSUED = f"""
 SELECT t.id, t.scope, t.user_id, t.expires, {_APPLICATION.of("a")}
 FROM oauth2_provider_accesstoken t
 JOIN oauth_application a ON a.id = t.application_id
-WHERE t.token_checksum = %(checksum)s AND t.expires > %(now)s;
-SELECT {ACCOUNT} FROM accounts_user u {WITH_COUNTS} WHERE {IS_ACTIVE} AND c.user_id = (
-    SELECT user_id FROM oauth2_provider_accesstoken WHERE token_checksum = %(checksum)s)
+WHERE t.token_checksum = %(checksum)s AND t.expires > %(now)s
 """  # noqa: S608 -- constants
 
 
@@ -137,9 +133,9 @@ def _personal(digest: str) -> tuple[Bearer | None, None]:
 
 
 def _issued(checksum: str) -> tuple[Bearer | None, datetime | None]:
-    tokens, accounts = rows_of_each(_ISSUED, {"checksum": checksum, "now": timezone.now()})
+    tokens = rows_of(_ISSUED, {"checksum": checksum, "now": timezone.now()})
     for id_, scope, user_id, expires, *rest in tokens:
-        user = account_of(accounts[0]) if accounts else None
+        user = active_user(user_id) if user_id is not None else None
         if user_id is not None and user is None:  # the account is suspended or inactive
             continue
         application = _APPLICATION.instance(rest)

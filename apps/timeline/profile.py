@@ -13,19 +13,19 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
-from apps.accounts.queries import ACCOUNT, WITH_COUNTS, account_of
+from apps.accounts.queries import ACCOUNT, WITH_COUNTS, account_of, user_id_by_handle
 from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.graph.queries import (
-    RELATIONSHIP,
+    RELATIONSHIPS,
     Relationship,
     exact_relations,
-    relationship_of,
+    relationships_in,
 )
 from apps.pagination import Cursor, Page
 from apps.posts.models import Attachment, Kind, Post, Visibility
 from apps.posts.recent import recent_posts
-from apps.sql import rows_of
+from apps.sql import rows_of_each
 from apps.tags.names import normalize
 from apps.timeline.pipeline import rulebook
 from apps.timeline.pipeline.hydrate import hydrate
@@ -38,16 +38,17 @@ from feedcache.read_through import Batch, Future
 from feedcache.structures.id_vector import IdVector
 
 _PINNED = """ARRAY(
-    SELECT id FROM posts_post WHERE author_id = u.id AND deleted_at IS NULL AND pinned_at IS NOT NULL
+    SELECT id FROM posts_post WHERE author_id = %(owner)s AND deleted_at IS NULL AND pinned_at IS NOT NULL
     ORDER BY pinned_at DESC LIMIT %(pinned)s)"""
 _FEATURED = """ARRAY(
-    SELECT t.name FROM tags_featuredtag f JOIN tags_tag t ON t.id = f.tag_id WHERE f.user_id = u.id ORDER BY f.id)"""
+    SELECT t.name FROM tags_featuredtag f JOIN tags_tag t ON t.id = f.tag_id WHERE f.user_id = %(owner)s ORDER BY f.id)"""
+# Several statements in one round trip: the owner, the viewer, and the rest may lie on different servers.
 _HEAD = f"""
-SELECT {ACCOUNT}, {_PINNED}, {_FEATURED}, {RELATIONSHIP}, {{badge}}, ARRAY[{{facts}}]::boolean[]
-FROM accounts_user u {WITH_COUNTS} WHERE u.handle = %(handle)s AND u.suspended_at IS NULL
+SELECT {ACCOUNT}, {_PINNED} FROM accounts_user u {WITH_COUNTS} WHERE c.user_id = %(owner)s AND u.suspended_at IS NULL;
+{RELATIONSHIPS};
+SELECT {_FEATURED}, {{badge}}, ARRAY[{{facts}}]::boolean[]
 """  # noqa: S608 -- constants
 _WITH_MEDIA = [Kind.PICTURE, Kind.VIDEO, Kind.AUDIO]
-_PICTURES = Attachment.objects.filter(post=OuterRef("pk"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +85,23 @@ class ProfileHead:
 def profile_head(
     handle: str, viewer_id: int | None, *, badge: str = "NULL", facts: Sequence[str] = ()
 ) -> ProfileHead:
-    """The head of a profile, in one query. NotFound.
+    """The head of a profile, in two queries. NotFound.
 
-    `badge` and `facts`: SQL expressions that the page wants evaluated in the same query; they may use `%(viewer)s`, and
-    `u.id`, the owner.
+    `badge` and `facts`: SQL expressions that the page wants evaluated in the same query; they may use `%(viewer)s` and
+    `%(owner)s`.
     """
-    values = {"handle": handle.lower(), "viewer": viewer_id, "pinned": settings.PINNED_POSTS_MAX}
+    owner_id = user_id_by_handle(handle)
+    values = {
+        "owner": owner_id,
+        "others": [owner_id],
+        "viewer": viewer_id,
+        "pinned": settings.PINNED_POSTS_MAX,
+    }
     statement = _HEAD.format(badge=badge, facts=", ".join(facts))
-    for *account, pinned, featured, related, number, held in rows_of(statement, values):
+    owners, related, [(featured, number, held)] = rows_of_each(statement, values)
+    for *account, pinned in owners:
+        [relationship] = relationships_in(related, [owner_id])
         owner = account_of(tuple(account))
-        relationship = relationship_of(owner.pk, related)
         return ProfileHead(owner, relationship, pinned, featured, number, held)
     raise NotFound(_("There is no account with this handle."))
 
@@ -155,7 +163,8 @@ def _filtered_ids(
     )
     conditions = Q()
     if only.only_pictures:
-        conditions &= Q(kind__in=_WITH_MEDIA) | Q(Q(kind=Kind.QUOTE), Exists(_PICTURES))
+        pictures = Attachment.objects.filter(post=OuterRef("pk"), author_id=author.pk)
+        conditions &= Q(kind__in=_WITH_MEDIA) | Q(Q(kind=Kind.QUOTE), Exists(pictures))
     if not only.reposts:
         conditions &= ~Q(kind=Kind.REPOST)
     if not only.mentioned:

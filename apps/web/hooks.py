@@ -52,7 +52,7 @@ class Insert(NamedTuple):
 
 
 class ProfileLink(NamedTuple):
-    """A link on profiles for which an SQL expression is true; it may use `u.id`, the owner, and `%(viewer)s`.
+    """A link on profiles for which an SQL expression is true; it may use `%(owner)s` and `%(viewer)s`.
 
     `path` is appended to the address of the profile.
     """

@@ -26,15 +26,13 @@ from apps.deadline import note_missing
 from apps.errors import Unavailable
 from apps.http.errors import error_response
 from apps.http.requests import viewer_of
+from apps.sql import AWAY, is_worker_away, sqlstate
 from feedcache.breaker import Breaker
 from feedcache.read_through import ReadThrough
 from feedcache.read_through.envelope import pack, unpack
 
 logger = logging.getLogger(__name__)
 
-# SQLSTATE classes: no connection, shutting down or starting up. Without any state there was no
-# server.
-AWAY = ("08", "57P")
 READ_ONLY = "25006"
 BUSY = ("55P03", "57014", "40P01", "40001")  # a lock, a time-out, a deadlock: the server answers
 EXEMPT = ("/healthz/", "/static/")
@@ -62,7 +60,9 @@ class OutageMiddleware:
             self._answered_at = time.time()
             self._stale_pages.store(request, response)
             return response
-        if is_away(error) and self._breaker.fail():
+        if is_worker_away(error):
+            logger.warning("a server that PostgreSQL needs does not answer: %s", error)
+        elif is_away(error) and self._breaker.fail():
             logger.error("PostgreSQL does not answer: %s", error)
         return self._respond_without(request, error)
 
@@ -85,24 +85,17 @@ class OutageMiddleware:
 def is_away(error: BaseException) -> bool:
     """Whether PostgreSQL is down, as opposed to slow or refusing this statement.
 
-    PostgreSQL that reports another server as down, as Citus does of a worker, does answer: that is no reason to refuse
-    what needs no such server.
+    A worker of Citus that is down is no reason to refuse what does not need it.
     """
-    state = _state(error)
-    if state is None:
-        return True
-    severity = getattr(getattr(error.__cause__, "diag", None), "severity_nonlocalized", None)
-    return state.startswith(AWAY) and severity != "ERROR"
+    state = sqlstate(error)
+    return state is None or (state.startswith(AWAY) and not is_worker_away(error))
 
 
 def _is_server_error(error: BaseException) -> bool:
     """Whether the error is about the server rather than the statement. Read only comes as an InternalError."""
-    read_only = isinstance(error, InternalError) and _state(error) == READ_ONLY
-    return read_only or isinstance(error, OperationalError | InterfaceError)
-
-
-def _state(error: BaseException) -> str | None:
-    return getattr(error.__cause__, "sqlstate", None)
+    read_only = isinstance(error, InternalError) and sqlstate(error) == READ_ONLY
+    is_lost = isinstance(error, OperationalError | InterfaceError) or is_worker_away(error)
+    return read_only or is_lost
 
 
 def note_outage(request: HttpRequest | None = None, **_signal: object) -> None:
@@ -117,7 +110,7 @@ got_request_exception.connect(note_outage)
 
 def _unavailable(error: BaseException | None = None) -> Unavailable:
     """What is so: no answer, no changes for now, or a row that somebody else holds."""
-    state = _state(error) if error is not None else None
+    state = sqlstate(error) if error is not None else None
     if state == READ_ONLY:
         return Unavailable(_("Our database takes no changes just now. Try again in a moment."))
     if state in BUSY:

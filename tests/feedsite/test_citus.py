@@ -4,18 +4,27 @@ from contextlib import ExitStack
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection, models
+from django.db import DatabaseError, OperationalError, connection, models
+from django.db.models.functions import Now
+from django.test import Client
 from django.test.utils import CaptureQueriesContext, isolate_apps
 
-from apps.accounts import queries as accounts
+from apps.accounts.actions import issue_token
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.models import User
+from apps.accounts.queries import active_user, user_by_handle
 from apps.engagement.actions import like_post, unlike_post, vote
 from apps.engagement.queries import poll_results
+from apps.events import actions as events
+from apps.events.leases import MAX_ATTEMPTS, State
+from apps.events.models import Event
+from apps.feeds.actions import create_feed
 from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_user
-from apps.graph.models import Followee, Follower
-from apps.graph.queries import followers_page, following_page
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import Circle, Followee, Follower, UserList
+from apps.graph.queries import followers_page, following_page, relations
 from apps.notifications.models import Notification
+from apps.oauth.queries import bearer_of
 from apps.pagination import Cursor
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.models import Poll, Post, PostCounts
@@ -23,13 +32,20 @@ from apps.posts.queries import visible_posts
 from apps.search.queries import search_people
 from apps.timeline import publishing
 from apps.timeline.home import home_timeline
+from apps.timeline.profile import profile_head
 from apps.timeline.sources import sql
+from apps.timeline.sources.home import SERVER
+from apps.timeline.sources.home_cache import HOME
 from apps.timeline.thread import thread
 from feedsite.management.commands import distribute
 from tests.support import citus
 from tests.support.factories import deliver, make_user, publish, repost
 from tests.support.flushing import empty
+from tests.support.staff import browser_of
+from tests.support.waiting import wait_until
+from tests.timeline.test_home_histories import play
 from tools.scale import NotToBeHad
+from tools.vitals.pages import MEMBER, NEWCOMER, PAGES, VISITOR
 
 pytestmark = [pytest.mark.clusters, pytest.mark.django_db(transaction=True)]
 
@@ -122,6 +138,206 @@ def test_votes_of_accounts_on_several_servers(people):
     assert poll_results(ben.pk, [post.pk])[post.pk].own == (1,)
 
 
+NOT_ON_CITUS = {"feed"}  # docs/scaling.md
+
+
+def scene(ann, ben):
+    """What the braces in the addresses of pages stand for: what these two have made."""
+    follow_user(ann, ben)
+    own_post = publish(ben, "Coffee #tea.")
+    post = publish(ann, "Hello #tea.")
+    publish(ben, "Well.", reply_to_id=post.pk)
+    like_post(ben, post.pk)
+    repost(ben, post.pk)
+    names = create_group(UserList, ben, name="Near")
+    add_members(UserList, ben, names.pk, [ann.pk])
+    circle = create_group(Circle, ben, name="Choir")
+    feed = create_feed(ben, name="Near by", include_people=[ann.handle], include_tags=["tea"])
+    deliver()
+    return {
+        "viewer": ben.handle,
+        "author": ann.handle,
+        "post": post.pk,
+        "own_post": own_post.pk,
+        "tag": "tea",
+        "word": "hello",
+        "list": names.pk,
+        "circle": circle.pk,
+        "feed": feed.pk,
+    }
+
+
+def test_every_page_is_shown(people):
+    names = scene(*people[:2])
+    browsers = {
+        VISITOR: Client(),
+        MEMBER: browser_of(people[1]),
+        NEWCOMER: browser_of(people[5]),
+    }
+    failed, shown = {}, 0
+    for page in PAGES:
+        if page.name in NOT_ON_CITUS:
+            continue
+        try:
+            address = page.address.format_map(names)
+        except (
+            KeyError
+        ):  # of an import, an archive and the like, which are files and rows of the coordinator
+            continue
+        shown += 1
+        try:
+            status = browsers[page.who].get(address).status_code
+        except DatabaseError as error:
+            status = str(error)
+        if status not in {page.status, 302}:
+            failed[page.name] = status
+    assert failed == {}
+    assert shown > 100
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_homes_after_random_histories_are_what_the_rules_say(on_citus, seed, monkeypatch):
+    play(seed, monkeypatch)
+
+
+def test_a_site_with_rows_is_distributed_and_goes_on_after_an_interruption(
+    citus_url, transactional_db, monkeypatch, capsys
+):
+    url = own_cluster().join("grown")
+    citus.manage(url, "migrate", "--verbosity", "0")
+    with citus.connected(url):
+        ann, ben, cem = (make_user(f"person{number}") for number in range(3))
+        follow_user(ben, ann)
+        posts = [publish(ann, f"Number {number} for @person2.").pk for number in range(3)]
+        like_post(cem, posts[0])
+        repost(cem, posts[1])
+        deliver()
+        before = {
+            table: rows_in(table) for table in [*distribute.DISTRIBUTED, *distribute.REFERENCE]
+        }
+        assert before["posts_post"] == 4
+        with monkeypatch.context() as patch:
+            patch.setattr(distribute, "move", interrupted_after(distribute.move, 12))
+            with pytest.raises(KeyboardInterrupt):
+                call_command("distribute", verbosity=0)
+        assert len(distribute.missing()) == len(before) - 12
+        call_command("distribute")
+        assert f"1 of {len(before) - 12}: " in capsys.readouterr().out
+        call_command("distribute")
+        assert capsys.readouterr().out == "All tables are where they belong.\n"
+        assert {table: rows_in(table) for table in before} == before
+        posts.append(publish(ann, "One more.").pk)
+        deliver()
+        HOME.drop(ben.pk)
+        assert [item.id for item in home_timeline(ben, Cursor()).items] == posts[::-1]
+        assert PostCounts.objects.get(post=posts[0]).likes == 1
+
+
+def interrupted_after(move, number):
+    moved = []
+
+    def interrupted(table):
+        if len(moved) == number:
+            raise KeyboardInterrupt
+        move(table)
+        moved.append(table)
+
+    return interrupted
+
+
+def rows_in(table):
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {table}")
+        return cursor.fetchone()[0]
+
+
+def own_cluster():
+    if not citus.started:
+        pytest.skip("the servers of CITUS_URL are not ours")
+    return citus.started[0]
+
+
+@pytest.fixture
+def split(people):
+    """A worker, two accounts that lie on it, and two that do not: of each two the second follows the other three."""
+    cluster = own_cluster()
+    worker = cluster.workers[0]
+    everybody = [*people, *(make_user(f"more{number}") for number in range(20))]
+    there = cluster.accounts_on(worker)
+    on_it = [person for person in everybody if person.pk in there][:2]
+    elsewhere = [person for person in everybody if person.pk not in there][:2]
+    for reader in (on_it[1], elsewhere[1]):
+        for other in {*on_it, *elsewhere} - {reader}:
+            follow_user(reader, other)
+    deliver()
+    yield worker, on_it, elsewhere
+    if worker.child is None:
+        worker.start()
+
+
+def test_a_worker_that_is_down_stops_its_accounts_alone(split, api_of):
+    worker, (author, reader), (other_author, other_reader) = split
+    programs = {one.pk: api_of(one) for one in (author, reader, other_author, other_reader)}
+    posts = [publish(one, f"By {one.handle}.") for one in (author, other_author)]
+    deliver()
+
+    def statuses(person):
+        answer = programs[person.pk].post("/api/v1/statuses", {"status": "Hello."})
+        return answer.status_code, answer.headers.get("Retry-After")
+
+    def home(person):
+        answer = programs[person.pk].get("/api/v1/timelines/home")
+        shown = [int(one["id"]) for one in answer.json()] if answer.status_code == 200 else None
+        return answer.status_code, shown, answer.headers.get("X-Feed-Degraded")
+
+    relations(other_reader.pk, [author.pk])  # who blocks a reader is asked of all servers once
+    HOME.drop(other_reader.pk)
+    worker.kill()
+    status, retry_after = statuses(author)
+    assert (status, bool(retry_after)) == (503, True)
+    assert home(reader)[0] == 503
+    status, _retry = statuses(other_author)
+    assert status == 200
+    status, shown, degraded = home(other_reader)
+    assert (status, degraded) == (200, SERVER)
+    assert posts[1].pk in shown
+    assert posts[0].pk not in shown
+    worker.start()
+    wait_until(lambda: statuses(author)[0] == 200, "its accounts publish again")
+    deliver()
+    status, shown, degraded = home(other_reader)
+    assert (status, degraded) == (200, None)
+    assert {post.pk for post in posts} <= set(shown)
+
+
+def test_work_for_a_worker_that_is_down_waits_without_using_up_its_tries(split):
+    worker, (author, _reader), _elsewhere = split
+    post = publish(author, "Hello.")
+    worker.kill()
+    for _round in range(MAX_ATTEMPTS + 1):
+        make_due()
+        events.run_due(limit=100)
+    left = Event.objects.filter(state=State.PENDING, payload__post_id=post.pk)
+    assert left.exists()
+    assert not Event.objects.filter(state=State.DEAD).exists()
+    worker.start()
+    wait_until(lambda: is_there(post), "the worker is back")
+    make_due()
+    deliver()
+    assert not left.exists()
+
+
+def is_there(post):
+    try:
+        return Post.objects.filter(pk=post.pk).exists()
+    except OperationalError:
+        return False
+
+
+def make_due():
+    Event.objects.filter(state=State.PENDING).update(due_at=Now())
+
+
 def tasks_of(read, table=""):
     """How many shards the parts of each statement of a call ask, as Citus plans them; of those about a table only."""
     with CaptureQueriesContext(connection) as captured:
@@ -174,10 +390,16 @@ def test_hot_paths_ask_one_shard_in_each_statement(people):
     assert set(tasks_of(lambda: follow_user(people[4], people[5])).values()) <= {2}
 
 
-def test_an_account_by_its_handle_does_not_bring_all_counts_to_the_coordinator(people):
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (COSTS OFF) {accounts._BY_HANDLE}", {"handle": people[0].handle})
-        assert not any("Subplan" in line for (line,) in cursor.fetchall())
+def test_an_account_is_read_by_its_id_and_asks_one_shard(people):
+    ann, ben, *_others = people
+    token = issue_token(ann, name="test")
+    asked = {
+        "by its handle": tasks_of(lambda: user_by_handle(ann.handle)),
+        "by its token": tasks_of(lambda: bearer_of(token)),
+        "of a session": tasks_of(lambda: active_user(ann.pk)),
+        "its profile": tasks_of(lambda: profile_head(ann.handle, ben.pk)),
+    }
+    assert asked == {name: {} for name in asked}
 
 
 @isolate_apps("apps.posts")

@@ -20,6 +20,7 @@ from tools.scale import NotToBeHad
 from tools.scale.citus import Cluster, cluster
 
 ALL_TESTS = "FEEDSITE_TESTS_ON"
+started: list[Cluster] = []  # by this process
 
 
 def takes_all_tests() -> bool:
@@ -31,6 +32,7 @@ def start(undo: ExitStack, directory: Path) -> str:
     url = os.environ.get("CITUS_URL", "")
     if not url:
         servers: Cluster = undo.enter_context(cluster(directory / "citus"))
+        started.append(servers)
         url = servers.coordinator.url
     for command in ("migrate", "distribute"):
         manage(url, command, "--verbosity", "0")

@@ -366,6 +366,11 @@ def walk_up(viewer, limit):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_pages_in_both_directions_are_what_the_rules_say(seed, monkeypatch):
+    play(seed, monkeypatch)
+
+
+def play(seed, monkeypatch):
+    """A whole history, with a look at every home after each of its rounds."""
     shorten(monkeypatch, HOME=short_home(), INBOX=short_inbox())
     monkeypatch.setattr(home_window, "PUSH_BATCH", 1)  # pushes to two ask who is away
     history = History(seed)

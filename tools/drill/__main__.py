@@ -22,6 +22,7 @@ examples:
   ./run drill --with-widths --without-faults   the same alone; also checks the hit rate
   ./run drill --minutes 3 --with-replica  pauses and freezes a streaming replica of PostgreSQL; people follow
   ./run drill --pairs 10000               explains this many random pairs of reader and post at the end
+  ./run drill --minutes 3 --citus         on a Citus of three workers: kills one, and drains another
   ./run drill --redis sentinel            kills the primary of the timelines, whose replica is promoted
   ./run drill --redis cluster --broker rabbitmq
   ./run drill --break no-tombstone        with a mechanism switched off, so it must fail (docs/drill.md)
@@ -35,7 +36,10 @@ SHORT = Options(minutes=14 / 60, seed=9, per_second=12.0, pairs=100)
 
 def main(command_line: list[str]) -> int:
     """Run a drill. Returns 1 if an invariant was violated."""
-    options = _parser().parse_args(command_line)
+    parser = _parser()
+    options = parser.parse_args(command_line)
+    if options.citus and (options.with_clocks or options.with_replica):
+        parser.error("--citus goes neither with --with-clocks nor with --with-replica")
     if options.short:
         return conduct(SHORT, Console())
     return conduct(
@@ -54,6 +58,7 @@ def main(command_line: list[str]) -> int:
             redis=options.redis,
             broker=options.broker,
             with_replica=options.with_replica,
+            citus=options.citus,
         ),
         Console(),
     )
@@ -149,6 +154,12 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="use a streaming replica of PostgreSQL, pause its replay, and later freeze it; people follow,"
         " unfollow and read tags meanwhile",
+    )
+    parser.add_argument(
+        "--citus",
+        action="store_true",
+        help="PostgreSQL is a Citus of a coordinator and three workers; one worker is killed and comes back, another"
+        " one is drained of its shards and gets its share again. Neither with --with-clocks nor with --with-replica",
     )
     parser.add_argument(
         "--keep",

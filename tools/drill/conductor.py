@@ -75,7 +75,11 @@ def _set_up_django(servers: Servers) -> None:
     """This process connects to the servers directly: no fault may affect the checks."""
     os.environ.update({**servers.environment(), "CACHE_TOPOLOGY_LISTENS": "0"})
     django.setup()
-    make_tables(os.environ["DATABASE_URL"])
+    if servers.cluster is None:
+        make_tables(os.environ["DATABASE_URL"])
+    else:  # which has another version of PostgreSQL than the stored tables
+        call_command("migrate", verbosity=0)
+        call_command("distribute", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
 
 

@@ -1,4 +1,5 @@
-"""Outages that other servers resolve: of the primary of Redis behind Sentinels or in a cluster, and RabbitMQ's restart.
+"""Outages that other servers resolve: of the primary of Redis behind Sentinels or in a cluster, RabbitMQ's restart, and
+a worker of Citus without its shards.
 
 Each is a generator that proceeds in small steps, so that the other faults of the plan can start and end meanwhile.
 """
@@ -9,10 +10,12 @@ from dataclasses import dataclass
 
 from runner.terminal import LaunchError
 from tools.drill.faults import Fault, Kind
+from tools.scale.citus import Node
 from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
 from tools.scale.servers import RabbitMQ
 
 LONGEST_SECONDS = 60.0  # a longer outage does not count as a successful drill
+LONGEST_MOVE_SECONDS = 600.0  # of all shards of a worker, while they are written to
 
 
 @dataclass
@@ -33,9 +36,19 @@ class Outage:
     def took_over(self) -> None:
         self.took_over_s = round(time.time() - self.began, 2)
 
+    def __str__(self) -> str:
+        first, last = (
+            "-" if seconds is None else f"{seconds:.3f} s"
+            for seconds in (self.took_over_s, self.healed_s)
+        )
+        if self.name == Kind.DRAIN:
+            return f"{self.name} of {self.target}: without shards after {first}, with its share again after {last}"
+        return f"{self.name} of {self.target}: served again after {first}, all servers there after {last}"
+
     def steps(self, fault: Fault, service: object) -> Iterator[None]:
         """Carry it out in short steps; take the next one after a moment. LaunchError."""
-        yield from _bounded(self.name, OUTAGES[fault.kind](self, fault, service))
+        longest = LONGEST_MOVE_SECONDS if fault.kind is Kind.DRAIN else LONGEST_SECONDS
+        yield from _bounded(self.name, OUTAGES[fault.kind](self, fault, service), longest)
         self.healed_s = round(time.time() - self.began, 2)
 
 
@@ -80,16 +93,29 @@ def _rabbitmq(outage: Outage, fault: Fault, broker: RabbitMQ) -> Iterator[None]:
     outage.took_over()
 
 
+def _drain(outage: Outage, _fault: Fault, worker: Node) -> Iterator[None]:
+    """All shards of a worker move to the others, and its share moves back, while they are written to."""
+    cluster = worker.cluster
+    cluster.drain(worker)
+    while cluster.is_moving():
+        yield
+    outage.took_over()
+    cluster.rebalance(worker)
+    while cluster.is_moving():
+        yield
+
+
 OUTAGES: dict[Kind, Callable[..., Iterator[None]]] = {
     Kind.SENTINEL_FAILOVER: _sentinel,
     Kind.CLUSTER_FAILOVER: _cluster,
     Kind.RESTART: _rabbitmq,
+    Kind.DRAIN: _drain,
 }
 
 
-def _bounded(name: str, steps: Iterator[None]) -> Iterator[None]:
-    deadline = time.monotonic() + LONGEST_SECONDS
+def _bounded(name: str, steps: Iterator[None], longest: float) -> Iterator[None]:
+    deadline = time.monotonic() + longest
     for _ in steps:
         if time.monotonic() > deadline:
-            raise LaunchError(f"the {name} did not end within {LONGEST_SECONDS:.0f} s")
+            raise LaunchError(f"the {name} did not end within {longest:.0f} s")
         yield

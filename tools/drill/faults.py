@@ -25,6 +25,7 @@ class Kind(StrEnum):
     HOUR_BACK = "clock -1 h"
     DAY_AHEAD = "clock +1 d"
     DAY_BACK = "clock -1 d"
+    DRAIN = "drain and rebalance"  # a worker of Citus gives all its shards away and gets its share again
     PAUSE = "pause replay"  # of the streaming replica: it responds, but gets no new data (tools/drill/replica.py)
 
 

@@ -7,7 +7,7 @@ import heapq
 import os
 import signal
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -89,6 +89,8 @@ class Injector:
         self._numbers = count()
         self._down: set[str] = set()
         self.outages: list[Outage] = []
+        # when each server was killed and when it was there again, in seconds since the epoch
+        self.kills: dict[str, list[tuple[float, float]]] = defaultdict(list)
         self._going_on: list[tuple[Outage, Fault, Iterator[None]]] = []
 
     def load(self, plan: Sequence[Fault], *, start: float) -> None:
@@ -235,12 +237,14 @@ class Injector:
             os.killpg(child.pid, signal.SIGSTOP)  # RabbitMQ is the child of a shell
             return lambda: os.killpg(child.pid, signal.SIGCONT)
         self._down.add(fault.target)
+        since = time.time()
         child.kill()
         service.child = None
 
         def start() -> None:
             _start_stubbornly(service)
             self._down.discard(fault.target)
+            self.kills[fault.target].append((since, time.time()))
 
         return start
 

@@ -22,3 +22,4 @@ class Options:
     broker: str = "redis"
     pairs: int = 1000  # of reader and post, to be explained at the end
     with_replica: bool = False
+    citus: bool = False

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -33,7 +33,7 @@ class Pages:
 
     `posts` are the rows at the end (author, visibility, source and circle never change); `settled` has the time when
     the delivery of a post was complete according to the ledger; `away`, the periods in which writers could not reach
-    the windows.
+    the windows; `lacked_rows`, whether a worker of Citus was away between two moments.
     """
 
     def __init__(
@@ -44,8 +44,10 @@ class Pages:
         verdicts: Verdicts,
         *,
         away: Sequence[tuple[float, float]] = (),
+        lacked_rows: Callable[[float, float], bool] | None = None,
     ) -> None:
         self._away = away
+        self._lacked_rows = lacked_rows
         self._facts = facts
         self._posts = posts
         self._settled = settled
@@ -79,8 +81,13 @@ class Pages:
         verdict.checked = len(home)
         verdict.p99 = p99([one.end - one.begin for one in home if one.outcome == OK])
         for one in reads:
-            if one.status >= SERVER_ERROR and (one.name in HOME or one.status != BUSY):
+            if one.status == BUSY and (one.name not in HOME or self._lacks_rows(one)):
+                verdict.excused += one.name in HOME
+            elif one.status >= SERVER_ERROR:
                 verdict.violate(f"n={one.number} {one.name} answered {one.status}")
+
+    def _lacks_rows(self, one: Operation) -> bool:
+        return self._lacked_rows is not None and self._lacked_rows(one.begin, one.end)
 
     def _ended_tokens(self, operations: Sequence[Operation]) -> None:
         verdict, ended = self._verdicts["I23"], {}

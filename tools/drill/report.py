@@ -82,11 +82,7 @@ def show(
         highlight=False, soft_wrap=True,
     )  # fmt: skip
     for outage in run.outages:
-        console.print(
-            f"{outage.name} of {outage.target}: served again after {_seconds(outage.took_over_s)} s,"
-            f" all servers there after {_seconds(outage.healed_s)} s",
-            highlight=False, soft_wrap=True,
-        )  # fmt: skip
+        console.print(str(outage), highlight=False, soft_wrap=True)
     for name, verdict in verdicts.by_name.items():
         console.print(line(verdict, run), highlight=False, soft_wrap=True)
         for told in verdict.found[:SHOWN]:

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from apps.audit.oracle import Oracle
 from runner.processes import error_line
 from runner.terminal import LaunchError
-from tools.drill import clocks, faults, follows, homes, replica, report, work
+from tools.drill import citus, clocks, faults, follows, homes, replica, report, work
 from tools.drill.acts import bearer
 from tools.drill.facts import Facts
 from tools.drill.history import History
@@ -52,8 +52,11 @@ class Drill:
         self._processes = processes
         self._history = history
         self._replica = replica.ReplicaFaults(servers.replica) if servers.replica else None
-        self._told: list[str] = []  # about the replica, and about changes of slots
+        self._told: list[str] = []  # about the replica, changes of slots, and Citus
         self._injector = Injector(servers, processes, history, self._replica)
+        self._deaths: citus.Deaths | None = None
+        if servers.cluster is not None:
+            self._deaths = citus.Deaths(servers.cluster, self._injector.kills[citus.KILLED])
         self._addresses = [link.address for link in processes.links]
         self._verdicts = Verdicts()
         self._clocks = servers.clocks
@@ -70,6 +73,8 @@ class Drill:
         world = make_world(
             self._options.seed, people=max(FEWEST_PEOPLE, min(MOST_PEOPLE, people)), crowd=CROWD
         )
+        if self._deaths is not None:
+            self._deaths.look()
         self._processes.start()
         self._wait_for_web()
         with self._progress() as progress:
@@ -152,6 +157,8 @@ class Drill:
             plan += clocks.plan(self._processes.web[0], seconds=seconds)
         if self._replica is not None:
             plan += replica.plan(seconds=seconds)
+        if self._deaths is not None:
+            plan += citus.plan(seconds=seconds)
         return plan
 
     def _check(self, world: World, progress: Progress) -> None:
@@ -171,11 +178,17 @@ class Drill:
             ("Times", lambda: self._check_times(world, facts)),
             ("Published once", lambda: work.published_once(verdicts)),
             ("Slots", self._check_widths),
+            ("Citus", self._check_citus),
             ("Follows", lambda: self._check_follows(world, facts, reader)),
             (
                 "Pages",
                 lambda: Pages(
-                    facts, oracle.posts, delivered, verdicts, away=self._injector.away
+                    facts,
+                    oracle.posts,
+                    delivered,
+                    verdicts,
+                    away=self._injector.away,
+                    lacked_rows=self._deaths.were if self._deaths else None,
                 ).judge(history.operations),
             ),
             ("Homes", lambda: homes.homes(verdicts, world, oracle, reader)),
@@ -205,6 +218,12 @@ class Drill:
         if self._widths is not None:
             self._widths.judge(self._verdicts, is_calm=self._options.without_faults)
             self._told += self._widths.told()
+
+    def _check_citus(self) -> None:
+        if self._deaths is not None:
+            self._deaths.look()
+            citus.judge(self._verdicts, self._deaths, self._history.operations)
+            self._told += citus.told(self._deaths, self._history.operations)
 
     def _check_follows(self, world: World, facts: Facts, reader: Reader) -> None:
         verdicts, history = self._verdicts, self._history

@@ -12,9 +12,10 @@ from runner.environment import site_environment
 from runner.services import postgres, redis
 from runner.services.debian import find_memcached
 from runner.services.memcached import BACKUP, L1, MAIN, Memcached, Tiers
-from runner.services.postgres import Postgres
+from runner.services.postgres import SURVIVES_KILL, Postgres
 from runner.services.redis import Redis
 from runner.services.service import Service
+from tools.drill.citus import WORKERS
 from tools.drill.clocks import Clocks, find_library
 from tools.drill.faults import (
     BROKER,
@@ -29,12 +30,10 @@ from tools.drill.faults import (
 from tools.drill.options import Options
 from tools.drill.proxy import Link, Proxy
 from tools.drill.replica import MAX_LAG_SECONDS, REPLICA
+from tools.scale.citus import Cluster
 from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
 from tools.scale.servers import RabbitMQ, Standby
 
-# A killed server must not lose what it acknowledged. A crash of the machine is not part of the drill, so nothing is
-# synced to disk.
-SURVIVES_KILL = {"fsync": "off", "full_page_writes": "off"}
 LAYERS = (MAIN, BACKUP, replace(L1, nodes=2))
 SPARE = (Pool.MAIN, Pool.BACKUP)
 UNLIMITED = "1000000000"
@@ -80,6 +79,8 @@ class PostgresWithClock(Postgres):
 class Servers:
     """PostgreSQL, Redis and the Memcached nodes, with their links. NotToBeHad.
 
+    `cluster` is the Citus whose coordinator is PostgreSQL, if there is one.
+
     `group` holds the timelines instead of one Redis, `rabbitmq` is the broker instead of another Redis. A group has no
     link: its clients connect to the addresses that it announces. `clocks` are those that can be set, if any.
     """
@@ -89,10 +90,11 @@ class Servers:
         self.data = DataDir(directory)
         self.data.prepare()
         self.proxy = proxy
-        self.postgres = PostgresWithClock(
-            self.data.postgres, self._place("pg"), self.data.log, options=SURVIVES_KILL
+        place, log = self._place("citus"), self.data.log
+        self.cluster = Cluster(place, log=log) if options.citus else None
+        self.postgres: Postgres = (
+            self.cluster.coordinator if self.cluster else self._single_postgres()
         )
-        self.postgres.clocks = self.clocks
         self.group = self._group(options.redis)
         self.rabbitmq = RabbitMQ(self._place(RABBITMQ)) if options.broker == RABBITMQ else None
         self.redis: dict[str, Redis] = {}
@@ -107,11 +109,17 @@ class Servers:
             self.replica = Standby(self._place(REPLICA), self.postgres.settings()["DATABASE_URL"])
         self._spare = self._spare_nodes() if options.with_widths else {}
         self.links: dict[str, Link] = {}
-        self.by_name: dict[str, Service] = {POSTGRES: self.postgres, **self.redis, **self._nodes()}
+        self.by_name = self._by_name()
+
+    def _by_name(self) -> dict[str, Service]:
+        found: dict[str, Service] = {POSTGRES: self.postgres, **self.redis, **self._nodes()}
+        if self.cluster is not None:
+            found |= zip(WORKERS, self.cluster.workers, strict=True)
         if self.group is not None:
-            self.by_name[TIMELINES] = self.group
+            found[TIMELINES] = self.group
         if self.rabbitmq is not None:
-            self.by_name[BROKER] = self.rabbitmq
+            found[BROKER] = self.rabbitmq
+        return found
 
     @property
     def memcached(self) -> list[str]:
@@ -121,10 +129,15 @@ class Servers:
     def start(self) -> None:
         for name, service in self.by_name.items():
             service.start()
-            if self.group is None or name != TIMELINES:
+            if self._has_link(name):
                 self.links[name] = self.proxy.link(name, self._target(name))
+        if self.cluster is not None:
+            self.cluster.join(postgres.NAME)
         if self.replica is not None:
             self.replica.start()
+
+    def _has_link(self, name: str) -> bool:
+        return name not in WORKERS and not (name == TIMELINES and self.group is not None)
 
     def stop(self) -> None:
         """Stop all servers that are running."""
@@ -160,6 +173,13 @@ class Servers:
     def spare_addresses(self) -> dict[Pool, str]:
         """For the site: the additional nodes for Main and Backup."""
         return {pool: self.links[f"spare-{pool}"].address for pool in SPARE if self.tiers}
+
+    def _single_postgres(self) -> Postgres:
+        server = PostgresWithClock(
+            self.data.postgres, self._place("pg"), self.data.log, options=SURVIVES_KILL
+        )
+        server.clocks = self.clocks
+        return server
 
     def _settings(self, services: Mapping[str, str]) -> dict[str, str]:
         # the addresses last: this process has the servers' own addresses in its environment
@@ -231,6 +251,8 @@ class Servers:
         return nodes | self._spare
 
     def _target(self, name: str) -> str:
+        if name == POSTGRES and self.cluster is not None:
+            return f"127.0.0.1:{self.cluster.coordinator.port}"
         if name == POSTGRES:
             return f"unix:{self.postgres.sockets}/.s.PGSQL.5432"
         if name in self.redis:

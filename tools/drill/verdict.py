@@ -22,6 +22,7 @@ INVARIANTS = {
     "I23": "a token that was ended does not work once more",
     "I31": "who follows whom is what people did, in both lists",
     "I33": "Main and Backup change their slots without anybody noticing",
+    "I34": "while a worker of Citus is away its accounts are answered 503, and the others publish",
     "I32": "what is said of times is true, whatever the clocks say",
 }
 

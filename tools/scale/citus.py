@@ -15,7 +15,8 @@ from typing import Any
 
 import psycopg
 
-from runner.services.postgres import NAME, THROWAWAY, Postgres
+from runner.services.postgres import NAME, SURVIVES_KILL, Postgres
+from runner.terminal import LaunchError
 from tools.drill.processes import free_port
 from tools.scale import NotToBeHad
 
@@ -31,6 +32,10 @@ _OPTIONS = {
     "citus.shard_count": str(SHARDS),
     "citus.enable_statistics_collection": "off",  # no reports to the vendor
     "citus.node_connection_timeout": "5000",
+    # what a commit of several servers had left to do when one of them was killed; until then its rows are locked
+    "citus.recover_2pc_interval": "2s",
+    "citus.background_task_queue_interval": "500ms",  # a move begins soon after the one before
+    "max_worker_processes": "16",
     "shared_buffers": "64MB",
 }
 
@@ -62,12 +67,14 @@ def _directories() -> Iterator[Path]:
 
 
 class Node(Postgres):
-    """A coordinator or worker. It restarts on the same port with the same rows."""
+    """A coordinator or worker of a cluster. It restarts on the same port with the same rows."""
 
-    def __init__(self, directory: Path, name: str) -> None:
+    def __init__(self, cluster: "Cluster", directory: Path, name: str, log: Path) -> None:
+        self.cluster = cluster
         directory.mkdir(parents=True, exist_ok=True)
-        super().__init__(directory / "data", directory, directory, options=THROWAWAY)
+        super().__init__(directory / "data", directory, directory, options=SURVIVES_KILL)
         self.name = f"Citus, {name}"
+        self.log = log / f"citus-{name}.log"
         self.port = free_port()
         self.options |= {**_OPTIONS, "port": str(self.port)}
         self.programs = programs()
@@ -105,13 +112,14 @@ def create(url: str, name: str) -> str:
 
 
 class Cluster:
-    """A coordinator and its workers, which know each other."""
+    """A coordinator and its workers, which know each other. `log`: the directory of their logs."""
 
-    def __init__(self, directory: Path, *, workers: int = WORKERS) -> None:
-        self.coordinator = Node(directory / "coordinator", "coordinator")
-        self.workers = [
-            Node(directory / f"worker{n}", f"worker {n}") for n in range(1, workers + 1)
-        ]
+    def __init__(self, directory: Path, *, workers: int = WORKERS, log: Path | None = None) -> None:
+        def node(name: str) -> Node:
+            return Node(self, directory / name, name, log or directory)
+
+        self.coordinator = node("coordinator")
+        self.workers = [node(f"worker{number}") for number in range(1, workers + 1)]
 
     @property
     def nodes(self) -> list[Node]:
@@ -140,8 +148,63 @@ class Cluster:
         return url
 
     def describe(self) -> str:
-        [(version,)] = self.coordinator.ask("SELECT citus_version()")
-        return str(version)
+        """The versions of Citus and of PostgreSQL."""
+        [(citus, postgresql)] = self.coordinator.ask(
+            "SELECT (regexp_match(citus_version(), '^Citus [0-9.]+'))[1], current_setting('server_version')"
+        )
+        return f"{citus} on PostgreSQL {postgresql.split()[0]}"
+
+    def shards(self) -> list[int]:
+        """How many shards of accounts each worker has."""
+        counted = dict(
+            self.coordinator.ask(
+                "SELECT nodeport, count(*) FROM citus_shards"
+                " WHERE table_name = 'accounts_usercounts'::regclass GROUP BY nodeport"
+            )
+        )
+        return [counted.get(worker.port, 0) for worker in self.workers]
+
+    def accounts_on(self, worker: Node) -> set[int]:
+        """The accounts that lie on a worker."""
+        everybody = self.coordinator.ask("SELECT user_id FROM accounts_usercounts")
+        found = self.coordinator.ask(
+            """SELECT id FROM unnest(%s::bigint[]) AS account (id)
+               WHERE get_shard_id_for_distribution_column('accounts_usercounts', id) IN (
+                   SELECT shardid FROM citus_shards
+                   WHERE table_name = 'accounts_usercounts'::regclass AND nodeport = %s)""",
+            [user_id for (user_id,) in everybody],
+            worker.port,
+        )
+        return {user_id for (user_id,) in found}
+
+    def drain(self, worker: Node) -> None:
+        """Begin to move all shards of a worker to the others; `is_moving` says when that is done."""
+        self._may_have_shards(worker, is_wanted=False)
+        self.coordinator.ask("SELECT citus_rebalance_start(drain_only => true)")
+
+    def rebalance(self, worker: Node) -> None:
+        """Begin to give a drained worker its share again."""
+        self._may_have_shards(worker, is_wanted=True)
+        self.coordinator.ask("SELECT citus_rebalance_start()")
+
+    def is_moving(self) -> bool:
+        """Whether Citus moves shards. LaunchError when it could not move them."""
+        states = self.coordinator.ask("SELECT state::text, job_id FROM pg_dist_background_job")
+        for state, job in states:
+            if state in ("failed", "cancelled"):
+                told = self.coordinator.ask(
+                    "SELECT message FROM pg_dist_background_task WHERE job_id = %s AND message <> ''",
+                    job,
+                )
+                raise LaunchError(f"Citus did not move its shards: {told}")
+        return any(state != "finished" for state, _job in states)
+
+    def _may_have_shards(self, worker: Node, *, is_wanted: bool) -> None:
+        self.coordinator.ask(
+            "SELECT citus_set_node_property('127.0.0.1', %s, 'shouldhaveshards', %s)",
+            worker.port,
+            is_wanted,
+        )
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from django.db import connection
+from django.db import connection, transaction
 
 from apps.accounts.models import User
 
@@ -10,17 +10,17 @@ from apps.accounts.models import User
 # order keeps two loaders of the same accounts from a deadlock. The passwords are unusable (Django's prefix "!") and
 # differ, like Django's own.
 _MAKE = """
-WITH made AS (
-    INSERT INTO accounts_user (handle, password, {columns})
-    SELECT missing.handle, '!' || replace(gen_random_uuid()::text, '-', ''), {values}
-    FROM unnest(%s::text[]) AS missing(handle)
-    WHERE NOT EXISTS (SELECT FROM accounts_user u WHERE u.handle = missing.handle)
-    ORDER BY missing.handle COLLATE "C"
-    ON CONFLICT (handle) DO NOTHING
-    RETURNING id
-)
+INSERT INTO accounts_user (handle, password, {columns})
+SELECT missing.handle, '!' || replace(gen_random_uuid()::text, '-', ''), {values}
+FROM unnest(%s::text[]) AS missing(handle)
+WHERE missing.handle NOT IN (SELECT u.handle FROM accounts_user u WHERE u.handle = ANY(%s))
+ORDER BY missing.handle COLLATE "C"
+ON CONFLICT (handle) DO NOTHING
+RETURNING id
+"""
+_COUNTS = """
 INSERT INTO accounts_usercounts (user_id, followers, following, posts, last_post_id, wrote_restricted, knows_circles)
-SELECT id, 0, 0, 0, 0, false, false FROM made
+SELECT made.id, 0, 0, 0, 0, false, false FROM unnest(%s::bigint[]) AS made(id)
 """
 
 
@@ -39,7 +39,9 @@ def make_accounts(handles: Collection[str]) -> int:
     values = [
         field.get_db_prep_save(field.value_from_object(blank), connection) for field in fields
     ]
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [*values, sorted(set(handles))])
-        inserted: int = cursor.rowcount
-    return inserted
+    wanted = sorted(set(handles))
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql, [*values, wanted, wanted])
+        made = [user_id for (user_id,) in cursor.fetchall()]
+        cursor.execute(_COUNTS, [made])
+    return len(made)

@@ -6,62 +6,72 @@ receipt of the ledger) is excused by that date; a change without a row (an unfol
 """
 
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any, Self
 
 from django.conf import settings
 
 from apps.audit.models import Kind
-from apps.audit.oracle import MAX_ID, OPEN, Oracle, rows
+from apps.audit.oracle import MAX_ID, OPEN, Oracle, Row, rows, snapshot
 from apps.engagement.cache import READS
 from apps.pagination import Cursor, Page
-from apps.posts.visibility import FOLLOWED_BACK, depending_on, has_visibility
+from apps.posts.visibility import FOLLOWED_BACK, depending_on
 from apps.timeline import policy
 from apps.timeline.sources import virtual_follows
 from apps.timeline.sources.home_cache import HOME, INBOX
-from feedcache.ids import EPOCH, author_of, first_id_at
+from feedcache.ids import EPOCH, author_of, authors_of, first_id_at
 from feedcache.structures.bloom import check_many
 from feedcache.structures.home_window import WindowRange
 
 SLACK_SECONDS = 2.0  # between the clocks of two machines, and between a decision and its commit
 
-# The dates that can excuse differences of a viewer's page: seconds since 1970, NULL for events that never happened.
-_DATES = f"""
-SELECT p.id, p.author_id = %(viewer)s AS own,
-    extract(epoch FROM p.created_at) AS created, extract(epoch FROM p.edited_at) AS edited,
-    extract(epoch FROM least(p.deleted_at, s.deleted_at)) AS deleted,
-    extract(epoch FROM greatest(pa.suspended_at, sa.suspended_at)) AS suspended,
-    extract(epoch FROM c.deleted_at) AS closed,
-    (SELECT extract(epoch FROM max(created_at)) FROM (
-        SELECT owner_id, followee_id, created_at FROM graph_followee
-        UNION ALL SELECT user_id, account_id, created_at FROM {{virtual}} v
-     ) f WHERE f.owner_id = %(viewer)s AND f.followee_id IN (p.author_id, s.author_id)) AS followed,
-    (SELECT extract(epoch FROM max(created_at)) FROM graph_block b
-     WHERE (b.owner_id = %(viewer)s AND b.blocked_id IN (p.author_id, s.author_id))
-        OR (b.blocked_id = %(viewer)s AND b.owner_id IN (p.author_id, s.author_id))) AS blocked,
-    (SELECT extract(epoch FROM max(created_at)) FROM graph_mute m
-     WHERE m.owner_id = %(viewer)s AND m.muted_id IN (p.author_id, s.author_id)) AS muted,
-    extract(epoch FROM greatest(
-        (SELECT max(created_at) FROM graph_circlemember cm
-         WHERE cm.member_id = %(viewer)s AND cm.group_id = p.circle_id),
-        (SELECT max(created_at) FROM graph_followee back
-         WHERE back.owner_id = p.author_id AND back.followee_id = %(viewer)s
-           AND {has_visibility(depending_on(FOLLOWED_BACK), "p")})
-    )) AS joined,
-    (SELECT extract(epoch FROM max(f.created_at)) FROM tags_tagfollow f JOIN tags_taguse u ON u.tag_id = f.tag_id
-     WHERE f.user_id = %(viewer)s AND u.post_id = p.id) AS subscribed,
-    NOT EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id) AS unstarted,
-    EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id AND j.state = 'pending') AS splitting,
-    EXISTS (SELECT 1 FROM timeline_fanoutjob j WHERE j.post_id = p.id AND j.mode = 'pull') AS pulled,
-    (SELECT extract(epoch FROM max(coalesce(ch.finished_at, now() + interval '1 day'))) FROM timeline_fanoutchunk ch
-     WHERE ch.job_id = p.id AND ch.state <> 'dead') AS delivered
-FROM posts_post p
-JOIN accounts_user pa ON pa.id = p.author_id
-LEFT JOIN LATERAL (SELECT * FROM posts_post WHERE id = p.source_id AND p.kind = 'repost' LIMIT 1) s ON true
-LEFT JOIN accounts_user sa ON sa.id = s.author_id
-LEFT JOIN graph_circle c ON c.id = p.circle_id
-WHERE p.id = ANY(%(posts)s)
-"""  # noqa: S608 -- constants
+# The dates that can excuse differences of a viewer's page. Posts, relations and the ledger may lie on different servers: they
+# are asked one after another, and put together here.
+_POSTS = """
+SELECT p.id, p.author_id, p.kind, p.visibility, p.circle_id, p.source_id, p.created_at, p.edited_at, p.deleted_at,
+    author.suspended_at
+FROM posts_post p JOIN accounts_user author ON author.id = p.author_id
+WHERE p.id = ANY(%(posts)s) AND p.author_id = ANY(%(authors)s)
+"""
+_SINCE = """
+SELECT 'followed' AS name, followee_id AS other, created_at AS since FROM graph_followee
+WHERE owner_id = %(viewer)s AND followee_id = ANY(%(authors)s)
+UNION ALL
+SELECT 'followed back', owner_id, created_at FROM graph_followee
+WHERE followee_id = %(viewer)s AND owner_id = ANY(%(authors)s)
+UNION ALL
+SELECT 'blocked', blocked_id, created_at FROM graph_block
+WHERE owner_id = %(viewer)s AND blocked_id = ANY(%(authors)s)
+UNION ALL
+SELECT 'blocked', owner_id, created_at FROM graph_block
+WHERE blocked_id = %(viewer)s AND owner_id = ANY(%(authors)s)
+UNION ALL
+SELECT 'muted', muted_id, created_at FROM graph_mute
+WHERE owner_id = %(viewer)s AND muted_id = ANY(%(authors)s)
+UNION ALL
+SELECT 'member', group_id, created_at FROM graph_circlemember
+WHERE member_id = %(viewer)s AND group_id = ANY(%(circles)s)
+UNION ALL
+SELECT 'closed', id, deleted_at FROM graph_circle WHERE id = ANY(%(circles)s) AND deleted_at IS NOT NULL
+"""
+_SINCE_VIRTUALLY = """
+SELECT 'followed' AS name, account_id AS other, created_at AS since FROM {virtual} v
+WHERE user_id = %(viewer)s AND account_id = ANY(%(authors)s)
+"""
+_SINCE_BY_TAG = """
+SELECT 'subscribed' AS name, u.post_id AS other, max(f.created_at) AS since
+FROM tags_tagfollow f JOIN tags_taguse u ON u.tag_id = f.tag_id
+WHERE f.user_id = %(viewer)s AND u.post_id = ANY(%(posts)s) GROUP BY u.post_id
+"""
+_LEDGER = """
+SELECT p.id, j.post_id IS NULL AS unstarted, coalesce(j.state = 'pending', false) AS splitting,
+    coalesce(j.mode = 'pull', false) AS pulled,
+    (SELECT max(coalesce(c.finished_at, now() + interval '1 day')) FROM timeline_fanoutchunk c
+     WHERE c.job_id = p.id AND c.state <> 'dead') AS delivered
+FROM unnest(%(posts)s::bigint[]) AS p (id) LEFT JOIN timeline_fanoutjob j ON j.post_id = p.id
+"""
 _MAKES_ABSENT = ("deleted", "suspended", "closed", "blocked", "muted")
 
 
@@ -184,10 +194,87 @@ def read_posts(viewer_id: int, oracle: Oracle, post_ids: set[int]) -> set[int]:
 
 
 def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
+    """What dates the differences, by post: seconds since 1970, None for what never happened."""
     if not post_ids:
         return {}
-    query = _DATES.format(virtual=virtual_follows.table())
-    return {row["id"]: row for row in rows(query, {"viewer": viewer_id, "posts": list(post_ids)})}
+    with snapshot():
+        posts = _posts(post_ids)
+        shared = {post["source_id"] for post in posts.values() if post["kind"] == "repost"}
+        sources = _posts(shared - {None})
+        since = _since(viewer_id, posts, sources)
+        ledger = {row.pop("id"): row for row in rows(_LEDGER, {"posts": list(posts)})}
+    return {
+        post_id: _dates_of(viewer_id, post, _source(post, sources), since)
+        | {name: _seconds(value) for name, value in ledger[post_id].items()}
+        for post_id, post in posts.items()
+    }
+
+
+def _source(post: Row, sources: dict[int, Row]) -> Row:
+    """What a repost shares, if it is there; empty for other posts."""
+    return sources.get(post["source_id"], {}) if post["kind"] == "repost" else {}
+
+
+def _posts(ids: set[int]) -> dict[int, Row]:
+    values = {"posts": list(ids), "authors": list(authors_of(ids))}
+    return {row["id"]: row for row in rows(_POSTS, values)} if ids else {}
+
+
+_Since = dict[tuple[str, int | None], float]  # by what is so, and of whom or what
+
+
+def _since(viewer_id: int, posts: dict[int, Row], sources: dict[int, Row]) -> _Since:
+    """Since when each of the things is so that bring posts to the viewer's home, or take them away."""
+    both = [*posts.values(), *sources.values()]
+    values = {
+        "viewer": viewer_id,
+        "posts": list(posts),
+        "authors": list({post["author_id"] for post in both}),
+        "circles": list({post["circle_id"] for post in posts.values()} - {None}),
+    }
+    virtually = _SINCE_VIRTUALLY.format(virtual=virtual_follows.table())
+    since: _Since = {}
+    for statement in (_SINCE, virtually, _SINCE_BY_TAG):
+        for row in rows(statement, values):
+            key, at = (row["name"], row["other"]), row["since"].timestamp()
+            since[key] = max(since.get(key, at), at)
+    return since
+
+
+def _dates_of(viewer_id: int, post: Row, source: Row, since: _Since) -> dict[str, Any]:
+    authors = [post["author_id"], source.get("author_id")]
+    needs_follow_back = post["visibility"] in depending_on(FOLLOWED_BACK)
+    joined = [
+        since.get(("member", post["circle_id"])),
+        since.get(("followed back", post["author_id"])) if needs_follow_back else None,
+    ]
+    return {
+        "id": post["id"],
+        "own": post["author_id"] == viewer_id,
+        "created": _seconds(post["created_at"]),
+        "edited": _seconds(post["edited_at"]),
+        "deleted": _first(_seconds(one.get("deleted_at")) for one in (post, source)),
+        "suspended": _last(_seconds(one.get("suspended_at")) for one in (post, source)),
+        "closed": since.get(("closed", post["circle_id"])),
+        "joined": _last(joined),
+        "subscribed": since.get(("subscribed", post["id"])),
+        **{
+            name: _last(since.get((name, author)) for author in authors)
+            for name in ("followed", "blocked", "muted")
+        },
+    }
+
+
+def _seconds(value: Any) -> Any:
+    return value.timestamp() if isinstance(value, datetime) else value
+
+
+def _first(moments: Iterable[float | None]) -> float | None:
+    return min((one for one in moments if one is not None), default=None)
+
+
+def _last(moments: Iterable[float | None]) -> float | None:
+    return max((one for one in moments if one is not None), default=None)
 
 
 def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:

@@ -62,9 +62,11 @@ def members_page(group: Group, cursor: Cursor) -> Page[User]:
     """Members, the newest first, without the owner; the cursor is the id of the membership."""
     rows = group.members.all()
     if isinstance(group, UserList):
-        followed = Followee.objects.filter(owner=group.owner_id, followee=OuterRef("member"))
-        requested = FollowRequest.objects.filter(requester=group.owner_id, owner=OuterRef("member"))
-        rows = rows.filter(Exists(followed) | Exists(requested))
+        members = rows.values("member")
+        followed = Followee.objects.filter(owner=group.owner_id, followee__in=members)
+        requested = FollowRequest.objects.filter(requester=group.owner_id, owner__in=members)
+        is_followed = Q(member__in=followed.values("followee"))
+        rows = rows.filter(is_followed | Q(member__in=requested.values("owner")))
     page = page_of_rows(rows, cursor)
     users = users_by_id([row.member_id for row in page.items])
     if isinstance(group, UserList):  # a block removes people from each other's circles at once

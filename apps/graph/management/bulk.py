@@ -4,91 +4,67 @@ The progress of a file is stored in the transaction of each batch, so an interru
 no edge is counted twice. Locks are taken as in `apps.graph.actions`: the counts rows, lower user id first.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.db import connection, transaction
-from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.accounts.cache import USER_COUNTS
 from apps.accounts.counts_store import put_after_commit
 from apps.accounts.management.bulk import make_accounts
+from apps.accounts.models import UserCounts
 from apps.errors import Conflict
 from apps.events.actions import record
 from apps.graph.cache import forget_graph_revisions
 from apps.graph.models import GraphImport
+from apps.sql import change, lock_each, rows_of, rows_of_each
 from feedcache.structures.counters.records import Row
 
 _NO_TIMEOUT = "SET LOCAL statement_timeout = 0"
 
-_TABLES = """
-CREATE TEMPORARY TABLE loading_lines (line bigint, follower text, followee text);
-CREATE TEMPORARY TABLE loading_edges (line bigint, follower_id bigint, followee_id bigint);
-"""
+_IDS = "SELECT handle, id FROM accounts_user WHERE handle = ANY(%(handles)s)"
 
-_COPY = "COPY loading_lines (line, follower, followee) FROM STDIN"
-
-_RESOLVE = """
-INSERT INTO loading_edges
-SELECT l.line, a.id, b.id
-FROM loading_lines l
-JOIN accounts_user a ON a.handle = l.follower
-JOIN accounts_user b ON b.handle = l.followee;
-ANALYZE loading_edges;
-"""
-
-# The count is not used: it only saves transferring the locked rows.
-_LOCK = """
-SELECT count(*) FROM (
-    SELECT FROM accounts_usercounts
-    WHERE user_id IN (SELECT follower_id FROM loading_edges UNION SELECT followee_id FROM loading_edges)
-    ORDER BY user_id
-    FOR UPDATE
-) AS locked
-"""
+# Rows of several owners may lie on several servers: what joins them is two lists of numbers from here.
+_EDGES = """unnest(%(followers)s::bigint[], %(followees)s::bigint[])
+    WITH ORDINALITY AS edge (follower_id, followee_id, place)"""
 
 # After taking the locks, as `follow_user` does: no block can appear between this check and the insert.
-_DELETE_BLOCKED = """
-DELETE FROM loading_edges e
-WHERE EXISTS (SELECT FROM graph_block b WHERE b.owner_id = e.follower_id AND b.blocked_id = e.followee_id)
-   OR EXISTS (SELECT FROM graph_block b WHERE b.owner_id = e.followee_id AND b.blocked_id = e.follower_id)
-RETURNING line
+_BLOCKED = f"""
+SELECT edge.follower_id, edge.followee_id FROM {_EDGES}
+JOIN graph_block b ON b.owner_id = edge.follower_id AND b.blocked_id = edge.followee_id;
+SELECT edge.follower_id, edge.followee_id FROM {_EDGES}
+JOIN graph_block b ON b.owner_id = edge.followee_id AND b.blocked_id = edge.follower_id
+"""  # noqa: S608 -- constants
+
+_INSERT_FOLLOWEES = f"""
+INSERT INTO graph_followee (owner_id, followee_id, created_at)
+SELECT edge.follower_id, edge.followee_id, now() FROM {_EDGES} ORDER BY edge.place
+ON CONFLICT DO NOTHING
+RETURNING id, owner_id, followee_id
+"""  # noqa: S608 -- constants
+
+_INSERT_FOLLOWERS = f"""
+INSERT INTO graph_follower (owner_id, follower_id, created_at)
+SELECT edge.followee_id, edge.follower_id, now() FROM {_EDGES} ORDER BY edge.place
+ON CONFLICT DO NOTHING
+"""  # noqa: S608 -- constants
+
+_COUNT = """
+UPDATE accounts_usercounts c
+SET following = c.following + d.following, followers = c.followers + d.followers, revision = c.revision + 1,
+    graph_revision = c.graph_revision + (d.following > 0)::int,
+    followers_revision = c.followers_revision + (d.followers > 0)::int
+FROM unnest(%(users)s::bigint[], %(following)s::int[], %(followers)s::int[]) AS d (user_id, following, followers)
+WHERE c.user_id = d.user_id
+RETURNING c.user_id, c.followers, c.following, c.posts, c.revision
 """
 
-_INSERT = """
-WITH fresh AS (
-    INSERT INTO graph_followee (owner_id, followee_id, created_at)
-    SELECT follower_id, followee_id, now() FROM loading_edges ORDER BY line
-    ON CONFLICT DO NOTHING
-    RETURNING id, owner_id, followee_id
-), mirrored AS (
-    INSERT INTO graph_follower (owner_id, follower_id, created_at)
-    SELECT followee_id, owner_id, now() FROM fresh ORDER BY id
-    ON CONFLICT DO NOTHING
-), deltas AS (
-    SELECT user_id, sum(following) AS following, sum(followers) AS followers
-    FROM (
-        SELECT owner_id AS user_id, 1 AS following, 0 AS followers FROM fresh
-        UNION ALL
-        SELECT followee_id, 0, 1 FROM fresh
-    ) AS ends
-    GROUP BY user_id
-), counted AS (
-    UPDATE accounts_usercounts c
-    SET following = c.following + d.following, followers = c.followers + d.followers, revision = c.revision + 1,
-        graph_revision = c.graph_revision + (d.following > 0)::int,
-        followers_revision = c.followers_revision + (d.followers > 0)::int
-    FROM deltas d
-    WHERE c.user_id = d.user_id
-    RETURNING ARRAY[c.user_id, c.followers, c.following, c.posts, c.revision] AS counts
-)
-SELECT count(*), coalesce(array_agg(DISTINCT owner_id), '{}'),
-    (SELECT coalesce(array_agg(counts), '{}') FROM counted)
-FROM fresh
-"""
+
+Pair = tuple[int, int]  # follower, followee
 
 
 class Edge(NamedTuple):
@@ -128,25 +104,57 @@ def load_edges(digest: str, edges: Sequence[Edge], *, after: int, upto: int) -> 
         raise Conflict(_("Another process is loading the same file."))
     progress.lines_done = upto
     progress.save(update_fields=["lines_done"])
-    accounts = make_accounts(
-        {handle for edge in edges for handle in (edge.follower, edge.followee)}
-    )
+    handles = {handle for edge in edges for handle in (edge.follower, edge.followee)}
+    accounts = make_accounts(handles)
     with connection.cursor() as cursor:
         cursor.execute(_NO_TIMEOUT)
-        _stage(cursor, edges)
-        cursor.execute(_LOCK)
-        cursor.execute(_DELETE_BLOCKED)
-        blocked = sorted(line for (line,) in cursor.fetchall())
-        cursor.execute(_INSERT)
-        made, follower_ids, counts = cursor.fetchone() or (0, [], [])
-        cursor.execute("DROP TABLE loading_lines, loading_edges")
-    if follower_ids:
+    ids: dict[str, int] = dict(rows_of(_IDS, {"handles": list(handles)}))
+    lock_each(UserCounts, ids.values())
+    pairs = {edge.line: (ids[edge.follower], ids[edge.followee]) for edge in edges}
+    refused = _blocked(pairs.values())
+    blocked = sorted(line for line, pair in pairs.items() if pair in refused)
+    made = _insert([pair for pair in pairs.values() if pair not in refused])
+    if made:
         # one event per batch: one per edge would flood the outbox
+        follower_ids = sorted({follower for follower, _followee in made})
         record("graph_loaded", user_ids=follower_ids)
         transaction.on_commit(lambda: forget_graph_revisions(follower_ids), robust=True)
-    rows = [Row(user_id, (*numbers,), revision) for user_id, *numbers, revision in counts]
-    put_after_commit(USER_COUNTS, rows)
-    return Loaded(accounts, made, blocked)
+    put_after_commit(USER_COUNTS, _count(made))
+    return Loaded(accounts, len(made), blocked)
+
+
+def _blocked(pairs: Collection[Pair]) -> set[Pair]:
+    """Those of the pairs in which one has blocked the other."""
+    return {pair for rows in rows_of_each(_BLOCKED, _columns(pairs)) for pair in rows}
+
+
+def _insert(pairs: Collection[Pair]) -> list[Pair]:
+    """Insert both rows of each edge, in this order; the edges that were not there before."""
+    rows = sorted(rows_of(_INSERT_FOLLOWEES, _columns(pairs)))
+    made = [(follower, followee) for _id, follower, followee in rows]
+    change(_INSERT_FOLLOWERS, **_columns(made))
+    return made
+
+
+def _count(made: Collection[Pair]) -> list[Row]:
+    """Count new edges for both of their accounts; the new counts."""
+    following = Counter(follower for follower, _followee in made)
+    followers = Counter(followee for _follower, followee in made)
+    users = sorted(following | followers)
+    values = {
+        "users": users,
+        "following": [following[user] for user in users],
+        "followers": [followers[user] for user in users],
+    }
+    rows = rows_of(_COUNT, values)
+    return [Row(user_id, (*numbers,), revision) for user_id, *numbers, revision in rows]
+
+
+def _columns(pairs: Collection[Pair]) -> dict[str, list[int]]:
+    return {
+        "followers": [follower for follower, _followee in pairs],
+        "followees": [followee for _follower, followee in pairs],
+    }
 
 
 def finish_import(digest: str) -> None:
@@ -154,12 +162,3 @@ def finish_import(digest: str) -> None:
     GraphImport.objects.filter(digest=digest).update(finished_at=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE accounts_user, accounts_usercounts, graph_followee, graph_follower")
-
-
-def _stage(cursor: CursorWrapper, edges: Sequence[Edge]) -> None:
-    """Copy the lines into temporary tables, and look up the ids of the accounts."""
-    cursor.execute(_TABLES)
-    with connection.wrap_database_errors, cursor.copy(_COPY) as copy:
-        for edge in edges:
-            copy.write_row(edge)
-    cursor.execute(_RESOLVE)

@@ -3,14 +3,21 @@
 They are the reader's home window (open posts) and inbox (restricted posts) in Redis, rebuilt when missing, merged with
 the outboxes of *pulled* authors, whose posts home windows may lack (`policy`). Each window reaches down to its oldest
 id. Below the higher one of these two ids, and when Redis does not answer, candidates come from PostgreSQL (`older`).
-Posts with a followed tag are read from PostgreSQL every time.
+Posts with a followed tag are read from PostgreSQL every time. While one server of a distributed site is away, open
+posts of the authors on the others take the place of what PostgreSQL cannot read; the page says that it lacks some.
 """
 
+import logging
 from dataclasses import dataclass, replace
 
+from django.db import DatabaseError
+
 from apps.accounts.models import User
+from apps.deadline import note_missing
+from apps.graph.queries import followee_ids
 from apps.pagination import Cursor
 from apps.posts.cache import load_open
+from apps.sql import is_worker_away, reachable
 from apps.timeline import policy
 from apps.timeline.sources import merge, older, pulled_authors, sql
 from apps.timeline.sources.found import Candidates, Found, Via
@@ -27,7 +34,10 @@ from feedcache.structures.home_window import (
     read_windows_up,
 )
 
+logger = logging.getLogger(__name__)
+
 MAX_POLICY_RELOADS = 2
+SERVER = "server"  # of a distributed site, which has the posts of some authors
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +118,23 @@ def _of_followees(
 
 def _older(reader_id: int, cursor: Cursor, count: int) -> Found:
     """Ids below the home cache, with contents: in the cache, these rarely read posts would displace popular ones."""
-    ids = older.home_ids(reader_id, cursor, count)
+    try:
+        ids = older.home_ids(reader_id, cursor, count)
+    except DatabaseError as error:
+        ids = _of_reachable(error, reader_id, cursor, count)
     is_below = cursor.max_id is not None and not cursor.ascending
     contents = load_open(ids) if ids and is_below else {}
     return Found(ids, contents, [(Via.STORAGE, ids)])
+
+
+def _of_reachable(error: DatabaseError, reader_id: int, cursor: Cursor, count: int) -> list[int]:
+    """Open posts of followees whose rows can be read; the error, unless it says that a server is away."""
+    if not is_worker_away(error):
+        raise error
+    logger.warning("home of %s without the authors of a server: %s", reader_id, error)
+    note_missing(SERVER)
+    authors = reachable({reader_id, *followee_ids(reader_id)})
+    return sql.open_ids_of_servers(authors, cursor, count)
 
 
 def cached_ranges(
@@ -147,6 +170,11 @@ def cached_ranges(
 
 def _rebuild_missing(reader_id: int, ranges: list[WindowRange | None]) -> bool:
     home, inbox = ranges
-    return (home is not None or rebuild_home(reader_id)) and (
-        inbox is not None or rebuild_inbox(reader_id)
-    )
+    try:
+        return (home is not None or rebuild_home(reader_id)) and (
+            inbox is not None or rebuild_inbox(reader_id)
+        )
+    except DatabaseError as error:
+        if is_worker_away(error):
+            return False
+        raise

@@ -263,6 +263,12 @@ def open_ids(
     return _run(open_of_authors, cursor, count, authors=list(author_ids), replies=replies)
 
 
+def open_ids_of_servers(author_ids: Collection[int], cursor: Cursor, count: int) -> list[int]:
+    """The same in a statement that asks only the servers of these authors; slower for authors who rarely write."""
+    rows = Post.objects.filter(author__in=author_ids, deleted_at=None, visibility__in=OPEN)
+    return _ids(rows, cursor, count)
+
+
 def restricted_of_author(page: Slice) -> str:
     return page.posts(
         "author_id = %(author)s AND deleted_at IS NULL"

@@ -5,7 +5,7 @@ are on the server of its author, whose id is part of the post's id (`feedcache.i
 with these are copied to every server, and the ledgers of background work stay on the coordinator.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -84,7 +84,9 @@ FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 LEFT JOIN pg_constraint con ON con.conindid = i.indexrelid AND con.contype IN ('p', 'u')
 WHERE i.indrelid = %(table)s::regclass AND i.indisunique
 """
-Report = Callable[[str], None]
+# One shard after another where a statement changes rows of several. In parallel, by connections of their own, later
+# statements of the same transaction could be refused, depending on which connection was free.
+_SEQUENTIAL = "ALTER DATABASE {database} SET citus.multi_shard_modify_mode = 'sequential'"
 
 
 def _places() -> dict[str, str]:
@@ -178,12 +180,18 @@ added tables, the same command continues. Examples:
             if options["check"]:
                 self._check(tables)
                 return
+            database = default.ops.quote_name(default.settings_dict["NAME"])
+            _rows(_SEQUENTIAL.format(database=database))
             for number, table in enumerate(tables, start=1):
-                self.stdout.write(f"{number} of {len(tables)}: {table}", ending="")
-                self.stdout.flush()
+                self._say(f"{number} of {len(tables)}: {table}", options, ending="")
                 move(table)
-                self.stdout.write(f", {self._rows_in(table):,} rows")
-        self.stdout.write("All tables are where they belong.")
+                self._say(f", {self._rows_in(table):,} rows", options)
+        self._say("All tables are where they belong.", options)
+
+    def _say(self, text: str, options: dict[str, Any], ending: str | None = None) -> None:
+        if options["verbosity"]:
+            self.stdout.write(text, ending=ending)
+            self.stdout.flush()
 
     def _check(self, tables: list[str]) -> None:
         for table in tables:

@@ -22,7 +22,7 @@ NODES = ["main-0", "main-1", "backup-0", "l1-0", "l1-1"]
 WEB = ["web0", "web1"]
 
 
-PLANNED = {kind for kind, _target in FAILOVERS.values()}  # not by chance
+PLANNED = {*(kind for kind, _target in FAILOVERS.values()), Kind.DRAIN}  # not by chance
 
 
 def choices(*, with_postgres=False, memcached=NODES, **servers):

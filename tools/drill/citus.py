@@ -1,0 +1,105 @@
+"""`--citus`: PostgreSQL is a coordinator and three workers (tools/scale/citus.py), and people lie on all of them.
+
+A worker is killed and comes back. Later another one is drained of its shards and gets its share again, while people
+act.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tools.drill.faults import Fault, Kind
+from tools.drill.history import OK, Operation
+from tools.drill.verdict import Verdicts
+from tools.scale.citus import Cluster
+
+WORKERS = ("citus1", "citus2", "citus3")
+KILLED, DRAINED = WORKERS[0], WORKERS[2]
+KILLED_AT, DRAINED_AT = 0.25, 0.5  # of the load
+LONGEST_DEATH = 30.0  # seconds: longer than all tries of an event together
+# Connections that a killed worker has left are noticed one by one, and what it had half committed is ended by Citus.
+SLACK_SECONDS = 4.0
+OPEN = ("public", "unlisted")
+SERVER_ERROR, AWAY = 500, 503
+
+
+def plan(*, seconds: float) -> list[Fault]:
+    """A worker killed and a worker drained, in the middle of a load of so many seconds."""
+    return [
+        Fault(seconds * KILLED_AT, Kind.KILL, KILLED, min(LONGEST_DEATH, seconds / 6)),
+        Fault(seconds * DRAINED_AT, Kind.DRAIN, DRAINED, 0.0),
+    ]
+
+
+@dataclass
+class Deaths:
+    """When a worker was away, in seconds since the epoch, and whose rows it has."""
+
+    cluster: Cluster
+    times: list[tuple[float, float]]
+    shards: list[list[int]] = field(default_factory=list)  # at the start and at the end
+    accounts: set[int] = field(default_factory=set)
+
+    def look(self) -> None:
+        """Note how many shards each worker has; the first time also whose rows the one has that will be killed."""
+        if not self.shards:
+            self.accounts = self.cluster.accounts_on(self.cluster.workers[WORKERS.index(KILLED)])
+        self.shards.append(self.cluster.shards())
+
+    def were(self, begin: float, end: float) -> bool:
+        """Whether a worker was away, or was just coming back, between two moments."""
+        return any(begin < until + SLACK_SECONDS and end > since for since, until in self.times)
+
+    def surely_were(self, begin: float, end: float) -> bool:
+        """Whether a worker was away all the time, and the others had noticed."""
+        return any(since + SLACK_SECONDS < begin and end < until for since, until in self.times)
+
+
+def judge(verdicts: Verdicts, deaths: Deaths, operations: Iterable[Operation]) -> None:
+    """I34: meanwhile its accounts are answered 503 and nothing worse, and the others publish."""
+    verdict = verdicts["I34"]
+    for one in operations:
+        if not deaths.were(one.begin, one.end or one.begin):
+            continue
+        verdict.checked += 1
+        if one.status >= SERVER_ERROR and one.status != AWAY:
+            verdict.violate(f"n={one.number} {one.name} of {one.actor} answered {one.status}")
+        if not _is_alone(one) or not deaths.surely_were(one.begin, one.end):
+            continue
+        if one.actor in deaths.accounts and one.outcome == OK:
+            verdict.violate(f"n={one.number} {one.actor} published on a worker that was away")
+        if one.actor not in deaths.accounts and one.outcome != OK:
+            told = f"n={one.number} {one.actor}, whose worker was there, could not publish: {one.status}"
+            verdict.violate(told, lost=1)
+
+
+def _is_alone(one: Operation) -> bool:
+    """Whether an operation needs the rows of its own account only."""
+    is_open = one.name == "publish" and one.args["visibility"] in OPEN
+    return is_open and not any(one.args.get(name) for name in ("reply_to", "tag"))
+
+
+def told(deaths: Deaths, operations: Sequence[Operation]) -> list[str]:
+    """What came of it, for the report."""
+    versions = (
+        f"{deaths.cluster.describe()}: a coordinator and {len(deaths.cluster.workers)} workers"
+    )
+    shards = ", then ".join(
+        " + ".join(str(number) for number in counted) for counted in deaths.shards
+    )
+    return [
+        f"{versions}; shards of accounts: {shards}",
+        *(_told_of(deaths, operations, since, until) for since, until in deaths.times),
+    ]
+
+
+def _told_of(deaths: Deaths, operations: Sequence[Operation], since: float, until: float) -> str:
+    meanwhile = [one for one in operations if since < one.begin and one.end < until]
+    seen: Counter[str] = Counter()
+    for one in meanwhile:
+        side = "its own" if one.actor in deaths.accounts else "others"
+        partial = isinstance(one.found, dict) and one.found["degraded"]
+        answer = "partial" if partial else "answered" if one.outcome == OK else str(one.status)
+        seen[f"{side} {answer}"] += 1
+    answers = ", ".join(f"{number} of {name}" for name, number in sorted(seen.items()))
+    return f"{KILLED} was away for {until - since:.1f} s, with {len(deaths.accounts):,} accounts; acts: {answers}"
