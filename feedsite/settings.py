@@ -116,9 +116,9 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # above everything that creates or reads a body: ETags are computed from the uncompressed text
     "feedsite.server.compression.CompressionMiddleware",
-    "feedsite.middleware.pages.PagesBegin",
+    "feedsite.middleware.PagesBegin",
     "csp.middleware.CSPMiddleware",  # above what refuses: error pages have style sheets
-    "feedsite.middleware.pages.PagesEnd",
+    "feedsite.middleware.PagesEnd",
     "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
     "feedsite.middleware.etag.ETagMiddleware",
     "feedsite.middleware.deadline.DeadlineMiddleware",
@@ -128,7 +128,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "feedsite.middleware.read_your_writes.ReadYourWritesMiddleware",
     "feedsite.middleware.locale.RequestLocaleMiddleware",
-    "feedsite.middleware.pages.PagesBegin",
+    "feedsite.middleware.PagesBegin",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "apps.http.authentication.SessionUserMiddleware",
@@ -136,7 +136,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "feedsite.middleware.pages.PagesEnd",
+    "feedsite.middleware.PagesEnd",
     "feedsite.middleware.cache_headers.CacheHeadersMiddleware",
     "apps.http.errors.DomainErrorMiddleware",
 ]

@@ -36,7 +36,7 @@ KEPT = (
          " django_otp_webauthn.WebAuthnCredential django_otp_webauthn.WebAuthnAttestation"
          " django_otp_webauthn.WebAuthnUserHandle oauth.Application graph.Followee graph.Follower"
          " graph.FollowRequest graph.Block graph.Mute graph.AccountNote graph.Endorsement graph.UserList"
-         " graph.ListMember graph.Circle graph.CircleMember tags.TagFollow filters.Filter filters.FilterKeyword"
+         " graph.ListMember graph.Circle graph.CircleMember tags.TagFollow tags.FeaturedTag filters.Filter filters.FilterKeyword"
          " filters.FilterPost posts.SavedDraft posts.ScheduledPost posts.ThreadMute timeline.AuthorPolicy"
          " notifications.UnwantedKind notifications.NotificationPolicy notifications.NotificationPermission"
          " search.Dismissal search.StarterPack search.PersonEntry digest.DigestReader feeds.Feed ranking.RankingChoice"

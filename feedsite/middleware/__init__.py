@@ -1,6 +1,45 @@
-"""Middleware, one concern per module; settings.MIDDLEWARE has the order, and `pages` says what endpoints leave out.
+"""Middleware, one concern per module; settings.MIDDLEWARE has the order.
+
+Some are for pages only: sessions, forms, messages, the content security policy. `PagesBegin` and `PagesEnd` enclose each
+group of them; a request to an endpoint skips the group.
 
 Elsewhere: the Content-Security-Policy is `settings.CONTENT_SECURITY_POLICY`, which django-csp adds, and
 a view changes with `csp.decorators`; `request.user` is `apps.http.authentication`; errors are
 `apps.http.errors`; further headers `apps.http.security_headers`; `/healthz` is `feedsite.monitoring.health`.
 """
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from django.http import HttpRequest, HttpResponseBase
+
+from apps.http.interfaces import ENDPOINTS
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+
+class PagesEnd:
+    """The end of a group: from here on, pages and endpoints pass the same middleware."""
+
+    latest: ClassVar["PagesEnd"]
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+        PagesEnd.latest = self
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+
+class PagesBegin:
+    """The beginning of a group: requests to endpoints continue after the next `PagesEnd`."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._of_pages = get_response
+        # Django creates MIDDLEWARE from the last to the first, so the latest end is the next one.
+        self._of_endpoints = PagesEnd.latest.get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path_info.startswith(ENDPOINTS):
+            return self._of_endpoints(request)
+        return self._of_pages(request)

@@ -56,7 +56,7 @@ def test_what_is_wrong_inside_is_said_in_sentences(alice, api_of, body, field):
 def test_objects_in_objects_are_named_by_their_path(alice, api_of):
     program, address = api_of(alice), "/api/v1/accounts/update_credentials"
     for source, field in (
-        ({"quote_policy": "followers"}, "source[quote_policy]"),
+        ({"quote_policy": "whoever"}, "source[quote_policy]"),
         ("public", "source"),
     ):
         said = program.patch(address, {"source": source}, format="json").json()

@@ -8,7 +8,7 @@ from tests.support.cases import each
 pytestmark = pytest.mark.django_db
 
 OF_PAGES = ("session", "csp_nonce", "htmx", "_messages")  # each set by another middleware
-BEGIN, END = (f"feedsite.middleware.pages.Pages{name}" for name in ("Begin", "End"))
+BEGIN, END = (f"feedsite.middleware.Pages{name}" for name in ("Begin", "End"))
 
 
 @each("path, is_page", [("/about", True), ("/nowhere", True), ("/api/docs", True), ("/healthz/x", True),
@@ -35,9 +35,9 @@ def test_every_part_for_pages_has_an_end():
     assert marks
 
 
-@each("path", ["/about", "/api/v1/timelines/public"])
-def test_the_rest_is_for_both(client, path):
+@each("path, kept", [("/about", "private, no-cache"), ("/api/v1/timelines/public", "public, no-cache")])
+def test_the_rest_is_for_both(client, path, kept):
     answer = client.get(path, headers={"Accept-Language": "zh-hans"})
     assert answer.headers["Content-Language"] == "zh-hans"
-    assert answer.headers["Cache-Control"] == "private, no-cache"
+    assert answer.headers["Cache-Control"] == kept
     assert client.get(path, headers={"Host": "elsewhere.example"}).status_code == 400
