@@ -49,28 +49,27 @@ class Handler(BaseHandler):
 
     def __call__(self, call: Any) -> None:
         """Handle a request, at once or after its body has been read. `call` has granian's `scope` and `proto`."""
-        proto = call.proto
-        with _answering(proto):
+        with _answering(call):
             environ = environ_of(call.scope)
             body = announced(environ)
             if isinstance(body, Body):
-                reading = asyncio.run_coroutine_threadsafe(read(proto, body), self.loop)
+                reading = asyncio.run_coroutine_threadsafe(read(call.proto, body), self.loop)
                 reading.add_done_callback(
-                    lambda done: self._threads.submit(self._answer_with_body, environ, proto, done)
+                    lambda done: self._threads.submit(self._answer_with_body, call, environ, done)
                 )
             else:
-                self._answer(environ, proto, unread=body)
+                self._answer(environ, call.proto, unread=body)
 
-    def _answer_with_body(self, environ: Environ, proto: Any, reading: Future[Any]) -> None:
-        with _answering(proto):
+    def _answer_with_body(self, call: Any, environ: Environ, reading: Future[Any]) -> None:
+        with _answering(call):
             body = reading.result()
             if body is None:
                 return  # an incomplete body
             if isinstance(body, HTTPStatus):
-                self._answer(environ, proto, unread=body)
+                self._answer(environ, call.proto, unread=body)
                 return
             with body:
-                self._answer({**environ, "wsgi.input": body}, proto)
+                self._answer({**environ, "wsgi.input": body}, call.proto)
 
     def _answer(self, environ: Environ, proto: Any, *, unread: HTTPStatus | None = None) -> None:
         if unread is not None:  # Django words the refusal (`feedsite.server.bodies.error_of`)
@@ -118,13 +117,13 @@ class Handler(BaseHandler):
 
 
 @contextmanager
-def _answering(proto: Any) -> Iterator[None]:
+def _answering(call: Any) -> Iterator[None]:
     """Respond with 500 to exceptions outside of Django's own handler."""
     try:
         yield
     except Exception:
-        logger.exception("no answer to a request")
-        proto.response_empty(500, [])  # ignored if a response has begun
+        logger.exception("no answer to %s %s", call.scope.method, call.scope.path)
+        call.proto.response_empty(500, [])  # ignored if a response has begun
 
 
 def _path_of(file: Any) -> str | None:

@@ -147,4 +147,5 @@ def test_what_django_does_not_catch_is_500_and_in_the_log(caplog):
 
     [(name, _thread, status, headers)] = answered(responding(StreamingHttpResponse(broken())))
     assert (name, status, headers) == ("response_empty", 500, [])
+    assert "no answer to GET /healthz/live" in caplog.text
     assert "boom" in caplog.text
