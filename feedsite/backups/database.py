@@ -170,7 +170,7 @@ def _connected(database: str = "") -> Iterator[tuple[list[str], dict[str, str]]]
     password = params.pop("password", None)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     if password:
-        environment["PGPASSWORD"] = str(password)  # not as an argument, which the list of processes would show
+        environment["PGPASSWORD"] = str(password)  # the list of processes shows arguments
     yield [f"--dbname={make_conninfo('', **params)}"], environment
 
 

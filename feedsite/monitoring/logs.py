@@ -38,8 +38,7 @@ class NotRefusedEarly(logging.Filter):
 
 
 class JSONFormatter(logging.Formatter):
-    """One JSON object per line: time (UTC), level, logger, message, request_id, process, exception, and extra `fields`.
-    """
+    """One JSON object per line: time (UTC), level, logger, message, request_id, process, exception, extra `fields`."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry: dict[str, Any] = {

@@ -53,10 +53,16 @@ class Command(BaseCommand):
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument(
-            "folder", metavar="DIR", type=Path, help="a new folder; with --keep the folder of the backups"
+            "folder",
+            metavar="DIR",
+            type=Path,
+            help="a new folder; with --keep the folder of the backups",
         )
         parser.add_argument(
-            "--keep", type=int, metavar="N", help="make a dated folder in DIR, and keep the newest N"
+            "--keep",
+            type=int,
+            metavar="N",
+            help="make a dated folder in DIR, and keep the newest N",
         )
         parser.add_argument(
             "--check", action="store_true", help="verify it by restoring it into a scratch database"
@@ -120,9 +126,7 @@ class Command(BaseCommand):
         for line in verdict_text(verdict):
             self.stdout.write(line)
         if not verdict.is_good:
-            raise CommandError(
-                "The backup was made and can be restored, but it contains errors."
-            )
+            raise CommandError("The backup was made and can be restored, but it contains errors.")
 
     def _remove_old(self, folder: Path, keep: int) -> None:
         old = [backup.folder for backup in backups_in(folder)[:-keep]]

@@ -61,7 +61,9 @@ class Command(BaseCommand):
         parser.epilog = EXAMPLES
         parser.add_argument("folder", metavar="DIR", type=Path, help="a backup")
         parser.add_argument(
-            "--check", action="store_true", help="only restore into a scratch database, and run the auditor"
+            "--check",
+            action="store_true",
+            help="only restore into a scratch database, and run the auditor",
         )
         parser.add_argument("--replace", action="store_true", help="replace the existing accounts")
         parser.add_argument(
