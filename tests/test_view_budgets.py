@@ -56,7 +56,9 @@ BUDGETS = {
     "/": Budget(1, 4, 6_000, 12_000),
     # whose profile with what is between the two and the badge, and the outbox, which is young;
     # or the thread, and the badge
-    "/@alice": Budget(3, 3, 6_000, 12_000),  # its handle, then its rows, which may lie on another server
+    "/@alice": Budget(
+        3, 3, 6_000, 12_000
+    ),  # its handle, then its rows, which may lie on another server
     "/@alice/{post}": Budget(2, 4, 8_000, 8_000),
 }
 

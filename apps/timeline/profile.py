@@ -41,7 +41,8 @@ _PINNED = """ARRAY(
     SELECT id FROM posts_post WHERE author_id = %(owner)s AND deleted_at IS NULL AND pinned_at IS NOT NULL
     ORDER BY pinned_at DESC LIMIT %(pinned)s)"""
 _FEATURED = """ARRAY(
-    SELECT t.name FROM tags_featuredtag f JOIN tags_tag t ON t.id = f.tag_id WHERE f.user_id = %(owner)s ORDER BY f.id)"""
+    SELECT t.name FROM tags_featuredtag f JOIN tags_tag t ON t.id = f.tag_id
+    WHERE f.user_id = %(owner)s ORDER BY f.id)"""
 # Several statements in one round trip: the owner, the viewer, and the rest may lie on different servers.
 _HEAD = f"""
 SELECT {ACCOUNT}, {_PINNED} FROM accounts_user u {WITH_COUNTS} WHERE c.user_id = %(owner)s AND u.suspended_at IS NULL;

@@ -181,7 +181,9 @@ def test_a_suspension_ends_tokens_and_a_restoration_brings_none_back(alice, api_
 
 def test_asking_costs_two_queries(alice, api_of, program, django_assert_num_queries):
     token = api_of(None).post(TOKEN, with_password(program), format="json").json()["access_token"]
-    with django_assert_num_queries(2):  # of the token, and of its account, which may lie on another server
+    with django_assert_num_queries(
+        2
+    ):  # of the token, and of its account, which may lie on another server
         bearer = bearer_of(token)
         assert bearer
         assert bearer.user

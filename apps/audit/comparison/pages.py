@@ -27,8 +27,8 @@ from feedcache.structures.home_window import WindowRange
 
 SLACK_SECONDS = 2.0  # between the clocks of two machines, and between a decision and its commit
 
-# The dates that can excuse differences of a viewer's page. Posts, relations and the ledger may lie on different servers: they
-# are asked one after another, and put together here.
+# The dates that can excuse differences of a viewer's page. Posts, relations and the ledger may lie on different
+# servers: they are queried one after another, and combined in Python.
 _POSTS = """
 SELECT p.id, p.author_id, p.kind, p.visibility, p.circle_id, p.source_id, p.created_at, p.edited_at, p.deleted_at,
     author.suspended_at
