@@ -28,8 +28,8 @@ def stamped(plot: str) -> str:
 
 
 def commits_since(commit: str) -> int | None:
-    """The number of commits since; None if git does not know the commit."""
-    counted = _git("rev-list", "--count", f"{commit}..HEAD")
+    """The number of commits since, merges not counted; None if git does not know the commit."""
+    counted = _git("rev-list", "--no-merges", "--count", f"{commit}..HEAD")
     return int(counted) if counted else None
 
 

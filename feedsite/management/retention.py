@@ -31,18 +31,20 @@ class Kept:
 
 
 KEPT = (
-    Kept("Accounts and what they choose", "accounts.User accounts.UserCounts accounts.FormerHandle"
-         " accounts.AccessToken accounts.Login otp_totp.TOTPDevice otp_static.StaticDevice otp_static.StaticToken"
+    Kept("Accounts and what they choose",
+         "accounts.User accounts.UserCounts accounts.FormerHandle accounts.AccessToken accounts.Login"
+         " otp_totp.TOTPDevice otp_static.StaticDevice otp_static.StaticToken"
          " django_otp_webauthn.WebAuthnCredential django_otp_webauthn.WebAuthnAttestation"
          " django_otp_webauthn.WebAuthnUserHandle oauth.Application graph.Followee graph.Follower"
          " graph.FollowRequest graph.Block graph.Mute graph.AccountNote graph.Endorsement graph.UserList"
-         " graph.ListMember graph.Circle graph.CircleMember tags.TagFollow tags.FeaturedTag filters.Filter filters.FilterKeyword"
-         " filters.FilterPost posts.SavedDraft posts.ScheduledPost posts.ThreadMute timeline.AuthorPolicy"
-         " notifications.UnwantedKind notifications.NotificationPolicy notifications.NotificationPermission"
-         " search.Dismissal search.StarterPack search.PersonEntry digest.DigestReader feeds.Feed ranking.RankingChoice"
-         " ranking.FactorWeight push.Preferences push.Subscription promotions.OptOut promotions.UserTrait"
-         " promotions.SegmentMembership promotions.VirtualFollow promotions.PromotedAccount"
-         " earlier_posts.EarlierPost earlier_posts.EarlierPicture", ACCOUNT),
+         " graph.ListMember graph.Circle graph.CircleMember tags.TagFollow tags.FeaturedTag filters.Filter"
+         " filters.FilterKeyword filters.FilterPost posts.SavedDraft posts.ScheduledPost posts.ThreadMute"
+         " timeline.AuthorPolicy notifications.UnwantedKind notifications.NotificationPolicy"
+         " notifications.NotificationPermission search.Dismissal search.StarterPack search.PersonEntry"
+         " digest.DigestReader feeds.Feed ranking.RankingChoice ranking.FactorWeight push.Preferences"
+         " push.Subscription promotions.OptOut promotions.UserTrait promotions.SegmentMembership"
+         " promotions.VirtualFollow promotions.PromotedAccount earlier_posts.EarlierPost"
+         " earlier_posts.EarlierPicture", ACCOUNT),
     Kept("Posts, their pictures and versions, and what readers do with them", "posts.Post posts.PostCounts"
          " posts.Mention posts.Revision posts.Poll posts.Attachment engagement.Like engagement.Bookmark"
          " engagement.Reaction engagement.Vote notifications.Conversation search.PostEntry search.TrendingPost"

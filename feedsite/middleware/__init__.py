@@ -1,7 +1,7 @@
 """Middleware, one concern per module; settings.MIDDLEWARE has the order.
 
-Some are for pages only: sessions, forms, messages, the content security policy. `PagesBegin` and `PagesEnd` enclose each
-group of them; a request to an endpoint skips the group.
+Some are for pages only: sessions, forms, messages, the content security policy. `PagesBegin` and `PagesEnd`
+enclose each group of them; a request to an endpoint skips the group.
 
 Elsewhere: the Content-Security-Policy is `settings.CONTENT_SECURITY_POLICY`, which django-csp adds, and
 a view changes with `csp.decorators`; `request.user` is `apps.http.authentication`; errors are

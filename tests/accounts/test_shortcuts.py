@@ -59,7 +59,7 @@ def test_the_page_and_the_dialog_show_the_whole_table(client, alice):
 def test_switched_off_and_swapped(alice, page_of):
     browser = page_of(alice)
     assert keys_on(browser.get("/about"))["g p"] == "/@alice"
-    said = {"post_visibility": "unlisted", "keys": "mastodon"}
+    said = {"post_visibility": "unlisted", "quote_policy": "public", "keys": "mastodon"}
     assert browser.post("/settings/writing", said).status_code == 303
     acts = keys_on(browser.get("/about"))
     assert (acts["b"], acts["B"]) == ("repost", "bookmark")
@@ -72,6 +72,8 @@ def test_switched_off_and_swapped(alice, page_of):
 @each("wrong", [{"keys": "x"}, {"post_visibility": "mentioned"}, {}])
 def test_what_is_no_choice(alice, page_of, wrong):
     said = (
-        {"post_visibility": "public", "keys": "on", **wrong} if wrong else {"post_sensitive": "1"}
+        {"post_visibility": "public", "quote_policy": "public", "keys": "on", **wrong}
+        if wrong
+        else {"post_sensitive": "1"}
     )
     assert page_of(alice).post("/settings/writing", said).status_code == 422

@@ -86,7 +86,7 @@ def test_the_command_runs_turns_and_tells_the_sums(alice, bob, settings, capsys)
     call_command("audit", "run", "--turns", "2")
     assert "1 pages, 1 windows" in capsys.readouterr().out
     call_command("audit", "status")
-    assert capsys.readouterr().out.startswith("2 turns. 1 pages, 2 windows")
+    assert capsys.readouterr().out.startswith("2 runs. 1 pages, 2 windows")
 
 
 def test_nobody_by_that_name():

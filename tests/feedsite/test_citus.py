@@ -182,9 +182,10 @@ def test_every_page_is_shown(people):
             address = page.address.format_map(names)
         except (
             KeyError
-        ):  # of an import, an archive and the like, which are files and rows of the coordinator
+        ):  # of an import, an archive and the like: files, and rows of the coordinator
             continue
         shown += 1
+        status: int | str
         try:
             status = browsers[page.who].get(address).status_code
         except DatabaseError as error:

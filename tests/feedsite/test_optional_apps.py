@@ -308,5 +308,7 @@ def test_a_name_of_nothing_is_refused(monkeypatch):
 def test_a_setting_that_is_gone_stops_the_start(monkeypatch):
     Environment().refuse("SECOND_LEVEL", "name the app.")
     monkeypatch.setenv("SECOND_LEVEL", "0")
-    with pytest.raises(ImproperlyConfigured, match=r"SECOND_LEVEL is gone: name the app\."):
+    with pytest.raises(
+        ImproperlyConfigured, match=r"SECOND_LEVEL no longer exists: name the app\."
+    ):
         Environment().refuse("SECOND_LEVEL", "name the app.")

@@ -234,7 +234,8 @@ def test_the_launcher_says_it_before_anything_is_changed(
     with django_db_blocker.unblock(), database_of(sql_of(releases()[0]), "of_the_launcher"):
         execute(RENAMED)
         before = everything()
-        url = urlsplit(os.environ["DATABASE_URL"])._replace(path="/of_the_launcher").geturl()
+        name = connection.settings_dict["NAME"]
+        url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "DATABASE_URL": url}
         with pytest.raises(LaunchError, match=f"migrate failed: .*{TOO_OLD}"):
             preparation.migrate(data, environment)

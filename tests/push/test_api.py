@@ -16,6 +16,7 @@ TYPES = {
     "follow_request",
     "mention",
     "quote",
+    "quoted_update",
     "reblog",
     "favourite",
     "reaction",

@@ -62,6 +62,7 @@ def people_of(release):
 def database_of(sql, name):
     """Everything of this process goes to a database of its own with these tables and rows."""
     usual = connection.settings_dict["NAME"]
+    name = f"{usual}_{name}"  # other processes of this run use the same server
     params = connection.get_connection_params()
     server = {"host": params["host"], "user": params["user"], "autocommit": True}
     with psycopg.connect(**server, dbname="postgres") as admin:

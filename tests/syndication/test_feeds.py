@@ -112,7 +112,7 @@ def test_who_has_it_gets_nothing_again_until_something_changes(
     post = publish(alice, "hello")
     publish(alice, "for followers", visibility="followers")
     tag = get(page_of, f"/@alice.{form}").headers["ETag"]
-    with django_assert_num_queries(1):  # the account; no post is read
+    with django_assert_num_queries(2):  # the handle, then the account; no post is read
         again = get(page_of, f"/@alice.{form}", **{"If-None-Match": tag})
     assert (again.status_code, again.content) == (304, b"")
     edit_post(alice, post.pk, body="hello again")

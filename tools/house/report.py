@@ -17,7 +17,7 @@ PRODUCT = ("apps", "feedsite", "feedcache")
 OWN = (*PRODUCT, "runner", "tools", "tests")
 # Imports included, without docstrings, comments and blank lines. Who needs more says why in a new decision, and sets
 # both; a test reads the number there.
-CORE_LINES, CORE_DECISION = 44_600, "0181"
+CORE_LINES, CORE_DECISION = 46_300, "0182"
 MAX_GROWTH = 1_000
 MAX_MODULES = 12  # per folder
 MAX_FILES = {"home_timeline": 16, "publish_post": 14}

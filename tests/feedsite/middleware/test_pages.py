@@ -35,7 +35,10 @@ def test_every_part_for_pages_has_an_end():
     assert marks
 
 
-@each("path, kept", [("/about", "private, no-cache"), ("/api/v1/timelines/public", "public, no-cache")])
+@each(
+    "path, kept",
+    [("/about", "private, no-cache"), ("/api/v1/timelines/public", "public, no-cache")],
+)
 def test_the_rest_is_for_both(client, path, kept):
     answer = client.get(path, headers={"Accept-Language": "zh-hans"})
     assert answer.headers["Content-Language"] == "zh-hans"
