@@ -59,7 +59,9 @@ def database(alias):
         connections[alias].close()
         del connections[alias], connections.databases[alias]
         with connection.cursor() as sql:
+            sql.execute("SET statement_timeout = 0")  # it waits for a checkpoint of a busy server
             sql.execute(f'DROP DATABASE "{name}"')
+            sql.execute("RESET statement_timeout")
 
 
 @contextmanager
