@@ -1,6 +1,6 @@
 """All settings; values that differ between installations come from the environment.
 
-`./run` sets the environment for its own servers, docker-compose.yml for separate ones.
+`./run` sets the environment for its own servers, docker-compose.yml sets it for containers.
 """
 
 import ssl
@@ -23,11 +23,11 @@ env = Environment()
 # --- the site -------------------------------------------------------------------------------------
 SITE_NAME = env.str("SITE_NAME", "Rill")
 SITE_URL = env.str("SITE_URL", "http://127.0.0.1:8000").rstrip("/")
-SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")  # a mailto: URL or an address
+SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")  # a mailto: or https: URL
 SECRET_KEY = env.str("SECRET_KEY")
 # Older keys with which signatures are still verified.
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
-# Ed25519, 32 bytes in base64: signs the receipts of pages that readers download. Empty: not signed.
+# Ed25519, 32 bytes in base64: signs the downloadable receipts of pages. Empty: not signed.
 PAGE_SIGNING_KEY = env.str("PAGE_SIGNING_KEY", "")
 # P-256, 32 bytes in base64url: signs push messages to people's devices. Empty: no push messages are sent.
 VAPID_PRIVATE_KEY = env.str("VAPID_PRIVATE_KEY", "")
@@ -100,7 +100,7 @@ INSTALLED_APPS = [
     *OPTIONAL_APPS,
 ]
 
-# Requests to endpoints leave out what stands between PagesBegin and PagesEnd.
+# API requests skip the middleware between PagesBegin and PagesEnd.
 MIDDLEWARE = [
     "feedsite.middleware.request_id.RequestIdMiddleware",
     "apps.http.security_headers.SecurityHeadersMiddleware",
@@ -111,13 +111,13 @@ MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",
     "apps.http.errors.ProblemTypeMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    # above all that costs: it refuses requests over their limit
+    # above everything expensive: it refuses requests over their limit
     "feedsite.middleware.rate_limits.RateLimitMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # above everything that creates or reads a body: ETags are computed from the uncompressed text
     "feedsite.server.compression.CompressionMiddleware",
     "feedsite.middleware.PagesBegin",
-    "csp.middleware.CSPMiddleware",  # above what refuses: error pages have style sheets
+    "csp.middleware.CSPMiddleware",  # above middleware that refuses: error pages have styles
     "feedsite.middleware.PagesEnd",
     "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
     "feedsite.middleware.etag.ETagMiddleware",
@@ -233,8 +233,9 @@ for _number, _url in enumerate(env.list("TIMELINE_SHARD_URLS", default=[]), star
     DATABASES[f"shard{_number}"] = _as_default(_url)
 # Streaming replicas of the default database, each with an alias of its own: replica1, replica2, ... (`apps.replicas`).
 REPLICA_DATABASES: list[str] = []
-# Longer than any search takes: after this time the primary is queried, and the replica is left out for a while.
-REPLICA_TIMEOUT_SECONDS = env.float("REPLICA_TIMEOUT_SECONDS", 2.0)
+# After this time the primary is queried, and the replica is left out for a while. Longer than SEARCH_SECONDS, or slow
+# searches would count as failures of the replica.
+REPLICA_TIMEOUT_SECONDS = env.float("REPLICA_TIMEOUT_SECONDS", 3.5)
 for _number, _url in enumerate(env.list("REPLICA_DATABASE_URLS", default=[]), start=1):
     REPLICA_DATABASES.append(f"replica{_number}")
     # A page that waits for a lost replica queries the primary after `timeout`.
@@ -246,10 +247,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
 REDIS_URL = env.str("REDIS_URL")  # timelines
-# Recent posts of authors are read from these, because they carry a revision. Home caches are not.
+# Authors' recent posts are read from these: they carry a revision that shows stale copies. Home caches carry none.
 REDIS_TIMELINES_REPLICA_URLS = env.list("REDIS_TIMELINES_REPLICA_URLS", default=[])
 # Each class of data may have a server of its own, or be on a Redis Cluster: redis+cluster://host:port,host:port. Only
-# counters need a single server; `manage counters move` splits them. All may use TLS: rediss://host:port/0.
+# counters cannot use a Cluster; `manage counters move` spreads them over several servers. All may use TLS: rediss://host:port/0.
 REDIS_TLS_FILES = tls_files(env, "REDIS")
 REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
 REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])  # replicas, for reads
@@ -260,7 +261,8 @@ REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache, which
 REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)  # news for streams
 REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)  # a slower answer is a miss
 MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)
-# The topology until staff change it. Each address is a slot; without Main every read goes to PostgreSQL.
+# The first topology, which staff may change. Each address is one slot of its pool; without Main every read goes to
+# PostgreSQL.
 MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])  # Main
 MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])
 MEMCACHED_L1_URLS = [  # groups separated by ";", their nodes by ","
@@ -301,7 +303,7 @@ DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 # --- counters -------------------------------------------------------------------------------------
 # A bucket should contain about a hundred counted posts, and less than 512: see `manage.py counters status`.
 COUNTERS_BUCKET_SECONDS = env.int("COUNTERS_BUCKET_SECONDS", 3600)
-# Buckets for the same seconds: a power of two, more than 1 for sites with hundreds of posts a second.
+# The number of buckets for a span of time: a power of two, more than 1 for sites with hundreds of posts a second.
 COUNTERS_BUCKET_SPLIT = env.int("COUNTERS_BUCKET_SPLIT", 1)
 COUNTERS_USERS_PER_BUCKET = env.int("COUNTERS_USERS_PER_BUCKET", 128)
 # Counts of older posts are loaded when they are read, and evicted COUNTERS_LOAD_SECONDS after the last read.
@@ -309,7 +311,7 @@ COUNTERS_HOT_DAYS = env.int("COUNTERS_HOT_DAYS", 60)
 COUNTERS_LOAD_SECONDS = env.int("COUNTERS_LOAD_SECONDS", 3600)
 # The counts of posts of the last days are compared with their rows continuously.
 COUNTERS_RECONCILE_DAYS = env.int("COUNTERS_RECONCILE_DAYS", 7)
-# For one range of posts' counts; 0: no limit.
+# Memory for the counts of one range of post ids; 0: no limit.
 COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)
 
 # --- timelines ------------------------------------------------------------------------------------
@@ -339,12 +341,12 @@ RANK_READERS_PER_TASK = env.int("RANK_READERS_PER_TASK", 100)  # readers that on
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 10_000)  # followers per chunk task
 # While this many posts wait for their delivery to begin, further ones are refused (503).
 FANOUT_MAX_WAITING = env.int("FANOUT_MAX_WAITING", 1000)
-# Policy `auto`: an author with at least this many followers whose posts cost more to push than to pull is pulled, until
-# one of these falls below 0.8 times its threshold. Posts of authors with at most AUTO_PUSH_FOLLOWERS are pushed to
-# everybody.
+# Policy `auto`: an author with at least this many followers is pulled if pushing costs more than pulling, and stays so
+# until the followers or the cost of pushing fall below 0.8 times that. Posts of authors with at most
+# AUTO_PUSH_FOLLOWERS are pushed to everybody.
 AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
 AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
-# Where apps.second_level stores home pages below the windows in Redis: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1&tls=1]
+# Where apps.second_level stores home pages older than the home caches: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1&tls=1]
 TIMELINE_STORE = env.str("TIMELINE_STORE", "postgresql")
 CASSANDRA_TLS_FILES = tls_files(env, "CASSANDRA")
 # How long a read waits for Cassandra before PostgreSQL is used.
@@ -382,7 +384,7 @@ STREAMING_QUEUE = env.int("STREAMING_QUEUE", 200)
 # An author is hot with this many followers, or this many reads in one process.
 HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)
 HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)
-# 1 to 5: maximum age of these posts if a message is lost.
+# 1 to 5: how outdated these posts may be if a message that drops them is lost.
 HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)
 HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # with 60 posts each, per process
 # --- existence filters ----------------------------------------------------------------------------
@@ -404,7 +406,7 @@ GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # entries of it
 # Larger sets of followers are not cached; "followed by" then queries PostgreSQL.
 GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 
-# The push model needs a limit: a follow means a delivery of every post, and all friends are read in one query.
+# The push model needs a limit: every follow means a delivery of each post, and all followees are read in one query.
 MAX_FOLLOWEES = env.int("MAX_FOLLOWEES", 7_500)  # of one account
 
 # The time for PostgreSQL in one search or feed: frequent words lead through many posts.
@@ -417,7 +419,7 @@ PROMOTIONS_AFTER_DAYS = env.int("PROMOTIONS_AFTER_DAYS", 7)
 
 # --- rate limits: (number, seconds) ---------------------------------------------------------------
 RATE_LIMITS = {
-    # Requests of an account, of an application, or without a token of an address; each class of interfaces counts
+    # Per account, per application or, without a token, per client address; each class of interfaces counts
     # separately.
     "api": (env.int("LIMIT_API", 1500), 300),
     "api_writes": (env.int("LIMIT_API_WRITES", 900), 300),
@@ -486,7 +488,7 @@ EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # archives built at once
 PINNED_POSTS_MAX = 5  # of one author
 SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # of one author
 
-# --- Celery: messages only wake workers -----------------------------------------------------------
+# --- Celery: the work is in rows; a lost message only delays it -----------------------------------
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
@@ -555,8 +557,8 @@ CELERY_BROKER_QUEUE_TYPE = env.str(
     "CELERY_BROKER_QUEUE_TYPE", "quorum" if CELERY_BROKER_URL.startswith("amqp") else "classic"
 )
 CELERY_TASK_DEFAULT_QUEUE_TYPE = CELERY_TASK_CREATE_MISSING_QUEUE_TYPE = CELERY_BROKER_QUEUE_TYPE
-# The sweeper finds rows whose message failed. With RabbitMQ beat would otherwise never leave a broken connection: one
-# retry.
+# No retries: the sweeper finds rows whose message failed. One with RabbitMQ: without it beat would keep a broken
+# connection forever.
 CELERY_TASK_PUBLISH_RETRY = CELERY_BROKER_URL.startswith("amqp")
 CELERY_TASK_PUBLISH_RETRY_POLICY = {
     "max_retries": 1,
@@ -674,7 +676,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "/login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
-# PostgreSQL is behind the cache: a flush logs nobody out.
+# Sessions are rows of PostgreSQL, which processes remember: losing a cache logs nobody out.
 SESSION_ENGINE = "apps.accounts.authentication.session_store"
 SESSION_COOKIE_AGE = 30 * 24 * 3600
 PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the mail

@@ -15,7 +15,7 @@ from apps.posts.keys import AuthorOfPost, OnePostKey, PostId, PostKey
 
 
 class Kind(models.TextChoices):
-    """The kind of a post: the verb of the activity (source 003)."""
+    """The kind of a post. Source 003 (docs/sources.md) calls it the verb of an activity."""
 
     TEXT = "text", _("text")
     PICTURE = "picture", _("picture")
@@ -110,7 +110,7 @@ class Post(models.Model):
             ),
         ]
         indexes = [
-            # the outbox of an author, newest first: an index-only range scan, also for whole vectors
+            # an author's outbox, newest first; index-only, even when a whole cached list of ids is rebuilt
             models.Index(
                 fields=["author", "-id"],
                 include=["visibility", "kind", "reply_to"],
@@ -135,13 +135,13 @@ class Post(models.Model):
                 condition=models.Q(deleted_at=None) & ~models.Q(circle=None),
                 name="post_circle",
             ),
-            # the reposts of an author, among the actions of followees
+            # an author's reposts, for the aggregate feed
             models.Index(
                 fields=["author", "-id"],
                 condition=models.Q(deleted_at=None, kind=Kind.REPOST),
                 name="post_reposts",
             ),
-            # deleted posts, which are few: counted for pages of the past
+            # deleted posts, which are few; counted when an earlier home page is reconstructed
             models.Index(
                 fields=["author", "-id"],
                 condition=~models.Q(deleted_at=None),
@@ -167,7 +167,7 @@ class Post(models.Model):
 
 
 class PostCounts(models.Model):
-    """The counts of a post, changed in the transactions of the rows that they count.
+    """The counts of a post. All but `reads` are updated in the transaction of the row that they count.
 
     Only open replies and quotes count: the numbers must not reveal restricted ones.
     """
@@ -271,7 +271,7 @@ class ThreadMute(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """A finished publish request; the same key of the same author returns its result."""
+    """A finished publish request; repeating the key returns its result."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -301,7 +301,7 @@ class IdempotencyKey(models.Model):
 
 
 class ScheduledPost(LeasedRow):
-    """A post to be published later: a row that becomes due, never a delayed message.
+    """A post to be published later. Workers take the row when it is due; no delayed Celery message is involved.
 
     It may be claimed from `due_at` on; its author chose `scheduled_at`. `post` is the published post.
     """
@@ -458,7 +458,7 @@ class Attachment(models.Model):
 
     class Meta:
         verbose_name, verbose_name_plural = _("attachment"), _("attachments")
-        # uploads have neither a post nor a position
+        # does not apply to uploads, whose post is NULL
         constraints = [models.UniqueConstraint("post", "position", name="attachment_position")]
         indexes = [
             # the owner of a file, looked up whenever it is served

@@ -1,4 +1,5 @@
-"""Event handlers: recompute people whose facts have changed, run the batches of campaigns, drop outdated caches."""
+"""Event handlers: recompute the segments of people when something that rules look at has changed, run the batches of
+campaigns, drop outdated caches."""
 
 from typing import Any
 
@@ -54,7 +55,7 @@ def unfollow_virtually(payload: Payload) -> None:
 @handles("post_published")
 @handles("post_deleted")
 def renew_newest(payload: Payload) -> None:
-    """Read the campaigns again, because each shows the newest post of its account."""
+    """Drop the cached campaigns: each shows the newest post of its account."""
     if is_promoted(author_of(payload["post_id"])):
         forget_campaigns()
 
@@ -73,7 +74,7 @@ def refresh_follower(payload: Payload) -> None:
 @handles("account_changed")
 @handles("interests_changed")
 def refresh_changed(payload: Payload) -> None:
-    """Recompute an account that was made, suspended, restored or deleted, or changed its language or followed tags."""
+    """Recompute or forget an account that was made, suspended, restored or deleted, or changed its language or tags."""
     if SegmentRule.objects.filter(account=payload["user_id"]).exists():
         forget_campaigns()  # reasons contain its handle
     if User.objects.filter(pk=payload["user_id"]).exclude(erased_at=None).exists():
@@ -84,14 +85,14 @@ def refresh_changed(payload: Payload) -> None:
 
 @receiver(post_save, sender=User)
 def note_account(instance: User, *, created: bool, update_fields: Any, **_more: Any) -> None:
-    """Recompute new accounts, and those that change their language."""
+    """Note that an account needs recomputing: new ones, and those whose language may have changed."""
     if created or LANGUAGES.intersection(update_fields or LANGUAGES):
         _note(instance.pk)
 
 
 @receiver([post_save, post_delete], sender=TagFollow)
 def note_tag(instance: TagFollow, **_more: Any) -> None:
-    """Recompute after a change of followed tags; other apps need no event for it, so it has none."""
+    """Note a change of followed tags. A signal, not an event of apps.tags: no other app needs one."""
     _note(instance.user_id)
 
 
@@ -101,7 +102,7 @@ def note_sponsor(**_more: Any) -> None:
 
 
 def _note(user_id: int) -> None:
-    """Record that an account needs recomputing. Without segments none does: the first one starts a sweep over all."""
+    """Record that an account needs recomputing, if there is an active segment. A first segment sweeps all accounts."""
     if Segment.objects.filter(is_active=True).exists():
         with transaction.atomic():
             record("interests_changed", user_id=user_id)

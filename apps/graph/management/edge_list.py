@@ -1,7 +1,7 @@
 """Edge lists: text files, plain or gzipped, with a "follower followee" pair of names on every line.
 
-A file is read twice. The first pass rejects files that are truncated, binary or not UTF-8 before anything is loaded,
-counts the lines for the progress bar, and computes the digest. Memory is bounded in both passes.
+A file is read three times: for its digest; to count the lines for the progress bar, and to reject files that are
+truncated, binary or not UTF-8 before anything is loaded; and to load it. Memory is bounded each time.
 """
 
 import gzip

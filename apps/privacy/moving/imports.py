@@ -1,8 +1,8 @@
 """Imports: a row for the file and one for each line. A task processes the lines in chunks, and undoes them on request.
 
 Each line and its outcome are written in one transaction, under the lock of the import, so a task that runs twice or is
-killed between two lines continues where the last one stopped. No line waits in memory, and imports do not count against
-the user's own rate limits.
+killed between two lines continues where the last one stopped. Lines wait in the database, not in memory. Imports do not
+use up the limits of what the user does by hand.
 """
 
 import secrets
@@ -41,9 +41,11 @@ CHUNK = 100  # lines for each task
 TASK_SECONDS = 12.0  # well below the lease
 POSTS_SECONDS = 4.0  # a task begins no more posts after this: the pictures of one may take a while
 PAUSE = timedelta(seconds=1)
-LONGEST_PAUSE = timedelta(minutes=4)  # when a rate limit asks for it: below `leases.FARTHEST`
+LONGEST_PAUSE = timedelta(
+    minutes=4
+)  # for a rate limit or a suspended user; below `leases.FARTHEST`
 ROWS_AT_ONCE = 1000
-PURGED = 100  # imports at once
+PURGED = 100  # imports in one run
 LISTED = 20  # imports on the page
 
 
@@ -98,7 +100,7 @@ def request_import(user: User, kind: ImportKind, name: str, file: IO[bytes]) -> 
 
 
 def _lines(row: Import, file: IO[bytes]) -> Iterator[ImportLine]:
-    """The lines of a file. Invalid: at once for a file of another format, later for a damaged part of an archive."""
+    """The lines of a file. Invalid: on the call for another format, while iterating for a damaged archive."""
     if row.kind != ImportKind.POSTS:
         lines = read_lines(ImportKind(row.kind), file.read(MAX_BYTES + 1))
         return (ImportLine(job=row, number=number, cells=cells) for number, cells in lines)
@@ -155,7 +157,7 @@ def imports_of(user: User, import_id: int | None = None) -> list[Progress]:
 
 
 def own_import(user: User, import_id: int) -> Progress:
-    """NotFound."""
+    """One of the user's imports. NotFound."""
     for progress in imports_of(user, import_id):
         return progress
     raise _no_such_import()

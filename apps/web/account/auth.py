@@ -39,7 +39,7 @@ from apps.web.forms.accounts import LoginForm, NewPasswordForm, ResetForm, rende
 @sensitive_post_parameters("password")
 @require_get_or_post
 def log_in(request: SiteRequest) -> HttpResponseBase:
-    """Log in. Each attempt is counted before the password is checked; a correct one is uncounted."""
+    """Log in. Each attempt is counted before the password is checked; a successful one is given back."""
     if viewer_of(request):
         return redirect(next_url(request))
     clear_pending_login(request)
@@ -95,7 +95,7 @@ def password_reset(request: SiteRequest) -> HttpResponseBase:
     """Ask for a link to a new password. The response is the same whether an account has the address or not."""
     if request.method == "POST":
         check_rate_limit("password_reset", client_address(request))
-        # Only reads the count: the worker that sends the mail counts addresses without an account.
+        # cost=0 only checks this limit; the worker that sends the mail counts addresses without an account.
         check_rate_limit("password_reset_site", SITE, cost=0)
     view = auth.PasswordResetView.as_view(
         template_name="accounts/password_reset.html", form_class=ResetForm, success_url="/login"
