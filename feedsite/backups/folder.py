@@ -1,9 +1,10 @@
 """The folder of a backup.
 
-backup.json what the backup contains; written at the beginning, and again when it is complete database.dump by pg_dump,
-in its custom format media/ private/ uploads and archives for members; missing if they are in a bucket keys/ a file for
-each key, in the form that SECRET_KEY_FILE and similar settings accept SHA256SUMS of all these files, in the format of
-`sha256sum --check`
+backup.json       what the backup contains; written at the beginning, and again when it is complete
+database.dump     by pg_dump, in its custom format
+media/ private/   uploads, and archives for members; missing if they are in a bucket
+keys/             a file for each key, in the form that SECRET_KEY_FILE and similar settings accept
+SHA256SUMS        of all these files, in the format of `sha256sum --check`
 """
 
 import hashlib

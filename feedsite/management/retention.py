@@ -17,7 +17,7 @@ STAFF = "until staff delete it"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Retention:
     """`time`: a setting of days or seconds, the dotted name of a constant, or the time in words.
 
     `task` deletes it, in batches of a thousand; "" if it is deleted together with something else.
@@ -30,82 +30,84 @@ class Kept:
     task: str = ""
 
 
-KEPT = (
-    Kept("Accounts and what they choose",
-         "accounts.User accounts.UserCounts accounts.FormerHandle accounts.AccessToken accounts.Login"
-         " otp_totp.TOTPDevice otp_static.StaticDevice otp_static.StaticToken"
-         " django_otp_webauthn.WebAuthnCredential django_otp_webauthn.WebAuthnAttestation"
-         " django_otp_webauthn.WebAuthnUserHandle oauth.Application graph.Followee graph.Follower"
-         " graph.FollowRequest graph.Block graph.Mute graph.AccountNote graph.Endorsement graph.UserList"
-         " graph.ListMember graph.Circle graph.CircleMember tags.TagFollow tags.FeaturedTag filters.Filter"
-         " filters.FilterKeyword filters.FilterPost posts.SavedDraft posts.ScheduledPost posts.ThreadMute"
-         " timeline.AuthorPolicy notifications.UnwantedKind notifications.NotificationPolicy"
-         " notifications.NotificationPermission search.Dismissal search.StarterPack search.PersonEntry"
-         " digest.DigestReader feeds.Feed ranking.RankingChoice ranking.FactorWeight push.Preferences"
-         " push.Subscription promotions.OptOut promotions.UserTrait promotions.SegmentMembership"
-         " promotions.VirtualFollow promotions.PromotedAccount earlier_posts.EarlierPost"
-         " earlier_posts.EarlierPicture", ACCOUNT),
-    Kept("Posts, their pictures and versions, and what readers do with them", "posts.Post posts.PostCounts"
-         " posts.Mention posts.Revision posts.Poll posts.Attachment engagement.Like engagement.Bookmark"
-         " engagement.Reaction engagement.Vote notifications.Conversation search.PostEntry search.TrendingPost"
-         " tags.TagUse previews.Preview previews.PreviewedPost", POST),
-    Kept("Read markers", "notifications.ReadMarker notifications.AnnouncementRead"
-         " notifications.AnnouncementReaction", "two of an account, and one for each announcement"),
-    Kept("Read marks of posts", "", "EXISTENCE_READ_HORIZON_DAYS", "it was published; in Redis only"),
-    Kept("Notifications", "notifications.Notification", "NOTIFICATION_DAYS", "they were made",
-         "apps.notifications.tasks.purge"),
-    Kept("Events that were handled; those that failed stay until staff decide", "events.Event", "EVENT_DAYS",
-         "they were handled", "apps.events.tasks.purge"),
-    Kept("Deliveries with their receipts: the ledger", "timeline.FanoutJob timeline.FanoutChunk", "LEDGER_DAYS",
-         "the post", "apps.timeline.tasks.purge_history"),
-    Kept("Readers that a delivery reached", "", "RECEIPT_DAYS", "the delivery", "apps.audit.tasks.audit"),
-    Kept("Backfills that ended", "timeline.Backfill timeline.BackfillChunk", "RECEIPT_DAYS", "they ended",
-         "apps.timeline.tasks.purge_history"),
-    Kept("Home timelines as rows", "timeline.TimelineEntry timeline.TimelineSpan", "TIMELINE_ENTRY_DAYS",
-         "their last write", "apps.second_level.tasks.purge"),
-    Kept("Replicas of posts", "timeline.PostReplica timeline.ReplicaMark", "TIMELINE_ENTRY_DAYS", "the post",
-         "apps.timeline.tasks.maintain_replicas"),
-    Kept("Ended follows, mutes and blocks", "graph.PastRelation tags.PastTagFollow", "HOME_HISTORY_DAYS",
-         "they ended", "apps.timeline.tasks.purge_history"),
-    Kept("Reports of the auditor", "audit.AuditRun audit.AuditFinding audit.AuditRound", "AUDIT_KEEP_DAYS",
-         "the run", "apps.audit.tasks.audit"),
-    Kept("Days of the public report", "audit.AuditDay", "apps.audit.report.KEEP_DAYS", "the day",
-         "apps.audit.tasks.keep_days"),
-    Kept("Sessions", "sessions.Session", "SESSION_COOKIE_AGE", "they began", "apps.accounts.tasks.purge_sessions"),
-    Kept("Mails that were sent; those that failed a week", "accounts.Mail",
-         "apps.accounts.email.sending.SENT_RETENTION", "sending", "apps.accounts.tasks.purge_mail"),
-    Kept("Weekly mails that were sent", "digest.Issue", "apps.digest.sending.RETENTION", "sending",
-         "apps.digest.tasks.make"),
-    Kept("Messages to devices", "push.Delivery", "apps.push.sending.RETENTION", "sending", "apps.push.tasks.purge"),
-    Kept("Idempotency keys", "posts.IdempotencyKey", "apps.posts.actions.idempotency.RETENTION", "the request",
-         "apps.posts.tasks.purge_keys"),
-    Kept("Uploads without a post", "posts.Transcode", "apps.posts.actions.uploads.RETENTION", "the upload",
-         "apps.posts.tasks.purge_unused_uploads"),
-    Kept("Codes and tokens of API clients, and clients without any", "oauth2_provider.Grant"
-         " oauth2_provider.AccessToken oauth2_provider.RefreshToken oauth2_provider.IDToken"
-         " oauth2_provider.DeviceGrant oauth.UsedCode", "apps.oauth.actions.APPLICATION_IDLE",
-         "they ended", "apps.oauth.tasks.purge"),
-    Kept("Archives of one's own data", "privacy.Export", "EXPORT_KEEP_DAYS", "they were made",
-         "apps.privacy.tasks.purge"),
-    Kept("Reports of imports", "privacy.Import privacy.ImportLine", "IMPORT_KEEP_DAYS", "they ended",
-         "apps.privacy.tasks.purge"),
-    Kept("Records of erasures", "privacy.Erasure", "for ever: numbers and times"),
-    Kept("Uses of tags by day", "tags.TagDay", "apps.tags.trends.KEEP_DAYS", "the day", "apps.tags.tasks.count_tags"),
-    Kept("Orders of ranked pages", "ranking.RankSession", "apps.ranking.ordering.SESSION_TTL", "they were made",
-         "apps.ranking.tasks.purge"),
-    Kept("Who saw which promoted post", "promotions.ReaderImpressions", "apps.promotions.actions.KEEP_DAYS", "the day",
-         "apps.promotions.tasks.purge_impressions"),
-    Kept("Hosts that previews were fetched from", "previews.PreviewHost", "apps.previews.actions.HOST_KEPT",
-         "the last fetch", "apps.previews.tasks.purge"),
-    Kept("Reports to moderators", "moderation.Report moderation.ReportedPost", STAFF),
-    Kept("Announcements, traits, segments, campaigns", "notifications.Announcement promotions.Trait promotions.Segment"
-         " promotions.SegmentRule promotions.PromotionSwitch promotions.Campaign promotions.CampaignCount"
-         " promotions.SegmentSweep", STAFF),
-    Kept("Actions of staff, and changes of caches and policies", "admin.LogEntry operations.TopologyVersion"
-         " operations.CacheEpoch operations.CacheNode operations.BurstPolicy timeline.PolicyChange"
-         " timeline.SitePolicy", "for ever: a few rows a day"),
-    Kept("Names of tags, permissions, and the progress of jobs", "tags.Tag auth.Permission auth.Group"
-         " contenttypes.ContentType graph.GraphImport search.IndexWalk demo.SeedRun", "for ever: few"),
+RETENTION = (
+    Retention("Accounts and what they choose",
+              "accounts.User accounts.UserCounts accounts.FormerHandle accounts.AccessToken accounts.Login"
+              " otp_totp.TOTPDevice otp_static.StaticDevice otp_static.StaticToken"
+              " django_otp_webauthn.WebAuthnCredential django_otp_webauthn.WebAuthnAttestation"
+              " django_otp_webauthn.WebAuthnUserHandle oauth.Application graph.Followee graph.Follower"
+              " graph.FollowRequest graph.Block graph.Mute graph.AccountNote graph.Endorsement graph.UserList"
+              " graph.ListMember graph.Circle graph.CircleMember tags.TagFollow tags.FeaturedTag filters.Filter"
+              " filters.FilterKeyword filters.FilterPost posts.SavedDraft posts.ScheduledPost posts.ThreadMute"
+              " timeline.AuthorPolicy notifications.UnwantedKind notifications.NotificationPolicy"
+              " notifications.NotificationPermission search.Dismissal search.StarterPack search.PersonEntry"
+              " digest.DigestReader feeds.Feed ranking.RankingChoice ranking.FactorWeight push.Preferences"
+              " push.Subscription promotions.OptOut promotions.UserTrait promotions.SegmentMembership"
+              " promotions.VirtualFollow promotions.PromotedAccount earlier_posts.EarlierPost"
+              " earlier_posts.EarlierPicture", ACCOUNT),
+    Retention("Posts, their pictures and versions, and what readers do with them", "posts.Post posts.PostCounts"
+              " posts.Mention posts.Revision posts.Poll posts.Attachment engagement.Like engagement.Bookmark"
+              " engagement.Reaction engagement.Vote notifications.Conversation search.PostEntry search.TrendingPost"
+              " tags.TagUse previews.Preview previews.PreviewedPost", POST),
+    Retention("Read markers", "notifications.ReadMarker notifications.AnnouncementRead"
+              " notifications.AnnouncementReaction", "two of an account, and one for each announcement"),
+    Retention("Read marks of posts", "", "EXISTENCE_READ_HORIZON_DAYS", "it was published; in Redis only"),
+    Retention("Notifications", "notifications.Notification", "NOTIFICATION_DAYS", "they were made",
+              "apps.notifications.tasks.purge"),
+    Retention("Events that were handled; those that failed stay until staff decide", "events.Event", "EVENT_DAYS",
+              "they were handled", "apps.events.tasks.purge"),
+    Retention("Deliveries with their receipts: the ledger", "timeline.FanoutJob timeline.FanoutChunk", "LEDGER_DAYS",
+              "the post", "apps.timeline.tasks.purge_history"),
+    Retention("Readers that a delivery reached", "", "RECEIPT_DAYS", "the delivery", "apps.audit.tasks.audit"),
+    Retention("Backfills that ended", "timeline.Backfill timeline.BackfillChunk", "RECEIPT_DAYS", "they ended",
+              "apps.timeline.tasks.purge_history"),
+    Retention("Home timelines as rows", "timeline.TimelineEntry timeline.TimelineSpan", "TIMELINE_ENTRY_DAYS",
+              "their last write", "apps.second_level.tasks.purge"),
+    Retention("Replicas of posts", "timeline.PostReplica timeline.ReplicaMark", "TIMELINE_ENTRY_DAYS", "the post",
+              "apps.timeline.tasks.maintain_replicas"),
+    Retention("Ended follows, mutes and blocks", "graph.PastRelation tags.PastTagFollow", "HOME_HISTORY_DAYS",
+              "they ended", "apps.timeline.tasks.purge_history"),
+    Retention("Reports of the auditor", "audit.AuditRun audit.AuditFinding audit.AuditRound", "AUDIT_KEEP_DAYS",
+              "the run", "apps.audit.tasks.audit"),
+    Retention("Days of the public report", "audit.AuditDay", "apps.audit.report.KEEP_DAYS", "the day",
+              "apps.audit.tasks.keep_days"),
+    Retention("Sessions", "sessions.Session", "SESSION_COOKIE_AGE", "they began", "apps.accounts.tasks.purge_sessions"),
+    Retention("Mails that were sent; those that failed a week", "accounts.Mail",
+              "apps.accounts.email.sending.SENT_RETENTION", "sending", "apps.accounts.tasks.purge_mail"),
+    Retention("Weekly mails that were sent", "digest.Issue", "apps.digest.sending.RETENTION", "sending",
+              "apps.digest.tasks.make"),
+    Retention("Messages to devices", "push.Delivery", "apps.push.sending.RETENTION", "sending",
+              "apps.push.tasks.purge"),
+    Retention("Idempotency keys", "posts.IdempotencyKey", "apps.posts.actions.idempotency.RETENTION", "the request",
+              "apps.posts.tasks.purge_keys"),
+    Retention("Uploads without a post", "posts.Transcode", "apps.posts.actions.uploads.RETENTION", "the upload",
+              "apps.posts.tasks.purge_unused_uploads"),
+    Retention("Codes and tokens of API clients, and clients without any", "oauth2_provider.Grant"
+              " oauth2_provider.AccessToken oauth2_provider.RefreshToken oauth2_provider.IDToken"
+              " oauth2_provider.DeviceGrant oauth.UsedCode", "apps.oauth.actions.APPLICATION_IDLE",
+              "they ended", "apps.oauth.tasks.purge"),
+    Retention("Archives of one's own data", "privacy.Export", "EXPORT_KEEP_DAYS", "they were made",
+              "apps.privacy.tasks.purge"),
+    Retention("Reports of imports", "privacy.Import privacy.ImportLine", "IMPORT_KEEP_DAYS", "they ended",
+              "apps.privacy.tasks.purge"),
+    Retention("Records of erasures", "privacy.Erasure", "for ever: numbers and times"),
+    Retention("Uses of tags by day", "tags.TagDay", "apps.tags.trends.KEEP_DAYS", "the day",
+              "apps.tags.tasks.count_tags"),
+    Retention("Orders of ranked pages", "ranking.RankSession", "apps.ranking.ordering.SESSION_TTL", "they were made",
+              "apps.ranking.tasks.purge"),
+    Retention("Who saw which promoted post", "promotions.ReaderImpressions", "apps.promotions.actions.KEEP_DAYS",
+              "the day", "apps.promotions.tasks.purge_impressions"),
+    Retention("Hosts that previews were fetched from", "previews.PreviewHost", "apps.previews.actions.HOST_KEPT",
+              "the last fetch", "apps.previews.tasks.purge"),
+    Retention("Reports to moderators", "moderation.Report moderation.ReportedPost", STAFF),
+    Retention("Announcements, traits, segments, campaigns", "notifications.Announcement promotions.Trait"
+              " promotions.Segment promotions.SegmentRule promotions.PromotionSwitch promotions.Campaign"
+              " promotions.CampaignCount promotions.SegmentSweep", STAFF),
+    Retention("Actions of staff, and changes of caches and policies", "admin.LogEntry operations.TopologyVersion"
+              " operations.CacheEpoch operations.CacheNode operations.BurstPolicy timeline.PolicyChange"
+              " timeline.SitePolicy", "for ever: a few rows a day"),
+    Retention("Names of tags, permissions, and the progress of jobs", "tags.Tag auth.Permission auth.Group"
+              " contenttypes.ContentType graph.GraphImport search.IndexWalk demo.SeedRun", "for ever: few"),
 )  # fmt: skip
 
 
@@ -113,11 +115,11 @@ def lines() -> Iterator[str]:
     """The table in Markdown, with the times of this site."""
     yield "| what | how long | set by | deleted by |"
     yield "|---|---|---|---|"
-    for one in KEPT:
+    for one in RETENTION:
         yield f"| {one.what} | {_time_text(one)} | {_source(one)} | {f'`{one.task}`' if one.task else ''} |"
 
 
-def _time_text(one: Kept) -> str:
+def _time_text(one: Retention) -> str:
     days = days_of(one)
     if days is None:
         return one.time
@@ -127,7 +129,7 @@ def _time_text(one: Kept) -> str:
     return f"{number:g} {unit}{'' if number == 1 else 's'} after {one.since}"
 
 
-def days_of(one: Kept) -> float | None:
+def days_of(one: Retention) -> float | None:
     """The time in days; 0: for ever; None if it is not a number."""
     if one.time.isupper():
         value = getattr(settings, one.time)
@@ -138,11 +140,11 @@ def days_of(one: Kept) -> float | None:
     return None
 
 
-def _source(one: Kept) -> str:
+def _source(one: Retention) -> str:
     return f"`{one.time}`" if one.time.isupper() or one.time.startswith("apps.") else ""
 
 
 def unnamed_tables() -> set[str]:
     """The tables of the installed apps that are missing from all lines."""
-    named = {name for one in KEPT for name in one.tables.split()}
+    named = {name for one in RETENTION for name in one.tables.split()}
     return {model._meta.label for model in apps.get_models()} - named

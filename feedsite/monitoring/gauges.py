@@ -95,7 +95,7 @@ def _queues(limit: TimeLimit) -> Iterator[Metric]:
         "The age of the oldest undelivered post, from ten seconds on.",
     )
     behind.add_metric([], lag.latest.seconds)  # as the check of deliveries has just read it
-    return iter((number, age, behind))
+    yield from (number, age, behind)
 
 
 def _dead_letters(limit: TimeLimit) -> Iterator[Metric]:
@@ -117,7 +117,7 @@ def _audit(limit: TimeLimit) -> Iterator[Metric]:
         findings.add_metric(["repaired"], repaired)
         if seconds is not None:
             age.add_metric([], float(seconds))
-    return iter((findings, age))
+    yield from (findings, age)
 
 
 def _connections(limit: TimeLimit) -> Iterator[Metric]:
@@ -126,7 +126,7 @@ def _connections(limit: TimeLimit) -> Iterator[Metric]:
     for number, maximum in _rows(limit, _CONNECTIONS):
         used.add_metric([], number)
         most.add_metric([], maximum)
-    return iter((used, most))
+    yield from (used, most)
 
 
 def _replicas(limit: TimeLimit) -> Iterator[Metric]:

@@ -30,12 +30,12 @@ DAY = 24 * 3600
 
 def test_every_table_has_a_line():
     assert retention.unnamed_tables() == set()
-    named = [name for one in retention.KEPT for name in one.tables.split()]
+    named = [name for one in retention.RETENTION for name in one.tables.split()]
     assert len(named) == len(set(named))
 
 
 def test_every_time_is_a_setting_or_a_constant_and_every_task_is_periodic():
-    for one in retention.KEPT:
+    for one in retention.RETENTION:
         days = retention.days_of(one)
         assert (days is not None) == bool(one.since), one.what
         if one.task:

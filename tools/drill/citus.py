@@ -40,17 +40,17 @@ class Deaths:
     shards: list[list[int]] = field(default_factory=list)  # at the start and at the end
     accounts: set[int] = field(default_factory=set)
 
-    def look(self) -> None:
+    def observe(self) -> None:
         """Note how many shards each worker has; the first time also whose rows the one has that will be killed."""
         if not self.shards:
             self.accounts = self.cluster.accounts_on(self.cluster.workers[WORKERS.index(KILLED)])
         self.shards.append(self.cluster.shards())
 
-    def were(self, begin: float, end: float) -> bool:
+    def overlap(self, begin: float, end: float) -> bool:
         """Whether a worker was away, or was just coming back, between two moments."""
         return any(begin < until + SLACK_SECONDS and end > since for since, until in self.times)
 
-    def surely_were(self, begin: float, end: float) -> bool:
+    def contain(self, begin: float, end: float) -> bool:
         """Whether a worker was away all the time, and the others had noticed."""
         return any(since + SLACK_SECONDS < begin and end < until for since, until in self.times)
 
@@ -59,12 +59,12 @@ def judge(verdicts: Verdicts, deaths: Deaths, operations: Iterable[Operation]) -
     """I34: meanwhile its accounts are answered 503 and nothing worse, and the others publish."""
     verdict = verdicts["I34"]
     for one in operations:
-        if not deaths.were(one.begin, one.end or one.begin):
+        if not deaths.overlap(one.begin, one.end or one.begin):
             continue
         verdict.checked += 1
         if one.status >= SERVER_ERROR and one.status != AWAY:
             verdict.violate(f"n={one.number} {one.name} of {one.actor} answered {one.status}")
-        if not _is_alone(one) or not deaths.surely_were(one.begin, one.end):
+        if not _is_alone(one) or not deaths.contain(one.begin, one.end):
             continue
         if one.actor in deaths.accounts and one.outcome == OK:
             verdict.violate(f"n={one.number} {one.actor} published on a worker that was away")

@@ -74,7 +74,7 @@ class Drill:
             self._options.seed, people=max(FEWEST_PEOPLE, min(MOST_PEOPLE, people)), crowd=CROWD
         )
         if self._deaths is not None:
-            self._deaths.look()
+            self._deaths.observe()
         self._processes.start()
         self._wait_for_web()
         with self._progress() as progress:
@@ -188,7 +188,7 @@ class Drill:
                     delivered,
                     verdicts,
                     away=self._injector.away,
-                    lacked_rows=self._deaths.were if self._deaths else None,
+                    lacked_rows=self._deaths.overlap if self._deaths else None,
                 ).judge(history.operations),
             ),
             ("Homes", lambda: homes.homes(verdicts, world, oracle, reader)),
@@ -221,7 +221,7 @@ class Drill:
 
     def _check_citus(self) -> None:
         if self._deaths is not None:
-            self._deaths.look()
+            self._deaths.observe()
             citus.judge(self._verdicts, self._deaths, self._history.operations)
             self._told += citus.told(self._deaths, self._history.operations)
 

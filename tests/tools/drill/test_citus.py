@@ -58,7 +58,7 @@ def test_home_may_be_refused_meanwhile_only():
         verdicts = Verdicts()
         read = Operation(0, OTHERS, "home", at, {}, at + 0.1, FAIL, 503)
         facts: Any = None
-        Pages(facts, {}, {}, verdicts, lacked_rows=deaths().were).judge([read])
+        Pages(facts, {}, {}, verdicts, lacked_rows=deaths().overlap).judge([read])
         return verdicts["I5"].violations, verdicts["I5"].excused
 
     assert judged(MIDDLE) == (0, 1)
