@@ -55,6 +55,7 @@ POSSIBLE_APPS = [
 ]
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
 env.refuse("TIMELINE_SECOND_LEVEL", "add apps.second_level to OPTIONAL_APPS, or remove it there.")
+env.refuse("RANK_TIMELINE_LENGTH", "RANK_CANDIDATES is the number of posts for all algorithms.")
 LEFT_OUT_APPS = set(POSSIBLE_APPS) - set(OPTIONAL_APPS)
 
 # --- apps -----------------------------------------------------------------------------------------
@@ -332,8 +333,7 @@ FEED_ALGORITHMS = env.list(
         "apps.ranking.scoring.chronological",
     ],
 )
-RANK_CANDIDATES = env.int("RANK_CANDIDATES", 1000)  # newest posts of home to score for a page
-RANK_TIMELINE_LENGTH = env.int("RANK_TIMELINE_LENGTH", 400)  # newest posts with scores in Redis
+RANK_CANDIDATES = env.int("RANK_CANDIDATES", 400)  # newest posts of home to score
 RANK_TIMELINE_SECONDS = env.int("RANK_TIMELINE_SECONDS", 3600)  # maximum age of those scores
 # How many of the newest posts are scored for one reader after a delivery.
 RANK_ITEMS_PER_RUN = env.int("RANK_ITEMS_PER_RUN", 50)

@@ -47,7 +47,7 @@ def order(algorithm: Algorithm, viewer: User, weights: Weights) -> list[Scored]:
 
     If Redis does not answer, all candidates are scored for this one read.
     """
-    raw = algorithm.source(viewer, settings.RANK_TIMELINE_LENGTH)
+    raw = algorithm.source(viewer, settings.RANK_CANDIDATES)
     try:
         cached = _read(algorithm, viewer.pk, weights)
     except (RedisError, ValueError, TypeError) as error:
@@ -204,7 +204,7 @@ def _write(
         best = sorted(added, key=algorithm.position, reverse=True)
         pipeline.zadd(by_position, {scored.post_id: algorithm.position(scored) for scored in best})
         pipeline.hset(reasons, mapping={scored.post_id: _encode(scored) for scored in added})
-        pipeline.zremrangebyrank(by_position, 0, -settings.RANK_TIMELINE_LENGTH - 1)
+        pipeline.zremrangebyrank(by_position, 0, -settings.RANK_CANDIDATES - 1)
     for key in (by_position, reasons):
         pipeline.expire(key, settings.RANK_TIMELINE_SECONDS, nx=True)
     pipeline.execute()

@@ -103,7 +103,7 @@ def test_a_page_is_filled_up_behind_what_is_gone(alice, bob, carol, posts):
 
 @pytest.mark.parametrize("name", ["discussed", "chronological"])
 def test_the_end_says_where_the_home_page_goes_on(bob, posts, settings, name):
-    settings.RANK_CANDIDATES = settings.RANK_TIMELINE_LENGTH = 4
+    settings.RANK_CANDIDATES = 4
     choose_algorithm(bob, name)
     page = ranked_page(bob, limit=40)
     assert page.after is None

@@ -234,7 +234,7 @@ def test_without_redis_the_page_is_there(alice, reader, monkeypatch):
 
 
 def test_it_is_bounded(alice, reader, settings):
-    settings.RANK_TIMELINE_LENGTH, settings.RANK_ITEMS_PER_RUN = 5, 2
+    settings.RANK_CANDIDATES, settings.RANK_ITEMS_PER_RUN = 5, 2
     ranked_page(reader, limit=1)
     posts = [publish(alice, f"post {number}").pk for number in range(9)]
     deliver()

@@ -63,7 +63,7 @@ def _deliveries() -> Line:
 
 
 def _rebuilds(reader: User) -> Line:
-    weights, length = weights_of(heavy), settings.RANK_TIMELINE_LENGTH
+    weights, length = weights_of(heavy), settings.RANK_CANDIDATES
 
     def rebuild() -> Any:
         rank_timeline.drop(reader.pk)
