@@ -30,6 +30,7 @@ MAX_FILTERED_CARDS = 512
 LAZY_FROM = 3  # pictures are loaded lazily from this position in a feed on
 CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
 POLL = "timeline/_poll.html"
+_BELOW = SafeString("\0")  # stands in a cached card for what is below its text
 
 
 def circle_label(name: str) -> str:
@@ -131,7 +132,7 @@ class PostCard(NamedTuple):
     @property
     def is_cached(self) -> bool:
         """Whether the card is cached: all its posts are open, and it has no form with a token."""
-        return self.is_open and not (self.is_ballot or self.below or settings.DEBUG)
+        return self.is_open and not (self.is_ballot or settings.DEBUG)
 
     @property
     def html(self) -> SafeString:
@@ -139,7 +140,11 @@ class PostCard(NamedTuple):
         if not self.is_cached:
             return _render(self)
         is_filtered = self.item.warnings or self.item.covers
-        return _render_filtered(self) if is_filtered else _render_cached(self)
+        render = _render_filtered if is_filtered else _render_cached
+        if not self.below:
+            return render(self)
+        # a score, for instance, is another one at every visit
+        return SafeString(render(self._replace(below=_BELOW)).replace(_BELOW, self.below))
 
 
 def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:

@@ -252,7 +252,7 @@ def test_how_a_card_stands_in_a_thread_and_on_a_profile(shown, bob, same):
 
 
 def test_what_is_said_below_a_card(shown, bob, rf):
-    item = items_of(bob)[-1]
+    item, made = items_of(bob)[-1], []
     for values in ((0.25, 0.75, 1.0), (0.5, 0.5, 0.5)):
         parts = zip(light.factors, values, (0.45, 0.3, 0.25), strict=True)
         scored = Scored(item.id, item.id, tuple(Part(*part) for part in parts))
@@ -260,6 +260,8 @@ def test_what_is_said_below_a_card(shown, bob, rf):
         page = rendered("{% load ranking %}{% ranked_cards items %}", rf, bob, entries, why=True)
         assert f"<td><b>{scored.score:.2f}</b></td>" in page
         assert 'aria-posinset="7"' in page
+        made.append(post_card._render_cached.cache_info().misses)
+    assert made[0] == made[1], "the card itself is the cached one, whatever its score"
     assert "<details" not in rendered(
         "{% load ranking %}{% ranked_cards items %}", rf, bob, entries
     )
