@@ -5,8 +5,8 @@ values. So every post has a reason for its place, and the reason cannot differ f
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.core.checks import Error, register
@@ -48,8 +48,7 @@ class Factor:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """What a factor adds to one score."""
 
     factor: Factor
@@ -61,8 +60,7 @@ class Part:
         return self.value * self.weight
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """A post, its score, and the parts that add up to it. For a repost, `shown_id` is the post that was reposted.
 
     `above` counts posts by the same author that are placed above it; each makes the score a fifth smaller.
@@ -119,8 +117,9 @@ def varied(scores: Sequence[Scored], position: Position) -> list[Scored]:
     lowered, above = list[Scored](), dict[int, int]()
     for scored in best_first(scores, position):
         author_id = author_of(scored.shown_id)
-        lowered.append(replace(scored, above=above.get(author_id, 0)))
-        above[author_id] = above.get(author_id, 0) + 1
+        number = above.get(author_id, 0)
+        lowered.append(scored._replace(above=number) if number else scored)
+        above[author_id] = number + 1
     return best_first(lowered, position)
 
 
@@ -238,9 +237,8 @@ def run(
 def _parts(
     algorithm: Algorithm, explanation: Any, weights: Mapping[str, float]
 ) -> tuple[Part, ...]:
-    names = [factor.name for factor in algorithm.factors]
-    if not isinstance(explanation, Mapping) or set(explanation) != set(names):
-        message = f"{algorithm.name}: {explanation!r} does not explain a score by {names}"
+    if not isinstance(explanation, Mapping) or explanation.keys() != weights.keys():
+        message = f"{algorithm.name}: {explanation!r} does not explain a score by {list(weights)}"
         raise TypeError(message)
     return tuple(
         Part(factor, round(explanation[factor.name], DIGITS), weights[factor.name])

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import log1p
 
 from django.utils import timezone
@@ -52,14 +52,15 @@ def reactions_of(viewer_id: int) -> Counter[int]:
 
 
 def explain_by_time(_viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
-    return [{"recency": recency(_age_hours(item))} for item in items]
+    now = timezone.now()
+    return [{"recency": recency(_age_hours(item, now))} for item in items]
 
 
 def explain_light(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
-    reactions = reactions_of(viewer.pk)
+    reactions, now = reactions_of(viewer.pk), timezone.now()
     return [
         {
-            "recency": recency(_age_hours(item)),
+            "recency": recency(_age_hours(item, now)),
             "engagement": engagement(item.shown.counts),
             "affinity": affinity(reactions[item.shown.author.pk]),
         }
@@ -85,8 +86,8 @@ def newer_by_score(scored: Scored) -> float:
     return second_of(scored.post_id) / 3600 + scored.score
 
 
-def _age_hours(item: FeedItem) -> float:
-    return (timezone.now() - item.post.created_at).total_seconds() / 3600
+def _age_hours(item: FeedItem, now: datetime) -> float:
+    return (now - item.post.created_at).total_seconds() / 3600
 
 
 def _new(weight: float) -> Factor:
