@@ -22,6 +22,7 @@ NIGHTLY_LOGS = ROOT / "var" / "nightly"
 OTHER_PYTHONS = ("3.12", "3.13", "3.14")
 # The main flows, which work without optional apps.
 CORE = ("tests/timeline/test_home.py", "tests/timeline/test_views.py", "tests/api/test_statuses.py")
+CITUS_PROGRAMS = "CITUS_PROGRAMS"  # names the directory of `postgres`, with the extension Citus
 LAST_LINES = 40  # of the output of a failed job; the rest is in its log
 
 
@@ -101,7 +102,7 @@ def nightly_jobs() -> list[Job]:
         ("vitals",),
         ("fuzz", "--requests", "100000"),
         ("drill", "--minutes", "10"),
-        ("drill", "--minutes", "2", "--shards", "2"),
+        *_citus(),
         ("drill", "--minutes", "2", "--redis", "sentinel"),
         ("drill", "--minutes", "4", "--rate", "20", "--with-clocks", "--with-widths"),
         ("scale",),
@@ -120,6 +121,13 @@ def nightly_jobs() -> list[Job]:
         *_other_pythons(environment),
         *(Job(" ".join(verb), _run(*verb), environment) for verb in verbs),
     ]
+
+
+def _citus() -> Iterator[tuple[str, ...]]:
+    if CITUS_PROGRAMS in os.environ:
+        yield ("drill", "--minutes", "3", "--rate", "20", "--citus")
+    else:
+        say(f"The drill on Citus: {CITUS_PROGRAMS} names no directory of its programs, left out")
 
 
 def _other_pythons(environment: Mapping[str, str]) -> Iterator[Job]:

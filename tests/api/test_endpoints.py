@@ -555,12 +555,12 @@ def asker_and_subject(method, address, alice, bob, api_of):
 
 @pytest.mark.long
 @pytest.mark.gate
-def test_another_method_is_refused_in_json(alice, api_of, case):
+def test_another_method_is_refused_in_json(alice, api_of, subtests):
     client = api_of(alice)
     for address in sorted({address for _method, address, _needs in ENDPOINTS}):
         taken = {one for one, where, _needs in ENDPOINTS if where == address}
         other = next(one for one in ("PATCH", "PUT", "DELETE") if one not in taken)
-        with case(method=other, address=address):
+        with subtests.test(method=other, address=address):
             answer = call(client, other, address, alice.pk)
             assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
 
@@ -573,11 +573,11 @@ ODD_CURSORS = ["max_id=", "limit=0", "limit=999999", "max_id=9223372036854775807
 
 @pytest.mark.long
 @pytest.mark.gate
-def test_bad_cursors_are_refused_and_odd_but_sound_ones_answered(alice, api_of, case):
+def test_bad_cursors_are_refused_and_odd_but_sound_ones_answered(alice, api_of, subtests):
     client = api_of(alice)
     for address in LISTS:
         path = base(address) + address.replace("<int:account_id>", str(alice.pk))
-        with case(address=address):
+        with subtests.test(address=address):
             for query in BAD_CURSORS:
                 answer = client.get(f"{path}?{query}")
                 assert (query, answer.status_code) == (query, 400)

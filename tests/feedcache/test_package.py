@@ -94,7 +94,6 @@ def test_what_it_needs_is_what_it_imports():
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_its_tests_run_without_the_site():
     """All are collected; those of some modules run."""
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-n", "0",

@@ -46,9 +46,10 @@ def test_what_is_wrong_with_a_template_is_said_at_the_start(folder):
         templates.load_all()
 
 
-@pytest.mark.gate
 @pytest.mark.long
-@pytest.mark.parametrize("module", ["feedsite.server.preload", "feedsite.rsgi"])
+@pytest.mark.parametrize(
+    "module", ["feedsite.server.preload", pytest.param("feedsite.rsgi", marks=pytest.mark.gate)]
+)
 def test_the_servers_have_every_template_when_they_start(module):
     code = (
         f"import {module}; from django.template import engines;"

@@ -26,10 +26,18 @@ from runner.terminal import LaunchError
 from tests.support import memory
 from tests.support.database import migrated_template
 from tests.support.factories import PASSWORD, delivered
-from tests.support.releases import AUTHOR, database_of, people_of, releases, seen, sql_of
+from tests.support.releases import (
+    AUTHOR,
+    brought_along,
+    database_of,
+    people_of,
+    releases,
+    seen,
+    sql_of,
+)
 from tests.support.services import running
 
-pytestmark = [pytest.mark.flows, pytest.mark.gate]
+pytestmark = pytest.mark.flows
 READER = "vfollower"
 RECORDS = re.compile(r"INSERT INTO public\.django_migrations VALUES\n(.*?);\n", re.DOTALL)
 # By name, whatever their order: what a table has, and what holds for it.
@@ -85,13 +93,20 @@ def flush():
         memory.flush()
 
 
-@pytest.fixture(scope="module", params=releases())
+def each_release():
+    """The gate brings along what the newest one left."""
+    *older, newest = releases()
+    return [*older, pytest.param(newest, marks=pytest.mark.gate)]
+
+
+@pytest.fixture(scope="module", params=each_release())
 def release(request, django_db_setup, django_db_blocker):
     """The name of a release, whose data was brought along."""
-    with django_db_blocker.unblock(), database_of(sql_of(request.param), "of_a_release"):
-        call_command("migrate", verbosity=0)
-        flush()
-        yield request.param
+    with django_db_blocker.unblock():
+        template = brought_along(request.param)
+        with database_of("", "of_a_release", template=template):
+            flush()
+            yield request.param
     flush()
 
 
@@ -107,6 +122,7 @@ def _for_this_test():
 # --- releases ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 def test_every_release_has_a_day_and_a_dump():
     headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     dated = re.findall(
@@ -118,6 +134,7 @@ def test_every_release_has_a_day_and_a_dump():
     assert sorted(dated, key=lambda one: one[1], reverse=True) == dated
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("name", releases())
 def test_no_migration_of_a_release_went_without_being_replaced(name):
     (records,) = RECORDS.findall(sql_of(name))
@@ -215,6 +232,7 @@ OTHER_DATA = {
 }
 
 
+@pytest.mark.gate
 @pytest.mark.django_db
 @pytest.mark.parametrize("change", OTHER_DATA)
 def test_other_data_is_refused_in_one_sentence(change):
@@ -225,6 +243,7 @@ def test_other_data_is_refused_in_one_sentence(change):
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.gate
 def test_the_launcher_says_it_before_anything_is_changed(
     django_db_setup, django_db_blocker, tmp_path
 ):
@@ -246,6 +265,7 @@ def everything():
     return rows(SCHEMA), rows("SELECT app || name || applied FROM django_migrations")
 
 
+@pytest.mark.gate
 @pytest.mark.django_db
 @pytest.mark.parametrize("replaces", [True, False])
 def test_data_from_before_a_squash_is_known_by_what_it_replaces(replaces, monkeypatch):
@@ -269,6 +289,7 @@ def test_data_from_before_a_squash_is_known_by_what_it_replaces(replaces, monkey
             refuse_other_data(connection)
 
 
+@pytest.mark.gate
 def test_an_interrupted_install_goes_on(django_db_setup, django_db_blocker):
     with django_db_blocker.unblock(), database_of("", "of_nothing_yet"):
         refuse_other_data(connection)

@@ -9,7 +9,7 @@ from django.test import Client
 from apps.graph.actions import follow_user
 from apps.notifications.models import Conversation
 from apps.posts.models import Post
-from tests.support.factories import deliver, delivered, make_user
+from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pages import EMPTY, ERROR, QUESTION
 from tests.support.pictures import picture
 
@@ -101,7 +101,8 @@ def test_what_could_not_be_sent_stays_in_the_box(bob, carol, talk, page_of):
 
 def test_older_messages_are_a_page_away(alice, bob, talk, page_of):
     for number in range(25):
-        delivered(alice, f"@bob {number}", visibility="mentioned", reply_to_id=talk.pk)
+        publish(alice, f"@bob {number}", visibility="mentioned", reply_to_id=talk.pk)
+    deliver()
     page = page_of(bob).get(_address(bob)).text
     (older,) = set(re.findall(r'href="([^"]*\?max_id=\d+)"', page))
     above = page_of(bob).get(older).text
@@ -191,12 +192,14 @@ def test_a_page_costs_the_same_for_many(alice, bob, page_of, django_assert_max_n
     browser = page_of(bob)
     browser.get(_address(bob))
     for person in people:
-        delivered(person, f"@bob @alice {names}", visibility="mentioned", reply_to_id=first.pk)
+        publish(person, f"@bob @alice {names}", visibility="mentioned", reply_to_id=first.pk)
+    deliver()
     browser.get(_address(bob))
     with django_assert_max_num_queries(17):
         assert len(_bubbles(browser.get(_address(bob)).text)) == 13
     for person in people:
-        delivered(person, "@bob", visibility="mentioned")
+        publish(person, "@bob", visibility="mentioned")
+    deliver()
     browser.get("/conversations")
     with django_assert_max_num_queries(11):
         assert browser.get("/conversations").text.count('class="talk') == 13

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
@@ -124,6 +125,16 @@ def test_the_night_runs_every_verb_in_its_whole_form():
     assert verbs >= set(PASSED_ON) - {"manage"}
     suites = {command[-1] for command in commands if "bench" in command}
     assert suites == {form[1] for form in SHORT_FORMS if form[0] == "bench"}
+
+
+def test_the_night_uses_options_that_the_tools_have(monkeypatch):
+    monkeypatch.setenv(checks.CITUS_PROGRAMS, "/usr/lib/postgresql/17/bin")
+    commands = [list(job.command) for job in checks.nightly_jobs()]
+    lines = [command[command.index("runner") + 1 :] for command in commands if "runner" in command]
+    with_options = [line for line in lines if line[0] in {"drill", "fuzz", "bench"}]
+    assert sum(line[0] == "drill" for line in with_options) >= 4
+    for verb, *options in with_options:
+        import_module(f"tools.{verb}.__main__")._parser().parse_args(options)
 
 
 @pytest.fixture

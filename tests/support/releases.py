@@ -4,6 +4,7 @@
 `tests/feedsite/test_upgrades.py` brings them along.
 """
 
+import fcntl
 import gzip
 import json
 import os
@@ -12,9 +13,11 @@ import subprocess
 import sys
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import psycopg
 from django.apps import apps
+from django.core.management import call_command
 from django.db import connection, connections, models, transaction
 from django.db.utils import IntegrityError
 from django.test import Client
@@ -23,6 +26,7 @@ from django.utils.html import strip_tags
 from feedsite import __version__
 from runner.checkout import ROOT
 from runner.services.binaries import in_wheel
+from tests.support.services import SHARED_DIRECTORY
 from tools.bench.servers import site_servers
 from tools.figures import made
 
@@ -59,23 +63,51 @@ def people_of(release):
 
 
 @contextmanager
-def database_of(sql, name):
+def database_of(sql, name, *, template="template0"):
     """Everything of this process goes to a database of its own with these tables and rows."""
     usual = connection.settings_dict["NAME"]
     name = f"{usual}_{name}"  # other processes of this run use the same server
-    params = connection.get_connection_params()
-    server = {"host": params["host"], "user": params["user"], "autocommit": True}
-    with psycopg.connect(**server, dbname="postgres") as admin:
+    with _server("postgres") as admin:
         admin.execute(f"DROP DATABASE IF EXISTS {name}")
-        admin.execute(f"CREATE DATABASE {name}")
-        with psycopg.connect(**server, dbname=name) as empty:
-            empty.execute(sql)
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        with _server(name) as made:
+            made.execute(sql)
         _go_to(name)
         try:
             yield
         finally:
             _go_to(usual)
             admin.execute(f"DROP DATABASE {name}")
+
+
+def brought_along(release):
+    """The name of a database with a release's data after all migrations.
+
+    The first process of a run that asks makes it, and the others wait, then copy it.
+    """
+    name = f"release_{release.replace('.', '_')}"
+    directory = Path(os.environ[SHARED_DIRECTORY])
+    with (directory / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = directory / f"{name}.made"
+        if not made.exists():
+            usual = connection.settings_dict["NAME"]
+            with _server("postgres") as admin:
+                admin.execute(f"CREATE DATABASE {name}")
+            with _server(name) as empty:
+                empty.execute(sql_of(release))
+            _go_to(name)
+            try:
+                call_command("migrate", verbosity=0)
+            finally:
+                _go_to(usual)
+            made.touch()
+    return name
+
+
+def _server(name):
+    params = connection.get_connection_params()
+    return psycopg.connect(host=params["host"], user=params["user"], dbname=name, autocommit=True)
 
 
 def _go_to(name):

@@ -30,38 +30,60 @@ SHARDS = ("default", "shard_b", "shard_c")
 DAY = 24 * 3600
 
 
+@pytest.fixture(scope="module")
+def databases(django_db_setup, django_db_blocker):
+    """Two databases beside the first one, on the same server, with the tables of replicas only.
+
+    They are for all tests: a database is dropped after a checkpoint, which takes seconds on a busy server.
+    """
+    aliases = SHARDS[1:]
+    with django_db_blocker.unblock():
+        for alias in aliases:
+            execute(f'DROP DATABASE IF EXISTS "{name_of(alias)}"')
+            execute(f'CREATE DATABASE "{name_of(alias)}" TEMPLATE template0')
+            with connected(alias), connections[alias].schema_editor() as editor:
+                editor.create_model(PostReplica)
+                editor.create_model(ReplicaMark)
+        yield
+        for alias in aliases:
+            execute(f'DROP DATABASE "{name_of(alias)}"')
+
+
 @pytest.fixture
-def shards(settings):
-    """Two databases beside the first one, on the same server, with the tables of replicas only."""
+def shards(databases, settings):
+    """The aliases of three databases without posts."""
     with ExitStack() as stack:
         for alias in SHARDS[1:]:
-            stack.enter_context(database(alias))
+            stack.enter_context(connected(alias))
+            for model in (PostReplica, ReplicaMark):
+                model.objects.using(alias).all().delete()
         settings.TIMELINE_SHARDS = list(SHARDS)
         yield SHARDS
 
 
-@contextmanager
-def database(alias):
-    first = connections.databases["default"]
-    name = f"{first['NAME']}_{alias}"
-    options = {key: value for key, value in first["OPTIONS"].items() if key != "pool"}
+def name_of(alias):
+    return f"{connections.databases['default']['NAME']}_{alias}"
+
+
+def execute(statement):
+    """On the first database, however long it waits for a checkpoint."""
     with connection.cursor() as sql:
-        sql.execute(f'DROP DATABASE IF EXISTS "{name}"')
-        sql.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
-    connections.databases[alias] = {**first, "NAME": name, "OPTIONS": options}
+        sql.execute("SET statement_timeout = 0")
+        sql.execute(statement)
+        sql.execute("RESET statement_timeout")
+
+
+@contextmanager
+def connected(alias):
+    first = connections.databases["default"]
+    options = {key: value for key, value in first["OPTIONS"].items() if key != "pool"}
+    connections.databases[alias] = {**first, "NAME": name_of(alias), "OPTIONS": options}
     try:
         connections[alias].connect()  # what was not there before a test may not connect by itself
-        with connections[alias].schema_editor() as editor:
-            editor.create_model(PostReplica)
-            editor.create_model(ReplicaMark)
         yield
     finally:
         connections[alias].close()
         del connections[alias], connections.databases[alias]
-        with connection.cursor() as sql:
-            sql.execute("SET statement_timeout = 0")  # it waits for a checkpoint of a busy server
-            sql.execute(f'DROP DATABASE "{name}"')
-            sql.execute("RESET statement_timeout")
 
 
 @contextmanager

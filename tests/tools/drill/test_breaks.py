@@ -33,7 +33,6 @@ def test_every_break_finds_what_it_breaks():
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_a_process_is_broken_by_its_environment():
     environment = switched_on(os.environ, "no-lease")
     command = [sys.executable, "-P", "-c", "from apps.events import leases; print(leases.LEASE)"]

@@ -76,10 +76,11 @@ def test_a_bar_says_whether_it_is_met(value, maximum, verdict):
 
 
 @pytest.mark.gate
-def test_the_core_is_as_large_as_a_decision_says(capsys):
-    """A core that has grown by more than a thousand lines needs a new one, and both constants of `report`."""
-    assert main(["--json", "--no-trace"]) == 0
-    assert json.loads(capsys.readouterr().out)["bars"][0]["value"] > 10_000
+def test_the_core_is_as_large_as_a_decision_says():
+    """A core that has grown by more than a thousand lines needs a new one, and both constants of `report`.
+
+    `./run house` refuses it, and the gate runs that.
+    """
     [decision] = (ROOT / "docs/decisions").glob(f"{report.CORE_DECISION}-*.md")
     assert f"{report.CORE_LINES:,} lines" in decision.read_text("utf-8")
 
