@@ -37,6 +37,27 @@ def database_time() -> datetime:
     return found
 
 
+_ESTIMATE = "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass(%(table)s)"
+_HAS_CITUS = "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
+# The coordinator's own table is empty: its rows are in the shards.
+_ESTIMATE_OF_SHARDS = """
+SELECT sum(greatest(shard.result::bigint, 0))::bigint
+FROM pg_dist_partition, run_command_on_shards(logicalrelid, %(command)s) shard
+WHERE logicalrelid = to_regclass(%(table)s) AND shard.success
+"""
+_OF_A_SHARD = "SELECT reltuples::bigint FROM pg_class WHERE oid = '%s'::regclass"
+
+
+def estimated_rows(table: str) -> int:
+    """The number of rows of a table by its statistics, which autovacuum renews; -1 or 0 before it has been there."""
+    [(estimate, has_citus)] = rows_of(f"SELECT ({_ESTIMATE}), ({_HAS_CITUS})", {"table": table})
+    if has_citus:
+        [(of_shards,)] = rows_of(_ESTIMATE_OF_SHARDS, {"table": table, "command": _OF_A_SHARD})
+        if of_shards is not None:  # None: a table of the coordinator alone
+            return int(of_shards)
+    return int(estimate)
+
+
 # SQLSTATE classes: no connection, shutting down or starting up
 AWAY = ("08", "57P")
 LOST_IN_TRANSACTION = "failure on connection marked as essential"  # which has no state of its own

@@ -42,7 +42,7 @@ from apps.posts.models import (
     ThreadMute,
 )
 from apps.posts.visibility import facts_about, may_see
-from apps.sql import rows_of, rows_of_each
+from apps.sql import estimated_rows, rows_of_each
 from feedcache.ids import MAX_ID, author_of, authors_of
 from feedcache.local_cache import LocalCache
 from feedcache.read_through import Batch, Future
@@ -446,11 +446,7 @@ def site_size() -> dict[str, int]:
 
 
 def _rows(model: type[Model]) -> int:
-    found = rows_of(
-        "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass(%(table)s)",
-        {"table": model._meta.db_table},
-    )
-    estimate = int(found[0][0])
+    estimate = estimated_rows(model._meta.db_table)
     return (
         estimate if estimate >= MAX_COUNTED else model._default_manager.all()[:MAX_COUNTED].count()
     )

@@ -26,10 +26,12 @@ from apps.graph.queries import followers_page, following_page, relations
 from apps.notifications.models import Notification
 from apps.oauth.queries import bearer_of
 from apps.pagination import Cursor
+from apps.posts import queries
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.models import Poll, Post, PostCounts
 from apps.posts.queries import visible_posts
 from apps.search.queries import search_people
+from apps.sql import estimated_rows
 from apps.timeline import publishing
 from apps.timeline.home import home_timeline
 from apps.timeline.profile import profile_head
@@ -128,6 +130,18 @@ def test_people_are_found(people):
     assert {person.handle for person in search_people(people[1], "person", limit=10)} == {
         person.handle for person in people
     }
+
+
+def test_large_tables_are_estimated_from_their_shards(people, monkeypatch):
+    for author in people:
+        publish(author, "Counted.")
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    for table, number in {"posts_post": 6, "accounts_user": 6, "events_event": 1}.items():
+        assert estimated_rows(table) >= number, table
+    monkeypatch.setattr(queries, "MAX_COUNTED", 5)
+    queries.SIZES.clear()
+    assert queries.site_size() == {"users": 6, "posts": 6}
 
 
 def test_votes_of_accounts_on_several_servers(people):
