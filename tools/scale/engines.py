@@ -2,9 +2,11 @@
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+
+import psycopg
 
 from runner.preparation import manage_command
 from runner.services.group import Services
@@ -13,6 +15,7 @@ from runner.services.redis import Redis
 from tools.scale import NotToBeHad
 from tools.scale import cassandra as servers
 from tools.scale.certificates import make_certificates
+from tools.scale.citus import cluster as citus_cluster
 from tools.scale.redis_servers import (
     RedisBehindSentinels,
     RedisCluster,
@@ -138,9 +141,35 @@ def cassandra(_services: Services, directory: Path) -> Iterator[Settings]:
         yield settings
 
 
-def _manage(*arguments: str) -> None:
+PEOPLE = ("accounts_user", "accounts_usercounts", "accounts_accesstoken")
+
+
+@contextmanager
+def citus(_services: Services, directory: Path) -> Iterator[Settings]:
+    """A site that only has the people of the flow, and is then distributed over three workers."""
+    with citus_cluster(directory) as servers:
+        settings = {"DATABASE_URL": servers.coordinator.url}
+        _manage("migrate", "--verbosity", "0", **settings)
+        _copy(PEOPLE, os.environ["DATABASE_URL"], servers.coordinator.url)
+        _manage("distribute", **settings)
+        yield settings
+
+
+def _copy(tables: Sequence[str], source: str, target: str) -> None:
+    """Copy all rows of tables from one database to another."""
+    with psycopg.connect(source) as here, psycopg.connect(target) as there:
+        for table in tables:
+            with (
+                here.cursor().copy(f"COPY {table} TO STDOUT (FORMAT binary)") as rows,
+                there.cursor().copy(f"COPY {table} FROM STDIN (FORMAT binary)") as copied,
+            ):
+                for data in rows:
+                    copied.write(data)
+
+
+def _manage(*arguments: str, **settings: str) -> None:
     command = manage_command(*arguments)
-    environment = {**os.environ, "CACHE_TOPOLOGY_LISTENS": "1"}
+    environment = {**os.environ, "CACHE_TOPOLOGY_LISTENS": "1", **settings}
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
@@ -165,4 +194,5 @@ ENGINES: Mapping[str, tuple[str, Engine]] = {
     "rabbitmq": ("RabbitMQ as the broker", broker),
     "ranges": ("counters on two Redis servers", split_counters),
     "cassandra": ("Cassandra as the second level", cassandra),
+    "citus": ("Citus of a coordinator and three workers", citus),
 }
