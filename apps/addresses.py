@@ -1,4 +1,4 @@
-"""URLs of this site with scheme and host, for readers elsewhere."""
+"""Absolute URLs of this site, for use outside its own pages, and handles with its host."""
 
 from functools import cache
 

@@ -13,7 +13,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 
 @lru_cache(maxsize=64)
 def zone_named(name: str) -> ZoneInfo | None:
-    """None for what is no time zone."""
+    """The time zone with this name; None if there is none."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -21,19 +21,19 @@ def zone_named(name: str) -> ZoneInfo | None:
 
 
 def full_time(moment: datetime) -> str:
-    """Day, time and zone."""
+    """Date, time and time zone."""
     # Translators: a Django date format.
     day = date_format(moment, pgettext("date format", "j F Y, H:i"))
     return f"{day} {timezone.localtime(moment):%Z}"
 
 
 def machine_time(moment: datetime) -> str:
-    """For the `datetime` of a <time> element: in UTC, of whole seconds."""
+    """For the `datetime` attribute of a <time> element: in UTC, to the second."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def age(moment: datetime, *, now: datetime, language: str | None) -> str:
-    """now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025, in the active language (`language` keys the cache)."""
+    """A short age: now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. In the active language; `language` keys the cache."""
     seconds = max(int((now - moment).total_seconds()), 0)
     if seconds < 2 * DAY:
         unit = MINUTE if seconds < HOUR else HOUR if seconds < DAY else DAY

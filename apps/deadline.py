@@ -1,8 +1,8 @@
 """The time that a request has left, and the sources missing from its answer.
 
-A read has a deadline; a source that does not answer in its share of the time is skipped, the page says so, and its data
-comes with a later read (source 003: one module's trouble must not block the key read path). Outside a request there is
-no deadline, and nothing is recorded.
+A read has a deadline. A source that does not answer within its share of the time is skipped; the page says so, and a
+later read brings the data (source 003: trouble in one module must not block the key read path). Outside a request there
+is no deadline, and nothing is recorded.
 """
 
 import time

@@ -1,6 +1,7 @@
 """Errors that actions and queries raise for people: each has a stable code and an HTTP status.
 
-Raised anywhere below the views; rendered as a page or as JSON in one place, `apps.http.errors`.
+Views and the code below them raise these; `apps.http.errors` renders them as pages and JSON, also for DRF
+(`apps.api.errors`).
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ class DomainError(Exception):
         self.message = message
         self.code = code or self.code
         self.errors = dict(errors or {})
-        self.extensions: dict[str, Any] = {}  # further members of the answer to programs (RFC 9457)
+        self.extensions: dict[str, Any] = {}  # extension members of the JSON error (RFC 9457)
 
 
 class BadRequest(DomainError):
@@ -38,13 +39,13 @@ class NotAllowed(DomainError):
 
 
 class NotFound(DomainError):
-    """It does not exist, or the viewer may not know that it does: the same answer for both."""
+    """The object does not exist, or the viewer may not know that it does: both get the same answer."""
 
     code, status = "not_found", 404
 
 
 class Conflict(DomainError):
-    """It was done already in a way that cannot be repeated."""
+    """The present state does not allow the action, e.g. because the same action is in progress."""
 
     code, status = "conflict", 409
 
@@ -61,7 +62,7 @@ def invalid(field: str, message: str, code: str | None = None) -> Invalid:
 
 
 class TooMany(DomainError):
-    """A limit is used up; retry after `retry_after` seconds. Without a message it says so in general words."""
+    """A limit is used up; retry after `retry_after` seconds. The default message names that time."""
 
     code, status = "too_many_requests", 429
 

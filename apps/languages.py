@@ -1,4 +1,4 @@
-"""Languages of posts, and the language of a text by its script."""
+"""Languages of posts, and detection of a text's language by its script."""
 
 import regex
 from django.utils.translation import get_language
@@ -22,12 +22,12 @@ def language_by_script(text: str) -> str:
 
 
 def page_language() -> str:
-    """The language of the page, as posts name it."""
+    """The language of the page as a code without region, as in posts: `zh`, not `zh-hans`."""
     return (get_language() or "en").partition("-")[0]
 
 
 def in_page_language(text: str) -> str:
-    """Words that staff wrote in one language: empty on pages in another, as far as the script tells."""
+    """A text that staff wrote in one language; empty on pages whose language has another script."""
     page = page_language()
     expected = page if page in dict(_SCRIPTS) else ""
     return text if language_by_script(text) == expected else ""

@@ -3,8 +3,8 @@
 `max_id` is exclusive and reads down from it, `since_id` is exclusive and reads down from the newest, `min_id` is
 exclusive and reads the page immediately above it. Pages are always newest first.
 
-The high bits of a post's id are its second, so a moment is a bound like any other: lists of posts take `date` and
-`until` too.
+The high bits of a post's id are the second of its creation, so a moment can be a bound: lists of posts also take `date`
+and `until`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +63,7 @@ class Cursor:
 
     @property
     def wanted(self) -> int:
-        """How many items to ask for: the surplus one says that there are more."""
+        """The number of items to fetch: one more than the limit, which shows whether there are more."""
         return self.limit + 1
 
     @property
@@ -113,7 +113,7 @@ def page_of_rows(queryset: Any, cursor: Cursor) -> Page[Any]:
 
 
 def to_page(rows: Sequence[T], cursor: Cursor, *, id_of: Callable[[T], int]) -> Page[T]:
-    """Up to `limit + 1` items, in reading order, as a page; the surplus one means that there are more."""
+    """Up to `limit + 1` items, in reading order, as a page; the last one only shows that there are more."""
     more, items = len(rows) > cursor.limit, list(rows[: cursor.limit])
     if cursor.ascending:
         items.reverse()
@@ -126,7 +126,7 @@ def to_page(rows: Sequence[T], cursor: Cursor, *, id_of: Callable[[T], int]) -> 
 def link_header(url: str, query: Mapping[str, Sequence[str]], page: Page[Any]) -> str:
     """The `Link` header (RFC 8288), `next` first, with the other parameters of the query. Empty without items.
 
-    `query` has all values of each name, as `QueryDict.lists` does.
+    `query` maps each name to all its values, as in `QueryDict.lists`.
     """
     others = {name: values for name, values in query.items() if name not in _BOUNDS}
     begin = f"{url}?{urlencode(others, doseq=True)}&" if others else f"{url}?"
@@ -139,7 +139,7 @@ def link_header(url: str, query: Mapping[str, Sequence[str]], page: Page[Any]) -
 
 
 def refuse_moments(query: Mapping[str, str], names: Sequence[str] = MOMENTS) -> None:
-    """BadRequest for a moment that a list does not support: it would silently show today's page as that day's."""
+    """BadRequest for a time parameter that a list does not support: ignored, it would show today's page instead."""
     if asked := [name for name in names if query.get(name)]:
         raise BadRequest(f"This list does not take {asked[0]}.", code="bad_parameter")
 
@@ -150,7 +150,7 @@ def parse_moment(text: str, name: str) -> datetime:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise BadRequest(f"{name} is not a moment in ISO 8601.", code="bad_moment") from None
+        raise BadRequest(f"{name} is not a time in ISO 8601.", code="bad_moment") from None
 
 
 def id_after(moment: datetime) -> int:

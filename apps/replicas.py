@@ -1,8 +1,8 @@
 """Reads from PostgreSQL's streaming replicas (REPLICA_DATABASE_URLS). No router: only callers of `read` use them.
 
 The results may be some seconds old, so they are lists of ids that are checked afterwards: the primary decides whether a
-post still exists, and who may see it. People find their own changes: after each change the position of the log (LSN) is
-stored, and a replica that has not replayed it is not read for them.
+post still exists, and who may see it. Users read their own writes: after each write the position of the WAL (LSN) is
+stored in Redis, and a replica that has not replayed it is not read for that user.
 """
 
 import logging
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def read(reader_id: int | None, query: Callable[[str], T]) -> T:
-    """The result of `query(alias)` from a replica that has what the reader wrote, else from the primary."""
+    """The result of `query(alias)` from a replica that has replayed the reader's writes, else from the primary."""
     replica = _replica_for(reader_id)
     if replica is None:
         return query(DEFAULT_DB_ALIAS)
@@ -55,7 +55,7 @@ def note_write(user_id: int) -> None:
         _note(user_id, _ask(DEFAULT_DB_ALIAS, _WRITTEN))
     except RedisError as error:
         logger.warning(
-            "the position of user %s was not noted, a replica may lack the change: %s",
+            "the WAL position of user %s was not stored, a replica may lack the change: %s",
             user_id,
             error,
         )
@@ -64,7 +64,7 @@ def note_write(user_id: int) -> None:
 def _replica_for(reader_id: int | None) -> "Replica | None":
     aliases = settings.REPLICA_DATABASES
     if not aliases or connections[DEFAULT_DB_ALIAS].in_atomic_block:
-        return None  # a transaction sees what it has not committed yet
+        return None  # a transaction must see its own uncommitted changes
     needed = 0 if reader_id is None else _position_of(reader_id)
     if needed is None:
         return None
@@ -73,7 +73,7 @@ def _replica_for(reader_id: int | None) -> "Replica | None":
 
 
 def _position_of(reader_id: int) -> int | None:
-    """The position that a replica must have replayed for this reader; None if only the primary certainly has it."""
+    """The position that a replica must have replayed for this reader; None if it is unknown: read the primary."""
     try:
         [score] = execute(limits(), [("ZSCORE", _key(reader_id), "lsn")])
         if score is not None:
@@ -85,7 +85,7 @@ def _position_of(reader_id: int) -> int | None:
 
 
 def _note(user_id: int, position: int) -> None:
-    """Store a position, but never lower one: requests may end in another order than they committed."""
+    """Store a position unless a higher one is stored: requests may end in another order than they committed."""
     key = _key(user_id)
     commands = [("ZADD", key, "GT", position, "lsn"), ("EXPIRE", key, POSITION_SECONDS)]
     execute(limits(), commands)
@@ -105,7 +105,7 @@ def _ask(alias: str, sql: str) -> int:
 
 
 class Replica:
-    """The position of a replica, as this process knows it: checked once in CHECK_SECONDS, not at every read."""
+    """The position of a replica as this process last saw it. It is checked every CHECK_SECONDS, not at every read."""
 
     def __init__(self, alias: str) -> None:
         self.alias = alias
@@ -116,11 +116,11 @@ class Replica:
         self._awaited = (
             0,
             float("-inf"),
-        )  # a position of the primary at an earlier check, and when: replayed, it says how fresh the replica was
+        )  # a position of the primary, and when it was read: a replica that has replayed it is at least that fresh
         self._fresh_at = float("-inf")  # everything that was committed by then has been replayed
 
     def has(self, position: int) -> bool:
-        """Whether it has replayed a position, and lacks nothing older than REPLICA_MAX_LAG_SECONDS."""
+        """Whether the replica has replayed a position, and lags by REPLICA_MAX_LAG_SECONDS at most."""
         if time.monotonic() >= self._next_check and self._lock.acquire(blocking=False):
             try:
                 self._check()
@@ -132,7 +132,7 @@ class Replica:
 
     def fail(self, error: Exception) -> None:
         if self._breaker.fail():
-            logger.warning("%s is not read for a while: %s", self.alias, error)
+            logger.warning("replica %s is left out for a while: %s", self.alias, error)
 
     def _check(self) -> None:
         now = time.monotonic()

@@ -23,7 +23,7 @@ COVERED = {
     "profile": frozenset[str](),  # only the account's identity
 }
 NAMES = frozenset(COVERED).union(*COVERED.values())
-# What people and programs are told of; the app of web push adds its scope.
+# The scopes shown to people and programs; the web push app adds its own.
 OFFERED = set(NAMES - {"push"})
 ALL = " ".join(COVERED)  # a personal token's, unless its owner chooses fewer
 ANY_TOKEN: tuple[str, ...] = ()  # for endpoints that accept every token
@@ -36,6 +36,6 @@ def covered_by(granted: Iterable[str]) -> frozenset[str]:
 
 
 def needed_scopes(view: object, method: str) -> tuple[str, ...] | None:
-    """The scopes of which a method of an endpoint needs one; None where none is declared."""
+    """A token needs one of these scopes for a method of an endpoint. None if the endpoint declares none."""
     table: dict[str, tuple[str, ...]] = getattr(view, "needed_scopes", {})
     return table.get("GET" if method == "HEAD" else method)

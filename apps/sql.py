@@ -1,7 +1,7 @@
-"""Hand-written SQL: for queries that the ORM cannot express, and for the few queries of every request.
+"""Hand-written SQL: for queries that the ORM cannot express, and for the few queries that every request makes.
 
-The ORM takes several times as long to build one of those as PostgreSQL to answer it. All statements are counted.
-`purge` deletes what is kept for a while only.
+For those the ORM takes several times longer to build the SQL than PostgreSQL takes to run it. All statements are
+counted. `purge` deletes rows whose retention has ended.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -19,8 +19,8 @@ from feedcache import stats
 M = TypeVar("M", bound=Model)
 Row = tuple[Any, ...]
 
-PURGE_BATCH_SIZE = 1_000  # some ten milliseconds of a statement, far from its time-out
-PURGE_SECONDS = 20.0  # of a task; what is left then is deleted by the next run
+PURGE_BATCH_SIZE = 1_000  # a statement takes some ten milliseconds, far less than its time-out
+PURGE_SECONDS = 20.0  # per run of a task; the next run deletes the rest
 
 
 def rows_of(sql: str, params: Mapping[str, Any], *, database: str = DEFAULT_DB_ALIAS) -> list[Row]:
@@ -60,17 +60,17 @@ def estimated_rows(table: str) -> int:
 
 # SQLSTATE classes: no connection, shutting down or starting up
 AWAY = ("08", "57P")
-LOST_IN_TRANSACTION = "failure on connection marked as essential"  # which has no state of its own
+LOST_IN_TRANSACTION = "failure on connection marked as essential"  # has no SQLSTATE of its own
 
 
 def sqlstate(error: BaseException) -> str | None:
-    """Of an error of Django's; None without a server."""
+    """The SQLSTATE of a Django database error; None if no server sent it."""
     state: str | None = getattr(error.__cause__, "sqlstate", None)
     return state
 
 
 def is_worker_away(error: BaseException) -> bool:
-    """Whether PostgreSQL answers, and another server that has the rows does not: a worker of Citus."""
+    """Whether our PostgreSQL server answered, but the Citus worker with the rows did not."""
     diagnosis = getattr(error.__cause__, "diag", None)
     if getattr(diagnosis, "severity_nonlocalized", None) != "ERROR":  # our own connection ended
         return False
@@ -93,14 +93,14 @@ def reachable(account_ids: Iterable[int]) -> list[int]:
 
 
 class TooSlow(Exception):
-    """PostgreSQL was given up on before it had the rows."""
+    """The time limit was over before PostgreSQL had the rows."""
 
 
 _BOUND = "SET LOCAL statement_timeout = %(milliseconds_left)s"
 
 
 class TimeLimit:
-    """Seconds for all statements of a request whose cost depends on what somebody asks for."""
+    """The seconds that the statements of a request may take together, if their cost depends on its parameters."""
 
     def __init__(self, seconds: float) -> None:
         self._until = monotonic() + seconds
@@ -108,7 +108,7 @@ class TimeLimit:
     def rows_of(
         self, sql: str, params: Mapping[str, Any], *, database: str = DEFAULT_DB_ALIAS
     ) -> list[Row]:
-        """In one round trip. TooSlow when the time is over; PostgreSQL has stopped then."""
+        """The rows, in one round trip. TooSlow when the time is over; PostgreSQL has cancelled the statement then."""
         left = max(1, int(1000 * (self._until - monotonic())))
         bounded = f"{_BOUND}; {sql}; SET LOCAL statement_timeout = DEFAULT"
         try:
@@ -124,7 +124,7 @@ class TimeLimit:
 
 
 def rows_of_each(sql: str, params: Mapping[str, Any] | Sequence[Any]) -> list[list[Row]]:
-    """The rows of each of several statements, with semicolons between them: one round trip."""
+    """The rows of each statement in `sql`, which are separated by semicolons, in one round trip."""
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         results = []
@@ -151,17 +151,17 @@ def lock_each(model: type[M], keys: Collection[int]) -> dict[int, M]:
 
 
 def change(sql: str, **params: Any) -> int:
-    """Run a statement; the number of rows it changed."""
+    """Run a statement; returns the number of rows that it changed."""
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         return int(cursor.rowcount)
 
 
 def purge(rows: QuerySet[Any], *, seconds: float = PURGE_SECONDS) -> int:
-    """Delete rows in their order, a thousand a statement, until there are none or the time is over; how many.
+    """Delete rows in their order, a thousand per statement, until none are left or the time is over; returns how many.
 
-    What a row takes along by cascade is not counted. A row that does not match any more when its turn comes stays. In
-    autocommit each statement is a transaction of its own, so no lock is held for long.
+    Rows deleted by cascade are not counted. A row that no longer matches when its batch is deleted stays. In autocommit
+    each statement is a separate transaction, so no lock is held for long.
     """
     until = monotonic() + seconds
     total = 0
@@ -174,7 +174,7 @@ def purge(rows: QuerySet[Any], *, seconds: float = PURGE_SECONDS) -> int:
 
 
 class Columns(Generic[M]):
-    """Columns of a model, all unless some are named, in a hand-written statement, and the instances of its rows."""
+    """The columns of a model for hand-written SQL (all unless some are named), and the instances of its rows."""
 
     def __init__(self, model: type[M], names: Collection[str] | None = None) -> None:
         fields = [
@@ -199,13 +199,13 @@ class Columns(Generic[M]):
         return ", ".join(f"{table}.{name}" for name in self._names)
 
     def insertion(self) -> str:
-        """An INSERT of one row, whose parameters are named as its columns; `values` has them."""
+        """An INSERT of one row, with a parameter named after each column; `values` supplies them."""
         names = ", ".join(self._names)
         params = ", ".join(f"%({name})s" for name in self._names)
         return f"INSERT INTO {self._model._meta.db_table} ({names}) VALUES ({params})"  # noqa: S608 -- names of ours
 
     def values(self, instance: M) -> dict[str, Any]:
-        """The parameters of `insertion`. The driver gets them unconverted, so not for files and JSON."""
+        """The parameters of `insertion`. They are not converted for the driver: do not use it for files and JSON."""
         return {name: getattr(instance, name) for name in self._names}
 
     def instance(self, values: Sequence[Any]) -> M:
@@ -219,12 +219,12 @@ class Columns(Generic[M]):
 def count_statements_of(connection: BaseDatabaseWrapper, **_signal: Any) -> None:
     """Count the statements that this process sends to PostgreSQL by a connection."""
     if _counted not in connection.execute_wrappers:
-        # first: Django takes the last one out when `execute_wrapper` ends
+        # inserted first, because Django's `execute_wrapper` pops the last one when it ends
         connection.execute_wrappers.insert(0, _counted)
 
 
 def _counted(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001 -- Django's interface
-    """A statement is a call of the database of its alias; only lost connections and time-outs are failures."""
+    """Count a statement as a call of its database; only lost connections and time-outs count as failures."""
     began, failed = perf_counter(), False
     try:
         return execute(sql, params, many, context)

@@ -28,7 +28,7 @@ def check_rate_limit(
 ) -> None:
     """Count against one of `RATE_LIMITS`; TooMany when it is used up. Cost 0 only looks.
 
-    `counted` is the result where the caller has counted already.
+    Pass the result as `counted` if the caller has counted already.
     """
     results = [counted] if counted else count_each([rate_limit(name, subject)], cost=cost)
     require_allowed(results)
@@ -70,8 +70,8 @@ def begin_guess(subject: str, origin: Origin) -> GuessLimit:
     """Count a guess of a secret of `subject` before anything costly is done for it; TooMany when a limit is used up.
 
     `subject` is the name as it was typed, not the account that it belongs to: else the limit of a handle would reveal
-    its e-mail address. On a device that the account has used before only the device's own limit refuses: nobody else
-    can use that one up, so nobody can be locked out. Failures there count for the address and for the site too.
+    its e-mail address. On a device that the account has used before, only the limit of that device refuses guesses:
+    nobody else can use it up and lock the owner out. Failures there also count for the address and for the site.
     """
     everywhere = [rate_limit("guess_address", origin.address), rate_limit("guess_site", SITE)]
     if origin.device:
