@@ -227,7 +227,7 @@ def _invalid(errors: dict[str, str]) -> Invalid:
 def close_account(user: User, *, password: str, origin: Origin | None = None) -> None:
     """Delete an account's personal data, and hide it and its posts from the next request on.
 
-    The row stays, without a name: its number is in the id of every post. The handle stays taken, so
+    The row stays, without a name, because every post id contains the account's id. The handle stays taken, so
     that nobody can impersonate a former user. Invalid for a wrong password; NotAllowed for staff,
     who would lock themselves out of the admin.
     """

@@ -191,7 +191,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         return users
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Only superusers may change accounts of staff: who sets an address can have a new password mailed to it."""
+        """Only superusers may change accounts of staff: a changed address can receive a link to a new password."""
         is_ordinary = obj is None or not (obj.is_staff or obj.is_superuser)
         return self.has_intervene_permission(request) and (
             is_ordinary or staff_of(request).is_superuser
@@ -351,8 +351,8 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     ) -> TemplateResponse | None:
         """Ask `question` and for a reason first; once confirmed, call `act` for each account and say `done`.
 
-        Both texts may name the `count` of accounts, the question their `posts` as well. `note` and the reason go into
-        the history of each account, unless `act` writes its own.
+        Both texts may use the placeholder `count` (accounts), the question also `posts`. A `note` goes into the history
+        of each account, with the reason; leave it out if `act` writes its own entry.
         """
         users = self.chosen(request, queryset)
         if users:

@@ -44,9 +44,9 @@ USER_COUNTS = TableCounts(
 )
 
 
-# A card has no version. After the commit of every change, before the response, `forget_cards` leaves a tombstone. Then
-# processes that have read the old row cannot store it any more. If the process dies in between, the event
-# `account_changed` does the same within seconds. The counts come from the counters, in the same round trip.
+# A card has no version. After the commit of every change, before the response, `forget_cards` leaves a tombstone, so
+# that processes that have read the old row can no longer store it. If the process dies in between, the handler of the
+# event `account_changed` does this within seconds. The counts come from the counters, in the same round trip.
 @dataclass(frozen=True, slots=True)
 class Card:
     """What pages show of an account, except its counts. A decoded card is shared by all requests."""
@@ -115,7 +115,7 @@ def _card_of(user: User, last_open_post_id: int) -> Card:
 
 
 def _user_of(card: Card, counts: tuple[int, ...]) -> User:
-    """The account of a card with these counts. Do not change it, because pages share it. Other fields are deferred."""
+    """The account of a card with these counts. Pages share it, so do not change it. Other fields are deferred."""
     user = card.accounts.get(counts)
     if user is not None:
         return user
@@ -129,7 +129,7 @@ def _user_of(card: Card, counts: tuple[int, ...]) -> User:
     return user
 
 
-# Unread cards expire after a day. Every change updates them, except the date of the last open post.
+# Cards expire after a day. Every change drops them; a change of `last_open_post_id` only does so once a day.
 CARDS: ReadThrough[int, Card] = ReadThrough(
     name="card",
     version=5,

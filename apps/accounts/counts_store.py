@@ -1,7 +1,7 @@
 """A table of counts as the source of a CounterService; committed changes are put into Redis afterwards.
 
-A change of counts raises the revision, except where Redis counts, so puts may come late, twice, or in any order.
-Changes are SQL with RETURNING, which the ORM lacks, so that the new values are those of the change itself.
+A change of counts raises the revision, so puts may come late, twice, or in any order; `raise_to` and `add_to` do not
+raise it. Changes are SQL with RETURNING, which the ORM lacks, so that the new values are those of the change itself.
 """
 
 import logging
@@ -109,9 +109,9 @@ class CountsTable:
             enqueue(self.rebuild)
 
     def _update(self, field: str, value: str, where: str, values: Mapping[int, int]) -> int:
-        """A statement per row, because rows may lie on several servers; one round trip.
+        """Update each row by its own statement, because rows may lie on several servers, all in one round trip.
 
-        In the order of ids, like every write of several rows, to avoid deadlocks.
+        The order of ids, as in every write of several rows, avoids deadlocks.
         """
         sql = f"UPDATE {self.table} c SET {field} = {value} WHERE {self._is_one} AND {where} RETURNING 1"  # noqa: S608 -- names of ours
         args = [
@@ -205,7 +205,7 @@ def put_writes(service: CounterService, row: Row) -> QueueWrites:
 
 
 def _record_missed(service: CounterService, rows: Collection[Row], error: RedisError) -> None:
-    logger.warning("could not put counts of %s, an event will: %s", service.name, error)
+    logger.warning("counts of %s were not put into Redis, an event will: %s", service.name, error)
     with transaction.atomic():
         record("counts_missed", kind=service.name, ids=[row.id for row in rows])
 
@@ -227,6 +227,6 @@ def _invalidate(service: CounterService) -> None:
 
 
 def put_missed(service: CounterService, kind: str, ids: Collection[int]) -> None:
-    """Put the current rows of an event, unless they belong to another service."""
+    """Put the current rows of a `counts_missed` event, unless its kind belongs to another service."""
     if kind == service.name:
         service.put_many(service.source.rows(ids).values())

@@ -32,7 +32,7 @@ def remember_on_login(request: HttpRequest, user: User, **_more: Any) -> None:
 
 @receiver(user_logged_out)
 def forget_on_logout(request: HttpRequest, user: User | None, **_more: Any) -> None:
-    """Remove the session from the account's list, and close its streams."""
+    """Remove the session from the account's list. Deleting its row then closes its streams (`forget_ended_session`)."""
     if user is not None:
         forget_login(request, user)
 
@@ -54,7 +54,7 @@ def put_missed_user_counts(payload: Payload) -> None:
 @receiver([post_save, post_delete], sender=UserCounts)
 @receiver([post_save, post_delete], sender=AccessToken)
 def forget_viewer(instance: Any, *, created: bool = False, **_more: Any) -> None:
-    if not created:  # a deletion does not say
+    if not created:  # post_delete has no `created`
         viewer_changed(instance.pk if isinstance(instance, User) else instance.user_id)
 
 

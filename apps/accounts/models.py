@@ -113,7 +113,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         validators=[RegexValidator(rf"\A{HANDLE_PATTERN}\Z", _("3 to 30 of a-z, 0-9 and _."))],
     )
     email = models.EmailField(_("e-mail"), null=True, blank=True, unique=True)
-    # Given by the owner but not confirmed. It has no effect, and several accounts may have the same one.
+    # Not confirmed yet: it has no effect, and several accounts may have the same one.
     pending_email = models.EmailField(
         _("e-mail, not confirmed"), blank=True, default="", db_default=""
     )
@@ -230,8 +230,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     )
     has_new_password = False  # True from `set_password` until the account is saved
     session_hash = ""  # set for an account from the cache: its password is not cached
-    # Set for a cached account behind a request: a random mark of this copy. Each reload has another one, so that what
-    # was cached under the old one is not used any more.
+    # Set for a cached account behind a request: random, and new at each load, so that tokens and sessions cached with
+    # an old epoch are read again.
     epoch = ""
     USERNAME_FIELD = "handle"
     EMAIL_FIELD = "email"
@@ -317,11 +317,11 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class UserCounts(models.Model):
-    """The counts of a user, changed in the transaction of the rows they count; every write locks them first.
+    """The counts of a user. A transaction that inserts or deletes counted rows locks this row first, and updates it.
 
-    Everybody may know `posts` and `last_open_post_id`: they are of open posts only. `last_post_id` keeps the author's
-    ids in order when a clock goes back. A cache entry carries the revision that it was built from; to readers who know
-    a newer revision it is a miss.
+    `posts` and `last_open_post_id` cover open posts only, so everybody may see them. `last_post_id` keeps the author's
+    ids in order when a clock goes back. A cache entry contains the revision that it was built from; a reader with a
+    newer revision treats it as a miss.
     """
 
     # PostgreSQL's Unix time when the row was locked (`posts.store`).

@@ -30,7 +30,7 @@ class HandleOrEmailBackend(ModelBackend):
         password: str | None = None,
         **_kw: Any,
     ) -> User | None:
-        """Check a password. `username` is a `login_name`. It takes equally long whether the name exists or not."""
+        """Check a password. `username` is a `login_name`. An unknown name takes as long as a wrong password."""
         named = Q(handle=username) | Q(email=username)
         user = User.objects.filter(named).first() if username else None
         if user is None:

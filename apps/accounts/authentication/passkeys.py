@@ -93,7 +93,7 @@ def finish_registration(
             passkey.name = name
             passkey.save(update_fields=["name"])
             return passkey, after_factor_added(user, "passkey")
-    except IntegrityError:  # another account has it
+    except IntegrityError:  # another account has this passkey
         raise _invalid() from None
     except _WRONG:
         raise _invalid() from None

@@ -40,7 +40,7 @@ def email_errors(email: str | None) -> dict[str, str]:
 
 
 def give_email(user: User, address: str | None) -> None:
-    """Set the address on an unsaved user: confirmed if that is allowed, else pending."""
+    """Set the address on a user without saving it: confirmed if that is allowed, else pending."""
     if address is None or address == user.email:
         user.email, user.pending_email, user.pending_email_at = address, "", None
     elif settings.EMAIL_CONFIRMATION_REQUIRED or _is_taken(address):

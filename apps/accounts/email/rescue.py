@@ -1,7 +1,8 @@
 """Lets staff help owners who cannot get into their accounts. It never lets staff in: the owner chooses the password by
 a mailed link, confirms a new address by a mailed link, and gets a mail about every step.
 
-It needs a permission in addition to the one to change accounts; only superusers may do it for accounts of staff.
+A rescuer needs the permission RESCUE as well as the one to change accounts; only superusers may rescue accounts of
+staff.
 """
 
 import logging

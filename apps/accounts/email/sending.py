@@ -135,7 +135,7 @@ def _count_unknown() -> None:
     try:
         check_rate_limit("password_reset_site", SITE)
     except TooMany:
-        logger.warning("many new passwords are requested for addresses that no account has")
+        logger.warning("many new passwords are requested for addresses without an account")
 
 
 _MESSAGES: dict[MailKind, Callable[[Mail], _Message | None]] = {

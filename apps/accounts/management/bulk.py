@@ -7,8 +7,8 @@ from django.db import connection, transaction
 from apps.accounts.models import User
 
 # Existing handles are skipped before the insert, because a conflict would use up an id, and ids have only 28 bits. The
-# order keeps two loaders of the same accounts from a deadlock. The passwords are unusable (Django's prefix "!") and
-# differ, like Django's own.
+# order avoids deadlocks between two loaders of the same accounts. Like Django's unusable passwords, these begin with
+# "!" and differ.
 _MAKE = """
 INSERT INTO accounts_user (handle, password, {columns})
 SELECT missing.handle, '!' || replace(gen_random_uuid()::text, '-', ''), {values}
