@@ -29,7 +29,7 @@ from feedcache.ids import MAX_ID, first_id_at, second_of
 MAX_ROUNDS = 4  # queries for a page; after that it is short, with a cursor to continue from
 
 # For each verb, first find the followees with the newest actions, as many as rows are needed, then read their rows.
-# Rows of counts stand for the followees: on a distributed site they lie beside what these did.
+# The queries start from the followees' rows of counts: on a distributed site their actions are on the same server.
 _ACTORS = """
 actor AS MATERIALIZED (
     SELECT f.followee_id AS id, f.shows_reposts
@@ -177,7 +177,7 @@ class ActionPage:
 
 
 def aggregate_page(viewer: User, cursor: ActionCursor) -> ActionPage:
-    """A page of single actions. It is full unless the feed ends, or four queries found nearly only hidden actions."""
+    """A page of single actions. It is short only at the end, or if four queries found mostly hidden actions."""
     actions: list[Action] = []
     position = cursor
     for _round in range(MAX_ROUNDS):
