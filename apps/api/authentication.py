@@ -26,8 +26,8 @@ class BearerAuthentication(BaseAuthentication):
         """The account and the token; None without the header.
 
         AuthenticationFailed for an invalid token, NotAllowed for missing scopes. Scopes are checked here because an
-        endpoint with permission classes of its own would lose the check. To save a round trip, the request is counted
-        for the account that this process last saw with the token, while the same trip checks that it is still valid.
+        endpoint that sets other permission classes would lose the check. To save a round trip, the request is counted
+        for the account that this process last saw with the token, while the same trip checks that the token is valid.
         """
         token = bearer_token(request)
         if token is None:

@@ -21,8 +21,8 @@ def endpoint(
 ) -> Callable[[Endpoint], Endpoint]:
     """DRF's `api_view`, with the scopes that a token needs for each method; one of several scopes suffices.
 
-    `public`: also for visitors without a token. `limit`: the limit that the action of a POST checks, so that it can be
-    counted together with the request. ValueError for an unknown scope.
+    `public`: also for visitors without a token. `limit`: the rate limit that the action behind a POST checks, so that
+    both can be counted in one round trip. ValueError for an unknown scope.
     """
     needed = {
         method: (names,) if isinstance(names, str) else names for method, names in scopes.items()
@@ -63,7 +63,7 @@ def operation(
     """Describe an endpoint, or one of its methods, as `extend_schema` does. Goes above `endpoint`.
 
     `response` is an entity, a list of entities, or anything that `extend_schema` takes. `errors` are the statuses with
-    a Problem as body, in addition to those from `complete_document`; the default is for resources of the viewer. The
+    a Problem as body, in addition to those from `complete_document`; the default suits resources of the viewer. The
     function's docstring is the description; `name` and `tags` default to the names of the function and its module.
     """
     if get_origin(response) is list and is_typeddict(get_args(response)[0]):

@@ -11,7 +11,7 @@ from apps.timeline.pipeline.items import FeedItem
 
 
 class StatusField(NamedTuple):
-    """A field of `feedsite` in statuses; `kind` is a type as in entities."""
+    """A field that an app adds to `feedsite` in statuses; `kind` is its type, written as in entities."""
 
     name: str
     kind: Any
@@ -23,12 +23,12 @@ MASTODON_ENDPOINTS = Hook[str]()  # the same for Mastodon's below /api/v1/
 TRANSLATES = Hook[Callable[[], bool]](maximum=1)  # whether posts are translated now
 VAPID_KEY = Hook[Callable[[], str]](maximum=1)  # the public key of web push
 STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s, loaded only to show statuses
-# Called after a viewer's program got a page.
+# Called with the viewer's id and the posts of each page that the viewer's program gets.
 SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()
 
 
 def vapid_key() -> str:
-    """Empty without web push."""
+    """The public key of web push; empty without web push."""
     return next((key() for key in VAPID_KEY), "")
 
 

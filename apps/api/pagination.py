@@ -1,4 +1,4 @@
-"""Pages of the API: their query parameters, and the `Link` header to the next one."""
+"""Pages of the API: their query parameters, and the `Link` header to the pages before and after them."""
 
 from typing import Any
 

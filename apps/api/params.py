@@ -40,7 +40,7 @@ def optional_bool(query: Mapping[str, str], name: str) -> bool | None:
     if text.lower() in {"0", "false", "f", "off", "no"}:
         return False
     if text and not is_true(text):
-        raise BadRequest(f"{name} is true or false.", code="bad_parameter")
+        raise BadRequest(f"{name} must be true or false.", code="bad_parameter")
     return True if text else None
 
 

@@ -1,7 +1,7 @@
-"""Parsers of the API: strict JSON, and forms, which become what JSON would be: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
+"""Parsers of the API: strict JSON, and forms, whose names describe nested data: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
 
-Clients send whichever their library prefers, so every endpoint takes all of them and sees the same nested data. All
-texts lose their control characters (`apps.texts.without_control_characters`).
+Clients send the format that their library prefers, so every endpoint takes all of them and gets the same nested data.
+Control characters are removed from all texts (`apps.texts.without_control_characters`).
 """
 
 import re
@@ -173,7 +173,7 @@ def _texts(data: Any) -> list[str]:
 
 
 def _remove_control_characters(data: dict[str, Any]) -> None:
-    """Remove them from all texts of a body, in place."""
+    """Remove control characters from all texts of a body, in place."""
     stack: list[dict[Any, Any] | list[Any]] = [data]
     while stack:
         container = stack.pop()

@@ -47,7 +47,7 @@ class ApiThrottle(BaseThrottle):
 def refuse_early(request: HttpRequest) -> None:
     """TooMany if this process knows that the limit of a request is used up, so that a flood costs little.
 
-    The token may have ended meanwhile: then its holder waits for the end of the window to learn of it.
+    A token that was revoked meanwhile is refused in the same way until the window ends, instead of with 401.
     """
     token = bearer_token(request)
     if token is None:

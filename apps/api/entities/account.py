@@ -181,7 +181,7 @@ class SourceJson(TypedDict):
 
 
 class RoleJson(TypedDict):
-    """The account's role. Nobody has special rights through the API."""
+    """The account's role: always one without permissions. It does not show the rights of staff."""
 
     id: str
     name: str
@@ -306,7 +306,7 @@ PreferencesJson = TypedDict(
         "reading:autoplay:gifs": bool,
     },
 )
-PreferencesJson.__doc__ = "How somebody wants to write and read."
+PreferencesJson.__doc__ = "The viewer's preferences for writing and reading."
 
 
 def preferences_json(user: User) -> PreferencesJson:
@@ -441,7 +441,7 @@ class LinesField(serializers.Field[Any, Any, Any, Any]):
 
 
 class OnlyField(serializers.BooleanField):
-    """A Mastodon setting that has only one possible value here: the other is refused instead of ignored."""
+    """A Mastodon setting with only one possible value here: the other value is refused instead of ignored."""
 
     def __init__(self, *, only: bool, **options: Any) -> None:
         super().__init__(**options)

@@ -32,8 +32,8 @@ Object = dict[str, Any]  # of any shape
 class Input(serializers.Serializer[Any]):
     """The body of a request, or an object in it.
 
-    Clients send their whole form. So null and "" mean "not given" if the field may be left out and they are not among
-    its values. If null is a value of the field ("never"), "" means null, because forms cannot send null.
+    Clients send all fields of a form. So null and "" mean "not given" for an optional field that does not accept them.
+    If the field accepts null ("never"), "" means null, because forms cannot send null.
     """
 
     default_error_messages = {"invalid": _("This has to be an object.")}

@@ -99,7 +99,7 @@ def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
 class FilterResultJson(TypedDict):
     """A filter of the viewer that matches a status, with at most ten of its keywords.
 
-    The first two filters are named, and a further one only if it has its action in a context where no named one has it.
+    The first two filters are listed, and any other that has its action in a context where no listed filter has it.
     """
 
     filter: FilterSummaryJson

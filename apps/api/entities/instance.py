@@ -152,14 +152,14 @@ class ThumbnailJson(TypedDict):
 
 
 class IconJson(TypedDict):
-    """The mark of the site."""
+    """An icon of the site."""
 
     src: str
     size: str
 
 
 class ActiveUsersJson(TypedDict):
-    """The number of active accounts."""
+    """The number of accounts; active ones are not counted separately."""
 
     active_month: int
 
@@ -267,7 +267,7 @@ class DomainBlockJson(TypedDict):
 
 
 class CustomEmojiJson(TypedDict):
-    """An emoji of the site's own."""
+    """A custom emoji of the site."""
 
     shortcode: str
     url: str

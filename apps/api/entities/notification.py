@@ -242,7 +242,7 @@ class PolicyInput(Input):
 
 
 class AccountIdsInput(Input):
-    """The accounts whose requests to accept or dismiss."""
+    """The ids of the accounts whose requests are to be accepted or dismissed."""
 
     id = serializers.ListField(
         child=serializers.RegexField(r"\A[1-9][0-9]{0,17}\Z"), max_length=100

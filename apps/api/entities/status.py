@@ -49,8 +49,8 @@ _MASTODON: dict[str, StatusVisibility] = {
     "followers": "private",
     "mentioned": "direct",
 }
-# Clients know neither circles nor friends. They treat such posts as private, and `feedsite` has the exact visibility.
-# To write such a post, they send our own name.
+# Clients know neither circles nor friends: such posts are private to them, and `feedsite` has the exact visibility. To
+# write such a post, a client sends this site's name for its visibility.
 VISIBILITY_NAMES: dict[str, StatusVisibility] = {
     visibility.value: _MASTODON.get(visibility, "private") for visibility in Visibility
 }
@@ -85,7 +85,7 @@ class MediaMetaJson(TypedDict):
 
 
 class MediaExtensionJson(TypedDict):
-    """What the Mastodon shape has no word for."""
+    """Fields that Mastodon does not have."""
 
     captions_url: Annotated[Uri | None, "A WebVTT file."]
 
@@ -199,7 +199,7 @@ def poll_json(item: FeedItem) -> PollJson:
 
 
 class PreviewCardJson(TypedDict):
-    """What is known of the page that a status links to. Only links: nothing of other sites is embedded."""
+    """A preview of the page that a status links to. Always a link: nothing of other sites is embedded."""
 
     url: Uri
     title: str
@@ -304,7 +304,7 @@ class StatusReactionJson(TypedDict):
 
 
 class StatusExtensionJson(TypedDict):
-    """What the Mastodon shape has no word for."""
+    """Fields that Mastodon does not have."""
 
     visibility: Annotated[
         str, f"Who may see it, in this site's words: one of {', '.join(Visibility.values)}."

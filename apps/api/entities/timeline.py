@@ -1,4 +1,4 @@
-"""Timelines as JSON: ranked statuses with the reasons for their places, explanations, conversations, what is unread."""
+"""Timelines as JSON: explanations, checks of pages, receipts, journeys, catch-up, conversations, unread statuses."""
 
 from typing import Annotated, Literal, TypedDict
 
@@ -130,7 +130,7 @@ def receipt_json(receipt: AuthorReceipt) -> ReceiptJson:
 
 
 class ChunksJson(TypedDict):
-    """The chunks of the list of followers, by where they are."""
+    """The numbers of chunks of followers, by state."""
 
     waiting: int
     running: int
@@ -243,7 +243,7 @@ def catch_up_json(found: CatchUp, last_read_id: int | None) -> CatchUpJson:
 
 
 class ConversationFeedsiteJson(TypedDict):
-    """What Mastodon does not have."""
+    """Fields that Mastodon does not have."""
 
     request: Annotated[bool, "Begun by a stranger, and neither accepted nor answered."]
     muted: bool

@@ -1,4 +1,4 @@
-"""Accounts: shown, made, changed by their owners, reported; preferences, confirmation of the e-mail address."""
+"""Accounts: show, register, change and report them; preferences, confirmation of the e-mail address."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The site for clients: limits, size, version, rules, NodeInfo; announcements."""
+"""The site: limits, size, version, rules, NodeInfo, the auditor's report, announcements."""
 
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.decorators import authentication_classes
@@ -41,7 +41,7 @@ from apps.scopes import ANY_TOKEN
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance(_request: Request) -> Response:
-    """The second version of Mastodon's entity."""
+    """Mastodon's entity of an instance, version 2."""
     return Response(instance_json(site_size()["users"]))
 
 
@@ -49,7 +49,7 @@ def instance(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance_v1(_request: Request) -> Response:
-    """The first version of Mastodon's entity."""
+    """Mastodon's entity of an instance, version 1."""
     size = site_size()
     return Response(instance_v1_json(size["users"], size["posts"]))
 
@@ -106,7 +106,7 @@ def privacy_policy(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance_languages(_request: Request) -> Response:
-    """Those that pages offer; a post may be in any other, too."""
+    """The languages that pages offer; a post may be in any other, too."""
     return Response(languages_json())
 
 

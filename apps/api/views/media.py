@@ -1,4 +1,4 @@
-"""Media attachments: uploaded first, then named by the status that has them."""
+"""Media attachments: uploaded first, then attached to a status by their ids."""
 
 from http import HTTPStatus
 from typing import Any

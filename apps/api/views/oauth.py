@@ -1,4 +1,4 @@
-"""Endpoints of OAuth 2: applications register themselves, ask for tokens, and end them."""
+"""Endpoints of OAuth 2: applications register themselves, get tokens, and revoke them."""
 
 import json
 from http import HTTPStatus
@@ -68,7 +68,7 @@ def applications(request: Request) -> Response:
 @operation("The application of the token", ApplicationJson, tags=["apps"], errors=[401])
 @endpoint(GET=ANY_TOKEN, public=True)
 def verify_application(request: Request) -> Response:
-    """The application that a token was given to; a personal token counts as an application of its own."""
+    """The application that the token was issued to; a personal token counts as an application with the token's name."""
     bearer = request.auth
     if not isinstance(bearer, Bearer):
         raise NotAuthenticated
@@ -87,7 +87,7 @@ def verify_application(request: Request) -> Response:
 @endpoint(POST=ANY_TOKEN, public=True)
 @authentication_classes([])
 def token(request: Request) -> Response:
-    """Issue a token. Guesses of a password count as failed logins. A code is good once; a second use ends the token."""
+    """Issue a token. Wrong passwords count as failed logins. A code works once; a second use revokes its token."""
     params: Any = request.data
     is_password = params.get("grant_type") == "password"
     name = login_name(str(params.get("username", "")))
@@ -132,7 +132,7 @@ def revoke_token(request: Request) -> Response:
 )
 @endpoint(GET="profile", POST="profile")
 def user_info(request: Request) -> Response:
-    """The claims about the account of the token; the scope `profile` suffices, and is needed."""
+    """The claims about the account of the token. The token needs the scope `profile`."""
     return Response(user_info_json(viewer_of(request)))
 
 

@@ -1,4 +1,4 @@
-"""Relationships: follow, block, mute, recommend, note, follow requests; who follows whom; and the viewer's lists."""
+"""Relationships: follow, block, mute, recommend, note, follow requests; followers and followees; the viewer's lists."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -235,7 +235,7 @@ mutes = _own_list(
 )
 @endpoint(GET="read:blocks", POST="write:blocks", DELETE="write:blocks")
 def domain_blocks(request: Request) -> Response:
-    """The site does not federate, so no site can be blocked, and none is."""
+    """The site does not federate: the list is always empty, and no site can be blocked."""
     if request.method == "GET":
         people_cursor(request)  # 400 for a malformed one, as everywhere
         return Response([])
@@ -256,7 +256,7 @@ def domain_blocks(request: Request) -> Response:
 )
 @endpoint(GET="read:follows")
 def relationships(request: Request) -> Response:
-    """The relations to up to 100 accounts, each once, in the order asked; those that do not exist are left out."""
+    """The relationships to up to 100 accounts, each once, in the requested order; missing accounts are left out."""
     ids = id_params(request, maximum=MAX_RELATIONSHIPS)
     users = users_by_id(ids)
     existing = [user_id for user_id in dict.fromkeys(ids) if user_id in users]
@@ -274,7 +274,7 @@ def relationships(request: Request) -> Response:
 )
 @endpoint(GET="read:follows")
 def familiar_followers(request: Request) -> Response:
-    """For up to 20 accounts up to 40 people each, the best known first; accounts that do not exist are left out."""
+    """For up to 20 accounts, up to 40 people each, the best known first; missing accounts are left out."""
     viewer, ids = viewer_of(request), id_params(request, maximum=MAX_FAMILIAR)
     others = users_by_id(ids)
     familiar = common_followers(viewer, others.values(), limit=PEOPLE_DEFAULT)

@@ -92,7 +92,7 @@ def search(request: Request) -> Response:
     query, viewer = request.query_params, optional_viewer_of(request)
     kind, text, offset = query.get("type") or "", query.get("q", ""), offset_of(query)
     if kind and kind not in KINDS:
-        raise BadRequest("type is one of accounts, statuses, hashtags.")
+        raise BadRequest("type must be accounts, statuses or hashtags.")
     cursor = posts_cursor(request)
     results: SearchJson = {"accounts": [], "statuses": [], "hashtags": []}
     page: Page[FeedItem] = Page()
@@ -162,7 +162,7 @@ def search_accounts(request: Request) -> Response:
 )
 @endpoint(GET=ANY_TOKEN, public=True)
 def trending_statuses(request: Request) -> Response:
-    """At most one post per author; ranked every few minutes."""
+    """The trending posts, at most one per author; ranked every few minutes."""
     viewer = optional_viewer_of(request)
     limit = Cursor.from_query(request.query_params).limit
     items = trending_posts(viewer, limit=limit, offset=offset_of(request.query_params))
@@ -220,7 +220,7 @@ def suggestions(request: Request) -> Response:
 )
 @endpoint(GET="read:accounts")
 def suggested_accounts(request: Request) -> Response:
-    """The accounts alone, without the reasons."""
+    """The suggested accounts without the reasons."""
     return Response([account_json(user) for user in _suggested(request)])
 
 
@@ -367,7 +367,7 @@ def featured_tag_suggestions(request: Request) -> Response:
 @operation("The tags on a profile", list[FeaturedTagJson], tags=["accounts"], errors=[404])
 @endpoint(GET=ANY_TOKEN, public=True)
 def account_featured_tags(_request: Request, account_id: int) -> Response:
-    """The most used first."""
+    """The tags on the profile of an account, the most used first."""
     return _featured(user_by_id(account_id))
 
 
@@ -390,14 +390,14 @@ def _featured(owner: User) -> Response:
 )
 @endpoint(GET=ANY_TOKEN, public=True)
 def directory(request: Request) -> Response:
-    """`active`: who wrote one of the newest 2,000 public posts, the last first; `new`: the youngest accounts first.
+    """`active`: the authors of the newest 2,000 public posts, the latest first; `new`: the newest accounts first.
 
-    Without accounts that the viewer blocks or mutes, or that block the viewer.
+    Accounts that the viewer blocks or mutes, or that block the viewer, are left out.
     """
     query = request.query_params
     order = query.get("order") or "active"
     if order not in DIRECTORY_ORDERS:
-        raise BadRequest("order is active or new.", code="bad_parameter")
+        raise BadRequest("order must be active or new.", code="bad_parameter")
     people = listed_people(
         optional_viewer_of(request),
         newest_first=order == "new",

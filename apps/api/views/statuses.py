@@ -120,7 +120,7 @@ def statuses(request: Request) -> Response:
         raise NotAuthenticated
     try:
         return _publish(request)
-    except UnexpectedMentions as refusal:  # clients show whom the text would reach
+    except UnexpectedMentions as refusal:  # clients show which accounts the text would reach
         users = users_by_id(refusal.user_ids)
         refusal.extensions["unexpected_accounts"] = [
             account_json(users[user_id]) for user_id in refusal.user_ids if user_id in users
@@ -271,7 +271,7 @@ def status_context(request: Request, status_id: int) -> Response:
 def _action(
     name: str, summary: str, action: Callable[[User, int], object], *, scope: str
 ) -> Callable[..., Response]:
-    """An endpoint that calls `action` with the viewer and a post, and responds with the post after that."""
+    """An endpoint that calls `action` with the viewer and a post, and then responds with the changed post."""
 
     @operation(summary, StatusJson, name=f"{name}_status", errors=[400, 401, 403, 404, 422, 429])
     @endpoint(POST=scope)
@@ -316,7 +316,7 @@ def _choosing_action(mark: RowMark) -> Callable[..., Response]:
 
 
 def mark_paths(api: str) -> list[URLPattern]:
-    """The addresses that make and take back marks: favourite, unfavourite, bookmark, ..."""
+    """The routes that set and remove marks: favourite, unfavourite, bookmark, ..."""
     return [
         path(f"statuses/<int:status_id>/{end}", view)
         for mark in ROW_MARKS
@@ -447,7 +447,7 @@ def vote_in_poll(request: Request, poll_id: int) -> Response:
 )
 @endpoint(GET="read:statuses")
 def scheduled_statuses(request: Request) -> Response:
-    """The last scheduled first; the ids of the cursor are those of scheduled posts."""
+    """The viewer's scheduled posts, the last scheduled first; the cursor has ids of scheduled posts."""
     page = scheduled_posts(viewer_of(request), Cursor.from_query(request.query_params))
     return paged(request, page, [scheduled_json(row) for row in page.items])
 
