@@ -107,8 +107,8 @@ def run_once() -> AuditRun:
 def compare_tables() -> AuditPass:
     """Compare all deliveries, receipts, follows and counts with each other, once. Nothing is repaired or saved.
 
-    For a restored database that no site uses: Redis and Memcached are those of another one. What was under way when it
-    was saved waits there for its workers, and is no finding.
+    For a restored database that no site uses: Redis and Memcached belong to another database. Deliveries that were
+    under way at the time of the backup are no findings, because they still wait for workers.
     """
     audit_pass = AuditPass(repairs=False)
     AuditRound.objects.all().delete()

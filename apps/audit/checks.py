@@ -22,8 +22,9 @@ from apps.timeline.models import FanoutChunk
 DELIVERIES, RECEIPTS, FOLLOWS, COUNTS = 1_000, 500, 10_000, 200
 STUCK_SECONDS = 90  # longer than a lease: the worker died, and no sweep took over
 
-# Posts of a slice and the newest posts, with whether each lacks a job, so that nothing can begin its delivery. Posts
-# older than the first job were written before the ledger; deliveries of others have been deleted (LEDGER_DAYS).
+# Posts of a slice and the newest posts, with whether each has neither a job nor a pending event, so that nothing can
+# begin its delivery. Left out are posts older than the first job, which were written before the ledger, or older than
+# LEDGER_DAYS, whose deliveries have been deleted.
 _POSTS = """
 WITH post AS (
     (SELECT id FROM posts_post WHERE deleted_at IS NULL ORDER BY id DESC LIMIT %(maximum)s)
@@ -49,7 +50,7 @@ SELECT c.id, c.job_id, c.expected, c.delivered, c.dormant, c.lost,
 FROM picked JOIN timeline_fanoutchunk c USING (id)
 LEFT JOIN timeline_fanoutchunk before ON before.job_id = c.job_id AND c.number > 1 AND before.number = c.number - 1
 """  # noqa: S608 -- constants
-# Of the same slices: jobs that lack chunks, or whose seal is not that of their newest receipt.
+# The jobs of the same posts, with the numbers of chunks and receipts, and whether their seal is the newest receipt's.
 _JOBS = """
 WITH picked AS (
     (SELECT post_id FROM timeline_fanoutjob ORDER BY post_id DESC LIMIT %(maximum)s)
@@ -92,13 +93,13 @@ _SIDES: tuple[tuple[Subject, type[Followee] | type[Follower], str, str], ...] = 
 
 
 def check_deliveries(audit_pass: AuditPass) -> None:
-    """Deliveries that never began, that lack a chunk, or that are stuck, dead or given up."""
+    """Report stuck and dead deliveries, and the findings of `check_jobs`."""
     _check_unfinished(audit_pass)
     check_jobs(audit_pass)
 
 
 def check_jobs(audit_pass: AuditPass) -> None:
-    """The next deliveries: those that never began, or lack a chunk."""
+    """Report deliveries of a slice that never began, lack chunks or receipts, have a wrong seal, or were given up."""
     with next_slice(Subject.DELIVERIES, Post, DELIVERIES) as part:
         _check_jobs(audit_pass, _bounds(part, DELIVERIES))
 
@@ -142,7 +143,7 @@ def _check_jobs(audit_pass: AuditPass, bounds: dict[str, Any]) -> None:
 
 
 def check_receipts(audit_pass: AuditPass) -> None:
-    """Receipts that were changed after they were written, and receipts of chunks that were given up."""
+    """Report receipts that were changed after they were written, and receipts of chunks that were given up."""
     with next_slice(Subject.RECEIPTS, FanoutChunk, RECEIPTS) as part:
         receipts = rows(_RECEIPTS, _bounds(part, RECEIPTS))
         audit_pass.run.receipts += len(receipts)
@@ -166,7 +167,7 @@ def _found_once(
     repair: Callable[[], object],
     details: dict[str, Any],
 ) -> None:
-    """Record a finding, or increment the count of an earlier one: a chunk that dies again is left to staff."""
+    """Record and repair a finding, or only count an earlier one again: a chunk that dies again is left to staff."""
     earlier = AuditFinding.objects.filter(kind=kind, post_id=post_id, details__id=details["id"])
     if not repairs.count_again(earlier):
         audit_pass.found(kind, repair, post_id=post_id, details=details)

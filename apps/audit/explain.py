@@ -120,7 +120,7 @@ class Explanation:
 def explain(viewer: User, post_id: int) -> Explanation:
     """Why a post is on a viewer's home page or not; NotFound if the viewer may not see it.
 
-    If only reposts of it are there, the newest one of these is explained.
+    If only reposts of it are on the page, the newest of them is explained.
     """
     return _explain_look(viewer, _look_up(viewer, post_id))
 
@@ -154,7 +154,7 @@ def explained(
 ) -> list[Explanation]:
     """Explain the verdicts of a home page with the help of the ledger, in a fixed number of queries.
 
-    `via` tells for an id how the post came to the page; None if it did not.
+    `via` returns how the post with an id came to the page; None if it did not.
     """
     if not verdicts:
         return []
@@ -303,7 +303,7 @@ class Mark(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A question about a post, and its answer; the first that failed keeps the post away."""
+    """A question about a post, and its answer; the first failed check keeps the post off the page."""
 
     question: str
     answer: str
@@ -333,7 +333,7 @@ class _Question(NamedTuple):
     irrelevant: str = ""
 
     def check(self, reason: Reason | None) -> Check:
-        """`reason` says why the post is not there; None if it is."""
+        """The answer. `reason` is why the post is not on the page, None if it is there."""
         has_failed = reason in self.reasons
         if self.irrelevant and not has_failed:
             return Check(
@@ -348,7 +348,7 @@ class _Question(NamedTuple):
 def checklist(viewer: User, post_id: int) -> Checklist:
     """Why a post is not on a viewer's home page, or its position there: the page's rules in order, up to a failure.
 
-    Blocked, deleted, restricted and absent look the same.
+    Blocked, deleted, restricted and absent posts look the same.
     """
     exists = _("Does this post exist, and may you see it?")
     try:

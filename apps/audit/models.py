@@ -94,8 +94,8 @@ class AuditRound(models.Model):
     ended_at = models.DateTimeField(null=True)  # the last complete round; null before the first
     seconds = models.FloatField(
         null=True
-    )  # from the end of the round before it: so long a row waits to be compared
-    total = models.BigIntegerField(null=True)  # that it compared
+    )  # between the ends of the last two complete rounds: the longest time between two looks at a row
+    total = models.BigIntegerField(null=True)  # rows compared in the last complete round
 
     def __str__(self) -> str:
         return f"{self.subject} after {self.after}"
@@ -115,7 +115,7 @@ class AuditDay(models.Model):
 
 
 class AuditFinding(models.Model):
-    """One violation. It has ids instead of foreign keys, so that it outlives the account and the post.
+    """One violation. It has ids of the account and the post instead of foreign keys, so that it outlives them.
 
     A violation that cannot be repaired stays one row, which counts how often it was found.
     """

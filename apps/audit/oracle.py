@@ -47,7 +47,7 @@ _ACTIVE = """FROM filters_filter f JOIN filters_filter{what} k ON k.filter_id = 
              WHERE f.act = 'hide' AND f.places @> '["home"]' AND (f.expires_at IS NULL OR f.expires_at > now())"""
 _HIDDEN_WORDS = "SELECT f.owner_id, k.keyword, k.whole_word " + _ACTIVE.format(what="keyword")
 _HIDDEN_POSTS = "SELECT f.owner_id, k.post_id " + _ACTIVE.format(what="post")
-# All texts of posts: bodies, descriptions of pictures, and options of polls.
+# All texts of posts: content warnings, bodies, descriptions of pictures, and options of polls.
 _TEXTS = """SELECT id, unnest(ARRAY[content_warning, body]) FROM posts_post WHERE id = ANY(%(posts)s)
             UNION ALL SELECT post_id, alt FROM posts_attachment WHERE post_id = ANY(%(posts)s)
             UNION ALL SELECT post_id, unnest(options) FROM posts_poll WHERE post_id = ANY(%(posts)s)"""
@@ -76,7 +76,8 @@ _NEWEST = """SELECT author_id, max(id) AS id,
              AND kind NOT IN ('repost', 'quote') AND reply_to_id IS NULL AND id < %(below)s GROUP BY author_id"""
 
 _VIRTUAL = "UNION ALL SELECT account_id FROM promotions_virtualfollow WHERE user_id = %(viewer)s"
-# The naive pull of source 001, between two ids; then posts to the viewer's circles, by any author.
+# The naive pull of source 001, between two ids; then, by any author, posts to the viewer's circles and public posts
+# with followed tags.
 _PULL = """
 SELECT id FROM posts_post
 WHERE author_id IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s UNION ALL SELECT %(viewer)s
@@ -397,7 +398,7 @@ class Oracle:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """A read-only snapshot for all reads inside; in a transaction of the caller, with the isolation level of that."""
+    """One read-only snapshot for all reads in the block; in the caller's transaction, its isolation level applies."""
     nested = connection.in_atomic_block
     with transaction.atomic():
         if not nested:

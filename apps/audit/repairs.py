@@ -109,7 +109,7 @@ class AuditPass:
     def found(self, kind: Kind, repair: Callable[[], object], **about: Any) -> None:
         """Record a violation and the outcome of its repair, which fails if it raises or returns False.
 
-        A violation that could not be repaired before either is only counted once more.
+        If the violation is on record and was not repaired this time either, it is only counted again.
         """
         fixed = self.repairs and _attempt(repair)
         if not fixed and _found_again(kind, **about):
@@ -139,7 +139,7 @@ def _found_again(
         "counts",
         "follower",
         "followee",
-    ):  # tells several findings about one post or account apart
+    ):  # they distinguish several findings about one post or account
         if details and name in details:
             open_ones = open_ones.filter(**{f"details__{name}": details[name]})
     return count_again(open_ones)

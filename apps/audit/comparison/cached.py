@@ -24,14 +24,14 @@ from feedcache.structures.week_bucket import Bucket, Week
 
 
 def _compare_posts(post_ids: Collection[int]) -> Compared:
-    """Posts. A tombstone is no fault without a row: rows of posts go with their author."""
+    """Compare cached posts. A tombstone is right for a post without a row."""
     cached = CACHED_POSTS.peek_many(post_ids)
     rows = load_cached_posts(list(cached))
     return len(cached), {key for key, entry in cached.items() if entry != rows.get(key, GONE)}
 
 
 def _compare_cards(user_ids: Collection[int]) -> Compared:
-    """Cards of accounts. The day of the last open post may be behind."""
+    """Compare cards of accounts, except `last_open_post_id`, which may be older."""
     cached = CARDS.peek_many(user_ids)
     rows = load_cards(list(cached))
     return len(cached), {
@@ -66,7 +66,7 @@ def _compare_vectors(
 
 
 def _agrees(vector: IdVector, row: IdVector, *, may_be_behind: bool) -> bool:
-    """Whether a vector has the newest posts, all if it claims to be complete; or an older revision, if allowed."""
+    """Whether a vector has the newest posts of a row, and all if it is complete; or an older revision, if allowed."""
     if vector.revision != row.revision:
         return may_be_behind and vector.revision < row.revision
     common = min(len(vector), len(row))

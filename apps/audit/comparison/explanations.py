@@ -13,7 +13,7 @@ from apps.timeline.fanout.receipts import unpack
 from apps.timeline.pipeline.reasons import Reason
 
 PAIRS_PER_READER = 20
-NEWEST = 2_000  # half of the posts are from these, because readers mostly ask about recent ones
+NEWEST = 2_000  # two thirds of the posts are among the newest, because readers mostly ask about recent ones
 FOLLOWED = {Reason.PUSH, Reason.BACKFILL, Reason.REBUILT, Reason.FOLLOWED, Reason.PULL, Reason.STORAGE}  # fmt: skip
 LATE = {Reason.WAITING: "pending", Reason.FAILED: "dead"}
 
@@ -37,7 +37,7 @@ class Outcome:
 
 def compare(number: int, *, seed: int) -> Iterator[Outcome]:
     """Explain `number` random pairs. Nobody may write meanwhile: all tables are read once."""
-    chance, oracle = random.Random(seed), Oracle()  # noqa: S311 -- to be repeated
+    chance, oracle = random.Random(seed), Oracle()  # noqa: S311 -- repeatable
     posts = sorted(oracle.posts)
     readers = list(
         User.objects.filter(suspended_at=None).order_by("pk").values_list("pk", flat=True)
@@ -85,7 +85,7 @@ def _fault(viewer: User, found: Explanation, oracle: Oracle, *, is_home: bool) -
 
 
 def _fault_of_present(viewer: User, found: Explanation, oracle: Oracle, ledger: Row) -> str:
-    """The same for a post that belongs on the home page, unless the reader has read it."""
+    """The fault of an explanation of a post that belongs on the home page, unless the reader hides read posts."""
     source = found.reason
     if not found.on_home:
         is_late = LATE.get(source) == (ledger["state"] or ledger["job"])

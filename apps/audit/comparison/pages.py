@@ -161,7 +161,7 @@ def differences(sample: Sample) -> list[Difference]:
 def unexcused(
     viewer_id: int, at: float, missing: set[int], *, in_window: bool = False
 ) -> list[Difference]:
-    """Those of the missing posts that should have been there at that time, or were on their way.
+    """The missing posts that should have been there at that time; `late` marks those that were still on their way.
 
     A window need not hold posts of pulled authors (`in_window`).
     """
@@ -184,7 +184,7 @@ def _in_itself(sample: Sample) -> list[Difference]:
 
 
 def read_posts(viewer_id: int, oracle: Oracle, post_ids: set[int]) -> set[int]:
-    """The posts that the viewer has read, directly or by their source: only the existence filter records it."""
+    """The posts that the viewer has read, reposts by their source. Only the existence filter records reads."""
     posts = [oracle.posts[post_id] for post_id in post_ids]
     shown = {
         post["id"]: post["source_id"] if post["kind"] == "repost" else post["id"] for post in posts
@@ -194,7 +194,7 @@ def read_posts(viewer_id: int, oracle: Oracle, post_ids: set[int]) -> set[int]:
 
 
 def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
-    """What dates the differences, by post: seconds since 1970, None for what never happened."""
+    """The dates that can excuse differences, by post id: seconds since 1970, None for events that never happened."""
     if not post_ids:
         return {}
     with snapshot():
@@ -211,7 +211,7 @@ def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
 
 
 def _source(post: Row, sources: dict[int, Row]) -> Row:
-    """What a repost shares, if it is there; empty for other posts."""
+    """The post that a repost shares; empty for other posts, and if there is no row."""
     return sources.get(post["source_id"], {}) if post["kind"] == "repost" else {}
 
 
@@ -220,11 +220,12 @@ def _posts(ids: set[int]) -> dict[int, Row]:
     return {row["id"]: row for row in rows(_POSTS, values)} if ids else {}
 
 
-_Since = dict[tuple[str, int | None], float]  # by what is so, and of whom or what
+# By the kind of relation, and the id of the account, circle or post.
+_Since = dict[tuple[str, int | None], float]
 
 
 def _since(viewer_id: int, posts: dict[int, Row], sources: dict[int, Row]) -> _Since:
-    """Since when each of the things is so that bring posts to the viewer's home, or take them away."""
+    """When each relation began that brings posts to the viewer's home, or removes them from it."""
     both = [*posts.values(), *sources.values()]
     values = {
         "viewer": viewer_id,
@@ -278,7 +279,7 @@ def _last(moments: Iterable[float | None]) -> float | None:
 
 
 def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
-    """None if the post did not have to be there yet."""
+    """The difference of a missing post; None if the post did not have to be there yet."""
     at, promised = read_at - SLACK_SECONDS, read_at - settings.AUDIT_PROMISE_SECONDS
     if (
         dates["created"] > at
@@ -295,7 +296,7 @@ def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
 
 
 def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Difference | None:
-    """None if the post was right when the page was made."""
+    """The difference of an extra post; None if the post was right when the page was made."""
     if dates is None:
         return Difference(Kind.EXTRA, post_id, certain=True)  # the post never existed
     whens = [dates[name] for name in _MAKES_ABSENT if dates[name] is not None]

@@ -46,7 +46,7 @@ class Replay:
 def replay(viewer: User, since: datetime, until: datetime) -> Replay:
     """Assemble the home page of the posts between two moments, at most a month apart. Invalid."""
     if not timedelta() <= until - since <= timedelta(days=MAX_DAYS):
-        raise Invalid(f"The end is after the beginning, by at most {MAX_DAYS} days.")
+        raise Invalid(f"The end must be 0 to {MAX_DAYS} days after the beginning.")
     above, below = max(first_id_at(int(since.timestamp())) - 1, 0), id_after(until)
     oracle = Oracle.of_viewer(viewer.pk, above=above, below=below)
     above = oracle.answers_above

@@ -33,7 +33,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class BothWays:
-    """The newest page of a home by push and by pull. `outboxes` counts those that pull reads, the own one included."""
+    """The newest page of a home by push and by pull. `outboxes`: how many pull reads, including the reader's own."""
 
     push: Way
     pull: Way
@@ -48,7 +48,7 @@ class BothWays:
 def home_both_ways(reader: User) -> BothWays:
     """Assemble the newest page of a reader's home both ways, once to warm the caches and once to count.
 
-    Without promoted posts.
+    Promoted posts are left out.
     """
     make = partial(assemble_home, reader, exclude_read=reader.hides_read, promoted=False)
     ways = {}

@@ -27,10 +27,10 @@ from apps.timeline.models import FanoutJob, Mode
 from apps.timeline.pipeline.hydrate import hydrate
 
 MAX_SECONDS = 600  # listed one by one; the last entry sums up all later ones
-FINISHED_WITHIN = timedelta(seconds=10)  # how long before its event a job may have finished
+FINISHED_WITHIN = timedelta(seconds=10)  # at most, from a job's creation to the end of its event
 
-# The event of a publication, and when a worker took it: the beginning of its lease. One that is done is found by the
-# time of the job that it led to. They are kept for some days (`EVENT_DAYS`).
+# The event of a publication, and when a worker took it: the beginning of its lease. A done event is found by the
+# creation time of its job. Events are kept for some days (`EVENT_DAYS`).
 _EVENT = """
 WITH found AS (
     (SELECT created_at, NULL::timestamptz AS taken_at FROM events_event
@@ -74,13 +74,13 @@ class ChunkPlace:
 
 @dataclass(frozen=True, slots=True)
 class Journey:
-    """The times since `accepted_at` are in seconds; None if it has not happened or is no longer known.
+    """`committed`, `taken`, `job` and `first_read` are seconds since `accepted_at`; None if not reached or unknown.
 
-    `receipt` has the sums. `followers` is the author's present number. `chunks` are in the order of their follows.
-    `per_second` has pairs: the second since acceptance, and the number of home caches reached in it. `reads` is how
-    many people opened the post; only its author sees it. `layers` are those of Memcached, and whether they have the
-    post; empty for restricted posts, which are never cached. `findings`: the kind, how many, and how many of them were
-    repaired.
+    `receipt` has the sums. `followers` is the author's present number of followers. `chunks` are in the order of their
+    follows. `per_second` has pairs: the second since acceptance, and the number of home caches reached in that second.
+    `reads` is how many people opened the post; only its author sees it. `layers` are those of Memcached, and whether
+    they have the post; empty for restricted posts, which are never cached. `findings` has the kind, the number of
+    findings, and the number of repaired ones.
     """
 
     post_id: int
@@ -105,7 +105,7 @@ class Journey:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether any row is unfinished. Dead letters do not count: they wait for staff."""
+        """Whether any row of the delivery is unfinished. Dead letters do not count: they wait for staff."""
         if not self.receipt.mode:
             return self.receipt.is_new
         return self.receipt.pending > 0
@@ -122,7 +122,7 @@ class Journey:
 
     @property
     def longest_wait(self) -> float | None:
-        """The longest wait of a chunk in its queue."""
+        """The longest wait of a chunk in its queue, in seconds; None if no wait is known."""
         return max(
             (chunk.waited for chunk in self.chunks if chunk.waited is not None), default=None
         )
@@ -130,7 +130,7 @@ class Journey:
 
 def journey_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Journey:
     """The journey of a post, for its author and for staff. NotFound and NotAllowed as for `delivery_of`."""
-    # first of all: reading the post below would cache it
+    # before the post is read, which would cache it
     layers = CACHED_POSTS.layers_with(post_id)
     found = delivery_of(viewer, post_id, as_staff=as_staff)
     post, job = found.post, found.job

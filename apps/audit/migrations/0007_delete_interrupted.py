@@ -1,4 +1,4 @@
-"""Half a post was found on several servers only, and finished at once."""
+"""Delete the findings of half-written posts, a kind that existed only with several servers; all were completed."""
 
 from django.db import migrations, models
 

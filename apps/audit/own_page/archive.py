@@ -72,9 +72,9 @@ def _receipt_and_rows(viewer: User, sample: Sample) -> tuple[Row, list[Row]]:
 
 
 def _rows(reader: int, oracle: Oracle, page: set[int]) -> Iterator[Row]:
-    """Only posts that the reader may see, and only the reader's own relations.
+    """The rows: only posts that the reader may see, and only the reader's own relations.
 
-    Of the promoted posts only those on the page: it need not show any.
+    Only promoted posts on the page are marked as promoted, because a page need not show any.
     """
     shown = [pk for pk in sorted(oracle.posts) if oracle.is_shown(reader, pk)]
     authors = {oracle.posts[pk]["author_id"] for pk in shown}

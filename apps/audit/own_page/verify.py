@@ -1,6 +1,6 @@
 """Recompute a home page from its rows, offline, with Python's standard library alone: python verify.py page.zip
 
-Says "equal", or which rows were changed and which posts differ. README.txt has the rules in words.
+Prints "equal", or the rows that were changed and the posts that differ. README.txt states the rules.
 """
 
 import hashlib
