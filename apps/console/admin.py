@@ -115,7 +115,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/service_level.html", context)
 
     def hot_keys_page(self, request: HttpRequest) -> TemplateResponse:
-        """The keys that are read most, and the L1 group that this calls for."""
+        """The keys that are read most, and the change of L1 that their load calls for, if any."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("Only staff may go here."))
         try:

@@ -384,7 +384,7 @@ class BurstPolicyForm(forms.ModelForm):
         widgets: ClassVar = {"spares": forms.Textarea(attrs={"rows": 4, "cols": 60})}
 
     def clean_spares(self) -> str:
-        """One address a line, each once, and none that is used otherwise."""
+        """One address per line, without repetitions. ValidationError for malformed ones and nodes of Main or Backup."""
         urls = list(dict.fromkeys(urls_in(self.cleaned_data["spares"])))
         if wrong := [url for url in urls if not is_address(url)]:
             message = _("“%(url)s” is not an address: give host:port or unix:/path.")
@@ -409,7 +409,7 @@ class BurstPolicyForm(forms.ModelForm):
         return ""
 
     def summary(self) -> str:
-        """For the log."""
+        """The saved rules in a line, for the admin's history."""
         state = "automatic" if self.instance.is_automatic else "by hand"
         bounds = (
             f"from {self.instance.most_reads} reads a second, to {self.instance.most_groups} groups"

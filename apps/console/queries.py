@@ -15,7 +15,7 @@ from feedcache.servers.slots import Master, Move, SlotError, masters, moves
 from feedcache.slot_map import bucket_of
 from feedcache.topology import TENANTS, Place, Pool, Tenant, Topology
 
-REDIS = "redis "  # the names of backends that are classes of data in Redis begin with this
+REDIS = "redis "  # begins the names of backends that are classes of data in Redis
 
 
 def place_code(place: Place) -> str:
@@ -76,7 +76,7 @@ class ClassStatus:
 
 @dataclass(frozen=True, slots=True)
 class SlotMap:
-    """Which server has which slots of a Redis Cluster, and which are moving. `error` says why that is unknown."""
+    """Which servers own which slots of a Redis Cluster, and which slots are moving. `error`: why this is unknown."""
 
     classes: list[str]
     masters: list[Master]

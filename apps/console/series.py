@@ -18,7 +18,10 @@ Value = float | None
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What a chart shows of a span. `target` is its name among the targets; `is_least`: values below it miss it."""
+    """What a chart shows of each span. `target` is the name of its maximum in SERVICE_TARGETS.
+
+    With `is_least`, the target is a minimum.
+    """
 
     title: object
     unit: str
@@ -26,7 +29,7 @@ class Measure:
     value_of: Callable[[ServiceLevel, float], Value]
     target: str = ""
     is_least: bool = False
-    factor: float = 1.0  # from a value of the settings to one that is shown
+    factor: float = 1.0  # from the unit of the settings to the unit of the chart
 
 
 def _rate_of_all(rates: Sequence[Rate]) -> Value:
@@ -122,7 +125,10 @@ class Chart:
         return sum(one < self.target if least else one > self.target for one in self.known)
 
     def _y(self, value: float) -> float:
-        """From the top; nothing is as low as zero for values without a least."""
+        """The distance of a value from the top, in units of the drawing.
+
+        The axis begins at 0; with `is_least`, at the lowest value or target.
+        """
         marks = [*self.known, *([] if self.target is None else [self.target])]
         low = min(marks) if self.measure.is_least else 0.0
         height = (value - low) / ((max(marks) - low) or 1.0)
@@ -138,7 +144,7 @@ class Hour:
 
 
 def charts_of(day: Sequence[tuple[int, Counts]], targets: Mapping[str, float]) -> list[Chart]:
-    """Of the counts by span, as from `totals.last_day`."""
+    """The charts of counts by span, as `totals.last_day` returns them."""
     levels = [service_level(counts) if counts else None for _began, counts in day]
     charts = []
     for measure in MEASURES:
@@ -152,7 +158,7 @@ def charts_of(day: Sequence[tuple[int, Counts]], targets: Mapping[str, float]) -
 
 
 def hours_of(day: Sequence[tuple[int, Counts]]) -> list[Hour]:
-    """The same by the hour, newest first, without hours in which nothing was counted."""
+    """The rows of the table by the hour, newest first, without hours in which nothing was counted."""
     hours = []
     for start in range(0, len(day), SPANS_AN_HOUR):
         spans = day[start : start + SPANS_AN_HOUR]
