@@ -1,4 +1,4 @@
-"""Adds the numbers of inserted rows to the counts rows. It adds because others may change these rows meanwhile."""
+"""Adds the numbers of inserted rows to the rows of counts, which others may change meanwhile."""
 
 from collections.abc import Sequence
 
