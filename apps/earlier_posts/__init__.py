@@ -2,6 +2,8 @@
 
 They are documents, not posts: with their own dates, on separate pages, and never in a timeline.
 
-archive_file a Mastodon archive: the zip file, its posts, its pictures html_text the text of a post in HTML actions
-creating and deleting earlier posts queries who sees which of them
+archive_file   a Mastodon archive: the zip file, its posts, its pictures
+html_text      the text of a post in HTML
+actions        creating and deleting earlier posts
+queries        which earlier posts a viewer sees
 """

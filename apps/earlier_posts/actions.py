@@ -27,7 +27,7 @@ from apps.privacy.hooks import Record
 from apps.texts import is_visible, normalise
 
 MAX_PICTURES = 4  # of a post
-PICTURES_SECONDS = 12.0  # then no further picture of a post is started: its import task has 20
+PICTURES_SECONDS = 12.0  # then no further picture of a post is begun: the import task has 20 s
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Who sees which earlier posts: an account that is visible shows its posts by their visibilities."""
+"""Reads earlier posts. If the account is visible to the viewer, the visibility of each post decides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ HAS_EARLIER_POSTS = f"""EXISTS (
 class Shown:
     """An earlier post for a page. `warnings`: the titles of the viewer's filters that match it.
 
-    `thread`: the post that it answers, if this is an earlier post too.
+    `thread`: the id of the post that it answers, if that is an earlier post too.
     """
 
     row: EarlierPost
@@ -133,7 +133,7 @@ def _shown(
     *,
     hides: bool,
 ) -> list[Shown]:
-    """Posts of one owner with pictures, threads and matching filters of the viewer. `hides`: leave out hidden posts."""
+    """Posts of one owner with pictures, threads and the viewer's matching filters. `hides`: apply filters that hide."""
     pictures: dict[int, list[Picture]] = {row.pk: [] for row in rows}
     for picture in EarlierPicture.objects.filter(post__in=rows).order_by("post", "position"):
         pictures[picture.post_id].append(_picture(picture))
