@@ -117,7 +117,7 @@ def mark_post_read(user: User, post_id: int) -> bool:
 
 
 def mark_recommended(user_id: int, post_ids: Collection[int]) -> None:
-    """Remember that posts were recommended to a user, so that they are not again. Does nothing while Redis is down."""
+    """Record that posts were recommended to a user, to not recommend them again. Does nothing while Redis is down."""
     with suppress(RedisError):
         mark_many(RECOMMENDED, [(user_id, post_id) for post_id in post_ids])
 
@@ -157,7 +157,10 @@ def withdraw_vote(user: User, post_id: int) -> None:
 
 
 def _note(marks: Marks, user_id: int, post_id: int) -> None:
-    """Set a mark in the existence filter. Call it after the insertion: a rebuild waits for such transactions."""
+    """Set a mark in the existence filter. Call it in the transaction of the row, after inserting it.
+
+    A rebuild of the filter waits for such transactions.
+    """
     try:
         mark_many(marks, [(user_id, post_id)])
     except RedisError:

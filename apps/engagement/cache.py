@@ -1,6 +1,6 @@
 """Existence filters in Redis: whether a user has marked a post.
 
-Likes, bookmarks and reactions have rows: a "no" saves the query, and a "perhaps" is confirmed by it. Reads and
+Likes, bookmarks and reactions have rows: "no" saves the query, and "perhaps" is confirmed by the query. Reads and
 recommendations have no rows: the filter is their only record, and takes an unread post for a read one at a known rate.
 """
 

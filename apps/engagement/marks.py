@@ -1,8 +1,8 @@
-"""Declares what readers can do with posts, each mark once; everything that needs all marks reads them here.
+"""Declares the marks: what readers can do with posts. Code that needs all marks reads them here.
 
-These are actions with their events, existence filters and their rebuilds, the flags that a page reads for its viewer,
-the comparison of counts, notifications, archives and erasures, and the verbs of pages and the API. A mark that is more
-than a row (a vote, a repost, a read) has code elsewhere and is only declared here. A system check (`checks`) and
+That is: actions with their events, existence filters and their rebuilds, the viewer's flags on pages, the
+comparison of counts, notifications, archives and erasures, and the verbs of pages and the API. A mark that is more than
+a row (a vote, a repost, a read) has code elsewhere and is only declared here. A system check (`checks`) and
 `tests/engagement/test_marks.py` find marks that are not declared completely.
 """
 
@@ -155,7 +155,7 @@ REACTION = RowMark(
 READ = Mark(
     kind="read", model=None, counts=("reads",), flag="read", exists=READS, status=("reads_count",)
 )
-# A repost is a post: it is published, cached and notified about like one.
+# A repost is a post: publishing, caches and notifications treat it as one.
 REPOST = Mark(
     kind="repost",
     model=Post,

@@ -66,12 +66,12 @@ def ask_existence(
 
 
 def recommended_earlier(viewer_id: int, post_ids: Collection[int]) -> AbstractSet[int]:
-    """The posts that were recommended to a viewer before, and one in a hundred that were not; one round trip."""
+    """The posts that were recommended to a viewer before, and about 1 % of the others by error; one round trip."""
     return check_many(viewer_id, {RECOMMENDED: post_ids})[RECOMMENDED].perhaps
 
 
 def confirmed(viewer_id: int | None, answers: Sequence[Existence]) -> Engaged:
-    """What a viewer did, by the filters' answers from one or more batches, in at most one query."""
+    """What a viewer did, from the filters' answers of one or more batches, confirmed in at most one query."""
     result = Engaged()
     doubtful: dict[str, list[int]] = {mark.flag: [] for mark in ROW_MARKS}
     for answer in filter(None, answers):

@@ -30,9 +30,10 @@ LOOK_BACK_SECONDS = 120  # longer than a transaction that marks
 MAX_GAP_SECONDS = 6 * 3600  # after a longer outage the filter is rebuilt
 WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
-# Every transaction that set a mark before has a smaller number, because it inserted its row first. Still running are
-# the transactions in the snapshot, and all from its upper end (one past the last transaction that ENDED) up to the
-# barrier. The whole server shares the numbers, so transactions of other databases are excluded.
+# The barrier is a transaction number. Every transaction that set a mark before the registration has a smaller number,
+# because it inserted its row first. Still running are the transactions in the snapshot, and all from its upper end (one
+# past the last transaction that ENDED) up to the barrier. All databases of a server share the numbers, so transactions
+# of other databases are excluded.
 _BARRIER = "SELECT pg_current_xact_id()::text"
 _STILL_RUNNING = """
 WITH now AS (SELECT pg_current_snapshot() AS seen),
@@ -105,7 +106,7 @@ def _build(marks: Marks, builder: str, deadline: float, *, restart: bool) -> Out
 
 
 def _reached(marks: Marks) -> tuple[str, str]:
-    """The phase of the rebuild, and the transaction it waits for, or the last row it has read."""
+    """The phase of the rebuild, and the barrier that it waits for, or the key of the last row that it has read."""
     phase, _, reached = bloom.rebuild_cursor(marks.name).partition(" ")
     is_valid = phase in {"wait", "rows"} and reached.isdecimal()
     return (phase, reached) if is_valid else ("wait", "")

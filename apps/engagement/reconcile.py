@@ -55,7 +55,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Subject:
-    """The counts for one kind of id. `truth` has for each field the SQL that counts rows: (id, n) for `ids`."""
+    """The counts of posts or of accounts. `truth` has the SQL that counts the rows of each field: (id, n) for `ids`."""
 
     service: CounterService
     table: CountsTable
@@ -239,7 +239,7 @@ def _overwrite(subject: Subject, id_: int, record: Row | None) -> None:
 
 
 def recount_running_polls(*, seconds: float) -> int:
-    """Compare running polls for `seconds`, those that end first at the beginning; returns the number repaired."""
+    """Compare running polls for `seconds`, beginning with those that end first; returns the number of repaired ones."""
     deadline, repaired = time.monotonic() + seconds, 0
     after: tuple[datetime, int] | None = None
     while (polls := _running(after)) and time.monotonic() < deadline:
