@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 Payload = dict[str, Any]
 Handler = Callable[[Payload], None]
 
-# name -> payload. Payloads carry ids only, never texts. Optional apps `declare` their own.
+# name -> payload. Payloads contain ids and kinds, never texts of people. Optional apps `declare` their own.
 EVENTS = {
     "post_published": "post_id",
     "post_edited": "post_id, mentioned (user ids that the edit mentions and the version before did not)",
@@ -69,10 +69,11 @@ _conditions: dict[
 
 broker = Breaker(max_pause_seconds=1)
 
-# These would be a third of the work of a message: texts for monitors, which a worker can make itself, and a declaration
-# of the queue, which workers declare when they start.
+# Leaves out a third of the work of sending a message: texts for monitors, which a worker can make itself, and the
+# declaration of the queue, which workers make when they start.
 _PLAIN: dict[str, Any] = {"argsrepr": "", "kwargsrepr": "", "declare": ()}
-# Rows that have been due for this long lost their message, or wait in a long queue. A worker is about to take others.
+# Rows that have been due for this long have lost their message, or wait in a long queue. A worker is about to take rows
+# that became due more recently.
 SWEEP_OVERDUE = timedelta(seconds=1)
 # SQL, because a post has many subscribers and the ORM would build an object for each. `recording` returns its values.
 RECORD = """
@@ -132,7 +133,7 @@ def record(name: str, **payload: Any) -> None:
 def recording(name: str, **payload: Any) -> dict[str, Any]:
     """Values for `RECORD`, for callers that combine it with other writes. Call `dispatch_after_commit` afterwards."""
     if not connection.in_atomic_block:
-        raise RuntimeError("an event is recorded in the transaction of the change it reports")
+        raise RuntimeError("record an event in the transaction of the change that it reports")
     return {
         "event_state": leases.State.PENDING.value,
         "event": name,

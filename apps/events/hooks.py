@@ -25,7 +25,7 @@ class Hook(list[T]):
         """Add values. ImproperlyConfigured if there are too many: two apps provide what only one may."""
         self += [value for value in values if value not in self]
         if self._maximum is not None and len(self) > self._maximum:
-            raise ImproperlyConfigured(f"at most {self._maximum} of {self}")
+            raise ImproperlyConfigured(f"a hook takes at most {self._maximum} of {self}")
 
 
 def urlpatterns_of(modules: Iterable[str]) -> list[URLPattern]:

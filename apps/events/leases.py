@@ -87,7 +87,7 @@ class LeasedRow(models.Model):
 
 
 class SlowRow(LeasedRow):
-    """A row whose work waits for another site's server. `started_at` is set while a worker processes it."""
+    """A row whose work waits for a server outside this site. `started_at` is set while a worker processes it."""
 
     started_at = models.DateTimeField(null=True)
 
@@ -258,7 +258,7 @@ def _recall(model: type[LeasedRow]) -> int:
     recalled: int = late.update(due_at=Now())
     if recalled:
         logger.error(
-            "%s rows of %s were due in a future that no lease explains", recalled, model._meta.label
+            "%s rows of %s were due later than any lease or pause", recalled, model._meta.label
         )
     return recalled
 

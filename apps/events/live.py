@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def announce(name: str, **ids: int) -> None:
-    """Publish an announcement when the caller's transaction commits, or now outside of one."""
+    """Publish an announcement when the caller's transaction commits, or at once outside a transaction."""
     transaction.on_commit(partial(_publish, name, ids), robust=True)
 
 

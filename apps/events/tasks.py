@@ -7,14 +7,12 @@ from celery import shared_task
 from apps.events import actions, leases
 
 SWEEP_LIMIT, SWEEP_HELPERS = 20, 4
-SWEEP_SECONDS = (
-    1.0  # equal to its interval, so that without a backlog one or two workers sweep at a time
-)
+SWEEP_SECONDS = 1.0  # the task's interval: without a backlog, one or two workers sweep at a time
 
 
 @shared_task
 def dispatch(event_ids: list[int]) -> None:
-    """Handle those of these events that are still due."""
+    """Handle the given events, if they are still due."""
     actions.run_due(limit=len(event_ids), only=event_ids)
 
 
