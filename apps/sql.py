@@ -49,11 +49,11 @@ _OF_A_SHARD = "SELECT reltuples::bigint FROM pg_class WHERE oid = '%s'::regclass
 
 
 def estimated_rows(table: str) -> int:
-    """The number of rows of a table by its statistics, which autovacuum renews; -1 or 0 before it has been there."""
+    """The number of rows of a table, estimated from its statistics; -1 or 0 before autovacuum first analyses it."""
     [(estimate, has_citus)] = rows_of(f"SELECT ({_ESTIMATE}), ({_HAS_CITUS})", {"table": table})
     if has_citus:
         [(of_shards,)] = rows_of(_ESTIMATE_OF_SHARDS, {"table": table, "command": _OF_A_SHARD})
-        if of_shards is not None:  # None: a table of the coordinator alone
+        if of_shards is not None:  # None for a table that is not distributed
             return int(of_shards)
     return int(estimate)
 
