@@ -164,7 +164,7 @@ def _lock(*user_ids: int) -> None:
 
 
 def _update_counts(owner: User, group: Group) -> None:
-    """Update the counts rows, which save readers without lists or circles a query."""
+    """Update the owner's counts row, which saves readers without exclusive lists or circles a query."""
     if isinstance(group, UserList):
         number = UserList.of(owner).filter(is_exclusive=True).count()
         UserCounts.objects.filter(pk=owner.pk).update(exclusive_lists=number)
