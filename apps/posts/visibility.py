@@ -119,7 +119,7 @@ RULES: Mapping[str, Rule] = {
     Visibility.MENTIONED: Rule([[MENTIONED]], Audience.MENTIONED),
 }
 if missing := set(Visibility) - RULES.keys():
-    raise TypeError(f"no rule says who may see posts that are {', '.join(sorted(missing))}")
+    raise TypeError(f"RULES lacks {', '.join(sorted(missing))}")
 
 
 def delivered_to(*audiences: Audience) -> tuple[str, ...]:
