@@ -156,7 +156,7 @@ def _clean_tags(field: str, names: Sequence[str]) -> list[str]:
 def _clean_words(field: str, lines: Sequence[str]) -> list[str]:
     phrases = list(dict.fromkeys(map(single_line, lines)))
     for phrase in phrases:
-        # the normalized text, which is searched, counts: NFKC turns some characters into up to eighteen
+        # measured after normalization, as it is searched: NFKC turns some characters into up to eighteen
         if len(unicodedata.normalize("NFKC", phrase)) > WORDS_MAX_CHARACTERS:
             message = _("At most %(count)d characters.") % {"count": WORDS_MAX_CHARACTERS}
             raise invalid(field, message)

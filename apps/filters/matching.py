@@ -30,7 +30,7 @@ FEW = 50
 MAX_REMEMBERED = 200  # posts whose matches are kept for later pages
 # The limits of the list of matches in a post, as a page shows it.
 MAX_TOLD = 10  # keywords per filter
-MAX_FILTERS_TOLD = 2  # filters; those that hide, warn or cover where these do not are added
+MAX_FILTERS_TOLD = 2  # filters, plus those that act in a place or in a way in which these do not
 _BETWEEN = "\0"  # separates parts; no text in PostgreSQL contains it
 _BETWEEN_TEXTS = (
     "\uffff"  # separates texts; not a character, so that no keyword matches across two texts

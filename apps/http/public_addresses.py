@@ -9,7 +9,7 @@ import ssl
 from http.client import HTTPSConnection
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-# Refused besides what is not `is_global`, because that list of networks depends on the version of Python.
+# Refused even if `is_global`, whose list of networks depends on the version of Python.
 _REFUSED_4 = [
     IPv4Network(text)
     for text in ("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "224.0.0.0/3")
@@ -38,7 +38,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def may_be_public(host: str) -> bool:
-    """Whether a host may be public: False for IP addresses and names that are not. Names are not resolved."""
+    """Whether a host may be public: False for other IP addresses and local names. Names are not resolved."""
     try:
         return is_public(ip_address(host))
     except ValueError:  # a name

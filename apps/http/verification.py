@@ -1,7 +1,7 @@
 """The steps of a login, and whether a session has passed the second factor.
 
-If an account has a second factor, the right password alone does not log in: the session stores a pending login, with
-which `/login/code` accepts codes for PENDING_SECONDS and until MAX_FAILURES were wrong.
+If an account has a second factor, the right password alone does not log in: the session stores a pending login, for
+which `/login/code` accepts codes during PENDING_SECONDS, and no more after MAX_FAILURES wrong ones.
 """
 
 import logging

@@ -126,7 +126,7 @@ def flat(picture: Image.Image, side: int) -> Image.Image:
     is_wide = any("16" in str(tile.args) for tile in getattr(picture, "tile", ()))
     picture.load()
     if is_wide and isinstance(clear := picture.info.get("transparency"), tuple):
-        picture.info["transparency"] = tuple(value >> 8 for value in clear)  # as the pixels are
+        picture.info["transparency"] = tuple(value >> 8 for value in clear)  # scaled like the pixels
     factor = max(1, max(picture.size) // side)
     width, height = picture.size
     tile = max(1, TILE // factor) * factor

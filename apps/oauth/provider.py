@@ -125,7 +125,7 @@ class Validator(OAuth2Validator):
         """
         challenge: str | None = super().get_code_challenge(code, request)
         if challenge is None and request.code_verifier:
-            raise errors.InvalidGrantError("The code was asked for without a challenge.", request=request)  # fmt: skip
+            raise errors.InvalidGrantError("The code was requested without a challenge.", request=request)  # fmt: skip
         return challenge
 
     def save_bearer_token(

@@ -15,7 +15,7 @@ from feedcache.servers import hot_keys
 from feedcache.servers.hot_keys import HotKey
 from feedcache.topology import Topology
 
-BURST_SECONDS = 20  # a group is added by the reads of a key in this time
+BURST_SECONDS = 20  # the reads of a key are measured over this time before a group is added
 SHOWN = 20
 SPARE_LOAD = 0.5  # a group is removed if the nodes of the others then get less than this share of `most_reads`
 BY = "the site"
@@ -49,7 +49,7 @@ def spare_urls(policy: BurstPolicy) -> list[str]:
 
 
 def heat() -> Heat:
-    """The keys that were read most lately, and the change of L1 that follows from it. Raises RedisError."""
+    """The keys that were read most within BURST_SECONDS, and the proposed change of L1. Raises RedisError."""
     policy, topology = burst_policy(), topology_in_force()
     keys = hot_keys.hottest(SHOWN, seconds=BURST_SECONDS)
     peak = hot_keys.peak(seconds=policy.calm_minutes * 60)

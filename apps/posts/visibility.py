@@ -93,7 +93,7 @@ IN_CIRCLE = Fact(
 
 
 class Audience(Enum):
-    """The readers whose home pages a post belongs on, besides its author's."""
+    """The readers on whose home pages a post appears, besides its author."""
 
     FOLLOWERS = auto()  # perhaps millions: deliveries read their list in chunks
     FRIENDS = auto()  # followers whom the author follows back

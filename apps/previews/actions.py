@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 TASK = "apps.previews.tasks.fetch"
 COUNTED = f"{stats.OUTGOING}previews"
-# After this time, a new post with the same link fetches the page again: of a page with a preview, and without one.
+# How long a preview, or a refusal, stays fresh: after that, a new post with the link fetches the page again.
 FRESH, REFUSED_FOR = timedelta(days=7), timedelta(days=1)
 FETCH_LEASE = timedelta(minutes=2)  # for the row and its hosts; longer than the task may take
 HOST_PAUSE = timedelta(seconds=2)

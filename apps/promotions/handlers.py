@@ -102,7 +102,7 @@ def note_sponsor(**_more: Any) -> None:
 
 
 def _note(user_id: int) -> None:
-    """Record that an account needs recomputing. Not without active segments: the first one sweeps all accounts."""
+    """Record that an account needs recomputing, if a segment is active: the first one will sweep all accounts."""
     if Segment.objects.filter(is_active=True).exists():
         with transaction.atomic():
             record("interests_changed", user_id=user_id)

@@ -19,7 +19,7 @@ ZONE_MAX_CHARACTERS = 40
 
 
 class Policy(models.TextChoices):
-    """Whose actions send messages to a device; the names are Mastodon's."""
+    """The people whose actions send messages to a device; the names are Mastodon's."""
 
     ALL = "all", _("Everybody's")
     FOLLOWED = "followed", _("Those of people you follow")

@@ -210,7 +210,7 @@ def score(
 
 
 def without_read(viewer: User, scores: Sequence[Scored]) -> list[Scored]:
-    """Drop posts that were read. By a Bloom filter, so about one unread post in a hundred is dropped too."""
+    """Drop posts that were read, by a Bloom filter: about one unread post in a hundred is dropped too."""
     asked = {READS: [scored.shown_id for scored in scores]}
     read = check_many(viewer.pk, asked)[READS].perhaps
     return [scored for scored in scores if scored.shown_id not in read]

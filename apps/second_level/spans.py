@@ -69,7 +69,7 @@ class Entries:
     def read(
         self, reader_id: int, *, newest: int | None, oldest: int, count: int
     ) -> WindowRange | None:
-        """Up to `count` ids between `oldest` and `newest`, newest first; None unless a valid span reaches `newest`."""
+        """Up to `count` ids between `oldest` and `newest`, newest first; None unless a valid span contains `newest`."""
         newest = MAX_ID if newest is None else newest
         covered = _read(reader_id, newest=newest, oldest=oldest, count=count, begins=BEGINS_BELOW)
         if covered is None:

@@ -122,7 +122,7 @@ def _lines(row: Import, file: IO[bytes]) -> Iterator[ImportLine]:
 def _posts() -> Posts:
     for posts in POSTS:
         return posts
-    raise RuntimeError("no app of OPTIONAL_APPS takes posts of archives")
+    raise RuntimeError("no app in OPTIONAL_APPS imports posts from archives")
 
 
 def undo_import(user: User, import_id: int) -> Import:

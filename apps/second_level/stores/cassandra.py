@@ -4,8 +4,8 @@ The table has one column more than the article's: a stamp per partition, that is
 covers gives the span and the partition the same new stamp, and a read trusts the rows only if both stamps match. So a
 store that was lost, restored from an old backup or half written is a miss, and PostgreSQL answers.
 
-All writes carry the time of PostgreSQL's clock, taken while the span is locked. So a row that is written again after
-its deletion survives, whichever processes did either.
+All writes carry the time of PostgreSQL's clock; those that change a span read it while the span is locked. So a row
+that is written again after its deletion survives, whichever processes did either.
 """
 
 import re
