@@ -27,7 +27,8 @@ from apps.tags.names import normalize
 
 MAX_FEEDS = 20  # per account
 MAX_PINNED = 3  # tabs beside the timelines
-MAX_RULES = 50  # per feed, people, tags and words together; each include rule costs a page a bounded scan
+# People, tags and words per feed, together. Each include rule costs a page a bounded scan.
+MAX_RULES = 50
 MAX_PHRASES = 10  # lines of included words per feed, whose scans cost most
 INCLUDES = ("include_people", "include_tags", "include_words")
 RULES = (*INCLUDES, "exclude_people", "exclude_tags", "exclude_words")

@@ -22,7 +22,7 @@ def _encode(reader: Filters) -> bytes:
     return pack(orjson.dumps(reader.filters, default=plain, option=orjson.OPT_NON_STR_KEYS))
 
 
-@lru_cache(maxsize=16)  # because a reader soon opens the next page; few, because one takes up to 8 MB
+@lru_cache(maxsize=16)  # for a reader who opens the next page; few, because one takes up to 8 MB
 def _decode(data: bytes) -> Filters:
     """Raises ValueError for any other bytes."""
     try:

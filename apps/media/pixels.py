@@ -122,11 +122,11 @@ def flat(picture: Image.Image, side: int) -> Image.Image:
     A picture at least twice as long as `side` is reduced by a whole factor, but not below `side`. This works tile by
     tile, so that memory never holds two full copies.
     """
-    picture.draft("RGB", (side, side))  # a JPEG is decoded at a half, a quarter or an eighth of its size
+    picture.draft("RGB", (side, side))  # decodes a JPEG at 1/2, 1/4 or 1/8 of its size
     is_wide = any("16" in str(tile.args) for tile in getattr(picture, "tile", ()))
     picture.load()
     if is_wide and isinstance(clear := picture.info.get("transparency"), tuple):
-        picture.info["transparency"] = tuple(value >> 8 for value in clear)  # scaled like the pixels
+        picture.info["transparency"] = tuple(value >> 8 for value in clear)  # like the pixels
     factor = max(1, max(picture.size) // side)
     width, height = picture.size
     tile = max(1, TILE // factor) * factor

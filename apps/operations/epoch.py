@@ -152,7 +152,7 @@ def _nodes() -> str:
     places = [f"{place} {node.url}" for place, node in topology.places()]
     widths = {len(topology.main), len(topology.backup), *map(len, topology.l1)}
     if any(width and BUCKETS % width for width in widths):
-        places.append("by slot maps")  # releases without slot maps placed the keys of such pools differently
+        places.append("by slot maps")  # releases without them placed keys differently
     return hashlib.sha256("\n".join(places).encode()).hexdigest() if places else ""
 
 

@@ -29,7 +29,7 @@ from feedcache.ids import author_of
 from feedcache.structures.bloom import check_many
 
 DIGITS = (
-    3  # values are rounded before they are added, so that the stored and shown parts add up to the score
+    3  # values are rounded before they are added, so that the stored and shown parts give the score
 )
 # A score is multiplied by this for each post by the same author above it, so that no author fills the page.
 REPEAT_FACTOR = 0.8

@@ -21,7 +21,7 @@ from apps.posts.models import Attachment, MediaState, Transcode
 
 TASK = "apps.posts.tasks.transcode"
 SWEEP_LIMIT = 20
-SWEEP_SECONDS = 5.0  # the interval of sweeps; messages expire then, because the next sweep sends new ones
+SWEEP_SECONDS = 5.0  # the interval of sweeps: messages expire before the next sweep sends new ones
 
 
 def begin(attachment: Attachment, source: str) -> None:
