@@ -27,8 +27,9 @@ from apps.tags.names import normalize
 
 MAX_FEEDS = 20  # per account
 MAX_PINNED = 3  # tabs beside the timelines
-MAX_RULES = 50  # per feed: people, tags and words; each included one costs a page a bounded scan
-MAX_PHRASES = 10  # included words per feed: their scans cost most
+# People, tags and words per feed, together. Each include rule costs a page a bounded scan.
+MAX_RULES = 50
+MAX_PHRASES = 10  # lines of included words per feed, whose scans cost most
 INCLUDES = ("include_people", "include_tags", "include_words")
 RULES = (*INCLUDES, "exclude_people", "exclude_tags", "exclude_words")
 SWITCHES = (
@@ -42,7 +43,7 @@ SWITCHES = (
 
 
 def draft_feed(owner: User, **fields: Any) -> Feed:
-    """An unsaved feed, to preview its posts. Invalid, like `create_feed`."""
+    """An unsaved feed, to preview its posts. Invalid like `create_feed`, but it needs no name."""
     return _apply(Feed(owner=owner), {**fields, "name": "-"})
 
 
@@ -156,7 +157,7 @@ def _clean_tags(field: str, names: Sequence[str]) -> list[str]:
 def _clean_words(field: str, lines: Sequence[str]) -> list[str]:
     phrases = list(dict.fromkeys(map(single_line, lines)))
     for phrase in phrases:
-        # the length as it is searched: normalization turns some characters into up to eighteen
+        # measured after normalization, as it is searched: NFKC turns some characters into up to eighteen
         if len(unicodedata.normalize("NFKC", phrase)) > WORDS_MAX_CHARACTERS:
             message = _("At most %(count)d characters.") % {"count": WORDS_MAX_CHARACTERS}
             raise invalid(field, message)

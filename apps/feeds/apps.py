@@ -16,7 +16,7 @@ class FeedsConfig(AppConfig):
         from apps.web.hooks import OWN_TABS, PAGES, TABS  # noqa: PLC0415 -- needs the models
 
         if apps.is_installed("apps.syndication"):
-            # before the page of a feed, because slugs may contain a dot
+            # first, because a slug may contain a dot: the URL pattern of a feed's page would match these addresses too
             PAGES.add("apps.feeds.syndication")
         PAGES.add("apps.feeds.pages")
         ENDPOINTS.add("apps.feeds.api")

@@ -1,4 +1,4 @@
-"""The form for a feed. It only splits the text that is typed; the actions validate."""
+"""The form for a feed. It only splits the typed text; the actions validate it."""
 
 from typing import Any
 

@@ -26,7 +26,7 @@ from apps.timeline.pipeline.page import Reader, fill_page
 from apps.timeline.sources.found import stored
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
-SCAN = MAX_IDS  # most candidates in one statement, per rule and after the merge; no round asks for more
+SCAN = MAX_IDS  # most candidates in one statement, per rule and after the merge; `fill_page` never asks for more
 
 _RANGE = "< %(newest)s AND {id} > %(oldest)s ORDER BY {id} {{order}} LIMIT {scan}"
 _BY_POST, _BY_USE = (_RANGE.format(id=name, scan=SCAN) for name in ("id", "post_id"))
@@ -44,12 +44,12 @@ JOIN tags_tag tag ON tag.name = named.name
 CROSS JOIN LATERAL (
     SELECT post_id FROM tags_taguse WHERE tag_id = tag.id AND is_public AND post_id {_BY_USE}
 ) bearing"""  # noqa: S608 -- constants
-# One subquery per phrase, planned by its text: a rare word is read by its posts, a common one by a range of ids.
+# One subquery per phrase, so that the planner can choose for each: the index of words if it is rare, else that of ids.
 _WORDS = f"""
 (SELECT post_id, {{place}} FROM search_postentry
 WHERE words @@ %({{name}})s::tsquery AND (is_public OR author_id = %(reader)s) AND post_id {_BY_USE})"""  # noqa: S608 -- constants
 
-# A repost is checked by the post it shares and by who shares it. A lateral look-up by key asks only the key's shard.
+# For a repost, both the shared post and the repost are checked. A lateral look-up by key asks only the key's shard.
 _CANDIDATES = f"""
 WITH found(id, place) AS ({{rules}}), candidate AS (
     SELECT id, array_agg(place ORDER BY place) AS places FROM found GROUP BY id ORDER BY id {{order}} LIMIT {SCAN}
@@ -79,7 +79,7 @@ _NOT_EXCLUDED = {
         (post.reply_to_id IS NULL OR post.reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID} = post.author_id)""",
     "without_reposts": "post.kind <> 'repost'",
 }
-# Readers other than the owner see public posts only, and none by authors on either side of a block with the owner.
+# Readers other than the owner see public posts only, and none by authors who block the owner or are blocked by them.
 _PUBLIC = "visibility = 'public'"
 _FOR_OTHERS = """shown.visibility = 'public' AND NOT EXISTS (
     SELECT 1 FROM graph_block b
@@ -110,7 +110,7 @@ def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedI
 
 @dataclass(slots=True)
 class _Candidates:
-    """The source of a page. `places` has the candidates that the feed catches, with the places of their rules."""
+    """The source of a page. `places` maps the posts that the feed catches to the places of the rules that match."""
 
     feed: Feed
     is_own: bool

@@ -111,7 +111,10 @@ def delete_keyword(owner: User, keyword_id: int) -> None:
 
 @transaction.atomic
 def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> None:
-    """Change a keyword and, if it is the only one, its filter, like version 1 of the API. NotFound, Invalid."""
+    """Change a keyword and, if it is the only one of its filter, the filter, as version 1 of the API does.
+
+    NotFound. Invalid for a change of a filter with more keywords.
+    """
     _lock(owner)
     found = own_keyword(owner, keyword_id).filter
     if found.keywords.count() > 1:
@@ -124,7 +127,7 @@ def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> N
 
 @transaction.atomic
 def delete_last_keyword(owner: User, keyword_id: int) -> None:
-    """Delete a keyword, and its filter if that is empty then. NotFound."""
+    """Delete a keyword, and its filter if that is then empty. NotFound."""
     _lock(owner)
     keyword = own_keyword(owner, keyword_id)
     keyword.delete()
@@ -210,7 +213,7 @@ def _lock(owner: User) -> None:
 
 
 def _changed(owner: User) -> None:
-    """After a change, raise the revision, which outdates the cached filters, and announce it to listening clients."""
+    """Raise the revision, so that the cached filters are no longer read, and announce the change to clients."""
     owner.counts.filters = Filter.objects.filter(owner=owner).count()
     owner.counts.filters_revision += 1
     owner.counts.save(update_fields=["filters", "filters_revision"])

@@ -9,7 +9,7 @@ from apps.filters.matching import ActiveFilter, Filters, Keyword
 from feedcache.read_through import ReadThrough
 from feedcache.read_through.envelope import pack, unpack
 
-MAX_BYTES = 1024 * 1024  # 1,000 keywords and 5,000 posts
+MAX_BYTES = 1024 * 1024  # enough for 1,000 keywords and 5,000 posts
 Owner = tuple[int, int]  # the id of an account, and the revision of its filters
 
 
@@ -22,7 +22,7 @@ def _encode(reader: Filters) -> bytes:
     return pack(orjson.dumps(reader.filters, default=plain, option=orjson.OPT_NON_STR_KEYS))
 
 
-@lru_cache(maxsize=16)  # entries of up to 8 MB, because a reader soon reads the next page
+@lru_cache(maxsize=16)  # for a reader who opens the next page; few, because one takes up to 8 MB
 def _decode(data: bytes) -> Filters:
     """Raises ValueError for any other bytes."""
     try:

@@ -23,14 +23,14 @@ import regex
 
 from apps.filters.models import FilterAction
 
-# The folded text of a post is cut here. Only texts that folding makes longer, up to eighteen times, reach this.
+# The folded text of a post is cut to this length. Only texts that folding lengthens, by up to eighteen times, reach it.
 MAX_CHARACTERS = 40_000
-# Up to so many keywords are searched one by one first, which is faster for most posts.
+# Up to this many keywords are first searched one by one, which is faster for most posts.
 FEW = 50
 MAX_REMEMBERED = 200  # posts whose matches are kept for later pages
 # The limits of the list of matches in a post, as a page shows it.
 MAX_TOLD = 10  # keywords per filter
-MAX_FILTERS_TOLD = 2  # filters, and any others that hide, warn or cover where these do not
+MAX_FILTERS_TOLD = 2  # filters, plus those that act in a place or in a way in which these do not
 _BETWEEN = "\0"  # separates parts; no text in PostgreSQL contains it
 _BETWEEN_TEXTS = (
     "\uffff"  # separates texts; not a character, so that no keyword matches across two texts
@@ -94,7 +94,7 @@ class Filters:
         return bool(self.filters)
 
     def matches(self, post_id: int, texts: Iterable[str], now: datetime) -> tuple[FilterMatch, ...]:
-        """The filters that match a post now: `MAX_FILTERS_TOLD`, and others that act in other places or ways."""
+        """The filters that match a post now: the first `MAX_FILTERS_TOLD`, and those with other actions or places."""
         found = self._remembered(_divided(_BETWEEN_TEXTS.join(texts)))
         if post_id in self._naming:
             found = self._with_those_that_name(post_id, found)
@@ -119,7 +119,7 @@ class Filters:
         return tuple(matches)
 
     def _remembered(self, divided: str) -> tuple[FilterMatch, ...]:
-        """The filters whose keywords are in a text, kept by its hash: texts are long, and a process keeps many."""
+        """The filters whose keywords are in a text. Cached by the hash of the text, which takes less memory."""
         key = blake2b(divided.encode(errors="surrogatepass"), digest_size=16).digest()
         found = self._found.get(key)
         if found is None:
@@ -164,11 +164,11 @@ NO_FILTERS = Filters()
 class Automaton:
     """Finds which of many sequences are in a text, in a time that depends only on the text (Aho and Corasick).
 
-    Written here because the packages for it list every occurrence: with keywords "a", "aa", "aaa" up to 100 letters,
-    each letter of a text of "a" would give 100 occurrences.
+    Written here because the published packages list every occurrence: with the keywords "a", "aa", "aaa" up to 100
+    letters, each letter of a text that repeats "a" would give 100 occurrences.
 
-    A state stands for the beginning of a sequence that was just read. `_next` leads to the next state by an item. If
-    there is none, `_shorter` leads to the longest suffix of that beginning that is itself the beginning of a sequence.
+    A state stands for the prefix of a sequence that was just read. `_next` leads to the next state by an item. If
+    there is none, `_shorter` leads to the longest suffix of that prefix that is itself the prefix of a sequence.
     """
 
     def __init__(self, sequences: Iterable[tuple[str, Sequence[str]]]) -> None:

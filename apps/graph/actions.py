@@ -88,7 +88,7 @@ def follow_user(
         _request(follower, followee, changes, limit)
     else:
         check_rate_limit(limit, str(follower.pk))
-        request = _delete_request(follower, followee)  # of the time when the account was locked
+        request = _delete_request(follower, followee)  # sent while the account was locked
         earlier = Options.of(request) if request else Options()
         _apply(counts, *_insert_edge(follower, followee, earlier._replace(**changes)))
 
@@ -224,7 +224,7 @@ def unmute_user(owner: User, other: User) -> None:
 
 
 def end_due_mutes(*, limit: int) -> int:
-    """End mutes that have expired, oldest first. Returns how many had."""
+    """End mutes that have expired, oldest first. Returns the number processed."""
     due = Mute.objects.filter(expires_at__lte=timezone.now()).order_by("expires_at")
     rows = list(due.select_related("owner", "muted")[:limit])
     for row in rows:
@@ -458,7 +458,7 @@ def _count(follower: User, followee: User, delta: int) -> None:
 
 
 def _count_choosy(owner_id: int) -> None:
-    """Note in the counts row, which is loaded with its account, how many of its follows have chosen languages."""
+    """Store in the counts row how many follows are limited to languages, so that readers without any need no query."""
     number = Followee.objects.filter(owner=owner_id).exclude(languages=[]).count()
     UserCounts.objects.filter(pk=owner_id).update(choosy_follows=number)
     viewer_changed(owner_id)

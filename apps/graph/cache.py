@@ -54,7 +54,7 @@ FOLLOWERS_LIST = ListPrefixes(
     PREFIX, "followers_list", settings.GRAPH_LIST_LENGTH, settings.GRAPH_TTL_SECONDS
 )
 
-# Each reader's current revision of the sets above, so that reading them needs no row. Written after each commit; if
+# Each reader's current `graph_revision`, so that reading the sets above needs no query. Written after each commit; if
 # that write fails, the entry is deleted rather than left stale, and loaded again.
 GRAPH_REVISION: ReadThrough[int, int] = ReadThrough(
     name="graph_revision",
@@ -158,7 +158,7 @@ SELECT c.followers_revision, e.id, e.follower_id FROM accounts_usercounts c LEFT
 
 
 class RelationChange(NamedTuple):
-    """An id was added to one of its owner's sets, by the row `edge_id`; without a row it was removed."""
+    """`other_id` was added to the owner's set `name` by the row `edge_id`, or removed from it if `edge_id` is 0."""
 
     owner_id: int
     name: str
@@ -206,10 +206,10 @@ def _store_after_commit(store: partial[None]) -> None:
 
 
 def apply_changes(counts: Mapping[int, UserCounts], changed: Collection[RelationChange]) -> None:
-    """After a commit: apply the changes to the cached relations of these accounts, a few hundred bytes each.
+    """After a commit: apply the changes to the cached relations of these accounts, a few hundred bytes per account.
 
-    `counts` are their rows before the change. An entry that misses the update keeps its old revision, which makes it a
-    miss.
+    `counts` are their rows before the change. An entry that does not get the update keeps its old revision, and so is
+    a miss.
     """
     try:
         for owner_id in {each.owner_id for each in changed}:

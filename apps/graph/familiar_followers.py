@@ -37,7 +37,7 @@ ORDER BY followee_id LIMIT %(enough)s
 
 @dataclass(frozen=True, slots=True)
 class FamiliarFollowers:
-    """Accounts that the viewer follows, those with most followers first; `more` if not all were checked."""
+    """Accounts that the viewer follows, those with the most followers first; `more` if not all were checked."""
 
     people: list[User]
     more: bool = False
@@ -48,7 +48,7 @@ def common_followers(
 ) -> dict[int, FamiliarFollowers]:
     """For each of the other accounts: up to `limit` of its followers that the viewer follows too.
 
-    All accounts come with their counts, just read. Empty for the viewer's own account and across a block.
+    `viewer` and `others` must have counts that were just read. Empty for the viewer's own account and across a block.
     """
     found = _common_ids(viewer, [other for other in others if other.pk != viewer.pk], limit)
     people = users_by_id(list(chain(*(shared.ids for shared in found.values()))))
@@ -73,9 +73,9 @@ class _Shared(NamedTuple):
 
 
 class FamiliarKey(NamedTuple):
-    """A viewer's epoch, which changes with their follows and blocks; an account at a revision of its followers.
+    """A viewer at an epoch, which changes with their follows and blocks, and an account at a revision of its followers.
 
-    The revision is 0 for accounts with too many followers to be cached: it would change all the time.
+    The revision is 0 for accounts with too many followers to be cached, because theirs changes all the time.
     """
 
     viewer_id: int
@@ -92,7 +92,7 @@ def _decode(data: bytes) -> _Shared:
     return _Shared(ids, more)
 
 
-# For the line on profiles, those with most followers first.
+# For the line on profiles, those with the most followers first.
 FAMILIAR: ReadThrough[FamiliarKey, _Shared] = ReadThrough(
     name="familiar",
     version=1,
@@ -117,10 +117,10 @@ class FamiliarNames:
 def ask_familiar_names(
     batch: Batch, viewer: User, other: User, *, names: int
 ) -> Future[FamiliarNames]:
-    """Some of the familiar followers of an account, for its profile; without SQL when it is warm.
+    """Some of the familiar followers of an account, for its profile; without SQL if they are cached.
 
-    For accounts with too many followers to be cached the answer may be five minutes old, unless the viewer changed
-    something.
+    For accounts with too many followers to be cached, the result may be as old as VIEWER_SECONDS, but never older than
+    the viewer's last follow or block.
     """
     if not viewer.epoch:
         return partial(_uncached_names, viewer, other, names)

@@ -1,4 +1,4 @@
-"""Repairs caches after a crash behind a commit, approves follow requests, removes members from lists."""
+"""Repairs caches after a crash that followed a commit, approves follow requests, removes members from lists."""
 
 from collections.abc import Sequence
 

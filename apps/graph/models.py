@@ -263,10 +263,10 @@ class GraphImport(models.Model):
 
 
 class Group(Relation):
-    """A named group of accounts that belongs to `owner`. The class is the kind; what kinds differ in is data here.
+    """A named group of accounts that belongs to `owner`. Its kinds are subclasses, which differ in these constants.
 
-    Each kind has a table of its own: posts refer to circles only, and a circle's readers are found by their
-    memberships, of which somebody popular has few, while a million lists may hold them.
+    Each kind has its own tables: posts refer to circles only, and the circles of a reader are found by memberships. A
+    popular account is in few circles, but may be in a million lists.
     """
 
     MAX_GROUPS: ClassVar[int]  # of one owner
@@ -274,7 +274,7 @@ class Group(Relation):
     MAX_ADDED: ClassVar[int]  # at once
     NAME_MAX_CHARACTERS: ClassVar[int]
     ORDER: ClassVar[tuple[str, ...]]
-    # parameters of the API or fields of a form, as errors name them
+    # the names of parameters of the API or fields of a form, for errors
     NAME_PARAMETER: ClassVar[str]
     MEMBERS_PARAMETER: ClassVar[str]
     error_messages: ClassVar[dict[str, "StrPromise"]]
@@ -322,7 +322,7 @@ class UserList(Group):
     """Accounts to read separately. Posts of accounts in an exclusive list are shown there and not on the home page."""
 
     MAX_GROUPS = 50
-    MAX_MEMBERS = 500  # the timeline of a list makes one bounded scan for each
+    MAX_MEMBERS = 500  # the timeline of a list makes one bounded scan for each member
     MAX_ADDED = 100
     NAME_MAX_CHARACTERS = 100
     ORDER = ("pk",)

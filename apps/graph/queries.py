@@ -82,7 +82,7 @@ WHERE owner_id = %(owner)s AND id BETWEEN %(first)s AND %(last)s
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """A viewer's relations to others, from the viewer's own lists: sets of the others' ids."""
+    """A viewer's relations to others, from the viewer's own lists, as sets of account ids."""
 
     following: set[int] = field(default_factory=set)
     blocking: set[int] = field(default_factory=set)
@@ -204,9 +204,9 @@ def follower_ids_between(owner_id: int, *, first_edge: int, last_edge: int) -> l
 
 
 def cached_followees(reader_id: int) -> Members | None:
-    """Whom a reader follows, from Redis: true if they are of the reader's present `graph_revision`. None on a miss.
+    """A reader's followees, from Redis; valid only at the reader's current `graph_revision`. None on a miss.
 
-    Not loaded here: the page that asks loads all relations of its reader when it hydrates.
+    A miss loads nothing: the page loads all relations of its reader when it hydrates.
     """
     try:
         return RELATIONS.members(reader_id, FOLLOWING)
@@ -258,7 +258,7 @@ def followers_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[U
 
 
 def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """The accounts that an account follows, as `followers_page`."""
+    """The accounts that an account follows, like `followers_page`."""
     page = None
     if owner.counts.following >= settings.GRAPH_LIST_FROM:
         page = _page_of_prefix(FOLLOWING_LIST, owner.pk, owner.counts.graph_revision, cursor)
@@ -268,7 +268,7 @@ def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[U
 
 
 def friends_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """The mutual follows of an account, as `followers_page`; the cursor is the edge to the friend."""
+    """The mutual follows of an account, like `followers_page`; the cursor is the edge to the friend."""
     return people_of(
         owner.pk, _page_of_edges(_friendships(owner.pk), "followee_id", cursor), viewer_id
     )
@@ -351,14 +351,14 @@ def chosen_languages(
 
 
 def ask_recent_follows(batch: Batch, reader_id: int, revision: int) -> Future[Mapping[int, float]]:
-    """The accounts a reader followed recently, and when (Unix seconds): a part of a batch, empty until it executes."""
+    """The accounts a reader followed recently, and when (Unix seconds), read in a batch; empty until it is executed."""
     key = (reader_id, revision)
     found = batch.get_many(RECENT_FOLLOWS, [key], load_recent_follows)
     return lambda: found().get(key, {})
 
 
 def mirror_faults() -> dict[str, int]:
-    """Half edges and wrong counts; all zero when the graph is sound. Reads whole tables: for operators."""
+    """The numbers of edges with one row only and of wrong counts. Reads whole tables: for operators."""
     followees = Followee.objects.values_list("owner_id", "followee_id")
     followers = Follower.objects.values_list("follower_id", "owner_id")
     return {
@@ -378,8 +378,8 @@ def _wrong_counts(field_name: str, table: str) -> int:
     return len(counts)
 
 
-# Of follows and requests: shows reposts, notifies, languages. Of mutes: hides notifications, end. Of notes: the text.
-# An endorsement has no terms.
+# The terms of relations. Follows and requests: shows reposts, notifies, languages. Mutes: hides notifications, end.
+# Notes: the text. Endorsements: none.
 _TERMS = """
 SELECT 'follow', followee_id, shows_reposts, notifies, NULL::timestamptz, '', languages FROM graph_followee
 WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s)
@@ -396,7 +396,7 @@ UNION ALL
 SELECT 'endorsement', other_id, true, false, NULL, '', NULL FROM graph_endorsement
 WHERE owner_id = %(viewer)s AND other_id = ANY(%(others)s)
 """
-# Of `%(viewer)s` to `%(others)s`; `relationships_in` reads its rows.
+# The relationships of `%(viewer)s` to `%(others)s`; `relationships_in` reads the rows.
 RELATIONSHIPS = f"""
 SELECT kind, other, false, false, NULL::timestamptz, '', NULL::varchar[] FROM ({RELATED}) AS related (kind, other)
 UNION ALL
@@ -437,7 +437,7 @@ def relationships(viewer_id: int, other_ids: Sequence[int]) -> list[Relationship
 
 
 def relationships_in(rows: Iterable[Row], other_ids: Sequence[int]) -> list[Relationship]:
-    """From the rows of `RELATIONSHIPS`."""
+    """The relationships to these accounts, in the order of the ids, from the rows of `RELATIONSHIPS`."""
     found = {(kind, other_id): terms for kind, other_id, *terms in rows}
     return [_relationship(other_id, found) for other_id in other_ids]
 

@@ -1,4 +1,4 @@
-"""What pages, endpoints and staff pages share of requests: who asks, the second factor, errors, request ids.
+"""The parts of requests that pages, endpoints and the admin share: the viewer, the second factor, errors, request ids.
 
-The middleware is in `feedsite.middleware`, except the one that sets `request.user` (`authentication`).
+More middleware is in `feedsite.middleware`.
 """

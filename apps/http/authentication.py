@@ -1,6 +1,7 @@
 """The middleware that sets `request.user` from the session cookie, and with it the language of the page.
 
-The API authenticates by token, and pictures are the same for everybody in shared caches: neither reads the cookie.
+Requests for the API and for uploaded files ignore the cookie: the API authenticates by token, and shared caches hold
+one copy of a file for everybody.
 """
 
 from django.conf import settings
@@ -16,7 +17,7 @@ WITHOUT_COOKIES = ("/api/", settings.MEDIA_URL)
 
 
 class SessionUserMiddleware(AuthenticationMiddleware):
-    """Loads the user at once, not lazily: every page needs their language."""
+    """Loads the user at once, not lazily, because every page needs the user's language."""
 
     def process_request(self, request: HttpRequest) -> None:
         is_without = request.path.startswith(WITHOUT_COOKIES)

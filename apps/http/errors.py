@@ -31,7 +31,7 @@ class FieldErrorJson(TypedDict):
 
 
 class ProblemJson(TypedDict):
-    """Every refusal: RFC 9457 members and Mastodon's `error`."""
+    """The body of every error: the members of RFC 9457 and Mastodon's `error`."""
 
     error: str
     type: str
@@ -57,7 +57,7 @@ def problem_json(
     return {
         "error": message,
         "type": "about:blank",
-        "title": HTTPStatus(status).phrase,  # what RFC 9457 demands with about:blank
+        "title": HTTPStatus(status).phrase,  # as RFC 9457 requires with about:blank
         "status": status,
         "code": code,
         "detail": message,
@@ -82,7 +82,7 @@ CODES = {
     500: "server_error",
     503: Unavailable.code,
 }
-# Paths below these answer programs; all others are pages.
+# Errors below these paths are JSON, for programs; all others are pages.
 JSON_PATHS = ("/api/", "/oauth/token", "/oauth/revoke", "/.well-known/", "/nodeinfo/")
 PROBLEM, JSON = "application/problem+json", "application/json"
 
@@ -112,7 +112,7 @@ def problem(
 
 
 def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
-    """Without context processors: they read the user, and the database may be what is broken."""
+    """Render without context processors: they read the user, and the cause of the error may be the database."""
     context = {
         "status": status,
         "message": message,
@@ -159,7 +159,7 @@ def _error(request: HttpRequest, status: int, message: str) -> HttpResponse:
 
 
 class DomainErrorMiddleware(MiddlewareMixin):
-    """Turns DomainErrors into responses; anything else is a failure of the site."""
+    """Turns DomainErrors into responses; any other exception is a server error."""
 
     def process_exception(
         self, request: HttpRequest, exception: Exception
@@ -177,9 +177,9 @@ class DomainErrorMiddleware(MiddlewareMixin):
 
 
 class ProblemTypeMiddleware(MiddlewareMixin):
-    """`application/problem+json` for clients that name it in `Accept` (decision 0047).
+    """Sends `application/problem+json` to clients that name it in `Accept` (decision 0047).
 
-    The body is the same: clients of Mastodon expect `application/json`.
+    Others get the same body as `application/json`, which clients of Mastodon expect.
     """
 
     def process_response(

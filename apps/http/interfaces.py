@@ -1,6 +1,6 @@
-"""The classes of interfaces: core reads, writes, and the rest. Each has seats and limits of its own (source 002).
+"""The classes of interfaces: core reads, writes, and the rest. Each has its own seats and rate limits (source 002).
 
-So a flood of searches or exports takes neither threads nor database connections from home, and uses up no limit of it.
+So a flood of searches or exports takes no threads or database connections from home, and does not use up its limits.
 """
 
 from enum import StrEnum
@@ -17,7 +17,7 @@ class InterfaceClass(StrEnum):
     REST = "rest"
 
 
-# Routes as in `urls`; reads of them are core. All other reads are the rest.
+# Routes as in `urls`. Reads of these are `CORE`; all other reads are `REST`.
 CORE = frozenset({
     "", "home", "home/new", "public", "local", "lists/<int:list_id>", "bookmarks", "compose", "media/<path:name>",
     "@<str:handle>", "@<str:handle>/with_replies", "@<str:handle>/media", "@<str:handle>/<post:post_id>",
@@ -34,11 +34,11 @@ CORE = frozenset({
     "api/v1/instance", "api/v2/instance", "api/v1/custom_emojis", "api/v1/announcements",
 })  # fmt: skip
 
-# Beginnings of routes that are the rest also when they write. All other requests that write are writes.
+# Prefixes of routes whose writes are `REST` too. All other writes are `WRITES`.
 REST = (
     "admin/",
     "api/v1/apps",
-    "api/v1/statuses/<int:status_id>/translate",  # waits for a service
+    "api/v1/statuses/<int:status_id>/translate",  # waits for an external service
     "api/x/",
     "oauth/authorize",
     "ranked/",
@@ -57,7 +57,7 @@ ENDPOINTS = (
 
 
 def class_of(request: HttpRequest | Request) -> InterfaceClass:
-    """The class of a request; addresses without a page are of the rest."""
+    """The class of a request; `REST` if no route matches."""
     route = _route_of(request.path_info)
     if route is None or route.startswith(REST):
         return InterfaceClass.REST
@@ -68,7 +68,7 @@ def class_of(request: HttpRequest | Request) -> InterfaceClass:
 
 @lru_cache(maxsize=2048)
 def _route_of(path: str) -> str | None:
-    """With a slash at the end it is the same route (`feedsite.middleware.trailing_slash`)."""
+    """The route of a path, with or without a slash at the end (`feedsite.middleware.trailing_slash`)."""
     try:
         return resolve("/" + path.strip("/")).route
     except Resolver404:

@@ -1,7 +1,7 @@
-"""Connections to addresses that strangers name: to hosts of the public internet, never into the site's own network.
+"""Connections to addresses that users provide: only to hosts on the public internet, never into the site's own network.
 
-A name is resolved once, each of its addresses is judged, and the connection goes to a judged address: a name that means
-another host a moment later (DNS rebinding) leads nowhere.
+A name is resolved once, all its addresses are checked, and the connection goes to a checked address. So a name that
+resolves to another host a moment later (DNS rebinding) does no harm.
 """
 
 import socket
@@ -9,13 +9,14 @@ import ssl
 from http.client import HTTPSConnection
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-# Beside what `is_global` refuses: that list grew with the releases of Python.
+# Refused even if `is_global`, whose list of networks depends on the version of Python.
 _REFUSED_4 = [
     IPv4Network(text)
     for text in ("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "224.0.0.0/3")
 ]  # fmt: skip
-# All that is not global unicast is local, mapped, translated (NAT64) or reserved. Inside: Teredo, examples, 6to4.
+# Everything outside global unicast is local, mapped, translated (NAT64) or reserved.
 _UNICAST_6 = IPv6Network("2000::/3")
+# Within it: Teredo and other protocols, examples in documentation, and 6to4.
 _REFUSED_6 = [
     IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 ]
@@ -26,7 +27,7 @@ class NotPublic(OSError):
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether anybody's packets would get there; not this machine, its networks, or groups of hosts."""
+    """Whether an address is one host on the public internet: not loopback, a private network or multicast."""
     if isinstance(address, IPv4Address):
         return address.is_global and not any(address in network for network in _REFUSED_4)
     return (
@@ -37,7 +38,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def may_be_public(host: str) -> bool:
-    """Whether a host is worth asking for: False for an address of another kind. Names are not resolved."""
+    """Whether a host may be public: False for other IP addresses and local names. Names are not resolved."""
     try:
         return is_public(ip_address(host))
     except ValueError:  # a name
@@ -55,14 +56,17 @@ def public_addresses(host: str, port: int) -> list[str]:
 
 
 class PublicHTTPSConnection(HTTPSConnection):
-    """To a public host, whose certificate is verified. Redirects are not followed: who does judges each of them."""
+    """A connection to a public host whose certificate is verified.
+
+    It does not follow redirects: a caller opens a new connection for each, so that its host is checked too.
+    """
 
     def __init__(self, host: str, port: int | None = None, *, timeout: float) -> None:
         self._tls = ssl.create_default_context()
         super().__init__(host, port, timeout=timeout, context=self._tls)
 
     def connect(self) -> None:
-        """To the first address that takes the connection."""
+        """Connect to the first address that accepts."""
         failure: OSError | None = None
         for address in public_addresses(self.host, self.port):
             try:

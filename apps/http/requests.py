@@ -1,4 +1,4 @@
-"""The viewer and the client's address of a request, the redirect after a form, and responses that are not text."""
+"""The viewer and the client's address of a request, redirects to and from forms, downloads, and limits of searches."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -52,7 +52,7 @@ def as_download(response: HttpResponseBase, name: str, content_type: str) -> Htt
 
 
 def viewer_of(request: HttpRequest | Request) -> User | None:
-    """The user of a request; None for visitors, and if it failed before its user was set."""
+    """The user of a request; None for visitors, and if the request failed before its user was set."""
     user = getattr(request, "user", None)
     return user if isinstance(user, User) else None
 
@@ -75,7 +75,7 @@ def login_required(view: View) -> View:
 
 
 def redirect_and_back(request: SiteRequest, path: str) -> HttpResponseBase:
-    """Redirect to a page whose `next` leads back here; from a POST, to where its form leads."""
+    """Redirect to a page, with a `next` that leads back here or, from a POST, to the `next` of its form."""
     is_safe = request.method in {"GET", "HEAD"}
     url = f"{path}?{urlencode({'next': request.get_full_path() if is_safe else next_url(request)})}"
     if request.htmx:
@@ -90,7 +90,7 @@ def next_url(request: HttpRequest, default: str = "/") -> str:
 
 
 def return_url(request: HttpRequest, default: str = "/") -> str:
-    """Where a page of confirmation leads back to: its `next`, else the page it was opened from."""
+    """Where a confirmation page leads back to: its `next`, else the page it was opened from."""
     referer = urlsplit(request.headers.get("Referer", ""))
     url = referer._replace(scheme="", netloc="", fragment="").geturl()
     is_other_page = referer.netloc == request.get_host() and referer.path != request.path
@@ -101,14 +101,14 @@ def _is_on_this_site(request: HttpRequest, url: str) -> bool:
     is_allowed = url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    # Django's redirect would look for a view of the name of a bare word
+    # Django's `redirect` would take a bare word for the name of a view
     return is_allowed and url.startswith(("/", "http://", "https://"))
 
 
 def client_ip(request: HttpRequest | Request) -> IPv4Address | IPv6Address | None:
-    """The IP address of the client; None when there is none.
+    """The IP address of the client; None if it is missing or malformed.
 
-    `X-Forwarded-For` is trusted only as far as our TRUSTED_PROXY_HOPS proxies wrote it.
+    Of `X-Forwarded-For`, only what the site's own TRUSTED_PROXY_HOPS proxies wrote is trusted.
     """
     peer = str(request.META.get("REMOTE_ADDR", ""))
     hops = settings.TRUSTED_PROXY_HOPS
@@ -122,7 +122,7 @@ def client_ip(request: HttpRequest | Request) -> IPv4Address | IPv6Address | Non
 
 
 def client_address(request: HttpRequest | Request) -> str:
-    """What rate limits count by: the client's IP address, and for IPv6 the /64 network of a subscriber."""
+    """The key of rate limits: the client's IPv4 address, or the /64 network of an IPv6 address."""
     address = client_ip(request)
     if address is None:
         return str(request.META.get("REMOTE_ADDR", ""))
@@ -131,13 +131,13 @@ def client_address(request: HttpRequest | Request) -> str:
 
 
 def limit_searches(request: HttpRequest | Request) -> None:
-    """Count a look through all posts, for the account or the client's address; TooMany."""
+    """Count a search against the limit of the account or, for visitors, of the client's address. TooMany."""
     viewer_id = viewer_id_of(request)
     check_rate_limit("search", client_address(request) if viewer_id is None else str(viewer_id))
 
 
 def session_origin(request: HttpRequest) -> Origin:
-    """For checks of the password in a session: others' guesses cannot use up its limit."""
+    """The origin of password checks in a session, so that guesses of others cannot use up its limit."""
     return Origin(client_address(request), f"session {request.session.session_key}")
 
 

@@ -1,11 +1,11 @@
-"""What browsers may do with any answer, static files and probes included."""
+"""The default security headers of all responses, including static files and health probes."""
 
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase
 
-# Everything that pages do not use, and that browsers know: they complain of the rest. Pages use passkeys, sharing and
-# the clipboard.
+# The features that pages do not use; only those that browsers know, because they warn of others. Pages do use passkeys,
+# sharing and the clipboard.
 REFUSED = (
     "accelerometer", "browsing-topics", "camera", "display-capture", "geolocation", "gyroscope", "hid",
     "idle-detection", "local-fonts", "magnetometer", "microphone", "midi", "otp-credentials", "payment",

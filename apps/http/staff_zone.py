@@ -1,4 +1,4 @@
-"""Pages of staff in the time zone of their reader, which `static/js/staff.js` keeps in a cookie."""
+"""The admin in the time zone of the browser, which `static/js/staff.js` stores in a cookie."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ COOKIE = "zone"
 
 
 class StaffZoneMiddleware:
-    """Times that are shown and those that are typed are both of this zone; of the site's without the cookie."""
+    """Shows times, and reads those that staff type, in this zone; in the site's zone without the cookie."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

@@ -1,7 +1,7 @@
 """The steps of a login, and whether a session has passed the second factor.
 
-With a second factor the right password does not log in: the session remembers who may go on to
-`/login/code`, for PENDING_SECONDS and MAX_FAILURES codes.
+If an account has a second factor, the right password alone does not log in: the session stores a pending login, for
+which `/login/code` accepts codes during PENDING_SECONDS, and no more after MAX_FAILURES wrong ones.
 """
 
 import logging
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PendingLogin:
-    """A user who still has to pass the second factor in this session, and where to go then."""
+    """A user who still has to pass the second factor in this session, and the URL to redirect to afterwards."""
 
     user: User
     redirect_to: str
@@ -66,7 +66,7 @@ def begin_login(request: SiteRequest, user: User, redirect_to: str) -> HttpRespo
 
 
 def complete_login(request: SiteRequest, user: User, redirect_to: str) -> HttpResponseBase:
-    """Redirect a user who is logged in now, and add this device to those that the account knows."""
+    """Redirect a user who has just logged in, and remember this device for the account."""
     response = SeeOther(redirect_to)
     remember_device(request, response, user)
     return response
@@ -78,7 +78,7 @@ def clear_pending_login(request: SiteRequest) -> None:
 
 
 def pending_login(request: SiteRequest) -> PendingLogin | None:
-    """Also of users who are logged in, but have not passed the second factor they set up."""
+    """The pending login of a session; also for users who are logged in but have not passed their second factor."""
     viewer = viewer_of(request)
     if viewer is not None:
         is_pending = not has_passed_second_factor(request) and has_second_factor(viewer)
@@ -99,7 +99,7 @@ def _is_valid(pending: dict[str, Any], user: User) -> bool:
 
 
 def record_failure(request: SiteRequest) -> bool:
-    """Count a wrong code; True after the last one allowed, when the session has ended."""
+    """Count a wrong code. Returns True for the last one allowed, which ends the session."""
     failures = request.session.get(FAILURES, 0) + 1
     request.session[FAILURES] = failures
     if failures >= MAX_FAILURES:
@@ -108,7 +108,7 @@ def record_failure(request: SiteRequest) -> bool:
 
 
 def pass_second_factor(request: SiteRequest, user: User, device: Any) -> None:
-    """Log in, or mark the session as verified if the user is logged in already. Its key changes."""
+    """Log in, or mark the session as verified if the user is logged in already. The session's key changes."""
     clear_pending_login(request)
     if viewer_of(request) is None:
         login(request, user)
@@ -125,8 +125,8 @@ def pass_second_factor(request: SiteRequest, user: User, device: Any) -> None:
 def has_passed_second_factor(request: HttpRequest | Request) -> bool:
     """Whether the viewer has passed a second factor that the account still has.
 
-    Programs cannot pass one. Turning it on revokes earlier tokens, and later ones are issued only
-    to sessions that have passed it: so a token counts if the account has a second factor.
+    Clients of the API cannot pass one. But turning it on revokes all tokens, and later ones are issued only to sessions
+    that have passed it, so every token of an account with a second factor counts as verified.
     """
     viewer = viewer_of(request)
     if viewer is None:
@@ -142,7 +142,7 @@ def has_passed_second_factor(request: HttpRequest | Request) -> bool:
 
 
 def may_act_as_staff(request: HttpRequest | Request) -> bool:
-    """Staff have to pass the second factor if the site or their account demands one."""
+    """Whether the viewer is staff, and has passed the second factor if the site or the account requires one."""
     viewer = viewer_of(request)
     if viewer is None or not viewer.is_staff:
         return False
@@ -152,7 +152,7 @@ def may_act_as_staff(request: HttpRequest | Request) -> bool:
 
 
 def redirect_to_second_factor(request: SiteRequest) -> HttpResponseBase:
-    """To the page that asks for the second factor, or that sets one up; from there back."""
+    """Redirect to the page that asks for the second factor, or that sets one up, and from there back."""
     viewer = viewer_of(request)
     return redirect_and_back(
         request, CODE_URL if viewer and has_second_factor(viewer) else SETUP_URL

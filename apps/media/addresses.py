@@ -16,7 +16,7 @@ OPEN_FOLDER, RESTRICTED_FOLDER = "pictures/", "restricted/"
 # The minimum. An address is the same all day and for all readers, so that browsers can cache the picture.
 LIFETIME_SECONDS = 24 * 3600
 KEY_CHARACTERS = 32
-MAX_REMEMBERED = 8192  # addresses of some 200 bytes
+MAX_REMEMBERED = 8192  # paths, of some 200 bytes each
 _SALT = "apps.media.addresses"
 
 
@@ -33,7 +33,7 @@ def is_restricted(name: str) -> bool:
 
 @lru_cache(maxsize=MAX_REMEMBERED)
 def path_of(name: str) -> str:
-    """The path of a stored file. It depends only on the name, and a page needs those of some twenty avatars."""
+    """The path of a stored file. Cached, because it depends only on the name, and a page has some twenty avatars."""
     path: str = default_storage.url(name)
     return path
 

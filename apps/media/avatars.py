@@ -1,4 +1,4 @@
-"""Avatars and headers: uploads are cropped and re-encoded in the sandbox; missing ones are drawn in these colours."""
+"""Avatars and headers: uploads are cropped and re-encoded in the sandbox; missing avatars are drawn from `PALETTE`."""
 
 import secrets
 from dataclasses import dataclass

@@ -27,7 +27,7 @@ MAX_FILE_BYTES = 512 * 1024**2  # of everything it writes
 MAX_OPEN_FILES = 24
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
-# Seccomp's numbers for machines, and each machine's numbers for system calls; None if it has no such call.
+# Seccomp's numbers of architectures, and the numbers of system calls on each; None if it has no such call.
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _COLUMNS = ("x86_64", "aarch64")
 _CALLS: dict[str, tuple[int | None, int | None]] = {
@@ -55,7 +55,7 @@ _CALLS: dict[str, tuple[int | None, int | None]] = {
 # These calls are allowed with some arguments only.
 CLONE, CLONE3, TGKILL, PRLIMIT, FCNTL = (56, 220), (435, 435), (234, 131), (302, 261), (72, 25)
 CLONE_THREAD = 0x10000
-# F_SETOWN, F_SETSIG, F_SETOWN_EX: with these the kernel would signal another process
+# F_SETOWN, F_SETSIG, F_SETOWN_EX: these could make the kernel signal another process
 OWNER_COMMANDS = 8, 10, 15
 LOAD, JUMP_IF_EQUAL, JUMP_IF_GREATER_OR_EQUAL, JUMP_IF_SET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = (
@@ -106,12 +106,15 @@ def limit(seconds: int) -> None:
         (resource.RLIMIT_NOFILE, MAX_OPEN_FILES),
         (resource.RLIMIT_CORE, 0),
     ):
-        with suppress(ValueError):  # it is lower already
+        with suppress(ValueError):  # the limit is lower already
             resource.setrlimit(what, (most, most))
 
 
 def missing() -> list[str]:
-    """The protections that this machine lacks. Landlock counts from its first version: seccomp forbids the rest too."""
+    """The protections that this machine lacks.
+
+    Any version of Landlock is enough: seccomp also forbids truncation, the network and signals, which later ones add.
+    """
     if sys.platform != "linux":
         return ["Landlock", "seccomp"]
     has_landlock = landlock_version(ctypes.CDLL(None, use_errno=True)) > 0
@@ -165,7 +168,7 @@ def forbid_calls(libc: ctypes.CDLL) -> None:
 
 
 def rules(machine: str, own_id: int) -> Program:
-    """The filter for a process with this id; `execv` keeps both."""
+    """The filter for a process with the id `own_id`; `execv` keeps both the filter and the id."""
     column = _COLUMNS.index(machine)
     program: Program = [
         (LOAD, 0, 0, ARCHITECTURE),

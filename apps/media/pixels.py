@@ -19,7 +19,8 @@ from PIL import AvifImagePlugin, ExifTags, Image, ImageMath, ImageOps, ImageSequ
 from apps.media.sizes import MAX_PIXELS, TOO_LARGE, UNFIT
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "AVIF", "HEIF")
-# Files of other formats show only their first picture: the others are previews, gain maps or for stereo.
+# In files of other formats only the first picture counts: the others are previews, gain maps or the second of a stereo
+# pair.
 MOVING = {"PNG", "WEBP", "GIF", "AVIF"}
 COPIED = {"WEBP", "AVIF"}
 # The limit for all frames together if the decoder holds several copies: for `COPIED` formats and animations.
@@ -121,7 +122,7 @@ def flat(picture: Image.Image, side: int) -> Image.Image:
     A picture at least twice as long as `side` is reduced by a whole factor, but not below `side`. This works tile by
     tile, so that memory never holds two full copies.
     """
-    picture.draft("RGB", (side, side))  # JPEG decodes to a half or a quarter at once
+    picture.draft("RGB", (side, side))  # decodes a JPEG at 1/2, 1/4 or 1/8 of its size
     is_wide = any("16" in str(tile.args) for tile in getattr(picture, "tile", ()))
     picture.load()
     if is_wide and isinstance(clear := picture.info.get("transparency"), tuple):

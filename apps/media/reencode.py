@@ -28,7 +28,7 @@ def rewritten(data: bytes) -> bytes:
     picture = opened(data)
     still = flat(picture, SIDE)
     moves, size = moving(picture) if frames_of(picture) > 1 else (b"", still.size)
-    del picture  # with everything that its decoder holds
+    del picture  # frees everything that its decoder holds
     facts, parts = written(still, moves, size)
     return json.dumps(facts).encode() + b"\n" + b"".join(parts)
 

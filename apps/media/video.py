@@ -1,8 +1,8 @@
 """Probes and transcodes video and sound with ffmpeg, in processes that `apps.media.confine` restricts.
 
 Uploads are never served as they are: video becomes H.264 and AAC in MP4, and sound becomes AAC in M4A, both without
-metadata and with the index at the front, so that browsers can start and seek. It runs the ffmpeg named in the setting,
-or the distribution's, or the one in the wheel imageio-ffmpeg; without any, `is_available` is False.
+metadata and with the index at the front, so that browsers can start and seek. The site runs the ffmpeg named in the
+setting FFMPEG, or the distribution's, or the one in the wheel imageio-ffmpeg; without any, `is_available` is False.
 """
 
 import math
@@ -35,13 +35,13 @@ DECODERS = (
     "opus", "libopus", "vorbis", "flac", "alac", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s32le", "pcm_f32le",
     "pcm_u8",
 )  # fmt: skip
-# What the framecrc output says about each stream, and what ffmpeg's log says about the file.
+# A stream in the framecrc output, and the duration of the file in ffmpeg's log.
 STREAM = re.compile(
     r"^#media_type \d+: (\w+)\n#codec_id \d+: (\S+)\n(?:#dimensions \d+: (\d+)x(\d+)\n)?",
     re.MULTILINE,
 )
 DURATION = re.compile(r"^  Duration: (\d+):(\d\d):(\d\d\.\d+)", re.MULTILINE)
-LOOP_SECONDS = 30.0  # the longest that plays in a loop, when it has no sound
+LOOP_SECONDS = 30.0  # the longest video without sound that plays in a loop
 MIN_SIDE = 16  # pixels; the encoder needs even numbers
 MAX_FRAME_RATE = 60
 SLACK_SECONDS = 1.0  # for containers that round their duration up
@@ -78,7 +78,7 @@ class Unfit(Exception):
 class Probe:
     """The first decodable stream of video and of sound, each by its number among streams of its kind, or None.
 
-    `seconds` is 0 if the file does not say.
+    `seconds` is 0 if the file does not state its duration.
     """
 
     video: int | None
@@ -92,7 +92,7 @@ class Probe:
 class Transcoded:
     """A file to serve. `poster` is the picture shown before a video plays; None for sound.
 
-    `loops`: it is a short video without a sound track, which pages play as they would an animated picture.
+    `loops` is True for a short video without a sound track, which pages play like an animated picture.
     """
 
     path: Path
@@ -131,7 +131,7 @@ def is_available() -> bool:
 def ffmpeg_path(named: str) -> str | None:
     """The absolute path of the ffmpeg to use; None if there is none.
 
-    The distribution's is skipped if it lacks an encoder or filter that is needed: Fedora's makes no H.264.
+    The distribution's is skipped if it lacks a required encoder or filter: Fedora's does not encode H.264.
     """
     programs = _programs(named)
     able = (program for program in programs[:-1] if _makes_video(program))
@@ -196,7 +196,7 @@ def probe(path: Path) -> Probe:
 
 
 def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
-    """Write the file to serve beside `path`. Raises Unfit, and what `renew` raises, which is called every few seconds.
+    """Write the file to serve beside `path`, calling `renew` every few seconds. Raises Unfit, and what `renew` raises.
 
     The result is checked against the limits again, because a container may lie about its duration.
     """
@@ -218,7 +218,7 @@ def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
 
 
 def _described(path: Path) -> Probe:
-    """Read the header of ffmpeg's framecrc output, a format made for programs that has not changed for years."""
+    """The streams of a file, by ffmpeg's framecrc output, whose header has been stable for years."""
     output, log = _run(
         [
             "-nostdin", "-hide_banner", "-v", "info", *_reading(), "-i", f"file:{path.name}", "-map", "0:V?",
@@ -297,7 +297,10 @@ def _ffmpeg(
 
 
 def _few_pixels() -> list[str]:
-    """Bounds decoders, for streams that grow after their header. Twice the limit, because sides are rounded up."""
+    """Options that bound the decoders, in case frames are larger than the header states.
+
+    Twice the site's limit, because decoders round the sides up.
+    """
     return ["-max_pixels", str(2 * settings.VIDEO_MAX_PIXELS)]
 
 

@@ -72,9 +72,9 @@ def chosen_notification_kinds(user: User) -> list[str]:
 
 @transaction.atomic
 def change_policy(viewer: User, **verdicts: str) -> None:
-    """From now on, hold back or drop notifications by these fields of `NotificationPolicy`; existing ones stay."""
+    """Change these fields of the viewer's `NotificationPolicy`. They apply to new notifications; existing ones stay."""
     policy, _is_new = NotificationPolicy.objects.update_or_create(user=viewer, defaults=verdicts)
-    # Whether there is, or will be, something that is held back.
+    # Whether notifications are, or will be, held back.
     holds = (
         any(getattr(policy, name) != Treatment.ACCEPT for name in CONDITIONS)
         or _held_back(viewer).exists()
@@ -86,7 +86,7 @@ def change_policy(viewer: User, **verdicts: str) -> None:
 
 @transaction.atomic
 def accept_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
-    """Exempt accounts from the viewer's policy, and release what it held back of them."""
+    """Exempt accounts from the viewer's policy, and release their notifications that it held back."""
     permissions = [NotificationPermission(user=viewer, actor_id=actor_id) for actor_id in actor_ids]
     NotificationPermission.objects.bulk_create(permissions, ignore_conflicts=True)
     _held_back(viewer).filter(actor__in=actor_ids).update(is_held_back=False)
@@ -94,7 +94,7 @@ def accept_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
 
 
 def dismiss_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
-    """Delete the notifications by these accounts that are held back. Later ones will be held back again."""
+    """Delete the held back notifications by these accounts. Later ones will be held back again."""
     _delete(_held_back(viewer).filter(actor__in=actor_ids))
 
 
@@ -103,7 +103,7 @@ def _held_back(viewer: User) -> QuerySet[Notification]:
 
 
 def dismiss(viewer: User, number: int) -> None:
-    """Delete a notification of the viewer's. NotFound."""
+    """Delete one of the viewer's notifications. NotFound."""
     deleted, _by_model = Notification.objects.filter(user=viewer, pk=number).delete()
     if not deleted:
         raise NotFound(_("There is no such notification."))
@@ -115,16 +115,16 @@ def dismiss_group(viewer: User, key: str) -> None:
 
 
 def clear(viewer: User) -> None:
-    """Delete all present notifications of the viewer, a batch at a time."""
+    """Delete all notifications that the viewer has now, in batches."""
     newest = Notification.objects.filter(user=viewer).order_by("-pk").first()
     if newest is not None:
         _delete(Notification.objects.filter(user=viewer, pk__lte=newest.pk))
 
 
 def purge(*, seconds: float = PURGE_SECONDS) -> int:
-    """Delete notifications that are older than `NOTIFICATION_DAYS`, oldest first; how many.
+    """Delete notifications that are older than `NOTIFICATION_DAYS`, oldest first. Returns their number.
 
-    By id, which has an index: a new one of a group has a new id, so hardly any is younger than its neighbours.
+    In the order of ids, which have an index and are nearly in the order of `created_at`.
     """
     if not settings.NOTIFICATION_DAYS:
         return 0

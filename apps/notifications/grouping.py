@@ -1,8 +1,8 @@
 """Groups of notifications: of the same kind, about the same post or the viewer, within twelve hours.
 
-A page reads notifications until it has enough groups or has read a thousand; the next one continues below them. So
+A page reads notifications until it has enough groups or has read a thousand; the next page continues below them. So
 every notification is on exactly one page, and a group that a page cuts off continues on the next under the same key.
-Keys follow from the rows and are not stored.
+Keys are computed from the rows, and not stored.
 """
 
 import re
@@ -143,7 +143,7 @@ def get_group(viewer: User, key: str) -> NotificationGroup:
 
 
 def actors_page(viewer: User, key: str, cursor: Cursor) -> Page[User]:
-    """Who is in a group, the last first; the cursor is a notification id. NotFound as for `get_group`."""
+    """The actors of a group, the most recent first; the cursor is a notification id. NotFound as for `get_group`."""
     page = page_of_rows(notifications_of_group(viewer, key), cursor)
     items = notification_items(viewer, page.items)
     if not items:

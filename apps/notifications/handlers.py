@@ -24,7 +24,7 @@ from apps.posts.visibility import Audience, delivered_to
 from apps.sql import rows_of
 from feedcache.ids import author_of
 
-# For recipients found by another statement; checks in their rows whether each wants the notification.
+# For recipients selected by another statement; leaves out those who do not want the notification.
 _CREATE_MANY = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at)
 SELECT c.user_id, %(kind)s, %(author)s, told.post_id, now()
@@ -43,7 +43,8 @@ _CREATE = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at, is_held_back)
 VALUES (%(user)s, %(kind)s, %(actor)s, %(post)s, now(), %(is_held_back)s) ON CONFLICT DO NOTHING RETURNING id
 """
-# Each selects (id, user_id). Without mentioned followers, who get a notification of the mention.
+# The recipients for `_notify_many`: each statement selects (id, user_id). Mentioned followers are left out here: they
+# get a notification of the mention.
 _WATCHERS = """
 SELECT id, follower_id AS user_id FROM graph_follower f
 WHERE owner_id = %(author)s AND notifies AND id > %(after)s
@@ -144,7 +145,7 @@ def notify_watching_followers(payload: Payload) -> None:
 
 @handles("post_edited")
 def notify_of_edited_post(payload: Payload) -> None:
-    """Notify the people who reposted or quoted it, of the first edit only."""
+    """Notify the people who reposted or quoted the post, of its first edit only."""
     if (post := _post(payload["post_id"])) is not None:
         _notify_many(_REPOSTERS, post, NotificationKind.EDIT)
         _notify_many(_QUOTERS, post, NotificationKind.QUOTED_EDIT, of_found=True)
@@ -237,7 +238,10 @@ def _post(post_id: int) -> PostContent | None:
 
 
 def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
-    """Accounts that a post concerns: id -> kind of notification, and the post it is about. The last reason counts."""
+    """The accounts that a post concerns, each with the kind of notification and the post that it is about.
+
+    An account that is concerned for several reasons gets one notification: of the reply, else the quote.
+    """
     if post.is_repost and post.source_id is not None:
         return {author_of(post.source_id): (NotificationKind.REPOST, post.source_id)}
     reasons = dict.fromkeys(post.mentions.values(), (NotificationKind.MENTION, post.id))

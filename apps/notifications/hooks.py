@@ -4,5 +4,5 @@ from collections.abc import Callable, Sequence
 
 from apps.events.hooks import Hook
 
-# With the ids of new notifications, in the transaction that makes them; some of them may be held back.
+# Called with the ids of new notifications, in the transaction that creates them; some of them may be held back.
 CREATED = Hook[Callable[[Sequence[int]], None]]()

@@ -1,6 +1,6 @@
-"""Applies the policy of its recipient to a notification, once, when it is made; the result is stored with it.
+"""Applies the recipient's policy to a notification when it is created; the result is stored with the notification.
 
-So a policy affects later notifications only, and never those that were shown already.
+So a change of the policy affects only later notifications.
 """
 
 from datetime import timedelta
@@ -14,7 +14,8 @@ from apps.notifications.models import NotificationPermission, NotificationPolicy
 from apps.posts.models import Post, Visibility
 
 NEW_ACCOUNT = timedelta(days=30)
-# The reader asked for these, by a vote, a repost or the bell of a followed account: no policy applies.
+# The policy does not apply to these: the recipient asked for them by a vote, a repost, a quote or the bell of a
+# followed account.
 EXEMPT_KINDS = (
     NotificationKind.POLL,
     NotificationKind.EDIT,

@@ -44,7 +44,7 @@ WHERE c.user_id = %(viewer)s AND c.is_unread AND NOT c.is_request AND NOT c.has_
 LIMIT {MAX_UNREAD}
 """  # noqa: S608 -- a constant
 
-# Both as numbers, and the marker of home in the same statement.
+# Both numbers, and both with the read marker of the home timeline.
 _NUMBERS_OF_UNREAD = f"""ARRAY[
     (SELECT count(*) FROM ({_UNREAD}) AS unread), (SELECT count(*) FROM ({_UNREAD_CONVERSATIONS}) AS unread)]"""  # noqa: S608 -- constants
 _UNREAD_AND_HOME = f"""
@@ -109,7 +109,7 @@ def notifications_page(
 
 
 def get_notification(viewer: User, number: int) -> NotificationItem:
-    """A notification of the viewer's. NotFound."""
+    """One of the viewer's notifications. NotFound."""
     for item in notification_items(
         viewer, list(notifications_of(viewer, include_filtered=True).filter(pk=number))
     ):
@@ -204,7 +204,7 @@ def unread_count(
 
 
 def unread_expression(viewer: User | None) -> str:
-    """An SQL expression for the values of `Unread` of `%(viewer)s`, for a page's own statement; NULL for visitors."""
+    """An SQL expression for the values of `Unread` for `%(viewer)s`, to use in another statement; NULL for visitors."""
     return _NUMBERS_OF_UNREAD if viewer else "NULL"
 
 

@@ -120,12 +120,12 @@ class Validator(OAuth2Validator):
         return False
 
     def get_code_challenge(self, code: str, request: Any) -> str | None:
-        """The challenge of a code. If the request has a verifier but the code has no challenge, it is refused
-        (RFC 9700, 2.1.1), because somebody may have stripped the challenge.
+        """The challenge of a code. A request with a verifier is refused if the code has no challenge (RFC 9700, 2.1.1),
+        because somebody may have stripped the challenge.
         """
         challenge: str | None = super().get_code_challenge(code, request)
         if challenge is None and request.code_verifier:
-            raise errors.InvalidGrantError("The code was asked for without a challenge.", request=request)  # fmt: skip
+            raise errors.InvalidGrantError("The code was requested without a challenge.", request=request)  # fmt: skip
         return challenge
 
     def save_bearer_token(

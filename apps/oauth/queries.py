@@ -89,7 +89,7 @@ _checked: dict[str, _Checked] = {}  # by digest
 
 
 def remembered_user_id(token: str) -> int | None:
-    """The user of a token when this process last saw it; only `bearer_of` knows whether the token is still valid."""
+    """The user of a token when this process last read it; only `bearer_of` checks whether the token is still valid."""
     known = _checked.get(_digest(token))
     return known.user_id if known else None
 

@@ -129,7 +129,7 @@ def flush_class(name: str, *, by: Author) -> TopologyVersion:
 
 
 def roll_back(version: int, *, by: Author) -> TopologyVersion:
-    """Restore the nodes of an earlier version, as a new version; version 0 is the settings. NotFound."""
+    """Restore the nodes of an earlier version, as a new version; version 0 is the settings. NotFound, Conflict."""
     earlier = topology_of(version)
     if earlier is None:
         raise NotFound(_("There is no version %(version)s.") % {"version": version})
@@ -261,8 +261,8 @@ def reason_to_wait(settle_seconds: float | None = None) -> str:
     if settle_seconds is None:
         settle_seconds = SETTLE_SECONDS
     seconds = settle_seconds - (database_time() - change.made_at).total_seconds()
-    if 0 < seconds <= settle_seconds:  # more is of a clock that was ahead
-        # a process that hangs is not in the reports any more
+    if 0 < seconds <= settle_seconds:  # more means that the clock was ahead when the step was taken
+        # wait even if all reports are current: a process that hangs is not among them
         return _("The last step is too recent. Try again in %(seconds)d s.") % {
             "seconds": ceil(seconds)
         }
@@ -289,7 +289,7 @@ def _require_no_outdated_keys(name: str, url: str) -> None:
 
 
 def republish() -> bool:
-    """Publish the newest version again if Redis has lost it; returns whether Redis had. RedisError."""
+    """Publish the newest version again if Redis has lost it. Returns whether Redis had lost it. RedisError."""
     change = latest()
     return change is not None and topology_listener.publish(change.topology())
 
@@ -351,7 +351,7 @@ def _publish(topology: Topology) -> None:
 
 
 def require_answer(urls: Sequence[str]) -> None:
-    """Invalid when a node does not answer now. A malformed URL is refused later, as such."""
+    """Raise Invalid if a node does not answer. Malformed URLs are refused later, with their own message."""
     for url in filter(is_address, urls):
         if error := probe(url):
             message = _("The node %(url)s does not work: %(error)s.") % {"url": url, "error": error}
@@ -366,7 +366,7 @@ class ImpossibleError(ValueError):
     """The place or class does not exist, or its move is at another step."""
 
 
-# The functions below only compute the next topology. ImpossibleError.
+# The functions below only compute the next topology, or raise ImpossibleError.
 
 
 def with_l1_group(
@@ -485,7 +485,7 @@ def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topolo
 
 
 def _pool_as_of(pool: Pool, earlier: Topology, current: Topology, version: int) -> Group:
-    # by another slot map a key may have had another slot meanwhile, and was changed there
+    # with another slot map, a key may have changed in another slot meanwhile
     is_same = pool not in current.resizes and earlier.slot_map(pool) == current.slot_map(pool)
     return _as_of(earlier.group(pool), current.group(pool) if is_same else (), version)
 

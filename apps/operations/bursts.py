@@ -15,9 +15,9 @@ from feedcache.servers import hot_keys
 from feedcache.servers.hot_keys import HotKey
 from feedcache.topology import Topology
 
-BURST_SECONDS = 20  # a key is looked at over so long a time before a group is added
+BURST_SECONDS = 20  # the reads of a key are measured over this time before a group is added
 SHOWN = 20
-SPARE_LOAD = 0.5  # of the most reads: with one group less a node must have less than this
+SPARE_LOAD = 0.5  # a group is removed if the nodes of the others then get less than this share of `most_reads`
 BY = "the site"
 
 
@@ -49,7 +49,7 @@ def spare_urls(policy: BurstPolicy) -> list[str]:
 
 
 def heat() -> Heat:
-    """The keys that were read most lately, and the change of L1 that follows from it. Raises RedisError."""
+    """The keys that were read most within BURST_SECONDS, and the proposed change of L1. Raises RedisError."""
     policy, topology = burst_policy(), topology_in_force()
     keys = hot_keys.hottest(SHOWN, seconds=BURST_SECONDS)
     peak = hot_keys.peak(seconds=policy.calm_minutes * 60)
@@ -88,7 +88,7 @@ def act() -> TopologyVersion | None:
 
 
 def carry_out(proposal: Proposal, policy: BurstPolicy, *, by: Author) -> TopologyVersion:
-    """Invalid, Conflict, NotFound."""
+    """Make a proposed change. Invalid, Conflict, NotFound."""
     if proposal.remove is not None:
         return drain_l1_group(proposal.remove, by=by)
     return add_l1_group([proposal.add], policy.megabytes, by=by)

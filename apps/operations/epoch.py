@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 BEATS = "topology:beats"  # the highest count of beats
 EPOCH_BITS = 48
-LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # a part of the past may be gone
+LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # recent changes may be lost
 NOTICE = timedelta(days=7)  # how long pages say that the database went back
 # Clients remember the highest id that they saw, of notifications for example, and request higher ones: ids given out in
 # the lost time must not be used again. A tenth more exceeds what any backup can miss.
@@ -152,7 +152,7 @@ def _nodes() -> str:
     places = [f"{place} {node.url}" for place, node in topology.places()]
     widths = {len(topology.main), len(topology.backup), *map(len, topology.l1)}
     if any(width and BUCKETS % width for width in widths):
-        places.append("by slot maps")  # before these, such pools had other places for their keys
+        places.append("by slot maps")  # releases without them placed keys differently
     return hashlib.sha256("\n".join(places).encode()).hexdigest() if places else ""
 
 

@@ -49,7 +49,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """The processes and their versions; None while Redis does not answer."""
+    """The processes, None while Redis does not answer, and the version that they should run."""
 
     processes: list[Report] | None
     version: int

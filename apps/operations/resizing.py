@@ -1,7 +1,8 @@
-"""Main and Backup with more or fewer slots, while the site runs: staff begin it, and `advance` takes its steps.
+"""Resizes Main and Backup, which get more or fewer slots while the site runs. Staff begin a resize, and `advance` takes
+its steps.
 
-Between two steps every process has to take the last one, for which `feedcache.servers.topology_listener` gives it some
-seconds. docs/decisions/0171 shows why nothing outdated is read meanwhile.
+Before each step every process must have taken the previous one, for which `feedcache.servers.topology_listener` gives
+it some seconds. docs/decisions/0171 shows why nothing outdated is read meanwhile.
 """
 
 from collections import Counter
@@ -32,8 +33,8 @@ from feedcache.slot_map import (
 )
 from feedcache.topology import Group, Node, Phase, Pool, Resize, Topology
 
-STEP_SECONDS = LEASE_SECONDS + 2  # between two steps: no process is two steps behind
-FILLED = 0.02  # at most this share of Main's or Backup's hits still comes from the old slots
+STEP_SECONDS = LEASE_SECONDS + 2  # between two steps, so that no process is two steps behind
+FILLED = 0.02  # the new slots are filled when at most this share of the pool's hits comes from the old slots
 MOVING_MOST_SECONDS = 600.0  # then the remaining keys are loaded when requested
 NEXT = {Phase.JOINING: Phase.MOVING, Phase.MOVING: Phase.LEAVING}
 
@@ -41,8 +42,8 @@ NEXT = {Phase.JOINING: Phase.MOVING, Phase.MOVING: Phase.LEAVING}
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a resize is. `buckets`: the share of the pool's keys that move. `old_answers`: the share of the pool's
-    answers that came from the old slots lately; None where they are not read, or nothing was asked. `waits_for` is why
-    the next step is not due yet.
+    answers that came from the old slots lately; None if those are not read, or nothing was read. `waits_for` is why the
+    next step is not due yet.
     """
 
     pool: Pool
@@ -116,7 +117,7 @@ def advance() -> TopologyVersion | None:
             by=Author("the site", seen=topology.version),
         )
     except Conflict:
-        return None  # somebody else was faster
+        return None  # another caller was faster
 
 
 _DETAILS = {
@@ -150,7 +151,7 @@ def _progress(pool: Pool, topology: Topology) -> Progress:
 
 
 def _old_answers(pool: Pool, since: datetime) -> tuple[float | None, bool]:
-    """The share of the pool's answers that came from the old slots, and whether there has been time to tell."""
+    """The share of the pool's answers that came from the old slots, and whether it is known yet."""
     try:
         counts = totals.since(since.timestamp() + 1)  # by then all processes read the new slots
     except RedisError:
@@ -162,7 +163,7 @@ def _old_answers(pool: Pool, since: datetime) -> tuple[float | None, bool]:
     return (old / found if found else None), True
 
 
-# Pure changes, as those of `actions`. ImpossibleError.
+# Like the last functions of `actions`, these only compute the next topology, or raise ImpossibleError.
 
 
 def growing(
@@ -222,7 +223,7 @@ def _resize_of(current: Topology, pool: Pool) -> Resize:
 
 
 def _done(current: Topology, pool: Pool, slot_map: SlotMap, *, version: int) -> Topology:
-    """The pool by one slot map, without the nodes that have no buckets."""
+    """End a resize: the pool keeps one slot map, and the nodes that it uses."""
     group, sizes = current.group(pool), Counter(slot_map)
     gone = [slot for slot in range(len(group)) if not sizes[slot]]
     rest = tuple(node for slot, node in enumerate(group) if slot not in gone)

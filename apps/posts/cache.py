@@ -292,7 +292,7 @@ class HotAuthors:
 
 @cache
 def hot_authors() -> HotAuthors:
-    """The hot authors of this process. A forked child makes its own, because a lost thread may hold the lock."""
+    """The hot authors of this process. A forked child makes its own: a thread of the parent may have held the lock."""
     listener().subscribe_channel(RECENT.channel, _on_message)
     return HotAuthors()
 
@@ -305,7 +305,7 @@ os.register_at_fork(after_in_child=hot_authors.cache_clear)
 
 
 def week_of(last_post_id: int) -> Week:
-    """The present week, by our clock or by an author's last id, whichever is later."""
+    """The current week, by this process's clock or by an author's last id, whichever is later."""
     return Week.of_second(max(int(time.time()), second_of(last_post_id)))
 
 
@@ -321,7 +321,7 @@ def cache_published(
     source: PostContent | None,
     writes: Iterable[QueueWrites],
 ) -> None:
-    """Cache a new post. `source`: the post that it reposts or quotes. `writes` are sent together with its own."""
+    """Cache a new post. `source` is the post that it reposts or quotes. `writes` are sent in the same round trip."""
     together = list(writes)
     if content.is_open:
         if _is_first_of_day(counts, content.id):
@@ -369,7 +369,7 @@ def _week_writes(counts: UserCounts, post_id: int, content: PostContent | None) 
     def queue(batch: Batch) -> Callable[[], None]:
         value = encode(content) if content else b""
         this = week_of(newest)
-        # includes the next week, for readers whose clocks are ahead of ours
+        # includes the next week, for processes whose clocks are ahead
         weeks = [this.before(-1), this, this.before()]
         change = Change(revision, revision + 1, post_id, value)
         queued = RECENT.queue_change(batch, author_id, weeks, change)
@@ -379,7 +379,7 @@ def _week_writes(counts: UserCounts, post_id: int, content: PostContent | None) 
                 queued.raise_error()
             except RedisError as error:
                 logger.warning("recent posts of %s are out of date: %s", author_id, error)
-            # here; other processes follow when they get the message
+            # in this process; others do the same when they get the message
             hot_authors().forget(author_id)
 
         return check

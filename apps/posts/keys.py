@@ -1,8 +1,8 @@
-"""Database fields for ids of posts that also name the author, by which posts are distributed over servers.
+"""Model fields for the ids of posts: look-ups by them also name the author, by whom posts are distributed over servers.
 
-An id contains its author, so look-ups by id name both: `WHERE id = 1 AND author_id = 2` needs only one shard of a
-distributed site (`manage distribute`), and the primary key on other sites. With these fields the ORM adds the author to
-`=`, `IN`, joins and correlated subqueries; hand-written SQL must name the author itself.
+An id contains its author, so `WHERE id = 1 AND author_id = 2` needs no other data than the id. It reads only one shard
+of a distributed site (`manage distribute`), and the primary key on other sites. With these fields the ORM adds the
+author to `=`, `IN`, joins and correlated subqueries; hand-written SQL must name the author itself.
 """
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -31,7 +31,7 @@ else:
 
 
 class _ByAuthor:
-    """A lookup that adds the author to the id, if the id's column has a column of authors beside it."""
+    """A lookup that adds the author to the id, if the model has a column for the author."""
 
     lhs: Any
     rhs: Any
@@ -52,7 +52,7 @@ class _ByAuthor:
 
 
 def _author_column(column: Any, compiler: SQLCompiler) -> str:
-    """The column of authors beside a column of ids, as SQL; "" for other columns."""
+    """The author's column that belongs to a column of post ids, as SQL; "" for other columns."""
     name = getattr(getattr(column, "target", None), "author_column", "")
     if not name:
         return ""

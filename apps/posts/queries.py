@@ -55,8 +55,8 @@ MAX_MUTED_THREADS = 500  # per viewer: 4 KB at most, read with every page
 MAX_IDS = 200
 # For a page of reposts of quotes: the reposted posts, and those that they quote
 MAX_PAGE_IDS = 2 * MAX_IDS
-# The revision is read last: it is not older than any row. Two statements, because the viewer's row may be on another
-# server.
+# The revision is read last, so that it is not older than any row. Two statements, because the viewer's row may be on
+# another server.
 _VISIBILITY = """
 SELECT post.id, post.version, post.author_id, post.visibility, post.circle_id, post.source_id
 FROM posts_post post JOIN accounts_user author ON author.id = post.author_id
@@ -210,7 +210,7 @@ def ask_viewer_context(
 
 
 class ViewerMarks(NamedTuple):
-    """The newest posts that a viewer reposted, and the threads that the viewer muted; likes and reads are `Engaged`."""
+    """The newest posts that a viewer reposted, and the newest threads that the viewer muted."""
 
     reposted: NewestIds = NewestIds()
     muted: NewestIds = NewestIds()

@@ -108,7 +108,7 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
 
 
 def weeks_read(counts: UserCounts) -> tuple[Week, Week]:
-    """This week and the last, by our clock or by the author's last id, whichever is later."""
+    """This week and the last, by this process's clock or by the author's last id, whichever is later."""
     this = week_of(counts.last_post_id)
     return this, this.before()
 

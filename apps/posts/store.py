@@ -1,4 +1,4 @@
-"""Writes posts and their counts: the only module that knows how they are stored.
+"""Writes the rows of posts and their counts.
 
 A change is made in a transaction that first locks the author's counts (`lock_author`), and then the counts of the posts
 that it changes.
@@ -56,7 +56,7 @@ class Changed(NamedTuple):
     """A post after a change, or as it was before its deletion.
 
     `revision` is the new `outbox_revision` of its author; None if the change made none. `content` is the content of a
-    new post; None if an equal request or an earlier repost had created it.
+    post that the call has created; None for existing posts.
     """
 
     post: Post

@@ -93,7 +93,7 @@ IN_CIRCLE = Fact(
 
 
 class Audience(Enum):
-    """The readers whose home pages a post belongs on, besides its author's."""
+    """The readers on whose home pages a post appears, besides its author."""
 
     FOLLOWERS = auto()  # perhaps millions: deliveries read their list in chunks
     FRIENDS = auto()  # followers whom the author follows back
@@ -119,7 +119,7 @@ RULES: Mapping[str, Rule] = {
     Visibility.MENTIONED: Rule([[MENTIONED]], Audience.MENTIONED),
 }
 if missing := set(Visibility) - RULES.keys():
-    raise TypeError(f"no rule says who may see posts that are {', '.join(sorted(missing))}")
+    raise TypeError(f"RULES lacks {', '.join(sorted(missing))}")
 
 
 def delivered_to(*audiences: Audience) -> tuple[str, ...]:

@@ -38,14 +38,14 @@ logger = logging.getLogger(__name__)
 
 TASK = "apps.previews.tasks.fetch"
 COUNTED = f"{stats.OUTGOING}previews"
-# afterwards a new post fetches the page again
+# How long a preview, or a refusal, stays fresh: after that, a new post with the link fetches the page again.
 FRESH, REFUSED_FOR = timedelta(days=7), timedelta(days=1)
 FETCH_LEASE = timedelta(minutes=2)  # for the row and its hosts; longer than the task may take
 HOST_PAUSE = timedelta(seconds=2)
 HOST_KEPT = timedelta(days=1)
 CONCURRENCY = 2  # fetches at once
 SWEEP_LIMIT = 20
-TOLD_POSTS = 20  # the newest that link to a page: older ones are hardly on a screen
+TOLD_POSTS = 20  # the newest posts with a link to the page; older ones are hardly on a screen
 SWEEP_SECONDS = (
     5.0  # the interval of sweeps; messages expire then, because the next sweep sends new ones
 )
@@ -165,7 +165,7 @@ def run_due(*, limit: int, only: list[int] | None = None, network: Network = INT
 
 
 def _run(row: Preview, network: Network) -> None:
-    """Fetch a preview and record the outcome. Not by `leases.run`, which would log an unreachable page as an error."""
+    """Fetch a preview and record the outcome. `leases.run` is not used: it logs every unreachable page as an error."""
     taken: set[str] = set()
     try:
         _fetch(row, taken, network)

@@ -1,4 +1,4 @@
-"""Fetches files from addresses that strangers choose: only from public servers, bounded in time and bytes.
+"""Fetches files from addresses that users provide: only from public servers, bounded in time and bytes.
 
 Every host is resolved here, all of its IP addresses are checked, and the connection goes to one of these addresses. So
 it does not matter if the name resolves to another address a moment later.
@@ -62,7 +62,7 @@ def resolved(host: str, port: int) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Where requests may go. Only tests use another one than `INTERNET`."""
+    """The hosts that requests may reach. Only tests use one other than `INTERNET`."""
 
     resolve: Callable[[str, int], Sequence[str]] = resolved
     may_reach: Callable[[str], bool] = is_on_the_internet
@@ -103,7 +103,7 @@ def media_type(content_type: str) -> str:
 
 
 class Deadline:
-    """The time by which everything must be done."""
+    """The time limit for all steps of a fetch together."""
 
     def __init__(self, seconds: float) -> None:
         self._end = monotonic() + seconds

@@ -25,7 +25,7 @@ from apps.previews.models import (
 )
 
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
-PAGE_BYTES = 1024 * 1024  # metadata are near the beginning of a page
+PAGE_BYTES = 1024 * 1024  # the metadata is near the beginning of a page
 PICTURE_BYTES = 5 * 1024 * 1024
 DECLARATION_BYTES = 4096  # a page names its encoding within these
 _DECLARED = re.compile(
@@ -35,13 +35,13 @@ _DECLARED = re.compile(
 _ENCODINGS = re.compile(
     r"utf-8|utf-16(-[bl]e)?|ascii|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|cp\d+|iso8859-\d+|koi8-\w"
 )
-# Browsers read these encodings as wider ones.
+# Browsers decode these encodings as their supersets.
 _WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page's cleaned metadata; `url` is its address."""
+    """A page's cleaned metadata; `url` is its canonical address."""
 
     url: str
     title: str

@@ -1,7 +1,7 @@
 """Reads the metadata of a page: OpenGraph, Twitter cards, HTML.
 
-It runs as a separate program (`apps.media.sandbox`), because some pages keep a parser busy for long. The input is HTML
-in UTF-8; the output is a line of JSON with texts by name.
+It runs as a separate program (`apps.media.sandbox`), because some pages keep a parser busy for a long time. The input
+is HTML in UTF-8; the output is a line of JSON with texts by name.
 """
 
 import json

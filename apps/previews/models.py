@@ -30,8 +30,8 @@ def new_picture_name() -> str:
 class Preview(LeasedRow):
     """The preview of the page at an address, or the reason why there is none.
 
-    `url` is where the redirects from `address` ended; `picture` is a name in the storage. Without a title, nothing is
-    shown. While a page is fetched again, the old preview stays.
+    `url` is the canonical address of the page at which the redirects from `address` ended; `picture` is a name in the
+    storage. Without a title, nothing is shown. While a page is fetched again, the old preview stays.
     """
 
     key = models.CharField(max_length=KEY_CHARACTERS, unique=True)

@@ -168,7 +168,7 @@ def _each(record: Callable[[Any], Record]) -> Callable[[Sequence[Any]], Iterable
 def _accounts(
     file: str, rows: tuple[Any, str, str], record: Callable[[Any], Record] = lambda _row: {}
 ) -> Part:
-    """A file that lists other accounts. `rows` are the model, its field for the user, and its field for the others."""
+    """A file that lists other accounts. `rows` has the model, its field for the user, and its field for the others."""
     model, owner, other = rows
     return Part(
         file,

@@ -193,7 +193,7 @@ def circles(user: User, limit: int) -> int:
     joined = joined_circle_ids(user.pk)
     count += _each(joined[: limit - count], lambda pk: leave_circle(user, pk))
     owned = graph.Circle.objects.filter(owner=user).exclude(deleted_at=None).exclude(name="")
-    # other people may have posts for a shared circle: its row stays, without the name
+    # other people may have posts in a shared circle: its row stays, without the name
     return count + _rename(owned, limit - count)
 
 
@@ -265,7 +265,7 @@ def _named(*steps: Step) -> dict[str, Step]:
     return {step.__name__: step for step in steps}
 
 
-# Access first, then what others can see. Optional apps add steps.
+# Access first, then data that others can see. Optional apps add steps.
 STEPS: dict[str, Step] = {
     **_named(access, sessions, second_factor, posts, tombstones, pictures),
     **{mark.erasure: partial(_unmark, mark) for mark in ROW_MARKS},

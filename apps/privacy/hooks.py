@@ -39,8 +39,8 @@ class Part:
 class PostOfArchive(NamedTuple):
     """A post in an archive.
 
-    `cells` are its address there and its day, for the report; `post` has the data to recreate it; `refusal` says why it
-    is left out.
+    `cells` has its address and day in the archive, for the report; `post` has the data to recreate it; `refusal` is the
+    reason why it is left out.
     """
 
     cells: list[str]

@@ -1,4 +1,4 @@
-"""Celery tasks of archives, imports and erasures. Messages only wake workers; the rows say what is due."""
+"""Celery tasks of archives, imports and erasures. Messages only wake workers; rows in PostgreSQL are the queue."""
 
 from celery import shared_task
 from django.db.models.functions import Now

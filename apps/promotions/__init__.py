@@ -3,14 +3,14 @@
 A virtual follow brings the open posts of a promoted account to a reader who does not follow it. It appears in no list,
 count or relation, only its reader can see it, and it never grants access to a restricted post.
 
-The rest of the site knows only what `PromotionsConfig.ready` adds (`integrations`):
+The app meets the rest of the site only in what `PromotionsConfig.ready` adds, and in one event:
 
 - the table of virtual follows, which a fan-out of open posts scans after the followers
 - the promotions that a reader may see now, read in the first batch of each page, or from PostgreSQL without a batch.
-  Every page asks again, because a campaign may just have ended, or its budget or the reader's cap run out. A virtual
-  followee's post is labelled "Promoted" with `Promotion.reason()`, or left out if there is no promotion for it
+  Every page reads them again, because a campaign may just have ended, or its budget or the reader's cap run out. A
+  virtual followee's post is labelled "Promoted" with `Promotion.reason()`, or left out if there is no promotion for it
 - the count of impressions: one for each page of the API, and one for each view of the site's own pages
-- the event `virtual_follow_changed`: for these readers, virtual follows of an account began, ended or changed their
-  reason. Their `graph_revision` grew in the same transaction, so everything cached for the old revision is a miss
+- the event `virtual_follow_changed`: virtual follows of an account by these readers began, ended or changed their
+  reason. The readers' `graph_revision` grew in the same transaction, so everything cached for the old one is a miss
 - a settings page, a file in archives, a demo campaign, and texts about promoted posts
 """

@@ -126,7 +126,7 @@ def _stated(user: User) -> set[str]:
     return set(UserTrait.objects.filter(user=user).values_list("trait__slug", flat=True))
 
 
-# --- who is in which segment ----------------------------------------------------------------------
+# --- segments of accounts -------------------------------------------------------------------------
 @transaction.atomic
 def refresh_user(user_id: int) -> None:
     """Compute an account's segments and virtual follows again from its rows. Idempotent."""

@@ -187,10 +187,10 @@ def load_campaigns(_keys: Collection[int]) -> dict[int, tuple[LiveCampaign, ...]
 
 
 def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
-    """The newest open post that each account wrote itself: no repost, quote or reply."""
+    """The newest open post of text only that each account wrote itself: no repost, quote, reply or attachment."""
     if not account_ids:
         return {}
-    # only what the account wrote itself: other people's words must not appear under its label
+    # other people's words must not appear under the account's label
     newest = f"""
         SELECT author_id, max(id) FROM posts_post
         WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND {is_open()}

@@ -1,5 +1,5 @@
-"""Event handlers: recompute the segments of people when something that rules look at has changed, run the batches of
-campaigns, drop outdated caches."""
+"""Event handlers: recompute the segments of people when data that rules read has changed, run the batches of campaigns,
+drop outdated caches."""
 
 from typing import Any
 
@@ -102,7 +102,7 @@ def note_sponsor(**_more: Any) -> None:
 
 
 def _note(user_id: int) -> None:
-    """Record that an account needs recomputing, if there is an active segment. A first segment sweeps all accounts."""
+    """Record that an account needs recomputing, if a segment is active: the first one will sweep all accounts."""
     if Segment.objects.filter(is_active=True).exists():
         with transaction.atomic():
             record("interests_changed", user_id=user_id)

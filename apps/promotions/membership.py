@@ -1,8 +1,8 @@
 """Keeps memberships and virtual follows in line with the rules, within the caller's transaction.
 
 Locks are always taken in the same order: the counts rows of the people, lower ids first, then an advisory lock in
-shared mode. Starting or stopping a campaign takes that lock in exclusive mode, so nobody computes with a state that is
-about to change: a batch that runs after the commit of a change sees everything that was computed before it.
+shared mode. Starting or stopping a campaign takes that lock in exclusive mode, so no transaction computes with a state
+that is about to change: a batch that runs after the commit of a change sees everything that was computed before it.
 """
 
 from collections import defaultdict

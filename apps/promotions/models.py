@@ -272,8 +272,8 @@ class EndReason(models.TextChoices):
 class Campaign(models.Model):
     """Shows a promoted account to the people in some segments for a time.
 
-    While `is_live`, it makes virtual follows: from its start date until it is paused or ends. Staff can change their
-    columns only in drafts and paused campaigns, so reading them while it runs needs no lock.
+    While `is_live`, it makes virtual follows: from its start date until it is paused or ends. Staff can edit only
+    drafts and paused campaigns, so a running campaign can be read without a lock.
     """
 
     account = models.ForeignKey(
@@ -316,7 +316,7 @@ class Campaign(models.Model):
             ),
         ]
         indexes = [
-            # the few rows that the task of every minute reads
+            # the few rows that `apply_time` reads every minute
             models.Index(
                 fields=["starts_at"],
                 condition=models.Q(state=CampaignState.RUNNING),

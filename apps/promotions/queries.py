@@ -151,8 +151,8 @@ def _exact(reader_id: int) -> Mapping[int, Promotion]:
 def ask_promotions(batch: Batch, reader_id: int) -> Future[Mapping[int, Promotion]]:
     """Like `promotions_of`, but read in a batch, and without a query while the caches are fresh.
 
-    It also has accounts that the reader follows, mutes or blocks, that block the reader, or that are suspended: the
-    page leaves out their posts itself, or shows them anyway.
+    The result also has accounts that the reader follows, mutes or blocks, that block the reader, or that are suspended:
+    the page itself leaves out their posts, or shows them anyway.
     """
     readers = batch.get_many(
         READERS, [reader_id], lambda ids: load_readers(ids) if batch.is_current else {}

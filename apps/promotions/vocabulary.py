@@ -1,4 +1,4 @@
-"""The traits that people may state about themselves, and the subjects that must not sort people."""
+"""The traits that people may state about themselves, and the subjects by which people must not be sorted."""
 
 import unicodedata
 

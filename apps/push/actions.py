@@ -18,7 +18,7 @@ from apps.push.queries import access_of
 
 
 class Address(NamedTuple):
-    """Where messages to a device go, and the device's keys, as the device sent them."""
+    """A device's push endpoint and its keys, as the device sent them."""
 
     endpoint: str
     p256dh: str
@@ -27,7 +27,7 @@ class Address(NamedTuple):
 
 
 def subscribe_device(user: User, session_key: str | None, address: Address) -> Subscription:
-    """Subscribe the browser of a session. If another user subscribed it before, that one ends. Conflict, Invalid."""
+    """Subscribe the browser of a session; its subscription under another login ends. Conflict, Invalid."""
     login = Login.objects.filter(user=user, session_key=session_key or "").first()
     if login is None:
         raise Conflict(_("Log in again: this login is not in the list of your sessions."))

@@ -23,7 +23,7 @@ KEY_MAX_CHARACTERS = 100
 
 
 class PushSubscriptionJson(TypedDict):
-    """Where a client gets push messages, and about what."""
+    """A client's push endpoint, and the notifications that it gets."""
 
     id: str
     endpoint: Uri
@@ -34,7 +34,7 @@ class PushSubscriptionJson(TypedDict):
 
 
 def push_subscription_json(subscription: Subscription) -> PushSubscriptionJson:
-    """A subscription as JSON. Several of our kinds may have the same name in Mastodon's API."""
+    """A subscription as JSON. Several kinds of notifications may have the same name in Mastodon's API."""
     alerts = {kind.type: False for kind in TOLD.values()}
     alerts |= {TOLD[kind].type: True for kind in subscription.kinds if kind in TOLD}
     return {

@@ -59,7 +59,7 @@ def device_keys(p256dh: str, auth: str) -> Keys:
     keys = Keys(decoded(p256dh), decoded(auth))
     ec.EllipticCurvePublicKey.from_encoded_point(CURVE, keys.point)
     if len(keys.point) != POINT_BYTES or len(keys.auth) != AUTH_BYTES:
-        raise ValueError("a key of another length")
+        raise ValueError("a key of the wrong length")
     return keys
 
 

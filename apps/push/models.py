@@ -19,7 +19,7 @@ ZONE_MAX_CHARACTERS = 40
 
 
 class Policy(models.TextChoices):
-    """Whose actions send messages to a device; the names are Mastodon's."""
+    """The people whose actions send messages to a device; the names are Mastodon's."""
 
     ALL = "all", _("Everybody's")
     FOLLOWED = "followed", _("Those of people you follow")
@@ -41,7 +41,7 @@ def _kinds() -> Any:
 
 
 class Preferences(models.Model):
-    """What a member wants to see on devices with a login. Quiet hours and texts also apply to clients of the API.
+    """A member's preferences for devices with a login. Quiet hours and texts also apply to clients of the API.
 
     Quiet hours last from `quiet_from` until `quiet_until` in `time_zone`, and may span midnight.
     """
@@ -63,7 +63,7 @@ class Preferences(models.Model):
 def _access(model: type[models.Model]) -> Any:
     """A login or token with one subscription, which ends with it.
 
-    There is no constraint, because rows stay in the database while the site leaves out this app.
+    There is no foreign key constraint, because rows stay in the database while this app is not installed.
     """
     return models.OneToOneField(
         model, models.CASCADE, null=True, blank=True, related_name="+", db_constraint=False
@@ -71,7 +71,7 @@ def _access(model: type[models.Model]) -> Any:
 
 
 class Subscription(models.Model):
-    """Sends notifications to a browser with a `login`, or to a client with a token.
+    """A browser with a `login`, or a client with a token, that gets notifications.
 
     `kinds` and `policy` apply to clients; for browsers those in `Preferences` count. `sealed_token` is the client's
     token, encrypted (`encryption.seal`); every message to the client contains it.
@@ -88,7 +88,7 @@ class Subscription(models.Model):
     kinds = _kinds()
     policy = models.CharField(max_length=8, choices=Policy.choices, default=Policy.ALL)
     sealed_token = models.TextField(blank=True, default="")
-    # used if the member has chosen none
+    # used if the member has chosen no language
     language = models.CharField(max_length=10, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
 

@@ -43,7 +43,7 @@ REGIONS = (
     "Indian",
     "Pacific",
 )
-# As people know them, with a region and a city.
+# The time zones that people know: those named by region and city.
 ZONES = sorted(zone for zone in available_timezones() if zone.partition("/")[0] in REGIONS)
 WORKER: Path = settings.BASE_DIR / "static" / "js" / "worker.js"
 # The worker may only send requests to this site. Pages have policies of their own.
@@ -67,7 +67,7 @@ def worker(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def offline(request: HttpRequest) -> HttpResponse:
-    """The page that devices keep to show without a network."""
+    """The page that the service worker stores, and shows without a network."""
     return render(request, "push/offline.html")
 
 

@@ -39,9 +39,9 @@ TASK = "apps.push.tasks.send"
 LIFE_SECONDS = 24 * 3600  # how long a push service keeps a message that it cannot deliver
 SWEEP_BATCH_SIZE = 100
 RETENTION = timedelta(hours=1)  # of rows that are done
-# The service gets too many requests, or has a problem: retry later. All other refusals are final.
+# After these statuses, and 5xx, a message is retried. All other refusals are final.
 LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
-# The message is refused, but the device stays subscribed.
+# After these, the message is lost, but the device stays subscribed.
 UNSENDABLE = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
 
 _QUEUE = """
@@ -80,7 +80,7 @@ def due() -> list[int]:
 
 
 def purge() -> None:
-    """Delete finished rows, and subscriptions whose login or token has ended, perhaps while the app was left out."""
+    """Delete finished rows, and subscriptions whose login or token ended, also while the app was not installed."""
     sql.purge(Delivery.objects.filter(finished_at__lt=Now() - RETENTION).order_by("finished_at"))
     ended = Q(personal_token__revoked_at__isnull=False) | Q(program_token__expires__lt=Now())
     accesses = {"login": Login, "personal_token": AccessToken, "program_token": ProgramToken}

@@ -37,7 +37,7 @@ REPEAT_FACTOR = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A part of a score. `reason` is the sentence shown if this factor adds most; `%(who)s` in it is the author.
+    """A part of a score. `reason` is the sentence shown if this factor adds most; `%(who)s` is the author's handle.
 
     `weight` is the default; staff may set another one (`FactorWeight`).
     """
@@ -82,7 +82,7 @@ class Scored(NamedTuple):
         return largest if largest.adds > 0 else None
 
     def reason(self, handle: str) -> str:
-        """A sentence that says why the post has this place; `handle` is the author's."""
+        """The reason for the post's place, as a sentence; `handle` is the author's."""
         part = self.main_part
         return (
             str(part.factor.reason) % {"who": handle} if part else _("It stands here by its time.")
@@ -128,7 +128,7 @@ class Algorithm:
     """A feed algorithm. Readers see its `label` and `description` when they choose.
 
     If it is `prepared`, posts are scored when they are delivered, and the scores are kept in Redis (`rank_timeline`).
-    Then the position must not depend on the time of computing it.
+    Then the position must not depend on when it is computed.
     """
 
     name: str
@@ -186,7 +186,7 @@ def weights_of(algorithm: Algorithm) -> dict[str, float]:
 def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> list[FeedItem]:
     """Load the posts that the viewer may see and that pass the rules, in the same order. Any number of ids.
 
-    Posts that were read are still among them; `without_read` drops their scores.
+    Posts that the viewer has read are included; `without_read` drops their scores.
     """
     context = read_viewer_context(viewer.pk)
     complete_facts = facts_of_home(viewer, promotion_of=promotions_for(viewer))
@@ -210,7 +210,7 @@ def score(
 
 
 def without_read(viewer: User, scores: Sequence[Scored]) -> list[Scored]:
-    """Drop posts that were read. It asks a Bloom filter, so about one unread post in a hundred is dropped too."""
+    """Drop posts that were read, by a Bloom filter: about one unread post in a hundred is dropped too."""
     asked = {READS: [scored.shown_id for scored in scores]}
     read = check_many(viewer.pk, asked)[READS].perhaps
     return [scored for scored in scores if scored.shown_id not in read]

@@ -1,4 +1,4 @@
-"""What explanations of a home page say about the reader's newest order, and how the auditor checks scores in Redis."""
+"""Adds the reader's newest order to explanations of the home page; lets the auditor check the scores in Redis."""
 
 from collections.abc import Collection, Mapping
 

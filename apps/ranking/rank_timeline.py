@@ -1,9 +1,9 @@
-"""The rank timeline: a reader's newest raw items with the scores of a prepared algorithm, in Redis (source 003).
+"""The rank timeline: a reader's newest candidates with the scores of a prepared algorithm, in Redis (source 003).
 
 It has two keys: the ZSET `rt:{reader}` holds the posts by position; the hash beside it holds the values that explain
 each position, and a version. Both expire `RANK_TIMELINE_SECONDS` after they were built, so no score is older. Until
-then a task scores what each delivery brings, and every read scores what the task missed. The keys hold ids and
-figures only: who may see a post is decided when a page of the order is read.
+then a task scores the post of each delivery, and every read scores those that the task missed. The keys hold ids and
+figures only: visibility is checked when a page of the order is read.
 """
 
 import json
@@ -43,7 +43,7 @@ Weights = Mapping[str, float]
 
 
 def order(algorithm: Algorithm, viewer: User, weights: Weights) -> list[Scored]:
-    """The unread posts of the rank timeline in order. Scores missing candidates, and removes former ones.
+    """The unread posts of the rank timeline in order. Scores missing candidates, and removes outdated ones.
 
     If Redis does not answer, all candidates are scored for this one read.
     """
@@ -89,13 +89,13 @@ def add_newest(algorithm: Algorithm, viewer: User, weights: Weights) -> None:
 
 
 def follow_delivery(chunk_id: int) -> None:
-    """Enqueue the scoring of what a chunk has delivered, if anybody may have a rank timeline."""
+    """Enqueue the scoring of a delivered chunk's post, if anybody may have a rank timeline."""
     if timelines().exists(SCORED):
         enqueue("apps.ranking.tasks.score_delivered", chunk_id)
 
 
 def score_delivered(chunk_id: int, *, after: int = 0) -> int:
-    """Score what a chunk has delivered to readers who have a rank timeline; returns the number of these readers.
+    """Score a chunk's post for the readers in it who have a rank timeline; returns the number of these readers.
 
     Takes at most `RANK_READERS_PER_TASK` readers with ids above `after`, and enqueues a task for the others.
     """
@@ -211,9 +211,9 @@ def _write(
 
 
 def _pipeline() -> Any:
-    """A pipeline; a transaction except in a cluster, where that would fail while its slot moves.
+    """A pipeline. It is a transaction, except in a cluster, where that would fail while the keys' slot is migrated.
 
-    So readers of the two keys must expect one of them to be older than the other.
+    So code that reads the two keys must expect one of them to be older than the other.
     """
     return timelines().pipeline(transaction=not is_cluster(timelines()))
 

@@ -20,7 +20,7 @@ HALF_LIFE_HOURS = 12.0
 ENGAGEMENT_FOR_1 = 1000.0  # weighted reactions that give the value 1
 AFFINITY_FOR_1 = 20.0  # reactions of the reader to the author that give the value 1
 REPLY_WEIGHT, REPOST_WEIGHT = 3, 2  # a reply counts as three likes
-MAX_REACTIONS = 300  # so many of the reader's newest likes, and so many of the newest posts
+MAX_REACTIONS = 300  # of the reader's newest likes, and as many of the reader's newest posts
 REACTIONS_PERIOD = timedelta(days=60)
 
 

@@ -74,7 +74,7 @@ def _terms(line: str) -> Iterator[tuple[str, int]]:
     for keyword in keywords:
         yield _term(keyword), KEYWORD
     for phrase in (name, *keywords):
-        for run in runs(phrase):  # later words of a phrase, and the ends of Chinese ones
+        for run in runs(phrase):  # later words of a phrase, and all endings of a Chinese one
             for start in range(len(run.text) if run.is_pairs else 1):
                 yield run.text[start:], INSIDE
 

@@ -19,8 +19,8 @@ BATCH = 1_000
 OVERLAP = 1_000  # account ids that are checked again
 VERSION = 2  # of the index entries; another version reindexes all posts and people
 
-# Two statements, because the key of a distributed table has the author too. The new entries come first: who inserts the
-# same one waits here, and then finds it in the second statement.
+# Two statements, because the key of a distributed table has the author too. Entries are inserted first: if two
+# transactions insert the same entry, one waits in the first statement, and then finds the entry in the second.
 _ENTRIES = """unnest(
     %(ids)s::bigint[], %(authors)s::bigint[], %(are_public)s::boolean[], %(words)s::text[]
 ) AS t(id, author_id, is_public, words)"""

@@ -46,7 +46,7 @@ class PersonEntry(models.Model):
 
 
 class TrendingPost(models.Model):
-    """A public post that many people like and repost now; a task rewrites the table every few minutes."""
+    """A public post that many people like and repost at present; a task rewrites the table every few minutes."""
 
     post_id = models.BigIntegerField(primary_key=True)
     score = models.FloatField()

@@ -1,4 +1,4 @@
-"""Searches posts, newest first, and accounts by name and handle. Visibility is decided after the index was read."""
+"""Searches posts, newest first, and accounts by name and handle. Visibility is checked after the index was read."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -109,7 +109,7 @@ def _statement(
 def _candidates(
     viewer_id: int | None, time_limit: TimeLimit, statement: str, values: Mapping[str, Any]
 ) -> list[int]:
-    """The ids that a statement selects, perhaps from a replica; who may see them is decided afterwards."""
+    """The ids that a statement selects, perhaps from a replica; visibility is checked afterwards."""
     try:
         rows = replicas.read(
             viewer_id, lambda db: time_limit.rows_of(statement, values, database=db)
@@ -136,7 +136,7 @@ _HANDLE = re.compile(HANDLE_PATTERN.replace("{3,30}", "{1,30}"), re.ASCII)
 
 # Four subqueries: the viewer's followees; a prefix of the handle; words of the name; and guesses by a similar handle
 # (trigrams). Each is bounded, and followees have a separate one so that others cannot crowd them out. Whether the
-# viewer follows them is read from the rows of those found, which lie on one server with their counts.
+# viewer follows the found accounts is read from their lists of followers, which are on one server with their counts.
 _PEOPLE = """
 SELECT u.id
 FROM (

@@ -31,17 +31,17 @@ from feedcache.servers.topology_listener import current, listener
 
 logger = logging.getLogger(__name__)
 
-# The directory lists so many of the youngest accounts, and the authors of so many of the newest public posts.
+# The directory lists this many of the newest accounts, and the authors of this many of the newest public posts.
 MAX_YOUNGEST, MAX_NEWEST_POSTS = 500, 2_000
 MAX_DISMISSED = 200  # per account; with more, the oldest are deleted
 MAX_PACKS = 6  # on a page
-# `people_to_begin_with` chooses from so many of the most followed accounts,
+# `people_to_begin_with` chooses from this many of the most followed accounts,
 MANY = 40
-# and from the authors of so many newest posts per tag, for so many tags
+# and from the authors of this many newest posts for each of this many tags.
 POSTS_OF_TAG, MAX_TAGS = 50, 10
 
-# With one list of all accounts that the viewer knows, PostgreSQL reads the index of the most followed up to the limit.
-# With several lists, it estimates that hardly anybody is left, and plans a parallel scan.
+# With one list of all accounts to leave out, PostgreSQL reads the index of the most followed up to the limit. With
+# several lists, it estimates that hardly anybody is left, and plans a parallel scan.
 _SUGGESTIONS = f"""
 SELECT {ACCOUNT} FROM accounts_usercounts c JOIN accounts_user u ON u.id = c.user_id
 WHERE c.posts > 0 AND u.suspended_at IS NULL AND u.is_discoverable AND c.user_id <> %(viewer)s AND c.user_id NOT IN (
@@ -93,7 +93,7 @@ def suggested_people(viewer: User, *, limit: int) -> list[User]:
 
 
 class SuggestedPerson(NamedTuple):
-    """What the side column shows of an account."""
+    """The fields of an account that the side column shows."""
 
     pk: int
     handle: str
@@ -155,7 +155,7 @@ def _suggested(viewer_id: int, limit: int) -> list[User]:
 def listed_people(
     viewer: User | None, *, newest_first: bool, limit: int, offset: int = 0
 ) -> list[User]:
-    """The youngest discoverable accounts, or those that wrote one of the newest public posts, the last first.
+    """The newest discoverable accounts, or the discoverable authors of the newest public posts; most recent first.
 
     Without accounts that the viewer blocks or mutes, or that block the viewer.
     """
@@ -210,7 +210,7 @@ def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
 def follow_pack(viewer: User, pack_id: int) -> int:
     """Follow everybody in a pack whom the viewer does not follow yet; returns their number.
 
-    NotFound for an unknown pack. TooMany if the viewer reaches the limit of follows; those made before that stay.
+    NotFound for an unknown pack. TooMany or Invalid if the viewer reaches a limit of follows; those made before stay.
     """
     pack = StarterPack.objects.filter(pk=pack_id, is_active=True).first()
     if pack is None:

@@ -1,4 +1,4 @@
-"""Trending posts: the public posts with most likes and reposts now. Some are recommended, once to each reader."""
+"""Trending posts: new public posts with the most likes, reposts and replies. Some are recommended, once per reader."""
 
 import time
 
@@ -19,7 +19,8 @@ from feedcache.ids import first_id_at
 HOURS = 48
 MAX_TRENDING = 200
 
-# The weight of a post halves in about a day. One post per author.
+# A score falls with the age of the post: to a half after an hour and a half, to a twentieth after a day. One post per
+# author.
 _RANK = """
 INSERT INTO search_trendingpost (post_id, score)
 SELECT id, score FROM (
@@ -58,8 +59,8 @@ def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[
 def recommended_posts(viewer: User, *, limit: int) -> list[FeedItem]:
     """Trending posts that a viewer has neither read nor liked, by people whom the viewer does not follow.
 
-    Each is recommended once, because returned posts are marked in a Bloom filter. It leaves out one post in a hundred
-    by mistake; while Redis is down nothing is marked.
+    Each is recommended once, because returned posts are marked in a Bloom filter. The filter leaves out one post in a
+    hundred by mistake; while Redis is down nothing is marked.
     """
     new = [
         item

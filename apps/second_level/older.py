@@ -1,4 +1,4 @@
-"""Reads pages and home caches from the second level. What it does not cover yet, a worker adds."""
+"""Reads pages and home caches from the second level. A worker fills the parts that it does not cover yet."""
 
 import time
 

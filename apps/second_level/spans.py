@@ -1,9 +1,8 @@
 """The second level: readers' timelines as rows, below the home caches in Redis (source 001: 60 days).
 
-The rows are in PostgreSQL or in Cassandra (`stores`). They alone prove nothing, since some may be missing. A read is
-answered only within the reader's *span*: between its ends no open post of a followee, virtual ones included, is
-missing. Rebuilding a home cache and paging down fill it (`fill`), so the next visit is one range read. A span can be
-trusted because
+The rows are in PostgreSQL or in Cassandra (`stores`). Some may be missing, so a read is answered only within the
+reader's *span*: between its ends no open post of a followee, virtual ones included, is missing. Rebuilding a home cache
+and paging down fill it (`fill`), so the next visit is one range read. A span can be trusted because
 
 - ids younger than five minutes stay out: posts are not committed in the order of their ids;
 - a span is valid for one `graph_revision` of its reader; `sync_follow` moves it to the next revision and adds the
@@ -65,12 +64,12 @@ SELECT id, {reader} FROM {table} edge WHERE {author} = %(author)s AND id > %(aft
 
 
 class Entries:
-    """The rows behind the interface of `HomeWindows`; a range is complete only within the reader's span."""
+    """The rows, with the interface of `HomeWindows`; a range is complete only within the reader's span."""
 
     def read(
         self, reader_id: int, *, newest: int | None, oldest: int, count: int
     ) -> WindowRange | None:
-        """Up to `count` ids below `newest` and above `oldest`, newest first; None without a valid span that far."""
+        """Up to `count` ids between `oldest` and `newest`, newest first; None unless a valid span contains `newest`."""
         newest = MAX_ID if newest is None else newest
         covered = _read(reader_id, newest=newest, oldest=oldest, count=count, begins=BEGINS_BELOW)
         if covered is None:

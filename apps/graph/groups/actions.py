@@ -1,7 +1,7 @@
 """Writes of lists and circles.
 
-Locks are taken in the order of the graph: counts rows, lower user id first. Every change locks the owner's row, so that
-limits hold and a concurrent block or unfollow cannot miss a member who is being added.
+Locks are taken in the order of the graph: counts rows, lower user id first. Every change but the removal of members
+locks the owner's row, so that limits hold and a concurrent block or unfollow cannot miss a member who is being added.
 """
 
 from collections import defaultdict
@@ -88,7 +88,7 @@ def add_members(kind: type[Group], owner: User, group_id: int, member_ids: Colle
     if len(ids) > kind.MAX_ADDED:
         message = _("At most %(count)d at once.") % {"count": kind.MAX_ADDED}
         raise invalid(kind.MEMBERS_PARAMETER, message)
-    _lock(owner.pk, *(ids if kind is Circle else ()))  # `_update_counts` writes the members' rows
+    _lock(owner.pk, *(ids if kind is Circle else ()))  # `_know_circles` writes the members' rows
     group = own_group(kind, owner, group_id)
     if kind is Circle:
         _require_followers(owner, member_ids)
@@ -164,7 +164,7 @@ def _lock(*user_ids: int) -> None:
 
 
 def _update_counts(owner: User, group: Group) -> None:
-    """Update the counts rows, which save readers without lists or circles a query."""
+    """Update the owner's counts row, which saves readers without exclusive lists or circles a query."""
     if isinstance(group, UserList):
         number = UserList.of(owner).filter(is_exclusive=True).count()
         UserCounts.objects.filter(pk=owner.pk).update(exclusive_lists=number)

@@ -83,7 +83,7 @@ def groups_with(kind: type[G], owner: User, member_id: int) -> list[G]:
 def exclusive_member_ids(owner: User, *, among: Collection[int] | None = None) -> frozenset[int]:
     """The members of an account's exclusive lists: they are not on its home page. No query for accounts without one.
 
-    `among`: those of these accounts; pages ask about their authors, since all lists together have up to 25,000 members.
+    `among` limits the look-up to these accounts, such as a page's authors: all lists have up to 25,000 members in all.
     """
     if not owner.counts.exclusive_lists:
         return frozenset()

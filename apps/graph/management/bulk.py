@@ -28,11 +28,11 @@ _NO_TIMEOUT = "SET LOCAL statement_timeout = 0"
 
 _IDS = "SELECT handle, id FROM accounts_user WHERE handle = ANY(%(handles)s)"
 
-# Rows of several owners may lie on several servers: what joins them is two lists of numbers from here.
+# The rows of different owners may be on different servers, so statements get the edges as two arrays of ids.
 _EDGES = """unnest(%(followers)s::bigint[], %(followees)s::bigint[])
     WITH ORDINALITY AS edge (follower_id, followee_id, place)"""
 
-# After taking the locks, as `follow_user` does: no block can appear between this check and the insert.
+# Checked under the locks, as in `follow_user`, so that no block can appear before the insert.
 _BLOCKED = f"""
 SELECT edge.follower_id, edge.followee_id FROM {_EDGES}
 JOIN graph_block b ON b.owner_id = edge.follower_id AND b.blocked_id = edge.followee_id;
@@ -124,12 +124,12 @@ def load_edges(digest: str, edges: Sequence[Edge], *, after: int, upto: int) -> 
 
 
 def _blocked(pairs: Collection[Pair]) -> set[Pair]:
-    """Those of the pairs in which one has blocked the other."""
+    """The pairs in which one account has blocked the other."""
     return {pair for rows in rows_of_each(_BLOCKED, _columns(pairs)) for pair in rows}
 
 
 def _insert(pairs: Collection[Pair]) -> list[Pair]:
-    """Insert both rows of each edge, in this order; the edges that were not there before."""
+    """Insert both rows of each edge, in this order. Returns the edges that are new."""
     rows = sorted(rows_of(_INSERT_FOLLOWEES, _columns(pairs)))
     made = [(follower, followee) for _id, follower, followee in rows]
     change(_INSERT_FOLLOWERS, **_columns(made))
@@ -137,7 +137,7 @@ def _insert(pairs: Collection[Pair]) -> list[Pair]:
 
 
 def _count(made: Collection[Pair]) -> list[Row]:
-    """Count new edges for both of their accounts; the new counts."""
+    """Add new edges to the counts of both accounts. Returns the new counts."""
     following = Counter(follower for follower, _followee in made)
     followers = Counter(followee for _follower, followee in made)
     users = sorted(following | followers)

@@ -44,11 +44,11 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EdgeList:
-    """A file that has passed the first pass."""
+    """A file that `read_edge_list` has checked."""
 
     path: Path
     prefix: str
-    # Of the file and the prefix: with another prefix the same names are other accounts.
+    # Of the file and the prefix, because with another prefix the same names are other accounts.
     digest: str
     line_count: int
 
@@ -61,7 +61,7 @@ class EdgeList:
 
 
 def read_edge_list(path: Path, *, prefix: str) -> EdgeList:
-    """Check a file; EdgeListError."""
+    """Check a file and count its lines. EdgeListError if it cannot be loaded."""
     if prefix and not re.fullmatch(r"[a-z0-9_]{1,29}", prefix, re.ASCII):
         raise EdgeListError(f"{prefix!r} cannot begin a handle: use up to 29 of a-z, 0-9 and _.")
     try:

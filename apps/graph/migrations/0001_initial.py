@@ -11,8 +11,8 @@ class Migration(migrations.Migration):
 
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-        # Every change of a model loads all models that are related to it: the many changes of these packages take a
-        # tenth of the time while our models are not there yet.
+        # These packages are migrated first: a change of a model renders all related models again, so their many
+        # changes take a tenth of the time before the site's own models exist.
         ('oauth2_provider', '0022_refreshtoken_token_family_index'),
         ('otp_static', '0003_add_timestamps'),
         ('otp_totp', '0003_add_timestamps'),

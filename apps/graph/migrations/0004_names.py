@@ -2,7 +2,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    """What staff read of a table; nothing in the database changes."""
+    """Changes the name of a table in the admin; nothing in the database changes."""
 
     dependencies = [("graph", "0003_pending_follow")]
 

@@ -1,1 +1,1 @@
-"""Messages: posts for mentioned people. A conversation is a thread of them, with one row for each member of it."""
+"""Messages: posts for mentioned people only. A conversation is a thread of messages, with one row for each member."""

@@ -56,7 +56,7 @@ def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency
 
 
 def _parent_id(author: User, people: Sequence[User], key: str) -> int | None:
-    """The message that a new one to these people answers. It is the same if the same form is sent twice."""
+    """The message that a new one to these people replies to, if any. It is the same if a form is sent twice."""
     sent = IdempotencyKey.objects.filter(user=author, key=key).exclude(post=None)
     if key and (earlier := sent.select_related("post").first()) and earlier.post:
         parent_id: int | None = earlier.post.reply_to_id
@@ -92,7 +92,7 @@ def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
 def mark_read(viewer: User, number: int) -> None:
     """Mark a conversation as read, and announce it to the author of its last message. NotFound.
 
-    Nothing is announced if the viewer has disabled this, or if the conversation is a request.
+    Nothing is announced if the viewer has disabled read receipts, or if the conversation is a request.
     """
     row = Conversation.objects.filter(user=viewer, pk=number, has_left=False).first()
     if row is None:
@@ -126,9 +126,9 @@ def unmute_conversation(viewer: User, number: int) -> None:
 
 
 def leave_conversation(viewer: User, number: int) -> None:
-    """Leave a conversation for good. Pages of the others no longer address the viewer, and posts that do are ignored.
+    """Leave a conversation until the viewer writes in it again. NotFound.
 
-    NotFound.
+    The pages of the others no longer address the viewer, and posts that still do are ignored.
     """
     mute_conversation(viewer, number)
     _change(viewer, number, has_left=True, is_unread=False)

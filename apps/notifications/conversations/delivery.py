@@ -1,4 +1,4 @@
-"""Which conversations a post belongs to, for the handlers of events. Adding a post twice does no harm."""
+"""Adds posts to conversations and removes them, for the handlers of events. Adding a post twice does no harm."""
 
 from collections.abc import Collection
 from typing import Any
@@ -73,8 +73,8 @@ def add_post(post_id: int) -> None:
 def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
     """The users among these to whom an author is a stranger: for them the conversation is a request.
 
-    Users know an author whom they follow, to whom they have written, or of whom they want to be notified.
-    Staff are strangers to nobody.
+    An author is no stranger to users who have written to them or exempted them from their notification policy. Staff
+    are strangers to nobody.
     """
     if user_ids and User.objects.filter(pk=author_id, is_staff=True).exists():
         return set()

@@ -84,11 +84,11 @@ class Message:
     """A post of a conversation as a bubble."""
 
     item: FeedItem
-    begins: bool  # whether its author is a different one from the message before
+    begins: bool  # whether the message before it is by somebody else
 
     @property
     def html(self) -> SafeString:
-        """The text without the handles at its beginning, of the people it is for."""
+        """The text without the recipients' handles at its beginning."""
         post = self.item.post
         return html(without_handles(post.body, post.mentions), handles=post.mentions)
 
@@ -119,7 +119,7 @@ def conversations_page(
 
 
 def get_conversation(viewer: User, number: int) -> ConversationItem:
-    """A conversation of the viewer's. NotFound."""
+    """One of the viewer's conversations. NotFound."""
     rows = list(Conversation.objects.filter(user=viewer, pk=number, has_left=False))
     if items := _conversation_items(viewer, rows):
         return items[0]
@@ -133,7 +133,7 @@ def conversation_with_last_post(viewer: User, post_id: int) -> ConversationItem 
 
 
 def conversation_with(viewer: User, people: Sequence[User]) -> ConversationItem | None:
-    """The newest one with exactly these others that began as a message; None if there is none among the newest."""
+    """The newest conversation with exactly these people that began as a message; None if it is not among the newest."""
     wanted = {person.pk for person in people} - {viewer.pk}
     rows = Conversation.objects.filter(user=viewer, has_left=False).order_by("-last_post")
     newest = list(rows[:MAX_SEARCHED])
@@ -158,7 +158,7 @@ def people_of(viewer: User, message: FeedItem) -> list[User]:
 
 
 def seen_by(viewer: User, conversation: ConversationItem, message_id: int) -> list[User]:
-    """Who has seen a message of the viewer's. Without people who do not show it; nobody if the viewer does not."""
+    """Who has seen a message of the viewer's, without people who disabled read receipts; nobody if the viewer did."""
     if not viewer.tells_seen:
         return []
     rows = Conversation.objects.filter(

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-# What the policies of the readers hid until now stays out of their lists: it can be looked at, accepted and dismissed.
+# Notifications that readers' policies have hidden until now stay out of their lists, and become held back.
 HOLD_BACK_WHAT_WAS_HIDDEN = """
 UPDATE notifications_notification n SET is_held_back = true
 FROM notifications_notificationpolicy policy, accounts_user actor

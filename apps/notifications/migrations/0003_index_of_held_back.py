@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    atomic = False  # nobody has to wait with a notification until the index is built
+    atomic = False  # builds the index concurrently, so that notifications can be written meanwhile
 
     dependencies = [
         ("notifications", "0002_held_back"),

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    atomic = False  # nobody has to wait with a message until the index is built
+    atomic = False  # builds the index concurrently, so that messages can be sent meanwhile
 
     dependencies = [
         ("notifications", "0005_messages"),

@@ -180,7 +180,7 @@ def discard(rows: Iterable[Attachment]) -> None:
 def is_served(name: str) -> bool:
     """Whether a stored picture belongs to an existing post or an account, and its owner is not suspended.
 
-    It is one indexed query for every file served, so a picture disappears at once with its post.
+    One indexed query for every file served, so that a picture disappears at once with its post.
     """
     for folder in SERVED_FOLDERS:
         if name.startswith(folder.name):

@@ -195,7 +195,7 @@ def _save_version(
 
 
 def _parts(post: Post, pictures: list[Picture]) -> tuple[Any, ...]:
-    """All parts of a post that readers see and an edit may change; of the poll without its end."""
+    """All parts of a post that readers see and an edit may change, except the end of the poll."""
     labels = (post.body, post.content_warning, post.sensitive, post.language, post.quote_policy)
     poll = poll_of(post)
     question = (poll.pk, poll.options, poll.multiple, poll.hide_totals) if poll else None

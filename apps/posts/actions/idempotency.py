@@ -49,7 +49,7 @@ class Request:
             field.name: getattr(self.draft, field.name) for field in fields(Draft)
         }
         values["body"] = normalise(self.draft.body)
-        # digests instead of ids identify the pictures, so the files need not be read again
+        # without the files, which need not be read again
         values["pictures"] = [
             (picture.width, picture.height, picture.alt) for picture in self.draft.pictures
         ]
@@ -66,7 +66,7 @@ class Request:
 
 
 def existing_result(request: Request) -> IdempotencyKey | None:
-    """The result of an equal request. Invalid for a malformed key, and for the key of a different request."""
+    """The result of an equal request. Invalid for a key that is too long, and for the key of a different request."""
     if not request.key:
         return None
     if len(request.key) > KEY_MAX_CHARACTERS:
@@ -84,8 +84,8 @@ def existing_result(request: Request) -> IdempotencyKey | None:
 def claim(request: Request) -> IdempotencyKey | None:
     """Lock the key for the caller's transaction. Returns the result if an equal request has finished meanwhile.
 
-    Conflict while such a request runs. The lock ends with the transaction, or with the connection of a process that
-    dies.
+    Conflict if such a request still runs after IN_FLIGHT_SECONDS. The lock ends with the transaction, or with the
+    connection of a process that dies.
     """
     if not request.key:
         return None

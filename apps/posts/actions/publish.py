@@ -56,8 +56,8 @@ def publish_post(
     """Publish a post: id, row, mentions, counts and event in one transaction, at a cost independent of the followers.
 
     The same idempotency key of the same author returns the first post (`idempotency`); `content_digest` then identifies
-    the pictures. `counted` is the result of the limit if it was counted already. `more_writes` are sent after
-    the commit, together with those of the caches. Invalid, NotFound, TooMany.
+    the pictures. `counted` is the result of the rate limit, if the caller has counted the post. `more_writes` are sent
+    after the commit, together with those of the caches. Invalid, NotFound, NotAllowed, Conflict, TooMany.
     """
     body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
@@ -99,7 +99,7 @@ def repost(
     counted: RateLimitResult | None = None,
     more_writes: Callable[[Changed], Sequence[QueueWrites]] | None = None,
 ) -> Changed:
-    """Repost an open post (of a repost: its source); idempotent. `counted`, `more_writes`: see `publish_post`.
+    """Repost an open post or, for a repost, its source; idempotent. `counted`, `more_writes`: see `publish_post`.
 
     NotFound, NotAllowed, TooMany.
     """

@@ -21,7 +21,7 @@ from apps.posts.models import Attachment, MediaState, Transcode
 
 TASK = "apps.posts.tasks.transcode"
 SWEEP_LIMIT = 20
-SWEEP_SECONDS = 5.0  # as long as its interval: the next sweep replaces a message that nobody took
+SWEEP_SECONDS = 5.0  # the interval of sweeps: messages expire before the next sweep sends new ones
 
 
 def begin(attachment: Attachment, source: str) -> None:
@@ -48,7 +48,7 @@ def sweep() -> None:
 
 @transaction.atomic
 def retry_dead(ids: Sequence[int]) -> int:
-    """Transcode uploads again that failed at every attempt; returns how many."""
+    """Retry uploads that failed at every attempt; returns how many."""
     revived = leases.revive_dead(Transcode, pk__in=ids)
     uploads = Transcode.objects.filter(pk__in=revived).values("attachment")
     Attachment.objects.filter(pk__in=uploads).update(state=MediaState.PROCESSING, error="")

@@ -111,7 +111,7 @@ def upload_video(
 
 
 def uploaded_picture(owner: User, number: int) -> Attachment:
-    """One of one's own uploads, waiting or published; NotFound."""
+    """One of the owner's uploads, waiting or published. NotFound."""
     picture = Attachment.objects.filter(pk=number, owner=owner).first()
     if picture is None:
         raise _not_found()
@@ -119,7 +119,7 @@ def uploaded_picture(owner: User, number: int) -> Attachment:
 
 
 def uploaded_pictures(owner: User, numbers: Sequence[int]) -> list[Attachment]:
-    """One's own uploads among these ids, waiting or published, in order; one query."""
+    """The owner's uploads among these ids, waiting or published, in order; one query."""
     pictures = Attachment.objects.filter(owner=owner).in_bulk(numbers)
     return [pictures[number] for number in numbers if number in pictures]
 

@@ -209,7 +209,7 @@ class PostContent:
         return self.kind == Kind.REPOST
 
     def may_be_quoted(self, *, own: bool, follows: bool) -> bool:
-        """Whether a viewer may quote the post. `own`: it is the author; `follows`: it is a follower of the author."""
+        """Whether a viewer may quote the post: `own` if the viewer is the author, `follows` if a follower."""
         if own or not self.is_open:
             return own
         return self.quote_policy == QuotePolicy.PUBLIC or (
@@ -257,8 +257,8 @@ class PostContent:
 class CachedPost:
     """The cache entry of a post, with everything that is the same for all viewers.
 
-    It contains the ids of its source's source and parent, which never change, so that a page can request everything for
-    a repost before it has read the source.
+    It contains the ids of its source's source and parent, so that a page can request everything for a repost before it
+    has read the source. The former may be outdated: a quoted author can revoke a quote.
     """
 
     state: State
@@ -279,7 +279,7 @@ MAX_BYTES = 256 * 1024  # of one post, far above the longest text that can be pu
 MAX_MS = 253_402_300_799_999  # the end of the year 9999
 
 _KINDS = {kind.value: wire.Kind.Value(f"KIND_{kind.name}") for kind in Kind}
-# Restricted visibilities are missing, because such posts are never cached: encoding one is a KeyError.
+# Restricted visibilities are missing, because such posts are never cached: encoding one raises KeyError.
 _VISIBILITIES = {
     visibility.value: wire.Visibility.Value(f"VISIBILITY_{visibility.name}") for visibility in OPEN
 }
@@ -384,7 +384,7 @@ def _check(message: wire.Post) -> None:
         unknown = UnknownFieldSet(part)
         # the number is known, but the field has another type
         if unknown and not _KNOWN[type(part)].isdisjoint(field.field_number for field in unknown):
-            raise ValueError("a field of another type")
+            raise ValueError("a field of the wrong type")
 
 
 def _name(names: dict[int, T], number: int) -> T:

@@ -1,7 +1,7 @@
-"""The text of posts and profiles: its mentions, tags and addresses, its length, its HTML. All run in linear time.
+"""The text of posts and profiles: its mentions, tags and addresses, its length, its HTML; each in linear time.
 
-Texts are stored as written (`apps.texts.normalise`) and never contain markup: only `html` here renders them, and it
-escapes everything.
+Texts are stored as written (`apps.texts.normalise`) and never contain markup: only `html` and `line_html` render them,
+and they escape everything.
 """
 
 from collections.abc import Collection, Iterator
@@ -33,7 +33,7 @@ def _address_pattern() -> str:
     """A pattern for addresses in a syntax that Python and JavaScript share: http or https, a host with a dot, the rest.
 
     Brackets belong to an address in pairs. Letters of a script without spaces belong to it after punctuation, but not
-    after ASCII letters.
+    after ASCII letters and digits.
     """
     letter = r"[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]"  # of hosts in all scripts
     label = rf"{letter}(?:(?:{letter}|[-_])*{letter})?"

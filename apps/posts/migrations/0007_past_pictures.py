@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
 
-    atomic = False  # nobody has to wait with a picture until the index is built
+    atomic = False  # builds the index concurrently, so that pictures can be uploaded meanwhile
 
     dependencies = [
         ('posts', '0006_read_restricted_post'),

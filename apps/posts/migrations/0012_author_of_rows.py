@@ -34,10 +34,10 @@ class Migration(migrations.Migration):
             )
             for table, author in TABLES.items()
         ),
-        # no check of a foreign key is left to the commit: tables with such checks cannot be altered
+        # check deferred foreign keys now: tables with pending checks cannot be altered
         migrations.RunSQL("SET CONSTRAINTS ALL IMMEDIATE", migrations.RunSQL.noop),
         *fields(null=False),
-        # the columns stay as they are
+        # only the state changes, not the columns
         migrations.SeparateDatabaseAndState(state_operations=[
             migrations.AlterField('post', 'id', apps.posts.keys.PostId(editable=False, primary_key=True, serialize=False)),
             migrations.AlterField(

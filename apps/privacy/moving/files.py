@@ -1,4 +1,4 @@
-"""The formats of the CSV files of lists, here and on Mastodon's sites, and a parser for uploads."""
+"""The formats of the CSV files of lists, which Mastodon shares, and a parser for uploads."""
 
 import csv
 import io

@@ -1,8 +1,8 @@
 """Imports: a row for the file and one for each line. A task processes the lines in chunks, and undoes them on request.
 
 Each line and its outcome are written in one transaction, under the lock of the import, so a task that runs twice or is
-killed between two lines continues where the last one stopped. Lines wait in the database, not in memory. Imports do not
-use up the limits of what the user does by hand.
+killed between two lines continues where the last one stopped. Lines wait in the database, not in memory. The follows of
+imports have their own rate limit, apart from those made by hand.
 """
 
 import secrets
@@ -100,7 +100,7 @@ def request_import(user: User, kind: ImportKind, name: str, file: IO[bytes]) -> 
 
 
 def _lines(row: Import, file: IO[bytes]) -> Iterator[ImportLine]:
-    """The lines of a file. Invalid: on the call for another format, while iterating for a damaged archive."""
+    """The lines of a file. Raises Invalid at once for a wrong format, and while iterating for a damaged archive."""
     if row.kind != ImportKind.POSTS:
         lines = read_lines(ImportKind(row.kind), file.read(MAX_BYTES + 1))
         return (ImportLine(job=row, number=number, cells=cells) for number, cells in lines)
@@ -122,7 +122,7 @@ def _lines(row: Import, file: IO[bytes]) -> Iterator[ImportLine]:
 def _posts() -> Posts:
     for posts in POSTS:
         return posts
-    raise RuntimeError("no app of OPTIONAL_APPS takes posts of archives")
+    raise RuntimeError("no app in OPTIONAL_APPS imports posts from archives")
 
 
 def undo_import(user: User, import_id: int) -> Import:
@@ -143,7 +143,7 @@ def undo_import(user: User, import_id: int) -> Import:
 
 
 def imports_of(user: User, import_id: int | None = None) -> list[Progress]:
-    """The newest imports, or only one."""
+    """The user's newest imports, or the one with this id."""
     rows = Import.objects.filter(user=user)
     if import_id is not None:
         rows = rows.filter(pk=import_id)

@@ -1,4 +1,4 @@
-"""What a line of each kind does, through the same actions as the pages, and how it is undone.
+"""Does and undoes one line of each kind, through the same actions as the pages.
 
 `do` returns the data for undoing, or None if nothing changed. A line that cannot be done raises a `DomainError`.
 """
@@ -32,7 +32,7 @@ from apps.privacy.models import ImportKind
 Trace = dict[str, Any]
 People = Mapping[str, User]
 _POST_PATH = re.compile(r"/(?:@\w+|users/\w+/statuses)/([0-9]{1,19})/?")
-_LANGUAGE = re.compile(r"\b(?<!-)[a-z]{2,8}\b")  # of zh-CN the language alone, as posts name it
+_LANGUAGE = re.compile(r"\b(?<!-)[a-z]{2,8}\b")  # of zh-CN only zh, as in posts
 
 
 class Act(NamedTuple):

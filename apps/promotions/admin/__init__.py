@@ -1,6 +1,6 @@
 """Staff write segments, name promoted accounts, and run campaigns after seeing how many people they are for.
 
-Only a person sees which segments the person is in.
+Staff do not see who is in a segment: people see only their own segments.
 """
 
 from collections.abc import Callable
@@ -165,7 +165,7 @@ class PromotionSwitchAdmin(EditedList):
 
 @admin.register(Campaign)
 class CampaignAdmin(EditedList):
-    """Drafts and paused campaigns can be changed. Before a start, the page shows the number of people and asks."""
+    """Drafts and paused campaigns can be changed. A start must be confirmed on a page with the number of people."""
 
     form = CampaignForm
     list_display = ("name", "account", "state", "shown", "starts_at", "ends_at")

@@ -69,8 +69,8 @@ class RuleForm(forms.ModelForm):
 class RuleFormSet(BaseInlineFormSet):
     """Requires at least one rule in an active segment, and refuses combinations that would reveal too much.
 
-    Others can see who follows an account, and it may be only a few people. So a segment must not combine this with
-    traits or tags, which would reveal something about them.
+    The followers of an account are public, and may be few. So a segment must not combine them with traits or tags,
+    which would reveal something about these people.
     """
 
     def clean(self) -> None:

@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
 
     operations = [
         TrigramExtension(),
-        # of another app's table, for the search alone: handles that are nearly what somebody typed
+        # on a table of another app, but only for searches: finds handles that are similar to the typed text
         migrations.RunSQL(
             "CREATE INDEX search_handle_trigrams ON accounts_user USING gin (handle gin_trgm_ops)",
             reverse_sql="DROP INDEX search_handle_trigrams",

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        # the row that is there is that of posts
+        # the existing row is that of posts
         migrations.AddField(
             model_name="indexwalk",
             name="kind",

@@ -1,7 +1,7 @@
 """Where the rows of the second level are: in PostgreSQL, or in Cassandra as in source 001 (`TIMELINE_STORE`).
 
-A store knows only rows. The reader's span, which is always in PostgreSQL (`second_level.spans`), says which ids they
-cover; its `stamp` says which store has the rows, and which write of them it speaks for.
+A store has only rows. The reader's span, which is always in PostgreSQL (`second_level.spans`), has the range of ids
+that they cover. Its `stamp` is NULL if the rows are in PostgreSQL, and identifies their last write in Cassandra.
 """
 
 import os
@@ -26,7 +26,7 @@ class Covered(NamedTuple):
     ids: list[int]
 
 
-# Spans that are valid now; `begins` says which of them answer a read.
+# The reader's span, if it is valid now; `begins` is the condition under which it answers a read.
 VALID_SPAN = """
 FROM timeline_timelinespan span
 JOIN accounts_usercounts c ON c.user_id = span.reader_id AND c.graph_revision = span.graph_revision

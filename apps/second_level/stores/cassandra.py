@@ -4,8 +4,8 @@ The table has one column more than the article's: a stamp per partition, that is
 covers gives the span and the partition the same new stamp, and a read trusts the rows only if both stamps match. So a
 store that was lost, restored from an old backup or half written is a miss, and PostgreSQL answers.
 
-All writes carry the time of PostgreSQL's clock, taken while the span is locked. So a row that is written again after
-its deletion survives, whichever processes did either.
+All writes carry the time of PostgreSQL's clock; those that change a span read it while the span is locked. So a row
+that is written again after its deletion survives, whichever processes did either.
 """
 
 import re
@@ -43,7 +43,7 @@ from feedcache.servers.tls import tls_context
 TABLE = "following_timeline"
 PORT = 9042
 ERRORS = (DriverException, NoHostAvailable, ConnectionException, OSError)
-CONNECT_SECONDS = 5.0  # in a thread of its own, so that no page waits for it
+CONNECT_SECONDS = 5.0  # in a separate thread, so that no page waits for it
 WRITE_SECONDS = 2.0  # PostgreSQL rows stay locked meanwhile
 SCHEMA_SECONDS = 60.0
 PUSH_SECONDS = 15.0  # for one chunk of followers
@@ -220,7 +220,7 @@ class CassandraStore:
             statement = connected.up if ascending else connected.down
             bound = (reader_id, _published(below), below, _published(above), above, count)
             rows = list(connected.session.execute(statement, bound))
-            # no rows bring no stamp, and early releases of 2.1 leave it out of rows that are read backwards
+            # an empty result has no stamp, and early releases of 2.1 omit it from rows that are read in reverse order
             found = (rows[0].stamp if rows else None) or connected.stamp_of(reader_id)
             return [row.article_id for row in rows] if found == stamp else None
 

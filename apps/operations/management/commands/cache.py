@@ -136,7 +136,7 @@ class Command(BaseCommand):
             self._finish()
 
     def _finish(self) -> None:
-        """Take the steps of the changes of slots that are left, as the site does itself. May be interrupted."""
+        """Take the remaining steps of all resizes, as the site also does by itself. May be interrupted."""
         told = ""
         while progress := resizing.progress():
             if row := resizing.advance():
