@@ -1,6 +1,6 @@
-"""Is this container well? `python healthcheck.py http 8000 /healthz/ready`, or `worker`, or `beat`: exit status 0.
+"""Exits with 0 if this container is healthy: `python healthcheck.py http 8000 /healthz/ready`, or `worker`, or `beat`.
 
-A worker and beat listen on no port; they report to the Redis of timelines once a second, under the name of their host.
+Workers and beat listen on no port; they report to the Redis of timelines once a second, under the name of their host.
 """
 
 import os
@@ -17,7 +17,7 @@ from redis.sentinel import Sentinel
 PROCESSES, REPORT = (
     "topology:processes",
     "topology:process:{}",
-)  # as in feedcache.servers.topology_listener, which a test compares
+)  # as in feedcache.servers.topology_listener; a test compares the two
 TLS_FILES = {
     "ssl_ca_certs": "REDIS_CA_FILE",
     "ssl_certfile": "REDIS_CERT_FILE",
@@ -27,13 +27,13 @@ SECONDS = 2
 
 
 def answers(port: str, path: str) -> bool:
-    """Whether the server says that it is well; urllib raises for any status from 400 on."""
+    """True if the server answers with a status below 400; otherwise urllib raises an error."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=SECONDS):
         return True
 
 
 def reports(role: str) -> bool:
-    """Whether a process of a role on this host has reported within the last seconds."""
+    """Whether a process of this role on this host has reported in the last ten seconds, the lifetime of a report."""
     server, here = _redis(os.environ["REDIS_URL"]), f"{socket.gethostname()}:"
     names = [name.decode() for name in server.smembers(PROCESSES)]
     texts = [server.get(REPORT.format(name)) for name in names if name.startswith(here)]
@@ -41,7 +41,7 @@ def reports(role: str) -> bool:
 
 
 def _redis(url: str) -> Any:
-    """A client of an address as `feedcache.redis_clients` describes it."""
+    """A client for an address in any form that `feedcache.redis_clients` accepts."""
     scheme, _, rest = url.partition("://")
     scheme, _, kind = scheme.partition("+")
     options: dict[str, Any] = {"socket_timeout": SECONDS, "socket_connect_timeout": SECONDS}
@@ -58,7 +58,7 @@ def _redis(url: str) -> Any:
         username, _, password = map(unquote, login.partition(":"))
         sentinels: Any = Sentinel(
             [(host, int(port)) for host, _, port in nodes], sentinel_kwargs=options
-        )  # type: ignore[no-untyped-call]  # as the library has it
+        )  # type: ignore[no-untyped-call]  # redis-py has no types for it
         return sentinels.master_for(
             name,
             db=int(database[0]) if database else 0,

@@ -1,7 +1,7 @@
-"""Starts the web or the streaming server: `python serve.py web --port 8000`. The same for ./run, containers and tests.
+"""Starts the web or the streaming server: `python serve.py web --port 8000`. Used by ./run, containers and tests.
 
-The socket is bound without SO_REUSEPORT, or comes from who started this (--fd): two sites never share a port, and what
-the system queues is not lost while a server restarts.
+The listening socket is bound without SO_REUSEPORT, or inherited from the parent process (--fd). So two sites never
+share a port, and with --fd the connections that the kernel has queued are not lost while a server restarts.
 """
 
 import argparse
@@ -17,12 +17,12 @@ from granian.http import HTTP1Settings
 from granian.server.common import WORKERS_METHODS
 from granian.server.mp import MPServer, WorkerProcess
 
-core = cast("Any", _granian)  # whose stubs differ from it
+core = cast("Any", _granian)  # its stubs do not match the module
 
-HEADERS_MILLISECONDS = 10_000  # whoever takes longer is cut off; so is a connection that rests
-CONNECTIONS = 8192  # of a process; slow ones cost one each
+HEADERS_MILLISECONDS = 10_000  # a client that takes longer to send them, or is idle, is disconnected
+CONNECTIONS = 8192  # per process; each slow client occupies one
 STOP_SECONDS = 5
-STACK_BYTES = 8 * 1024 * 1024  # of granian's threads, as Python's own have; without this a quarter
+STACK_BYTES = 8 * 1024 * 1024  # for granian's threads, like Python's own; Rust's default is a quarter of it
 APPLICATIONS = {
     "web": ("feedsite.rsgi:application", Interfaces.RSGI),
     "streaming": ("feedsite.asgi:application", Interfaces.ASGI),
@@ -33,16 +33,16 @@ APPLICATIONS = {
 def web_worker(
     number: int, handler: Any, sock: Any, ipc: Any, loop: asyncio.AbstractEventLoop, *options: Any
 ) -> None:
-    """A process of the web server: granian's RSGI worker, whose threads call the handler as its WSGI worker's do.
+    """A process of the web server: an RSGI worker whose threads call the handler directly, as in granian's WSGI worker.
 
-    Its own one starts a task of the event loop for each request, and Django needs a thread behind
-    that (docs/decisions/0177). For the rest this is `MPServer._spawn_rsgi_worker`.
+    Granian's own RSGI worker starts an asyncio task for each request, and Django would need a thread besides
+    (docs/decisions/0177). Apart from that this is `MPServer._spawn_rsgi_worker`.
     """
     mode, threads, blocking, _one, idle, backpressure, _task, *rest = options
     *http, static, _access_log, tls, _scope, metrics = rest
     handler.loop = loop
     scheduler = core.CallbackScheduler(loop, handler, None, None, None)
-    scheduler._schedule_fn = handler  # noqa: SLF001 -- granian sets it itself, to what starts a task
+    scheduler._schedule_fn = handler  # noqa: SLF001 -- granian sets it to a function that starts a task
     worker = core.RSGIWorker(
         number, sock, ipc, threads, blocking, handler.threads, idle, backpressure, *http, static, *tls, metrics
     )  # fmt: skip
@@ -53,7 +53,7 @@ def web_worker(
 
 
 class _Server(MPServer):
-    """granian on a socket that listens already."""
+    """granian on a socket that is already listening."""
 
     def __init__(self, listening: socket.socket, **options: Any) -> None:
         host, port = listening.getsockname()[:2]
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens, alone on its port; OSError when somebody else does."""
+    """A listening socket with exclusive use of its port. OSError if the port is in use."""
     family, kind, protocol, _name, address = socket.getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
@@ -107,7 +107,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(
             socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # others' closing connections
+        )  # a port that only has closing connections counts as free
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listening.bind(address)
         listening.listen(CONNECTIONS)

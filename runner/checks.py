@@ -50,7 +50,7 @@ def _gate(since: str) -> list[str]:
 
 
 def _beside(tests: subprocess.Popen[bytes]) -> list[str]:
-    """Run the slow steps, whose first failure stops the tests; then the shortest form of every verb."""
+    """Run the slow steps, whose first failure stops the tests; then the core alone and the short form of every verb."""
     for step in lint.steps(lint.SLOW):
         if failed := lint.run([step]):
             _end(tests)
@@ -94,7 +94,7 @@ class Job:
 
 
 def nightly_jobs() -> list[Job]:
-    """All jobs, run one after another; some three hours on two cores."""
+    """All jobs, run one after another: about three hours on two cores."""
     environment = testing.environment()
     coverage = ["--cov", "--cov-context=test", "--cov-report="]
     verbs = [
@@ -131,7 +131,7 @@ def _citus() -> Iterator[tuple[str, ...]]:
 
 
 def _other_pythons(environment: Mapping[str, str]) -> Iterator[Job]:
-    """The quick tests with the other interpreters of this machine, each in a virtual environment of its own."""
+    """The quick tests with the other interpreters of this machine, each in its own virtual environment."""
     for version in OTHER_PYTHONS:
         if sys.version_info[:2] == tuple(map(int, version.split("."))):
             continue

@@ -58,7 +58,7 @@ class DataDir:
         return (self.path / MARKER).is_file()
 
     def prepare(self) -> None:
-        """Create missing directories. LaunchError if it is not writable, not ours, or nearly full."""
+        """Create missing directories. LaunchError if this one is not writable, not ours, or on a nearly full disk."""
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             foreign = (
@@ -92,11 +92,11 @@ class DataDir:
         return self._secret("secret_key", secrets.token_urlsafe(50))
 
     def page_signing_key(self) -> str:
-        """The same for the key that signs pages; 32 bytes in base64, the form of an Ed25519 key in the settings."""
+        """Like `secret_key`, for the Ed25519 key that signs pages: 32 bytes in base64, as the settings expect."""
         return self._secret("page_signing_key", b64encode(secrets.token_bytes(32)).decode())
 
     def vapid_private_key(self) -> str:
-        """The same for the key that signs messages to devices; 32 bytes in base64url."""
+        """Like `secret_key`, for the VAPID key that signs push messages to devices: 32 bytes in base64url."""
         return self._secret(
             "vapid_private_key", urlsafe_b64encode(secrets.token_bytes(32)).decode()
         )
@@ -145,7 +145,7 @@ class DataDir:
         return None
 
     def _recorded_holder(self) -> Holder:
-        """The holder as it has recorded itself; one without a record is still starting."""
+        """The holder according to its own record; without a valid record, a site that is still starting."""
         with contextlib.suppress(OSError, ValueError, TypeError):
             note = Holder(**json.loads((self.path / "site.json").read_text()))
             if identity.alive(note.pid, note.started):

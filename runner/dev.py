@@ -26,7 +26,7 @@ def follow(
     check: Callable[[], None],
     start_again: Callable[[], None],
 ) -> None:
-    """Restart after each change, and keep calling `check`. Ends with StopRequested, or an exception of `check`."""
+    """Restart after each change, and keep calling `check`. Ends with StopRequested or an exception from `check`."""
     for changed in _changes():
         check()
         if not changed:
@@ -45,7 +45,7 @@ def follow(
 
 
 def _changes() -> Iterator[list[Path]]:
-    """Files that have changed, in order; [] if none has for a while. StopRequested."""
+    """Yield the files that have changed, sorted; [] after LOOK_MILLISECONDS without a change. StopRequested."""
     from watchfiles import PythonFilter, watch  # noqa: PLC0415 -- installed only for development
 
     python = PythonFilter(extra_extensions=[".po"])

@@ -100,7 +100,7 @@ def allowed_hosts(host: str) -> str:
 
 
 def _inherited() -> dict[str, str]:
-    """The caller's environment without empty server URLs and without settings for other purposes."""
+    """The caller's environment without empty server URLs and without variables that are meant for other programs."""
     environment = {
         name: value
         for name, value in os.environ.items()

@@ -118,7 +118,7 @@ class ForkServer:
             (request["socket"],) = sockets
         link, server = self._running()
         answer = b""
-        with contextlib.suppress(ConnectionError):  # it has died, or is dying now
+        with contextlib.suppress(ConnectionError):  # the fork server has died, or is dying now
             socket.send_fds(link, [json.dumps(request).encode()], [*files, *sockets])
             answer = link.recv(MESSAGE_BYTES)
         if not answer:
@@ -163,7 +163,7 @@ def serve(link: socket.socket) -> list[str]:
         if not pid:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             for number in (status, *statuses.values()):
-                os.close(number)  # otherwise it would stay open after the death of the fork server
+                os.close(number)  # otherwise the pipe would stay open after the death of the fork server
             request = json.loads(data)
             _become(request, log, listening)
             end_with_parent()
@@ -187,7 +187,7 @@ def _pass_statuses_on(statuses: dict[int, int]) -> None:
 
 @contextlib.contextmanager
 def _no_sigchld() -> Iterator[None]:
-    """Block SIGCHLD: a child may end before the pipe for its status is known."""
+    """Block SIGCHLD: a child may end before the pipe for its status is recorded."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
     try:
         yield
@@ -196,7 +196,7 @@ def _no_sigchld() -> Iterator[None]:
 
 
 def _become(request: dict[str, Any], log: int, listening: list[int]) -> None:
-    """Start a session of its own, with the log as output, and the socket under the launcher's number."""
+    """Start a new session, with the log as output and the socket under the same number as in the launcher."""
     os.setsid()
     os.chdir(request["directory"])
     libc.prctl(PR_SET_NAME, request["name"].encode(), 0, 0, 0)  # shown by top and ps -o comm
@@ -207,7 +207,7 @@ def _become(request: dict[str, Any], log: int, listening: list[int]) -> None:
         if number != request["socket"]:
             os.dup2(number, request["socket"])
             os.close(number)
-        os.set_inheritable(request["socket"], True)  # noqa: FBT003 -- its own signature
+        os.set_inheritable(request["socket"], True)  # noqa: FBT003 -- os's own signature
 
 
 def run(command: list[str]) -> None:

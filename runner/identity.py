@@ -8,20 +8,20 @@ PROC = Path("/proc")
 
 
 def start_time(pid: int) -> str:
-    """The start time of a process, in a unit of the system; "" if it is dead or a zombie."""
+    """The start time of a process, in the system's own format; "" if it is dead or a zombie."""
     if (PROC / "self" / "stat").exists():
         return _start_time_from_proc(pid)
     return _start_time_from_ps(pid)
 
 
 def alive(pid: int, started: str = "") -> bool:
-    """Whether a process is alive and, with `started`, still the one that started then."""
+    """Whether a process is alive and, if `started` is given, still the one that started at that time."""
     current = start_time(pid)
     return bool(current) and started in ("", current)
 
 
 def processes_with(setting: str) -> list[int]:
-    """Own processes whose environment has the setting "NAME=value"; Linux only."""
+    """This user's other processes whose environment contains the setting "NAME=value"; Linux only."""
     pids = []
     for entry in PROC.glob("[0-9]*"):
         try:

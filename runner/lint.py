@@ -171,6 +171,6 @@ def run(chosen: Sequence[Step], *, side_by_side: int = SIDE_BY_SIDE) -> list[str
 
 
 def _what_it_said(output: str, step: Step) -> str:
-    """The output of a step and its advice, which is about findings, not about a crash of the program."""
+    """The output of a step and its advice; without the advice, which is about findings, if the program crashed."""
     advice = "" if "Traceback (most recent call last)" in output else step.advice
     return "\n".join(filter(None, [output, advice])) or "no output"

@@ -50,7 +50,7 @@ def _with_own_servers(data: DataDir, arguments: list[str]) -> int:
         try:
             services.start()
             environment = site_environment(data, services.settings())
-            if is_new:  # also before the first start of the site
+            if is_new:  # the command may run before the first start of the site
                 migrate(data, environment)
             return _run(manage_command(*arguments), environment)
         except StopRequested:

@@ -52,7 +52,7 @@ def ensure_packages(*, development: bool) -> Path:
 
 
 def enter(*, development: bool) -> None:
-    """Replace this process by the virtual environment's interpreter, unless it is already running."""
+    """Replace this process by the virtual environment's interpreter, unless this process already runs it."""
     python = ensure_packages(development=development)
     if running_inside():
         return
@@ -130,7 +130,7 @@ def _pinned(requirements: Path) -> set[str]:
 
 
 def _make_environment(venv: Path) -> None:
-    """Create an empty environment; clears an existing one only if it is an unfinished one of ours."""
+    """Create an empty environment; clears an existing one only if it is unfinished or has no interpreter."""
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         raise LaunchError(
@@ -182,7 +182,7 @@ def _run_pip(venv: Path, requirements: Path, log: Path, progress: Progress) -> i
         "--requirement",
     ]  # fmt: skip
     started = time.monotonic()
-    reading, writing = os.pipe()  # the output of both comes out of one pipe, line by line
+    reading, writing = os.pipe()  # both write to one pipe, which is read line by line
     with (
         ExitStack() as running,
         os.fdopen(reading, errors="replace") as lines,

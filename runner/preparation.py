@@ -13,7 +13,7 @@ from runner.terminal import LaunchError, say
 DEFAULT_DEMO = "small"
 TRUE = ("1", "true", "yes", "on", "y", "ok")
 STATIC_SOURCES = ("static", "apps/*/static")
-STATIC_STORAGE = ROOT / "feedsite" / "files" / "staticfiles.py"  # its code changes the result
+STATIC_STORAGE = ROOT / "feedsite" / "files" / "staticfiles.py"  # its code affects the result
 
 
 def migrate(data: DataDir, environment: Mapping[str, str]) -> None:
@@ -39,10 +39,10 @@ def collect_static(data: DataDir, environment: Mapping[str, str]) -> None:
 
 
 def seed(data: DataDir, environment: Mapping[str, str], size: str | None) -> bool:
-    """Add demo data, once per size, and print progress. Returns whether the site has any.
+    """Add demo data, once per size, and print progress. Returns whether the site has demo data.
 
-    With `size` None a new data directory gets the small demo, and any other stays as it is: a site started without demo
-    data must not get it later through a forgotten option. A site in production gets none.
+    With `size` None a new data directory gets the small demo, and an existing one stays as it is: a site started
+    without demo data must not get it later through a forgotten option. A site in production gets none.
     """
     record = data.path / "demo"
     done = record.read_text().split() if record.exists() else []

@@ -62,7 +62,7 @@ def namespaces_allowed() -> bool:
 def enter_user_namespace() -> None:
     """Lose the root identity while the files stay root's; called between fork and exec.
 
-    A busy machine sometimes refuses it, so it is retried for half a second.
+    A busy machine sometimes refuses the call, so it is retried for half a second.
     """
     for _try in range(NAMESPACE_TRIES):
         if libc.unshare(CLONE_NEWUSER) == 0:

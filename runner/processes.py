@@ -31,7 +31,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Process(Protocol):
-    """The part of `subprocess.Popen` that is used."""
+    """The part of `subprocess.Popen` that the launcher uses."""
 
     pid: int
     returncode: int | Any  # as in typeshed's Popen; None while it runs
@@ -100,8 +100,8 @@ def spawn(  # noqa: PLR0913 -- options of one program
 ) -> Child:
     """Start a program that ends with this process; its output is appended to `log`. LaunchError.
 
-    `not_as_root`: the program refuses to run as root, so it drops that identity first. `sockets`: file descriptors,
-    passed on under the same numbers.
+    `not_as_root`: the program refuses to run as root, so the child drops that identity first. `sockets`: file
+    descriptors, passed on under the same numbers.
     """
     rotate(log)
     try:

@@ -23,7 +23,7 @@ from runner.terminal import LaunchError, complain, say
 READY_SECONDS = 60
 SERVICE_STOP_SECONDS = 15
 WEB_STOP_SECONDS = 10
-# then running tasks are killed; late acknowledgement delivers their messages again
+# after this, running tasks are killed; thanks to late acknowledgement, their messages are delivered again
 WORKER_STOP_SECONDS = 12
 BEAT_STOP_SECONDS = 5
 STREAMING_STOP_SECONDS = 10
@@ -143,7 +143,7 @@ class _Site:
         """Stop web, streaming, worker, beat, then the servers."""
         started = time.monotonic()
         for port in (self.ports.web, self.ports.streaming):
-            port.close()  # the servers have copies; new connections are refused at once
+            port.close()  # new connections are then refused as soon as the servers close their copies
         killed = self.supervisor.stop()
         if self.fork_server is not None:
             self.fork_server.stop()

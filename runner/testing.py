@@ -128,7 +128,7 @@ def in_parallel() -> list[str]:
     )
     # tests spend a third of their time waiting for servers, browsers and clocks
     processes = str(min(cores + 1, MAX_PROCESSES))
-    # a module's tests stay in one process as long as none is idle: what they share is created once
+    # a module's tests stay in one process, and share its fixtures, as long as no process is idle
     return ["--numprocesses", processes, "--dist", "worksteal"] if cores > 1 else []
 
 

@@ -1,7 +1,7 @@
 """Memcached and other programs without root: Debian packages, downloaded and unpacked into a directory.
 
-Tried at every start, for at most FIRST_SECONDS, which the terminal shows; after a failure for at most AGAIN_SECONDS, so
-that a machine without a network does not wait long each time.
+A missing program is looked for at every start, for at most FIRST_SECONDS, and after an earlier failure for at most
+AGAIN_SECONDS, so that a machine without a network does not wait long each time.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ def find_memcached(directory: Path) -> Path | None:
 
 
 def find_program(name: str, directory: Path) -> Path | None:
-    """The same for any program whose package has the same name."""
+    """Like `find_memcached`, for any program whose Debian package has the program's name."""
     installed = on_path(name)
     if installed is not None and version(installed):
         return installed

@@ -99,7 +99,7 @@ def throwaway_services(
     layers: Sequence[Layer] = TESTS,
     options: Mapping[str, str] = postgres.THROWAWAY,
 ) -> Iterator[Services]:
-    """Servers for tests, in the caller's directory; nothing is synced to disk unless `options` require it."""
+    """Servers for tests and tools, in the caller's directory; nothing is synced to disk unless `options` require it."""
     log = directory / "log"
     log.mkdir(exist_ok=True)
     program = find_memcached(directory / "memcached")

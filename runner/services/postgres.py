@@ -27,7 +27,7 @@ OPTIONS = {
 }
 # For throwaway databases: nothing is synced to disk.
 THROWAWAY = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
-# The same, but a killed server has all that it acknowledged; only a machine that dies may lose some of it.
+# Nothing is synced either, but a killed server keeps every commit it acknowledged; only a machine that crashes may not.
 SURVIVES_KILL = {"fsync": "off", "full_page_writes": "off"}
 INITDB_SECONDS = 120
 START_SECONDS = 60  # after a crash it may have to replay its log
@@ -142,7 +142,7 @@ class Postgres:
             return []
 
     def _ready(self) -> bool:
-        """Checked in line 8 of the pid file: pg_isready could be answered by an older server on the same socket."""
+        """Read from line 8 of the pid file: pg_isready could be answered by an older server on the same socket."""
         lines = self._pidfile()
         return (
             self.child is not None

@@ -16,7 +16,7 @@ OPTIONS = (
 )  # fmt: skip
 PERSISTENCE = ("--appendonly", "yes", "--appendfsync", "everysec")
 # A log restored after a crash lacks the last second: home caches would have gaps, and filters false negatives. An empty
-# server is correct and is rebuilt; lost messages are found in the ledger. A separate broker may use a log.
+# server is correct and is rebuilt; the work of lost messages is found in the ledger. A separate broker may use a log.
 NO_PERSISTENCE = ("--appendonly", "no")
 MIN_VERSION = 7
 START_SECONDS = 60  # a long append-only file must be read first
