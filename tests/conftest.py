@@ -1,4 +1,4 @@
-"""The cast of every test: alice is followed by bob; carol is a stranger. Real servers, empty caches."""
+"""Fixtures for every test: alice, her follower bob, and the stranger carol; real servers with empty caches."""
 
 import gc
 import os
@@ -42,7 +42,7 @@ from tests.support.staff import browser_of, make_staff
 
 pytest_plugins = ["tests.support.caches"]
 
-# Examples that come slowly say something about the machine, not about the code.
+# How fast examples are generated depends on the machine, not on the code.
 PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("quick", max_examples=20, **PATIENT)
 settings.register_profile("thorough", max_examples=200, **PATIENT)  # of ./run test --all
@@ -53,7 +53,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--api-requests", type=int, default=400, help="requests of tests/api/test_schema.py"
     )
-    parser.addoption("--api-seed", type=int, default=1, help="of what it asks")
+    parser.addoption("--api-seed", type=int, default=1, help="seed of these requests")
     parser.addoption(
         "--matrix",
         action="store_true",
@@ -62,24 +62,24 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_finish():
-    """What is loaded by now lives to the end: the garbage collector need not walk through it again and again."""
+    """Everything loaded by now lives until the end of the run, so the garbage collector need not traverse it again."""
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def django_db_keepdb():
-    """Nobody has to drop the database: its whole server goes after the run."""
+    """The database is not dropped, because its whole server is deleted after the run."""
     return True
 
 
 @receiver(setting_changed)
 def _tell_feedcache(setting, **_of_the_signal):
-    """A test that changes one of Django's settings about the caches changes what feedcache was told."""
+    """Configure feedcache anew when a test changes one of Django's settings for the caches."""
     if setting.startswith(("REDIS_", "MEMCACHED_", "CACHE_")):
         configure_feedcache()
 
 
-# The broker is a Redis too, and each thread of a test has a connection to the database.
+# The broker is a Redis with a breaker too, and each thread that a test starts has its own database connection.
 faults.BREAKERS.append(events.broker.succeed)
 threads.AT_END.append(connections.close_all)
 
@@ -100,10 +100,10 @@ def _each_picture_decoded_once():
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix):
     connection = connections[DEFAULT_DB_ALIAS]
-    # a test without a database may have made the pool: it would go on connecting to the one of the settings
-    connection.close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
+    # a test without a database may have opened the pool, which would go on connecting to the database in the settings
+    connection.close_pool()  # type: ignore[attr-defined]  # only PostgreSQL's wrapper has it
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    if citus.takes_all_tests():  # its database is made for this run, and lies on several servers
+    if citus.takes_all_tests():  # its database is made for this run and spans several servers
         names = {"NAME": connection.settings_dict["NAME"]}
     else:
         names = {"NAME": f"test_{worker}", "TEMPLATE": migrated_template()}
@@ -118,7 +118,7 @@ def cassandra_node(tmp_path_factory):
 
 @pytest.fixture(params=cassandra.STORES)
 def store(request):
-    """The name of the store that has the second level."""
+    """The name of the store that holds the second level, "postgresql" or "cassandra"."""
     if request.param == "postgresql":
         yield request.param
         return
@@ -144,7 +144,7 @@ def _no_old_talk():
 
 @pytest.fixture(autouse=True)
 def _whole_counters(_empty_redis, request):
-    """As after a rebuild from the empty database."""
+    """Mark the counters as complete, as after a rebuild from an empty database."""
     fixtures = {"db", "transactional_db"} & set(request.fixturenames)
     if fixtures or request.node.get_closest_marker("django_db"):
         complete_counters()
@@ -164,7 +164,7 @@ def _commits(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _accounts_changed_by_hand(monkeypatch):
-    """Tests change accounts past the code, which forgets who asks."""
+    """Forget cached viewers after `QuerySet.update`, with which tests change accounts without calling the actions."""
     update = QuerySet.update
 
     def updated(self, **values):
@@ -183,9 +183,9 @@ def _fast_passwords(settings):
 
 @pytest.fixture
 def case(db, subtests):
-    """`with case(name=value)`: one of many cases, each of which finds the rows that were there before the first one.
+    """`with case(name=value)`: one of many cases, each of which starts with the rows that existed before the first.
 
-    A test with a transaction of its own for each case would make these rows again and again.
+    Separate tests, each in its own transaction, would have to create these rows every time.
     """
 
     @contextmanager
@@ -193,7 +193,7 @@ def case(db, subtests):
         with subtests.test(**names):
             before = transaction.savepoint()
             if running().memcached:
-                memory.flush()  # a post of the case before may have had the id of one of this
+                memory.flush()  # a post of an earlier case may have had the id of a post of this one
             memory.empty_redis()
             complete_counters()
             try:
@@ -224,13 +224,13 @@ def carol(db):
 
 @pytest.fixture
 def chief(db):
-    """A browser in which a member of staff with every right is logged in."""
+    """A browser logged in as a superuser."""
     return browser_of(make_staff(superuser=True, handle="chief"))
 
 
 @pytest.fixture
 def media(settings, tmp_path):
-    """A place of the test's own for what people upload."""
+    """A MEDIA_ROOT for the uploads of this test only."""
     settings.MEDIA_ROOT = str(tmp_path / "media")
 
 
@@ -245,7 +245,7 @@ def static_files():
 
 @pytest.fixture
 def page_of():
-    """`page_of(user)`: a browser without JavaScript in which a user is logged in (None: nobody)."""
+    """`page_of(user)`: Django's test client, logged in as this user; anonymous for None."""
 
     def client(user):
         browser = Client()
@@ -258,7 +258,7 @@ def page_of():
 
 @pytest.fixture
 def api_of():
-    """`api_of(user)`: a program with a user's bearer token (None: without one); `scopes="read"`: with those only."""
+    """`api_of(user)`: an API client with a bearer token of this user and these scopes; without a token for None."""
 
     def client(user, scopes=ALL):
         program = APIClient()

@@ -57,7 +57,10 @@ def attached(path, alt="", kind="image/png", **more):
 
 
 def archive(*activities, files=None, folder="", compression=ZIP_DEFLATED, **others):
-    """The bytes of an archive: its outbox, and files by their path. `others`: other contents of its own files."""
+    """The bytes of an archive with these activities in its outbox, and with `files` by path.
+
+    `others` replaces JSON files of the archive by their names; None leaves a file out.
+    """
     outbox = {
         "@context": "https://www.w3.org/ns/activitystreams",
         "id": "outbox.json",

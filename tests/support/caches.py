@@ -1,6 +1,6 @@
-"""Pytest plugin: every test finds Redis empty and no server avoided, and may change what feedcache was told.
+"""Pytest plugin: every test starts with empty Redis and closed circuit breakers, and may change feedcache's settings.
 
-Knows nothing of the site, so that the tests of feedcache run without it.
+It imports nothing of the site, so that the tests of feedcache run without it.
 """
 
 from dataclasses import replace
@@ -19,14 +19,14 @@ from tests.support.services import running
 
 @pytest.fixture(scope="module", autouse=True)
 def _empty_redis_of_other_modules():
-    """Servers of a whole module start before its first test: they must not find the topology that another one left."""
+    """A module's own servers start before its first test; they must not find the topology that another module left."""
     close_breakers()
     memory.empty_redis()
 
 
 @pytest.fixture(autouse=True)
 def _empty_redis():
-    # whatever the test before did to the servers: nobody avoids one
+    # whatever the previous test did to the servers, no breaker stays open
     close_breakers()
     memory.forget()
     memory.empty_redis()
@@ -34,7 +34,7 @@ def _empty_redis():
 
 @pytest.fixture(autouse=True)
 def _nobody_listens():
-    """A test ends the listener it has started: it would carry one test's caches into the next."""
+    """Check that a test has stopped its listener, which would carry the test's caches into the next one."""
     yield
     left_running = listener().is_running
     listener().stop()
@@ -42,7 +42,7 @@ def _nobody_listens():
 
 
 class _CacheSettings:
-    """`current_settings()`, whose fields may be set."""
+    """`current_settings()` with fields that can be set."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(current_settings(), name)
@@ -53,7 +53,7 @@ class _CacheSettings:
 
 @pytest.fixture
 def cache_settings():
-    """What the library is configured with: `cache_settings.key_prefix = "b"`, until the end of the test."""
+    """The settings of feedcache: `cache_settings.key_prefix = "b"` holds until the end of the test."""
     before = current_settings()
     yield _CacheSettings()
     configure(before)
@@ -67,7 +67,7 @@ def pair(tmp_path_factory):
 
 @pytest.fixture
 def replicated(pair, cache_settings):
-    """The relations are on a primary, and are read from its replica."""
+    """The graph is on a primary, and is read from its replica."""
     primary, copy = pair
     cache_settings.redis_timeout_seconds = 0.3
     with clusters.addresses(cache_settings, graph_url=primary.url, graph_replica_urls=[copy.url]):
@@ -84,7 +84,7 @@ def cluster_nodes(tmp_path_factory):
 
 @pytest.fixture
 def on_cluster(cluster_nodes, cache_settings):
-    """Timelines, relations and existence filters are on a cluster of three masters."""
+    """Timelines, the graph and existence filters are on a cluster of three masters."""
     url = clusters.cluster_url(cluster_nodes)
     with clusters.addresses(cache_settings, redis_url=url, graph_url=url, existence_url=url):
         for node in cluster_nodes:
@@ -94,7 +94,7 @@ def on_cluster(cluster_nodes, cache_settings):
 
 @pytest.fixture
 def memcached():
-    """Skips where Memcached is not installed; one that runs and does not answer is an error."""
+    """Skip the test if Memcached is not installed; fail it if Memcached runs but does not answer."""
     if not running().memcached:
         pytest.skip("no memcached on this machine")
     assert tiers().ping()

@@ -1,4 +1,4 @@
-"""Many cases in one test: what the fixtures make is made once, not once a case."""
+"""Many cases in one test, so that the fixtures run once, not once per case."""
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
@@ -9,10 +9,10 @@ MAX_CHARACTERS = 80  # of a value, in the name of a case
 
 
 def each(names: str | Sequence[str], values: Iterable[Any]) -> Callable[[Any], Any]:
-    """Like `pytest.mark.parametrize`, for tests that need a database; a case that fails is told by its values.
+    """Like `pytest.mark.parametrize`, for tests that need a database; a failing case is reported with its values.
 
-    Every case finds the rows and the empty caches that the first one found (`case` in conftest), but the same objects:
-    it may not depend on what another changed of them.
+    Every case starts with the rows and the empty caches that the first one found (`case` in conftest), but all share
+    the Python objects of the fixtures, so no case may depend on attributes that another may have changed.
     """
     named = names.replace(" ", "").split(",") if isinstance(names, str) else list(names)
     rows = [row if len(named) > 1 else (row,) for row in values]
@@ -33,7 +33,7 @@ def each(names: str | Sequence[str], values: Iterable[Any]) -> Callable[[Any], A
 
         others = [one for name, one in signature.parameters.items() if name not in {*named, "case"}]
         case = inspect.Parameter("case", inspect.Parameter.KEYWORD_ONLY)
-        run.__signature__ = signature.replace(parameters=[*others, case])  # type: ignore[attr-defined]  # as inspect says
+        run.__signature__ = signature.replace(parameters=[*others, case])  # type: ignore[attr-defined]  # for inspect
         return run
 
     return decorate

@@ -16,7 +16,7 @@ STORES = ["postgresql", pytest.param("cassandra", marks=pytest.mark.clusters)]
 
 @contextmanager
 def server(directory):
-    """A node with the tables; skips where there is none."""
+    """A Cassandra node with the tables; skips the test where Cassandra cannot be started."""
     if reason := servers.missing():
         pytest.skip(reason)
     from apps.second_level.stores.cassandra import Address, create_tables  # noqa: PLC0415 -- needs the driver
@@ -28,7 +28,7 @@ def server(directory):
 
 @contextmanager
 def in_cassandra(node):
-    """The second level is there; a busy machine gets time."""
+    """Keep the second level in Cassandra, with a timeout that is long enough for a busy machine."""
     with override_settings(TIMELINE_STORE=node.url, CASSANDRA_TIMEOUT_SECONDS=5.0):
         yield
 
@@ -39,7 +39,7 @@ def connection():
 
 
 def stored(reader_id):
-    """The ids of a reader's rows, newest first, whatever a span says of them."""
+    """The ids of a reader's rows, newest first, whether or not a span covers them."""
     if settings.TIMELINE_STORE == "postgresql":
         rows = TimelineEntry.objects.filter(reader=reader_id).order_by("-post_id")
         return list(rows.values_list("post_id", flat=True))

@@ -1,7 +1,7 @@
-"""The site of the tests on Citus: a distributed database beside the plain one, made once per run.
+"""Tests on Citus: a distributed database beside the plain one, made once per run.
 
-`FEEDSITE_TESTS_ON=citus ./run test tests/graph` runs any tests on it. CITUS_URL names the coordinator of a cluster that
-is there already, with an empty database; else one is started on loopback, and there is none without the programs.
+`FEEDSITE_TESTS_ON=citus ./run test tests/graph` runs any tests on it. CITUS_URL names the coordinator of an existing
+cluster with an empty database; without it, a cluster is started on loopback, for which Citus must be installed.
 """
 
 import os
@@ -20,7 +20,7 @@ from tools.scale import NotToBeHad
 from tools.scale.citus import Cluster, cluster
 
 ALL_TESTS = "FEEDSITE_TESTS_ON"
-started: list[Cluster] = []  # by this process
+started: list[Cluster] = []  # the clusters that this process has started
 
 
 def takes_all_tests() -> bool:
@@ -28,7 +28,7 @@ def takes_all_tests() -> bool:
 
 
 def start(undo: ExitStack, directory: Path) -> str:
-    """The URL of a distributed site without rows. NotToBeHad."""
+    """The URL of a distributed database with the site's tables, without rows. NotToBeHad."""
     url = os.environ.get("CITUS_URL", "")
     if not url:
         servers: Cluster = undo.enter_context(cluster(directory / "citus"))
@@ -40,7 +40,7 @@ def start(undo: ExitStack, directory: Path) -> str:
 
 
 def manage(url: str, *words: str) -> str:
-    """What a command says on a site with this database; with its errors."""
+    """The output of a management command on this database, standard error included."""
     result = subprocess.run(
         [sys.executable, "-P", str(MANAGE), *words],
         env={**os.environ, "PYTHONPATH": str(ROOT), "DATABASE_URL": url},
@@ -54,7 +54,7 @@ def manage(url: str, *words: str) -> str:
 
 @contextmanager
 def connected(url: str) -> Iterator[None]:
-    """Everything of this process goes to that database for a while."""
+    """Within this context, all queries of this process go to the database at `url`."""
     usual = connection.settings_dict
     given = Environment.db_url_config(url)
     _leave()
@@ -73,7 +73,7 @@ def connected(url: str) -> Iterator[None]:
 
 def _leave() -> None:
     connection.close()
-    connections["default"].close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
+    connections["default"].close_pool()  # type: ignore[attr-defined]  # only PostgreSQL's wrapper has it
 
 
 def start_or_refuse(undo: ExitStack, directory: Path) -> str:

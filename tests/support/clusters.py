@@ -1,4 +1,4 @@
-"""Redis servers beside the one of the tests: a cluster of three masters, a primary with a replica, and a Sentinel."""
+"""Redis servers beside the tests' own: a cluster of three masters, a primary with a replica, and a Sentinel."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ class Server:
         return redis.Redis(connection_pool=pool)
 
     def ask(self, *words):
-        """A command and its raw answer."""
+        """Send a command. Returns its raw answer."""
         with self.client() as client:
             return client.execute_command(*words)
 
@@ -54,7 +54,7 @@ class Server:
 
 @contextmanager
 def server(directory: Path, *options: str) -> Iterator[Server]:
-    """One server, gone at the end."""
+    """One server, stopped and deleted at the end."""
     own = running().redis
     if own is None:
         pytest.skip("Redis was given from outside; there is no program to start")
@@ -87,7 +87,7 @@ def answers(one: Server) -> bool:
 
 @contextmanager
 def cluster(directory: Path) -> Iterator[list[Server]]:
-    """Three masters that share the slots; skipped where the server knows no clusters."""
+    """Three masters that share the slots; skips the test if the server does not support clusters."""
     with ExitStack() as stack:
         options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "5000")
         nodes = [stack.enter_context(server(directory, *options)) for _ in range(3)]
@@ -123,9 +123,9 @@ NAME = "feedsite"  # of the primary, among Sentinels
 
 @contextmanager
 def sentinel(directory: Path, primary: Server) -> Iterator[Server]:
-    """A Sentinel that makes a replica the primary when the primary is silent for half a second."""
+    """A Sentinel that promotes the replica when the primary has been silent for half a second."""
     own = running().redis
-    assert own is not None  # the primary is one of it
+    assert own is not None  # the primary runs the same program
     port = free_port()
     configuration = directory / f"sentinel-{port}"
     configuration.write_text(
@@ -139,7 +139,7 @@ def sentinel(directory: Path, primary: Server) -> Iterator[Server]:
     try:
         found = Server(port, process)
         wait_until(lambda: answers(found), "the server answers")
-        # ten seconds and two otherwise, which a failover waits for too
+        # by default ten and two seconds, which a failover has to wait for
         for period in ("INFO-PERIOD", "PUBLISH-PERIOD"):
             found.ask("SENTINEL", "DEBUG", period, 200)
         wait_until(
@@ -152,17 +152,17 @@ def sentinel(directory: Path, primary: Server) -> Iterator[Server]:
 
 
 def primary_of(watcher: Server) -> int:
-    """The port of the primary, as a Sentinel knows it."""
+    """The port of the primary, according to a Sentinel."""
     return int(watcher.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME)[1])
 
 
 def fail_over(watcher: Server, copy: Server) -> None:
-    """Make the copy the primary while the primary runs, and wait until it is."""
+    """Promote the copy while the primary is running, and wait until the Sentinel reports it."""
 
     def accepted() -> bool:
         try:
             return bool(watcher.ask("SENTINEL", "FAILOVER", NAME))
-        except redis.ResponseError:  # it has not asked the copy yet
+        except redis.ResponseError:  # the Sentinel has not queried the copy yet
             return False
 
     wait_until(accepted, "the Sentinel takes the order")
@@ -182,7 +182,7 @@ def link(primary: Server, copy: Server) -> None:
 
 
 def is_linked(copy: Server) -> bool:
-    """Also False while the server becomes a replica, and closes its connections."""
+    """Whether the replication link is up; False while the server becomes a replica and closes its connections."""
     with suppress(redis.ConnectionError), copy.client() as client:
         return bool(client.info("replication").get("master_link_status") == "up")
     return False
@@ -195,7 +195,7 @@ def cluster_url(nodes: list[Server]) -> str:
 
 @contextmanager
 def addresses(settings, **urls) -> Iterator[None]:
-    """Classes of data at other addresses for a while; `settings` are Django's, or `cache_settings`."""
+    """Within this context, kinds of data are at other addresses; `settings` are Django's, or `cache_settings`."""
     before = {name: getattr(settings, name) for name in urls}
     for name, url in urls.items():
         setattr(settings, name, url)
@@ -209,5 +209,5 @@ def addresses(settings, **urls) -> Iterator[None]:
 
 
 def forget() -> None:
-    """The next use connects anew."""
+    """Drop all clients, so that the next use connects anew."""
     connections.forget_clients()

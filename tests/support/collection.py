@@ -1,8 +1,8 @@
-"""Pytest plugin: each process of a parallel run begins to collect at another place.
+"""Pytest plugin: each process of a parallel run starts collecting at a different folder or module.
 
 In a fresh checkout every test module is compiled when it is first imported, with its assertions rewritten, which takes
-ten seconds of a core for all of them. Processes that begin at the same place would each compile all of them; so each
-finds most of what it needs done by the others.
+ten seconds of a core for all of them. Processes that started at the same place would each compile all modules; this way
+each finds most of them already compiled by the others.
 """
 
 from collections.abc import Generator
@@ -16,7 +16,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker is None or config.args != config.getini("testpaths"):
         return
     [folder] = config.args
-    # pytest ignores nothing that it is told to collect by name
+    # pytest collects a path that is named as an argument even if it is ignored
     ignored = {Path(config.rootpath, name) for name in config.getoption("ignore") or ()}
     places = sorted(
         str(path)
@@ -33,6 +33,6 @@ def _has_tests(path: Path) -> bool:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
-    """All processes must have the same items in the same order, before other plugins choose among and order them."""
+    """Give all processes the same items in the same order, before other plugins select and reorder them."""
     items.sort(key=lambda item: item.path)
     return (yield)

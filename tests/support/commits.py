@@ -1,4 +1,4 @@
-"""In a test's own transaction, too, what waits for a commit is done when the outermost transaction of the code ends."""
+"""Runs `on_commit` callbacks inside a test's own transaction, when the outermost transaction of the code ends."""
 
 from contextlib import nullcontext, suppress
 
@@ -7,7 +7,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 def commit_inside_tests(monkeypatch):
-    """Until the end of a test."""
+    """Patch Django until the end of the test."""
     leave, wait = transaction.Atomic.__exit__, BaseDatabaseWrapper.on_commit
 
     def left(self, exc_type, exc_value, traceback):
@@ -25,7 +25,7 @@ def commit_inside_tests(monkeypatch):
 def _run(connection):
     blocks = getattr(connection, "atomic_blocks", [])
     if not blocks or not all(block._from_testcase for block in blocks):
-        return  # the code's own transaction is open, or there is none and Django does it
+        return  # the code's own transaction is open; or none is, and Django runs the callbacks
     due, connection.run_on_commit = connection.run_on_commit, []
     for _savepoints, func, robust in due:
         with suppress(Exception) if robust else nullcontext():

@@ -1,6 +1,7 @@
-"""The tables of a run are made once; each process of the tests copies them.
+"""Creates the tables once per run, in a template database that each test process copies.
 
-The processes still migrate their copies, which does nothing. As a program it makes them beside the collection of tests.
+The processes still migrate their copies, which changes nothing. Run as a program, while pytest collects the tests, this
+module creates the template.
 """
 
 import fcntl
@@ -17,7 +18,7 @@ TEMPLATE = "feedsite_template"
 
 
 def migrated_template() -> str:
-    """The name of a database with all tables; the first process that asks makes it, and the others wait."""
+    """The name of a database with all tables; the first process that calls this creates it while the others wait."""
     directory = Path(os.environ[SHARED_DIRECTORY])
     with (directory / "template.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""Refusals by their codes, which programs read; the sentences are for people, and may be better ones tomorrow."""
+"""Expects refusals by their error codes; the messages are for people and may be reworded at any time."""
 
 import pytest
 

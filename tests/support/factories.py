@@ -1,6 +1,6 @@
-"""Makes what tests need, through the actions that users go through.
+"""Creates test data through the same actions as the site.
 
-Accounts and logins, of which every test needs some, are written as rows.
+Accounts and logins, which every test needs, are written directly as rows.
 """
 
 import time
@@ -39,7 +39,7 @@ _numbers = count(1)
 
 
 def make_user(handle="", **fields) -> User:
-    """An account, with its counts loaded: what `register` makes, without its checks."""
+    """An account as `register` creates it, without the checks, and with its counts loaded."""
     handle = handle or f"user{next(_numbers)}"
     fields.setdefault("email", f"{handle}@example.org")
     user = User(handle=handle, **fields)
@@ -50,7 +50,7 @@ def make_user(handle="", **fields) -> User:
 
 
 def log_in(browser: Client, user: User) -> None:
-    """What a login leaves: a session and its place in the list; `force_login` needs twenty statements for it."""
+    """Write the rows of a login, a session and a `Login`; `force_login` would need twenty statements."""
     session = SessionStore()
     session[SESSION_KEY] = str(user.pk)
     session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
@@ -73,7 +73,7 @@ def publish(author, body="Hello.", *, idempotency_key="", **draft) -> Post:
 
 
 def published(author, body="Hello.", *, idempotency_key="", **draft) -> Changed:
-    """The same, with what publishing says of it."""
+    """Like `publish`, with the whole result of `publish_post`."""
     return publish_post(author, Draft(body=body, **draft), idempotency_key=idempotency_key)
 
 
@@ -83,7 +83,7 @@ def repost(author, post_id) -> Post:
 
 
 def delivered(author, body="Hello.", *, to=(), **draft) -> Post:
-    """A post that lies on the pages of its readers. `to`: people who follow the author, if need be from now on."""
+    """A post that has been delivered. `to`: readers who follow the author, if necessary from now on."""
     for reader in to:
         follow_user(reader, author)
     post = publish(author, body, **draft)
@@ -93,7 +93,7 @@ def delivered(author, body="Hello.", *, to=(), **draft) -> Post:
 
 @contextmanager
 def seconds_ago(number: float) -> Iterator[None]:
-    """What is published inside has an id of then. Ids of one second do not tell which of two authors was first."""
+    """Posts published in this context get ids of that time. Within a second, ids do not order posts of two authors."""
 
     def clock(_counts: UserCounts) -> float:
         return time.time() - number
@@ -103,12 +103,12 @@ def seconds_ago(number: float) -> Iterator[None]:
 
 
 def show_to_author(post: Post) -> None:
-    """What the request does for the author's own timelines, whether or not it did."""
+    """Write a post to its author's own timelines, as the publishing request does, even if it has already done so."""
     write_together([dispatch.own_timeline_writes(post)])
 
 
 def moderator() -> User:
-    """Somebody of staff who may do everything; the same one in a whole test."""
+    """A superuser on the staff; the same one throughout a test."""
     rights = {"is_staff": True, "is_superuser": True}
     user, _is_new = User.objects.get_or_create(handle="moderator", defaults=rights)
     UserCounts.objects.get_or_create(user=user)
@@ -116,7 +116,7 @@ def moderator() -> User:
 
 
 def suspend(user: User) -> None:
-    """An account that nobody sees from now on."""
+    """Suspend an account, so that nobody sees it any more."""
     suspend_user(user, by=moderator(), reason="A test.")
 
 
@@ -128,7 +128,7 @@ _DUE = " UNION ALL ".join(
 
 
 def deliver() -> None:
-    """Do what the workers would do, until nothing is due."""
+    """Do the work of the Celery workers until nothing is due."""
     while _is_something_due() and (
         events.run_due(limit=100) or dispatch.run_due(limit=100) or sending.run_due(limit=100)
     ):

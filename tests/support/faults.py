@@ -1,4 +1,4 @@
-"""Servers that are really dead for a while."""
+"""Stops or freezes real servers for a while."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -14,11 +14,11 @@ from tests.support.services import running
 
 BREAKERS: list[Callable[[], None]] = [
     reset_breakers
-]  # what closes them; the site's tests add its own
+]  # the functions that close circuit breakers; the site's tests add one
 
 
 def close_breakers() -> None:
-    """After servers were brought back: nobody avoids them any more."""
+    """Close all circuit breakers, once the servers are back."""
     for close in BREAKERS:
         close()
 
@@ -39,7 +39,7 @@ def dead_redis() -> Iterator[None]:
 
 @contextmanager
 def dead_memcached() -> Iterator[None]:
-    """Every Memcached is stopped; afterwards they run again, empty, and nobody avoids them."""
+    """Every Memcached is stopped; afterwards they run again, empty, and new clients use them at once."""
     servers = running().memcached
     if not servers:
         pytest.skip("no memcached on this machine")
@@ -55,7 +55,7 @@ def dead_memcached() -> Iterator[None]:
 
 @contextmanager
 def frozen(server: Service | None) -> Iterator[None]:
-    """A server that holds its connections and does not answer."""
+    """The server keeps its connections but does not answer."""
     if server is None:
         pytest.skip("the server was given from outside; it is not ours to freeze")
     assert server.child is not None
@@ -69,7 +69,7 @@ def frozen(server: Service | None) -> Iterator[None]:
 
 @contextmanager
 def stopped(server: Service) -> Iterator[None]:
-    """A server that is not there; afterwards it runs again."""
+    """The server is stopped; afterwards it runs again."""
     server.stop()
     try:
         yield

@@ -1,7 +1,7 @@
 """Empties the database after a test that commits, in a few milliseconds instead of half a second.
 
-Django's own flush truncates every table, also those without rows, and then makes all content types and permissions
-anew. Here rows are deleted where there are any, and content types and permissions stay as the migrations made them.
+Django's own flush truncates every table, even those without rows, and then creates all content types and permissions
+again. Here only tables with rows are emptied, and content types and permissions stay as the migrations created them.
 """
 
 from functools import cache
@@ -14,22 +14,22 @@ from feedsite.postgresql.base import is_distributed
 MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}
 LARGE_BYTES = (
     1 << 20
-)  # deleted rows stay in the file, which every scan reads; above this it is truncated
+)  # deleted rows stay in a table's file, which every scan reads; a larger table is truncated
 
 
 def flush_quickly(monkeypatch):
-    """Until the end of the patch."""
+    """Replace Django's flush until `monkeypatch` is undone."""
     monkeypatch.setattr(TransactionTestCase, "_fixture_teardown", _empty)
 
 
 def _empty(test_case):
     if test_case.available_apps is not None or test_case.serialized_rollback:
-        raise NotImplementedError("no test of this project asks for it")
+        raise NotImplementedError("available_apps and serialized_rollback are not supported here")
     empty()
 
 
 def empty():
-    """All tables but those that the migrations filled."""
+    """Empty all tables except those that the migrations filled."""
     with transaction.atomic(), connection.cursor() as sql:
         found = []
         for query in _tables_with_rows():
@@ -40,13 +40,13 @@ def empty():
         if large:
             sql.execute(f"TRUNCATE {', '.join(map(_quoted, large))} CASCADE")
         if small:
-            # no foreign key is checked: in the end all tables are empty
+            # disables foreign key checks: in the end all tables are empty
             sql.execute("SET LOCAL session_replication_role = replica")
             sql.execute("; ".join(f"DELETE FROM {_quoted(name)}" for name in small))
 
 
 def _tables_with_rows():
-    # Citus takes no union of tables that lie apart
+    # Citus does not support a UNION of tables that are not colocated
     queries = _queries()
     return queries if is_distributed(connection) else [" UNION ALL ".join(queries)]
 

@@ -1,4 +1,4 @@
-"""Imports of lists and archives, run to their end."""
+"""Runs imports of lists and archives to their end."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from apps.privacy.moving import imports
 
 
 def run(row):
-    """As the sweeper has it run until it is done."""
+    """Run an import until it is done, as the sweeper would."""
     past = timezone.now() - timedelta(minutes=5)
     while Import.objects.filter(pk=row.pk, state=State.PENDING).update(due_at=past):
         imports.run_due(limit=1, only=[row.pk])

@@ -1,6 +1,6 @@
 """Pytest plugin: a test that uses a fixture which starts more servers is marked `clusters`.
 
-All other markers stand on the tests themselves. pyproject.toml says what each means.
+All other markers are set on the tests themselves. pyproject.toml explains each.
 """
 
 import pytest
@@ -13,7 +13,7 @@ FIXTURES = {
 }
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m looks at them
+@pytest.hookimpl(tryfirst=True)  # before -m selects by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         used = getattr(item, "fixturenames", ())

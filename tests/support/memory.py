@@ -1,4 +1,4 @@
-"""What is really in a Memcached node, seen past the code under test; and emptying the caches."""
+"""Reads what a Memcached node really holds, bypassing the code under test, and empties the caches."""
 
 import socket
 from urllib.parse import unquote_to_bytes
@@ -12,7 +12,7 @@ from feedcache.structures import rate_limit
 
 
 def told(url, request, *, end=b"\r\n"):
-    """The answer of a node to raw bytes."""
+    """The answer of a node to a raw request, read up to `end`."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(5)
         connection.connect(url.removeprefix("unix:"))
@@ -50,7 +50,7 @@ def contents(node, generation=None):
 
 
 def plant(node, key, data, *, flags=0, ttl_seconds=60):
-    """Put bytes under a key of the tiers into a node."""
+    """Store bytes in a node, under a key as the tiers would write it."""
     wire = node.head(node.current()) + b":" + key.encode()
     line = b"set %s %d %d %d\r\n%s\r\n" % (wire, flags, ttl_seconds, len(data), data)
     assert told(node.url, line) == b"STORED\r\n"
@@ -70,7 +70,7 @@ def empty_redis():
 
 
 def forget(topology=None):
-    """As in a process that has just begun: new clients, which know nothing."""
+    """Start with new clients and no knowledge of the nodes, like a new process. Returns the tiers."""
     if module._current.cache is not None:
         for node in module._current.cache.nodes():
             node.retire()
@@ -80,5 +80,5 @@ def forget(topology=None):
 
 
 def another(topology):
-    """The tiers as another process has them."""
+    """A separate instance of the tiers, like that of another process."""
     return TieredCache(topology, {})

@@ -1,4 +1,4 @@
-"""Packages of npm that tests use: installed where a lock file names them, and the test skipped where that cannot be."""
+"""npm packages for tests, installed from a lock file; the test is skipped if that is not possible."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ INSTALL_SECONDS = 60
 
 
 def node() -> str:
-    """The interpreter."""
+    """The path of Node.js; skips the test if it is not installed."""
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not installed")
@@ -18,7 +18,7 @@ def node() -> str:
 
 
 def installed(place: Path, package: str) -> Path:
-    """The folder of a package, once all that the lock file of `place` names is there."""
+    """The folder of a package, after installing all packages in the lock file of `place`."""
     folder = place / "node_modules" / package
     if folder.is_dir():
         return folder

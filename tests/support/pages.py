@@ -1,14 +1,14 @@
-"""Pages read one after the other, and the ids on them."""
+"""Reads pages one after another, and collects the ids on them."""
 
 from apps.pagination import Cursor
 
 MAX_PAGES = 1_000
 
-# What pages say in any wording.
+# Markup of pages, whatever their wording and language.
 EMPTY = 'class="empty"'  # a list without rows
 END = 'class="end-of-list"'
-QUESTION = 'id="question"'  # asked before an act
-ERROR = 'class="errorlist'  # of a form
+QUESTION = 'id="question"'  # the confirmation before an action
+ERROR = 'class="errorlist'  # in a form
 LABEL = 'class="reason"'  # why a post is on a page: its promotion, or the rules of the feed
 
 
@@ -42,6 +42,6 @@ def walk_up(page_at, limit):
 
 
 def answered_ids(response):
-    """Of a list that the API answers with."""
+    """The ids in a list that the API returned."""
     assert response.status_code == 200, response.content
     return [int(entity["id"]) for entity in response.json()]

@@ -18,7 +18,7 @@ _reencoded = cache(reencode_picture)
 
 @contextmanager
 def each_decoded_once():
-    """The same bytes always become the same picture: no program decodes them again. Refusals are not kept."""
+    """Decode each picture only once: the same bytes always give the same result. Refusals are not cached."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uploads, "reencode_picture", _reencoded)
         patch.setattr(avatars, "run_decoder", _decoded)
@@ -43,7 +43,7 @@ def picture(size=(60, 40), kind="PNG", mode="RGB", **more):
 
 
 def with_place():
-    """A JPEG that says where it was taken, and lies on its side."""
+    """A JPEG with GPS coordinates, and rotated by its Exif orientation."""
     facts = Image.Exif()
     facts[0x0112] = 6
     facts.get_ifd(0x8825)[2] = (31.0, 18.0, 0.0)
@@ -82,7 +82,7 @@ def png(colour, pixels, clear=b"", *, depth=16, size=(2, 1)):
 
 
 def clear_moving(kind="GIF", **more):
-    """A square that moves over a clear ground."""
+    """An animation of a square that moves over a transparent background."""
     frames = [Image.new("RGBA", (40, 20)) for _number in range(3)]
     for number, frame in enumerate(frames):
         frame.paste(RED, (10 * number, 5, 10 * number + 8, 13))

@@ -1,18 +1,19 @@
-"""Ports for servers of the tests, several processes of which run at once on one machine."""
+"""Free ports for the tests' servers, when several test processes run on one machine at once."""
 
 import os
 import random
 import socket
 
-# Below those that the kernel gives to outgoing connections; also with 10,000 more, where nodes of a cluster listen.
+# Below the ports of outgoing connections, even with 10,000 added: the port on which a Redis node listens for others.
 PORTS = range(13_000, 22_700)
 CLUSTER = 10_000
 
 
 def free_port(*, of_cluster: bool = False) -> int:
-    """A port where nobody listens, and which no other process of tests gets while this one lives.
+    """A free port that no other test process gets while this one lives.
 
-    Else two of them could get the same one before their servers listen, and one would talk to the other's server.
+    Otherwise two processes could get the same port before their servers listen, and one would talk to the other's
+    server.
     """
     wanted = (0, CLUSTER) if of_cluster else (0,)
     for port in random.Random(os.urandom(8)).sample(PORTS, len(PORTS)):
@@ -24,7 +25,7 @@ def free_port(*, of_cluster: bool = False) -> int:
 def _reserve(port: int) -> bool:
     lock = socket.socket(socket.AF_UNIX)
     try:
-        lock.bind(f"\0feedsite-tests-{port}")  # no file: it goes with the process
+        lock.bind(f"\0feedsite-tests-{port}")  # abstract: no file, and freed when the process ends
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", port))
     except OSError:

@@ -1,4 +1,4 @@
-"""A real web server and a Celery worker with beat, in processes of their own, on the tests' own servers."""
+"""A real web server and a Celery worker with beat, as separate processes, on the tests' own servers."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def start_worker(directory, app="feedsite", **settings):
 
 
 def start_web(directory, **settings):
-    """Start a web server on the test database; the process and its address once it answers."""
+    """Start a web server on the test database. Returns the process and its address once it answers."""
     log, port = directory / "web.log", free_port()
     command = programs.web(host="127.0.0.1", port=port)
     address = f"http://127.0.0.1:{port}"
@@ -50,7 +50,7 @@ def start_web(directory, **settings):
 
 
 def call(address, token="", method="GET", **fields):
-    """Status and text of the answer of a server; fields are sent as JSON."""
+    """The status and the body of a response; `fields` are sent as JSON."""
     headers = {"Content-Type": "application/json"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -81,7 +81,7 @@ def _answers(address):
 
 
 def manage(*words, **settings):
-    """Run a command of manage.py on the test database; what it prints. It must not fail."""
+    """Run a command of manage.py on the test database and return its output. The command must succeed."""
     done = subprocess.run(
         [sys.executable, "-P", MANAGE, *words],
         env={**environment(), **settings}, capture_output=True, text=True, check=False,
@@ -103,7 +103,7 @@ def environment():
 
 
 def stop(process, number=signal.SIGTERM):
-    """End a process and its children, by its own pid."""
+    """End a process and its process group."""
     if process.poll() is None:
         os.killpg(process.pid, number)
     try:
@@ -114,6 +114,6 @@ def stop(process, number=signal.SIGTERM):
 
 
 def freeze(pid):
-    """Stop a child of this process. It has stopped when this returns; until then a thread of it may still answer."""
+    """Send SIGSTOP to a child and wait until it has stopped; until then one of its threads may still answer."""
     os.kill(pid, signal.SIGSTOP)
     os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)

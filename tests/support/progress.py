@@ -1,7 +1,7 @@
-"""Pytest plugin: `--progress` says how far a run is and how long it will still take, instead of a dot for each test.
+"""Pytest plugin: `--progress` shows how far a run is and how much time is left, instead of a dot for each test.
 
 The time left comes from the durations of the last run on this machine, which pytest's cache keeps, and from how
-fast this run is in comparison. Where there are none yet, every test counts the same.
+fast this run is in comparison. Without these durations, every test counts the same.
 """
 
 import os
@@ -16,7 +16,7 @@ from runner.testing import STARTED, minutes, time_since_start
 
 DURATIONS = "feedsite/durations"  # seconds by test, in pytest's cache
 SECONDS_BETWEEN_LINES = 15.0  # in a log; a terminal has one line that changes
-# What the last run says of the speed weighs as much as so many seconds of this one.
+# The speed of the last run weighs as much as this many seconds of the current run.
 TRIAL_SECONDS = 20.0
 
 
@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(trylast=True)  # the terminal reporter is there
+@pytest.hookimpl(trylast=True)  # after the terminal reporter is registered
 def pytest_configure(config: pytest.Config) -> None:
     is_worker = hasattr(config, "workerinput")
     if config.getoption("--progress") and not is_worker and config.get_verbosity() <= 0:
@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """After failures, also of a quiet run: how to have the same order and the same random choices again."""
+    """After failures, even in a quiet run, print how to repeat the order and the random choices."""
     seed = config.getoption("randomly_seed", None)
     if seed is not None and terminalreporter.stats.keys() & {"failed", "error"}:
         terminalreporter.write_line(f"once more in this order: --randomly-seed={seed}")
@@ -44,9 +44,9 @@ def pytest_terminal_summary(
 
 @dataclass
 class Estimate:
-    """What is done of some tests, and how long the others will take on `workers` processes."""
+    """Which of the tests are done, and how long the others will take on `workers` processes."""
 
-    known: dict[str, float]  # seconds of the last run
+    known: dict[str, float]  # seconds per test in the last run
     tests: Collection[str]
     workers: int
     done: set[str] = field(default_factory=set)
@@ -61,13 +61,13 @@ class Estimate:
         return self.known.get(name, self._typical)
 
     def add(self, name: str) -> None:
-        """A test has ended."""
+        """Count a test that has ended."""
         if name not in self.done:
             self.done.add(name)
             self._passed += self._expected(name)
 
     def seconds_left(self, elapsed: float) -> float | None:
-        """None as long as nothing is known."""
+        """An estimate, or None while there is nothing to base it on."""
         trial = TRIAL_SECONDS * self.workers if self.known else 0.0
         if not self._passed + trial:
             return None
@@ -88,7 +88,7 @@ class _Progress:
         self.failed = 0
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        if session.items:  # the workers' when there are any
+        if session.items:  # with xdist only the workers have items
             self._start([item.nodeid for item in session.items])
 
     @pytest.hookimpl(optionalhook=True)
@@ -104,7 +104,7 @@ class _Progress:
     def pytest_report_teststatus(
         self, report: pytest.TestReport
     ) -> Generator[None, tuple[str, str, object], tuple[str, str, object]]:
-        """The reporter counts all, and writes nothing."""
+        """Let the terminal reporter count every result and write nothing."""
         category, _letter, _word = yield
         return category, "", ""
 
@@ -139,7 +139,7 @@ class _Progress:
             self.reporter.rewrite(text, erase=True)
 
     def pytest_terminal_summary(self) -> None:
-        if STARTED in os.environ:  # `./run test`; a check sums up itself
+        if STARTED in os.environ:  # set by `./run test`; `./run check` prints its own total
             self._write(f"Took {time_since_start()}, installation included", lasting=True)
 
     def pytest_sessionfinish(self) -> None:

@@ -1,7 +1,7 @@
-"""A push service of the tests' own: an HTTPS server on this machine that keeps what it gets, and a device that reads.
+"""A push service for tests: an HTTPS server on this machine that keeps the messages, and a device that decrypts them.
 
-The device does what RFC 8291 and its fourth draft say of the receiver, with primitives alone: it shares no code with
-`apps.push.encryption`.
+The device implements the receiver of RFC 8291, and of its fourth draft, with cryptographic primitives alone: it shares
+no code with `apps.push.encryption`.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ class Received:
 class PushService:
     address: str
     received: list[Received] = field(default_factory=list)
-    statuses: list[int] = field(default_factory=list)  # of the next answers; then 201
+    statuses: list[int] = field(default_factory=list)  # of the next responses; after these, 201
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def push_service(files: Certificates) -> Iterator[PushService]:
 
 
 class Device:
-    """The keys of a device, and what it makes of a message."""
+    """A device: its keys, and how it decrypts a message."""
 
     def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -90,7 +90,7 @@ class Device:
         self.keys = {"p256dh": encoded(self._point), "auth": encoded(self._auth)}
 
     def read(self, message: Received) -> dict[str, Any]:
-        """The text, if it was encrypted for this device; InvalidTag if not."""
+        """The JSON in a message that was encrypted for this device; InvalidTag if it was not."""
         if message.headers["content-encoding"] == "aes128gcm":
             text = self._read_standard(message.body)
         else:
@@ -128,13 +128,13 @@ class Device:
 
 
 def _hkdf(salt: bytes, secret: bytes, info: bytes, length: int) -> bytes:
-    """RFC 5869, of one block."""
+    """HKDF (RFC 5869) with one block of output."""
     key = hmac.new(salt, secret, hashlib.sha256).digest()
     return hmac.new(key, info + b"\1", hashlib.sha256).digest()[:length]
 
 
 def claims_of(message: Received) -> tuple[dict[str, Any], str]:
-    """What the site signed, and the public key that verifies it; InvalidSignature."""
+    """The claims that the site signed, and its public key. InvalidSignature."""
     said = message.headers["authorization"]
     if said.startswith("vapid "):
         parts = dict(one.strip().split("=", 1) for one in said.removeprefix("vapid ").split(","))
@@ -153,6 +153,6 @@ def claims_of(message: Received) -> tuple[dict[str, Any], str]:
 
 
 def trust(monkeypatch, files: Certificates) -> None:
-    """In this process, for the rest of the test: localhost counts as public, and its authority as known."""
+    """For the rest of the test, let this process treat localhost as a public address and trust its certificate."""
     monkeypatch.setattr("apps.http.public_addresses.is_public", lambda _address: True)
     monkeypatch.setenv("SSL_CERT_FILE", str(Path(files.ca)))

@@ -1,7 +1,7 @@
-"""A small site of each release, as it left it: its database, and what its people saw.
+"""A small site of each release: a dump of its database, and what its users saw.
 
-`make dump` writes those of the checked-out version (CONTRIBUTING.md, "Making a release");
-`tests/feedsite/test_upgrades.py` brings them along.
+`make dump` writes both for the checked-out version (CONTRIBUTING.md, "Making a release");
+`tests/feedsite/test_upgrades.py` upgrades the databases.
 """
 
 import fcntl
@@ -31,7 +31,7 @@ from tools.bench.servers import site_servers
 from tools.figures import made
 
 FOLDER = ROOT / "tests" / "feedsite" / "releases"
-# SQL alone, for every PostgreSQL from 15 on, and without psql.
+# Plain SQL that every PostgreSQL from 15 on accepts without psql.
 DUMP = (
     "--inserts",
     "--rows-per-insert=500",
@@ -43,7 +43,7 @@ NEWER = (
     "\\restrict ",
     "\\unrestrict ",
     "SET transaction_timeout ",
-)  # of psql, and of PostgreSQL 17
+)  # commands of psql, and a setting of PostgreSQL 17
 AUTHOR = "vauthor"  # of tests.security.world
 
 
@@ -58,13 +58,13 @@ def sql_of(release):
 
 
 def people_of(release):
-    """What was seen when the dump was made."""
+    """What each user saw when the dump was made."""
     return json.loads((FOLDER / f"{release}.json").read_text())
 
 
 @contextmanager
 def database_of(sql, name, *, template="template0"):
-    """Everything of this process goes to a database of its own with these tables and rows."""
+    """Within this context, this process uses a separate database: a copy of `template`, after this SQL."""
     usual = connection.settings_dict["NAME"]
     name = f"{usual}_{name}"  # other processes of this run use the same server
     with _server("postgres") as admin:
@@ -83,7 +83,7 @@ def database_of(sql, name, *, template="template0"):
 def brought_along(release):
     """The name of a database with a release's data after all migrations.
 
-    The first process of a run that asks makes it, and the others wait, then copy it.
+    The first process of a run that calls this creates the database; the others wait, then copy it.
     """
     name = f"release_{release.replace('.', '_')}"
     directory = Path(os.environ[SHARED_DIRECTORY])
@@ -112,25 +112,25 @@ def _server(name):
 
 def _go_to(name):
     connection.close()
-    connections["default"].close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
+    connections["default"].close_pool()  # type: ignore[attr-defined]  # only PostgreSQL's wrapper has it
     connection.settings_dict["NAME"] = name
-    apps.get_model("contenttypes", "ContentType").objects.clear_cache()  # their numbers are others
+    apps.get_model("contenttypes", "ContentType").objects.clear_cache()  # their ids differ between databases
 
 
 # --- what people see ---------------------------------------------------------------------------------
 
 
 def seen(token):
-    """All home pages of a reader, and of the author's profile: ids and texts, newest first."""
+    """The ids and texts of a reader's whole home timeline and of the author's profile timeline, newest first."""
     program = Client(headers={"authorization": f"Bearer {token}"})
     author = program.get("/api/v1/accounts/lookup", {"acct": AUTHOR}).json()
     paths = {"home": "/api/v1/timelines/home"}
-    if "id" in author:  # not for those whom the author blocks
+    if "id" in author:  # missing for a reader whom the author blocks
         paths["profile"] = f"/api/v1/accounts/{author['id']}/statuses"
     return {name: list(_whole(program, path)) for name, path in paths.items()}
 
 
-QUOTED = re.compile(r'<p class="quote-inline">.*?</p>')  # programs that know quotes leave it out
+QUOTED = re.compile(r'<p class="quote-inline">.*?</p>')  # clients that support quotes leave it out
 
 
 def _whole(program, path):
@@ -148,7 +148,7 @@ def _whole(program, path):
 def main():
     if __version__ in releases():
         return (
-            f"{FOLDER / __version__}.sql.gz is there already: what a release left is not made twice"
+            f"{FOLDER / __version__}.sql.gz already exists; the data of a release is written only once"
         )
     with site_servers():
         from tests.security.world import make_world  # noqa: PLC0415 -- its models need the settings
@@ -178,18 +178,18 @@ def _dumped(url):
 
 
 def fill_empty_tables():
-    """A row of nonsense, of an account that nobody follows, where the world has left none; the tables without any."""
+    """Add a row of nonsense, of an account that nobody follows, to each empty table. Returns the tables still empty."""
     from tests.support.factories import make_user, publish  # noqa: PLC0415 -- as above
 
     one, two = make_user("nonsense"), make_user("nonsense2")
     rows = {"User": [one, two], "Post": [publish(one, "Of every table one row.")]}
-    chosen = {  # where a constraint asks for some sense
+    chosen = {  # where a constraint requires certain values
         "Campaign": {"ends_at": datetime.now(UTC) + timedelta(days=30)},
         "SegmentRule": {"kind": "active", "days": 30},
         "VirtualFollow": {"user": two},
     }
     empty = {model for model in apps.get_models() if not model._default_manager.exists()}
-    for _attempt in range(4):  # some refer to others
+    for _attempt in range(4):  # some rows refer to others
         for model in sorted(empty, key=lambda model: model._meta.label):
             with suppress(IntegrityError, _NoRow), transaction.atomic():
                 values = _values(model, rows) | chosen.get(model.__name__, {})
@@ -199,7 +199,7 @@ def fill_empty_tables():
 
 
 class _NoRow(Exception):
-    """Of a table that another refers to."""
+    """A table that another refers to is still empty."""
 
 
 def _values(model, rows):

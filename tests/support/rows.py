@@ -1,4 +1,4 @@
-"""A reader with so many rows in every list there is; row 3 of a list bears its number: `fan3`, "Post 3", "List 3"."""
+"""A reader with many rows in every list of the site; row 3 of a list is named by its number: `fan3`, "Post 3"."""
 
 from datetime import timedelta
 from io import BytesIO
@@ -38,7 +38,7 @@ from tests.support.pictures import each_decoded_once, picture
 
 
 class Rows:
-    """The world of the reader. Fans are friends of the reader, and react to `root`."""
+    """The reader and other people. Each fan and the reader follow each other; fans react to `root`, a reader's post."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -58,11 +58,11 @@ class Rows:
 
     @property
     def reader(self) -> User:
-        """As they are now."""
+        """The reader, loaded again."""
         return user_by_id(self.user_id)
 
     def grow(self, count: int) -> None:
-        """Until there are so many of each."""
+        """Add rows until every list has `count`."""
         while self.count < count:
             self.count += 1
             self._add_people(self.count)

@@ -1,6 +1,6 @@
 """Pytest plugin: real PostgreSQL, Redis and Memcached for the tests, started by the launcher's own code.
 
-One PostgreSQL per run, and one Redis and one Memcached per process, so that tests on several xdist
+One PostgreSQL per run, but a Redis and Memcached nodes per process, so that tests on several xdist
 workers may flush, stop and restart them without disturbing each other.
 """
 
@@ -39,15 +39,15 @@ SETTINGS = {
     "AUDIT_SAMPLE_RATE": "0",
     "CAMPAIGN_MIN_PEOPLE": "0",
     "PROMOTIONS_AFTER_DAYS": "0",
-    # Nothing that a test publishes leads to other people's servers.
+    # Links in the tests' posts are not fetched from other people's servers.
     "LINK_PREVIEWS": "0",
-    # A busy machine is no dead server: tests that need one stop it.
+    # Long time-outs, so that a busy machine does not look like a dead server; tests that need a dead one stop it.
     "REDIS_TIMEOUT_SECONDS": "15",
     "MEMCACHED_TIMEOUT_SECONDS": "15",
     "MERGED_AUTHORS_SECONDS": "10",
     "DATABASE_POOL_TIMEOUT_SECONDS": "10",
     "REQUEST_BUDGET_SECONDS": "30",
-    # Tests say which topology they use; real processes of the flows listen.
+    # Tests choose their topology; only the real processes of tests/flows listen for changes.
     "CACHE_TOPOLOGY_LISTENS": "0",
     # Without a manifest: tests run before anything is collected.
     "STATICFILES_BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage",
@@ -82,7 +82,7 @@ def running() -> Services:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests() -> Generator[None]:
-    """Before pytest-django reads the settings, which come from the environment."""
+    """Start the servers before pytest-django reads the settings, which come from the environment."""
     if os.environ.get("PYTEST_XDIST_WORKER"):
         _start_in_worker(os.environ["PYTEST_XDIST_WORKER"])
     else:
@@ -126,14 +126,14 @@ def _begin_tables(log: Path) -> None:
 
 
 def _start_in_worker(name: str) -> None:
-    """Redis and Memcached of this worker's own; the database server is the controlling process's."""
+    """Start this worker's own Redis and Memcached; the database server belongs to the controlling process."""
     shared = Path(os.environ[SHARED_DIRECTORY])
     directory = shared / name
     _export(directory, _start_caches(directory, find_memcached(shared / "memcached")))
 
 
 def start_caches_alone() -> None:
-    """Redis and Memcached for tests that need no site. Their addresses are in the environment afterwards."""
+    """Start Redis and Memcached for tests that need no site, and put their addresses into the environment."""
     directory = Path(tempfile.mkdtemp(prefix="feedcache-test-"))
     _run.undo.callback(shutil.rmtree, directory, ignore_errors=True)
     signal.signal(signal.SIGTERM, _leave)

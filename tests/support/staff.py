@@ -1,4 +1,4 @@
-"""Members of staff and what they do in the admin."""
+"""Members of staff, and their actions in the admin."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,11 +10,11 @@ from django.test import Client
 from apps.accounts.models import User
 from tests.support.factories import log_in, make_user
 
-MAX_QUERIES = 13  # one reads the session, when its process has not read it yet
+MAX_QUERIES = 13  # of a page; one of them reads the session, unless the process has it cached
 
 
 def make_staff(*permissions: str, superuser: bool = False, handle: str = "") -> User:
-    """A member of staff with these rights ("posts.delete_post"), or with all."""
+    """A member of staff with these permissions, such as "posts.delete_post", or a superuser with all."""
     user = make_user(handle)
     user.is_staff, user.is_superuser = True, superuser
     user.save(update_fields=["is_staff", "is_superuser"])
@@ -34,11 +34,11 @@ def browser_of(user: User) -> Client:
 
 
 def choose(browser: Client, path: str, action: str, rows: Iterable[Model], **fields: str) -> Any:
-    """Tick rows of a list and run an action; the page that follows."""
+    """Select rows of an admin list and run an action. Returns the resulting page."""
     data = {"action": action, "_selected_action": [row.pk for row in rows], **fields}
     return browser.post(path, data, follow=True)
 
 
 def confirm(browser: Client, path: str, action: str, rows: Iterable[Model], **fields: str) -> Any:
-    """The same, with the question answered."""
+    """Like `choose`, with the action confirmed."""
     return choose(browser, path, action, rows, confirmed="yes", **fields)

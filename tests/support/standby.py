@@ -1,4 +1,4 @@
-"""A streaming replica of the PostgreSQL of the tests: a copy of its files that replays its log."""
+"""A streaming replica of the tests' PostgreSQL: a copy of its files that replays its WAL."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ TIMEOUT_SECONDS = 1.0  # as REPLICA_TIMEOUT_SECONDS
 
 @contextmanager
 def standby(directory: Path) -> Iterator[Standby]:
-    """A running replica; gone at the end."""
+    """A running replica, stopped and deleted at the end."""
     server = Standby(directory, os.environ["DATABASE_URL"])
     server.start()
     try:
@@ -31,7 +31,7 @@ def standby(directory: Path) -> Iterator[Standby]:
 
 @contextmanager
 def connected(server: Standby, alias: str) -> Iterator[None]:
-    """The test's database on the replica under an alias, as the settings would name it."""
+    """Within this context, an alias names the test's database on the replica, as if it were in the settings."""
     limited = connection_limited_to(TIMEOUT_SECONDS)
     pool = {"min_size": 1, "max_size": 2, "timeout": 0.5, "connection_class": limited}
     options = {**connection.settings_dict["OPTIONS"], "host": str(server.sockets), "pool": pool}
@@ -40,22 +40,22 @@ def connected(server: Standby, alias: str) -> Iterator[None]:
     replica = connections[alias]
 
     def ensure_connection() -> None:
-        """As Django's: pytest-django forbids connections that were not there before the test."""
+        """Connect as Django does; pytest-django forbids connections that did not exist before the test."""
         if replica.connection is None:
             with replica.wrap_database_errors:
                 replica.connect()
 
-    replica.ensure_connection = ensure_connection  # type: ignore[method-assign]  # of this connection only
+    replica.ensure_connection = ensure_connection  # type: ignore[method-assign]  # for this connection only
     try:
         yield
     finally:
         replica.close()
-        replica.close_pool()  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
+        replica.close_pool()  # type: ignore[attr-defined]  # only PostgreSQL's wrapper has it
         del connections[alias], connections.databases[alias]
 
 
 def position(alias: str) -> int:
-    """What a server has written or replayed."""
+    """The WAL position, in bytes, up to which a primary has written or a replica has replayed."""
     sql = (
         "SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END"
         " - '0/0')::bigint"
@@ -71,7 +71,7 @@ def catch_up(alias: str) -> None:
 
 @contextmanager
 def frozen(server: Standby) -> Iterator[None]:
-    """It answers nothing, and its connections stay."""
+    """The replica does not answer, but its connections stay open."""
     server.signal(signal.SIGSTOP)
     try:
         yield
@@ -81,7 +81,7 @@ def frozen(server: Standby) -> Iterator[None]:
 
 @contextmanager
 def paused(alias: str) -> Iterator[None]:
-    """It answers, and replays nothing."""
+    """The replica answers, but replays nothing."""
     ask(alias, "SELECT pg_wal_replay_pause()")
     wait_until(
         lambda: ask(alias, "SELECT pg_get_wal_replay_pause_state()") == "paused",

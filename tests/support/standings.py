@@ -1,4 +1,4 @@
-"""An author and readers who stand to the author in every way that decides what of the author's posts they may see."""
+"""An author, and readers in every combination of the relations that decide which of the author's posts they may see."""
 
 from dataclasses import dataclass, field
 from itertools import product
@@ -16,7 +16,7 @@ BLOCKS = ("", "blocks", "is blocked")
 
 @dataclass
 class Standings:
-    """`posts`: one of each visibility. `readers`, and `ways` by their ids: the ways in which each stands."""
+    """`posts`: one for each visibility. `ways`: the relations of each reader to the author, by the reader's id."""
 
     author: User
     posts: dict[str, Post]
@@ -27,7 +27,7 @@ class Standings:
         return [one for one in self.readers if self.ways[one.pk].isdisjoint(BLOCKS)]
 
     def seen(self, ids) -> set[str]:
-        """The visibilities of posts."""
+        """The visibilities of those posts whose ids are in `ids`."""
         return {name for name, post in self.posts.items() if post.pk in ids}
 
     def of(self, reader) -> str:
@@ -35,9 +35,9 @@ class Standings:
 
 
 def every_standing(author) -> Standings:
-    """48 readers, written as rows: some of these standings only two actions at the same moment can leave.
+    """48 readers, written as rows, because some combinations arise only from two actions at the same moment.
 
-    Each reader stands in all ways to somebody else, whose only post is deleted.
+    Each reader also has all relations but a block to another author, whose only post is deleted.
     """
     circle = create_group(Circle, author, name="Some", is_shared=True)
     posts = {

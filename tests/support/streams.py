@@ -1,4 +1,4 @@
-"""The streaming server in a process of its own, and a client that reads its events as they come."""
+"""The streaming server in a separate process, and a client that reads its events as they arrive."""
 
 import http.client
 import json
@@ -13,13 +13,13 @@ from tests.support.ports import free_port
 from tests.support.processes import environment, stop
 from tests.support.waiting import wait_until
 
-# A client that hangs up waits in its own library until it hears something: the next heartbeat.
+# A client that hangs up is blocked in http.client until it reads something: the next heartbeat.
 OFTEN = {"STREAMING_HEARTBEAT_SECONDS": "1"}
 
 
 @contextmanager
 def streaming_server(directory, **settings):
-    """Start a streaming server on the test database; its address."""
+    """Start a streaming server on the test database, and yield its address."""
     log, port = directory / "streaming.log", free_port()
     command = programs.streaming(host="127.0.0.1", port=port)
     with log.open("ab") as output:
@@ -41,7 +41,7 @@ def _is_healthy(port):
 
 
 def get(address, path, token=None, **headers):
-    """Status, headers and body of an answer that ends by itself."""
+    """The status, headers and body of a response that the server ends."""
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=10)
     try:
         connection.request("GET", f"/api/v1/streaming/{path}", headers=_headers(token) | headers)
@@ -56,11 +56,11 @@ def _headers(token):
 
 
 class RefusedError(Exception):
-    """The stream did not open; the status."""
+    """The stream did not open; the argument is the status of the response."""
 
 
 class Listening:
-    """A stream that is read by a thread: `events` are (event, data) as they came."""
+    """A stream that is read by a thread; `events` holds (event, data) in the order of arrival."""
 
     def __init__(self, address, path, token, *, tls=None):
         self.events, self.comments, self.ended = [], 0, threading.Event()
@@ -97,7 +97,7 @@ class Listening:
         self.ended.set()
 
     def wait(self, number):
-        """The first events, once there are so many."""
+        """Wait for `number` events, or for the end of the stream, and return the first `number`."""
         wait_until(
             lambda: len(self.events) >= number or self.ended.is_set(),
             lambda: f"{number} events: {self.events}",

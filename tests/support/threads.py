@@ -6,12 +6,13 @@ from threading import Barrier
 from typing import Any
 
 WAIT_SECONDS = 60
-# What each thread does in the end. The site's tests close its database connection: a pool is smaller than some crowds.
+# Called at the end of each thread. The site's tests close its database connection: a pool has fewer connections than
+# some tests have threads.
 AT_END: list[Callable[[], None]] = []
 
 
 def together(number: int, work: Callable[[int], Any]) -> list[Any]:
-    """The results of `work(0) .. work(number - 1)`, all started at the same moment; its errors are raised here."""
+    """The results of `work(0) .. work(number - 1)`, all started at the same moment; their errors are raised here."""
     gate = Barrier(number)
 
     def one(index: int) -> Any:

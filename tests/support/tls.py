@@ -1,4 +1,4 @@
-"""Redis servers with TLS on real certificates: a port with TLS beside the plain one, by which the tests steer them."""
+"""Redis servers with TLS and real certificates; beside the TLS port a plain one, by which the tests control them."""
 
 import subprocess
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tools.scale.redis_servers import has_tls
 
 
 def options(files: Certificates, port: int) -> tuple[str, ...]:
-    """Clients need a certificate of the same authority, which is what Redis asks for by itself."""
+    """Redis options for TLS. By default, Redis requires clients to have a certificate of the same authority."""
     return (
         "--tls-port", str(port), "--tls-cert-file", str(files.certificate), "--tls-key-file", str(files.key),
         "--tls-ca-cert-file", str(files.ca), "--tls-replication", "yes",
@@ -25,7 +25,7 @@ def options(files: Certificates, port: int) -> tuple[str, ...]:
 
 
 def client_files(files: Certificates) -> dict[str, str]:
-    """As REDIS_CA_FILE, REDIS_CERT_FILE and REDIS_KEY_FILE in the settings."""
+    """The files that REDIS_CA_FILE, REDIS_CERT_FILE and REDIS_KEY_FILE would name, as in the settings."""
     return {
         "ca_certs": str(files.ca),
         "certfile": str(files.certificate),
@@ -35,7 +35,7 @@ def client_files(files: Certificates) -> dict[str, str]:
 
 @contextmanager
 def server(directory: Path, files: Certificates, *more: str) -> Iterator[tuple[Server, int]]:
-    """A server, and its port with TLS."""
+    """A server, and its TLS port."""
     own = running().redis
     if own is not None and not has_tls(own.program):
         pytest.skip(f"this {own.program.name} was built without TLS")
@@ -46,7 +46,7 @@ def server(directory: Path, files: Certificates, *more: str) -> Iterator[tuple[S
 
 @contextmanager
 def cluster(directory: Path, files: Certificates) -> Iterator[str]:
-    """Three masters; the address of the cluster."""
+    """Three masters; yields the address of the cluster for the settings."""
     with ExitStack() as stack:
         more = ("--cluster-enabled", "yes", "--tls-cluster", "yes")
         nodes = [stack.enter_context(server(directory, files, *more)) for _ in range(3)]
@@ -67,7 +67,7 @@ def cluster(directory: Path, files: Certificates) -> Iterator[str]:
 
 @contextmanager
 def sentinel(directory: Path, files: Certificates, primary: int) -> Iterator[str]:
-    """A Sentinel of a primary, both with TLS; the address of the primary."""
+    """A Sentinel that watches a primary, both with TLS; yields the address for the settings."""
     program = running().redis
     assert program is not None
     port, plain = free_port(), free_port()
@@ -91,7 +91,7 @@ def sentinel(directory: Path, files: Certificates, primary: int) -> Iterator[str
 
 @contextmanager
 def of_each_kind(directory: Path, files: Certificates) -> Iterator[dict[str, str]]:
-    """The address of a server, the one behind a Sentinel of it, and the one of a cluster."""
+    """The addresses of a server, of the same server behind a Sentinel, and of a cluster."""
     with (
         server(directory, files) as (alone, port),
         sentinel(directory, files, port) as behind,
@@ -103,7 +103,7 @@ def of_each_kind(directory: Path, files: Certificates) -> Iterator[dict[str, str
 
 @contextmanager
 def trusting(settings, files: Certificates, **urls) -> Iterator[None]:
-    """Classes of data at other addresses, with these files."""
+    """Like `clusters.addresses`, with these certificates for the client."""
     name = "redis_tls_files" if hasattr(settings, "redis_tls_files") else "REDIS_TLS_FILES"
     with clusters.addresses(settings, **{name: client_files(files)}, **urls):
         yield

@@ -1,4 +1,4 @@
-"""Video and sound as people upload them, made by the ffmpeg that the site finds."""
+"""Video and sound as people upload them, made with the ffmpeg that the site uses."""
 
 import subprocess
 import tempfile
@@ -22,7 +22,7 @@ def made(name, *arguments):
 
 
 def video(name="a.mp4", *, seconds=2, size="64x48", sound=True, more=()):
-    """A test picture that moves, with a tone; metadata name a secret."""
+    """A moving test picture with a tone; its metadata contain CANARY and a location."""
     tone = ["-f", "lavfi", "-i", f"sine=duration={seconds}"] if sound else []
     return made(
         name, "-f", "lavfi", "-i", f"testsrc=duration={seconds}:size={size}:rate=10", *tone,

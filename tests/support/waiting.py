@@ -1,4 +1,4 @@
-"""Waiting for what another thread, process or server does."""
+"""Waits for another thread, process or server."""
 
 import time
 from collections.abc import Callable
@@ -16,9 +16,9 @@ def wait_until(
     *,
     seconds: float = TIMEOUT_SECONDS,
 ) -> T:
-    """What the condition says once it holds. `what` says in a failure what was waited for: "the worker is ready".
+    """Wait until the condition is true, and return its value. `what` names it in a failure: "the worker is ready".
 
-    The time-out is for what never comes; a test that passes does not reach it, however busy the machine is.
+    The time-out is for a condition that never becomes true; a passing test does not reach it, however busy the machine.
     """
     deadline = time.monotonic() + seconds
     while not (found := condition()):

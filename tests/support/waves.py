@@ -1,9 +1,9 @@
-"""How many round trips something costs, counted at the sockets.
+"""Counts network round trips at the sockets.
 
-Every request to a server is held until nothing more has come for a moment: then all of them are let through together,
-which is one wave. Whoever sends to several servers before reading the first answer makes one wave of it; whoever waits
-in between makes two. So the number of waves is what a page costs in delays of the network, however many servers there
-are.
+Every request to a server is held until no other has arrived for a moment; then all held requests are passed on
+together, as one wave. Code that sends to several servers before it reads the first answer makes one wave; code that
+waits in between makes two. So the number of waves is the number of network delays that a page takes, however many
+servers there are.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ REDIS = ["REDIS_URL", "REDIS_GRAPH_URL", "REDIS_COUNTERS_URL", "REDIS_EXISTENCE_
 
 
 class Waves:
-    """What was sent so far: a list of (server, request) for every wave."""
+    """`sent`: the requests so far, a list of (server, request) for every wave."""
 
     def __init__(self):
         self.sent = []
@@ -38,7 +38,7 @@ class Waves:
         threading.Thread(target=self._release, daemon=True).start()
 
     def pass_on(self, name, data, target):
-        """A request on its way to a server."""
+        """Pass a request on to a server, or hold it for the next wave."""
         with self._changed:
             if not self.holds:
                 target.sendall(data)
@@ -49,7 +49,7 @@ class Waves:
 
     @contextmanager
     def counted(self):
-        """The waves of what is done inside."""
+        """Collect the waves of the code within this context."""
         self.sent, self.holds = [], True
         try:
             yield self.sent
@@ -103,7 +103,7 @@ class _Relay:
 
 @contextmanager
 def relayed(settings, *, apart):
-    """All caches of this process behind relays; each class of Redis behind one of its own, or all behind the same."""
+    """Put all caches of this process behind relays: each Redis address behind its own, or all behind one."""
     directory, waves = Path(tempfile.mkdtemp(prefix="fst-")), Waves()
     with ExitStack() as stack:
         stack.callback(rmtree, directory, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Home caches of another length than the site's."""
+"""Home caches of a different length than the site's."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from apps.timeline.sources.home_cache import HOME, INBOX
 
 @contextmanager
 def windows_of(length: int) -> Iterator[None]:
-    """As of somebody who has read on, beyond so many ids."""
+    """Within this context, home caches and inboxes hold `length` ids, so that a reader soon reads beyond them."""
     lengths = {windows: windows.length for windows in (HOME, INBOX)}
     for windows in lengths:
         object.__setattr__(windows, "length", length)
