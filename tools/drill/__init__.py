@@ -1,1 +1,1 @@
-"""`./run drill`: puts load and faults on a site of its own, and checks the results."""
+"""`./run drill`: puts load and faults on a separate site, and checks the results."""

@@ -322,7 +322,7 @@ def repertoire(acts: Acts) -> list[tuple[Callable[[Person], None], int, bool]]:
 
 
 def repertoire_of_follows(acts: Acts) -> list[tuple[Callable[[Person], None], int, bool]]:
-    """Additional operations if follows are on several servers: four tenths as many again."""
+    """Additional operations for `--with-replica`, on follows and tags: their weights add two fifths to the others'."""
     return [
         (lambda one: acts.relate(one, "follow"), 16, False),
         (lambda one: acts.relate(one, "unfollow"), 16, False),

@@ -123,7 +123,7 @@ def _exists_then_add(module: Any) -> None:
 
 
 def _no_own_push(module: Any) -> None:
-    """Neither the author's home cache nor the outbox has a post before a worker ran."""
+    """Neither the author's home cache nor the outbox has a post before a worker has run."""
     module.dispatch.own_timeline_writes = lambda _post: lambda _batch: lambda: None
     module.outbox.additions = lambda _new: []
 

@@ -1,7 +1,7 @@
-"""`--citus`: PostgreSQL is a coordinator and three workers (tools/scale/citus.py), and people lie on all of them.
+"""`--citus`: PostgreSQL is a Citus of a coordinator and three workers, and every worker has accounts.
 
-A worker is killed and comes back. Later another one is drained of its shards and gets its share again, while people
-act.
+During the load, one worker is killed and comes back. Later another one is drained of its shards and gets its share
+again. The servers are those of tools/scale/citus.py.
 """
 
 from collections import Counter
@@ -17,14 +17,14 @@ WORKERS = ("citus1", "citus2", "citus3")
 KILLED, DRAINED = WORKERS[0], WORKERS[2]
 KILLED_AT, DRAINED_AT = 0.25, 0.5  # of the load
 LONGEST_DEATH = 30.0  # seconds: longer than all tries of an event together
-# Connections that a killed worker has left are noticed one by one, and what it had half committed is ended by Citus.
+# Broken connections to a killed worker are noticed one by one, and Citus resolves the commits that it left unfinished.
 SLACK_SECONDS = 4.0
 OPEN = ("public", "unlisted")
 SERVER_ERROR, AWAY = 500, 503
 
 
 def plan(*, seconds: float) -> list[Fault]:
-    """A worker killed and a worker drained, in the middle of a load of so many seconds."""
+    """The kill of one worker and the drain of another, during a load of `seconds`."""
     return [
         Fault(seconds * KILLED_AT, Kind.KILL, KILLED, min(LONGEST_DEATH, seconds / 6)),
         Fault(seconds * DRAINED_AT, Kind.DRAIN, DRAINED, 0.0),
@@ -33,7 +33,7 @@ def plan(*, seconds: float) -> list[Fault]:
 
 @dataclass
 class Deaths:
-    """When a worker was away, in seconds since the epoch, and whose rows it has."""
+    """When a worker was away, in seconds since the epoch, and the accounts whose rows it has."""
 
     cluster: Cluster
     times: list[tuple[float, float]]
@@ -41,7 +41,7 @@ class Deaths:
     accounts: set[int] = field(default_factory=set)
 
     def observe(self) -> None:
-        """Note how many shards each worker has; the first time also whose rows the one has that will be killed."""
+        """Record how many shards each worker has and, the first time, the accounts on the worker to be killed."""
         if not self.shards:
             self.accounts = self.cluster.accounts_on(self.cluster.workers[WORKERS.index(KILLED)])
         self.shards.append(self.cluster.shards())
@@ -51,12 +51,12 @@ class Deaths:
         return any(begin < until + SLACK_SECONDS and end > since for since, until in self.times)
 
     def contain(self, begin: float, end: float) -> bool:
-        """Whether a worker was away all the time, and the others had noticed."""
+        """Whether a worker was away the whole time, and the other servers had noticed before."""
         return any(since + SLACK_SECONDS < begin and end < until for since, until in self.times)
 
 
 def judge(verdicts: Verdicts, deaths: Deaths, operations: Iterable[Operation]) -> None:
-    """I34: meanwhile its accounts are answered 503 and nothing worse, and the others publish."""
+    """I34: while a worker is away, no server error but 503 occurs, its accounts cannot publish, and all others can."""
     verdict = verdicts["I34"]
     for one in operations:
         if not deaths.overlap(one.begin, one.end or one.begin):
@@ -80,7 +80,7 @@ def _is_alone(one: Operation) -> bool:
 
 
 def told(deaths: Deaths, operations: Sequence[Operation]) -> list[str]:
-    """What came of it, for the report."""
+    """The lines of the report about Citus and its outages."""
     versions = (
         f"{deaths.cluster.describe()}: a coordinator and {len(deaths.cluster.workers)} workers"
     )

@@ -25,7 +25,7 @@ LOOK_SECONDS = 1.0
 SLACK_SECONDS = 5.0  # tolerance for reported ages, in addition to the time since the start
 # Pending work that was written while PostgreSQL's clock was wrong has a wrong age until it is done.
 OWED_SECONDS = 60.0
-# The ages in the site's reports; a round of the auditor and the year of days are not ages of this run.
+# The ages in the site's reports that lie within this run; a round of the auditor or the year of days may be older.
 AGES = ("deliveries_behind_seconds", "p50_seconds", "p95_seconds", "oldest_seconds", "last_seconds")
 RECEIPTS = 300
 ADDRESS = "/api/v1/statuses/{}/receipt"
@@ -38,7 +38,7 @@ def find_library() -> Path | None:
 
 
 def plan(web: str, *, seconds: float) -> list[Fault]:
-    """Each of these processes an hour and a day ahead and back, one after another; PostgreSQL last."""
+    """Set the clock of each process an hour and a day ahead and back, one process after another; PostgreSQL last."""
     steps = [(kind, target) for target in (web, WORKER, BEAT, POSTGRES) for kind in STEPS]
     every = seconds * (END - BEGIN) / len(steps)
     lasts = round(min(LONGEST_SECONDS, every * 0.6), 2)

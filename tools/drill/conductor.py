@@ -77,7 +77,7 @@ def _set_up_django(servers: Servers) -> None:
     django.setup()
     if servers.cluster is None:
         make_tables(os.environ["DATABASE_URL"])
-    else:  # which has another version of PostgreSQL than the stored tables
+    else:  # Citus runs on another version of PostgreSQL than the stored tables
         call_command("migrate", verbosity=0)
         call_command("distribute", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)

@@ -1,5 +1,5 @@
-"""Outages that other servers resolve: of the primary of Redis behind Sentinels or in a cluster, RabbitMQ's restart, and
-a worker of Citus without its shards.
+"""Outages that servers resolve by themselves: the death of a Redis primary, a restart of RabbitMQ, and a Citus worker
+that is drained of its shards.
 
 Each is a generator that proceeds in small steps, so that the other faults of the plan can start and end meanwhile.
 """
@@ -57,7 +57,7 @@ def _sentinel(outage: Outage, _fault: Fault, redis: RedisBehindSentinels) -> Ite
     while (old := redis.primary()) is None:
         yield
     old.kill()
-    # before all Sentinels know the new one: clients would be sent to an empty old primary
+    # if it returned before all Sentinels know the new primary, clients would be sent to the old one, which is empty
     while redis.primary() in (None, old):
         yield
     outage.took_over()

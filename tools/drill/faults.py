@@ -42,13 +42,13 @@ class Fault:
 HOUR, DAY = 3600, 86_400
 STEPS = {Kind.HOUR_AHEAD: HOUR, Kind.HOUR_BACK: -HOUR, Kind.DAY_AHEAD: DAY, Kind.DAY_BACK: -DAY}
 LINK_FAULTS = (Kind.CUT, Kind.HOLE, Kind.HALF_OPEN, Kind.DELAY, Kind.RESET)
-# Tuples of (kinds, weight of each) per target; `possible` adds the names of Memcached nodes and web servers.
+# Targets of faults, besides Memcached nodes and web servers, which `possible` gets by their names.
 WORKER, BEAT, TIMELINES, BROKER, POSTGRES = "worker", "beat", "timelines", "broker", "postgres"
 COUNTERS = "counters"  # a Redis for data that cannot be on a cluster, with sessions and broadcasts
 SINGLE, SENTINEL, CLUSTER, REDIS, RABBITMQ = "single", "sentinel", "cluster", "redis", "rabbitmq"
 # Clients connect to the primary directly, not through a link; its kill or freeze is the failover.
 NOT_BEHIND_SENTINELS = {(TIMELINES, kind) for kind in (Kind.KILL, Kind.FREEZE, *LINK_FAULTS)}
-# Its queues cannot be emptied by a command from outside, and it is restarted instead of killed.
+# RabbitMQ's queues cannot be emptied by a command from outside, and it is restarted instead of killed.
 NOT_OF_RABBITMQ = {(BROKER, Kind.FLUSH), (BROKER, Kind.KILL)}
 LEFT_OUT = {
     SENTINEL: NOT_BEHIND_SENTINELS,

@@ -65,9 +65,9 @@ def judge(verdict: Verdict, facts: Facts, initial: set[Pair], rows: set[Pair], a
 
 def _differs(verdict: Verdict, pair: Pair, *, is_there: bool) -> None:
     if is_there:
-        verdict.violate(f"{_told(pair)}, which was ended, or never begun")
+        verdict.violate(f"{_told(pair)}, although this was ended, or never begun")
     else:
-        verdict.violate(f"{_told(pair)} no longer, which nobody ended", lost=1)
+        verdict.violate(f"{_told(pair)} no longer, although nobody ended it", lost=1)
 
 
 def lists_read(

@@ -1,4 +1,4 @@
-"""The clients: threads that each act for people of their own, so that one person's operations are sequential."""
+"""The clients: threads, each of which acts for its own people, so that one person's operations are sequential."""
 
 import random
 import threading

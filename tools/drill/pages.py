@@ -17,7 +17,7 @@ READS = (*HOME, "profile", "public", "show", "tag")
 OPEN = ("public", "unlisted")
 EVER = float("inf")
 SERVER_ERROR, BUSY = 500, 503
-SLACK_SECONDS = 2.0  # ids are as old as their second, and a client needs a moment to reconnect
+SLACK_SECONDS = 2.0  # ids are accurate to the second, and a client needs a moment to reconnect
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +199,13 @@ class Pages:
         return {one for one, post in reposts.items() if one < cards.get(post["source_id"], 0)}
 
     def _was_cut_off(self, post_id: int, read: _Read) -> bool:
-        """Whether the post is missing in the windows since Redis was unreachable: a known gap, by the ledger only."""
+        """Whether the windows may lack a post because writers could not reach Redis: a known gap (docs/drill.md)."""
         published = self._facts.published.get(post_id)
         written = (published.begin if published else second_of(post_id)) - SLACK_SECONDS
         return any(begin < read.end and end > written for begin, end in self._away)
 
     def _known_since(self, viewer: int, post_id: int) -> tuple[float, bool]:
-        """The time since when a reader's home must have a post, and whether this session has seen it."""
+        """Since when a reader's home must have a post, and whether that is because the reader had already seen it."""
         seen = self._seen[viewer].get(post_id, EVER)
         if self._posts[post_id]["author_id"] == viewer and post_id in self._facts.published:
             seen = min(seen, self._facts.published[post_id].end)

@@ -48,7 +48,7 @@ class Process:
     def kill_child(self) -> None:
         """kill -9 of one of its child processes; the parent stays.
 
-        (A worker that loses all of its pool gives up.)
+        Only one, because a worker that loses its whole pool gives up.
         """
         for pid in children_of(self.child.pid)[:1] if self.child else []:
             with contextlib.suppress(ProcessLookupError):

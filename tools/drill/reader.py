@@ -1,4 +1,4 @@
-"""Reads after the run: homes and counts over HTTP, and homes by the read path itself, beside their windows."""
+"""Reads after the run: homes and counts over HTTP, and homes through the read path in this process."""
 
 from apps.accounts.models import User
 from apps.pagination import Cursor
@@ -63,7 +63,7 @@ class Reader:
 
 
 def newest(reader_id: int, number: int) -> list[int]:
-    """The newest ids of a home, by the read path in this process."""
+    """The newest ids of a home, through the read path in this process."""
     viewer = User.objects.get(pk=reader_id)
     ids: list[int] = []
     cursor: Cursor | None = Cursor(limit=LIMIT)

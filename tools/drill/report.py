@@ -30,7 +30,7 @@ class Run:
     deaths: tuple[str, ...]
     given_up: tuple[str, ...]  # ended because of a fault, and restarted by their supervisor
     outages: tuple[Outage, ...] = ()
-    told: tuple[str, ...] = ()  # about the replica, and about changes of slots
+    told: tuple[str, ...] = ()  # about the replica, changes of slots, and Citus
 
 
 def figures(  # noqa: PLR0913 -- the columns of one row

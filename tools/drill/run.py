@@ -30,7 +30,7 @@ from tools.drill.world import World, make_world
 READY_SECONDS = 90.0
 STEP_SECONDS = 0.02
 FEWEST_PEOPLE, MOST_PEOPLE, PEOPLE_A_MINUTE = 60, 150, 60
-# followers of the most active person, who never come: so that posts have several chunks
+# followers of the most active people, who never visit: so that posts are delivered in several chunks
 CROWD = 1500
 CROWD_LOOKED_AT = 20
 MOST_OWED = 10_000  # rows of work, seven per post; above this, clients wait for the workers

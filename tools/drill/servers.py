@@ -37,7 +37,7 @@ from tools.scale.servers import RabbitMQ, Standby
 LAYERS = (MAIN, BACKUP, replace(L1, nodes=2))
 SPARE = (Pool.MAIN, Pool.BACKUP)
 UNLIMITED = "1000000000"
-SILENT_MS = 1000  # silence of a primary before the others look for a new one
+SILENT_MS = 1000  # silence of a primary before the Sentinels promote its replica
 CLUSTER_SILENT_MS = 2000
 SETTINGS = {
     "SECRET_KEY": "only-for-drills",

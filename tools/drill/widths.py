@@ -67,7 +67,7 @@ class Step:
 
 
 class Widths:
-    """Runs in a thread of its own. `steps` is for the report."""
+    """Runs in a separate thread. `steps` is for the report."""
 
     def __init__(
         self,

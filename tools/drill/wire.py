@@ -58,7 +58,7 @@ class Wire:
         headers: Mapping[str, str],
         body: Mapping[str, Any] | None = None,
     ) -> Answer:
-        """Send once; again only if it certainly did not arrive."""
+        """Send a request, and send it again only if it certainly did not arrive."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:

@@ -75,7 +75,7 @@ def _rows(model: type[LeasedRow]) -> Any:
 
 
 def _claimed() -> list[list[object]]:
-    """Some of the rows under a lease or waiting for a retry: (what, tries, seconds until then)."""
+    """Some of the rows under a lease or waiting for a retry: (row, attempts, seconds until it is due, last error)."""
     now = timezone.now()
     waiting = [row for model in WORK for row in _leased(model)]
     return [
@@ -158,7 +158,7 @@ def twice(verdicts: Verdicts, readers: list[int]) -> None:
     events.run_due(limit=AGAIN, only=done)
     for reader in readers:
         if _windows(reader) != before[reader]:
-            verdict.violate(f"the windows of {reader} are others after work was done twice")
+            verdict.violate(f"the windows of {reader} changed after work was done twice")
 
 
 def _undo(rows: object) -> list[int]:

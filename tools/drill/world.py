@@ -44,7 +44,7 @@ class World:
 
     people: list[Person]
     weights: list[float]
-    crowd: list[int]  # followers of the most active person, who never come
+    crowd: list[int]  # followers of the most active people, who never visit
     follows: set[tuple[int, int]] = field(default_factory=set)  # (follower, followee), at the start
     circles: dict[int, int] = field(default_factory=dict)  # owner -> circle
     members: dict[int, set[int]] = field(default_factory=dict)  # circle -> members
@@ -111,7 +111,7 @@ def _person(user: User) -> Person:
 
 
 def _make_circles(chance: random.Random, world: World) -> None:
-    """Every fifth person has a circle of some of their followers."""
+    """Every fifth person has a circle of some of the other people."""
     for person in world.people[::5]:
         everybody = [one.id for one in world.people if one.id != person.id]
         chosen = chance.sample(everybody, min(CIRCLE_MEMBERS, len(everybody)))

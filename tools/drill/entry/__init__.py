@@ -1,4 +1,4 @@
-"""On the path of processes that are broken, or whose clock is set: Python imports `sitecustomize` at its start."""
+"""This folder is on the path of processes that a drill breaks, or whose clock it sets: they import `sitecustomize`."""
 
 import os
 from collections.abc import Mapping
