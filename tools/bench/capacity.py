@@ -43,7 +43,7 @@ class Population:
     """How many people there are, and what they do in a day."""
 
     users: int
-    active: float  # share of the users that come on a day
+    active: float  # share of the users who visit on a given day
     followees: int  # of one user, on average, and so followers
     posts: float  # of one active user
     reads: float  # pages of one active user
@@ -65,7 +65,7 @@ class Population:
 
     @property
     def deliveries_a_second(self) -> float:
-        """Entries written to windows per second at the peak: to followers who came within the life of a window."""
+        """Entries written to home windows per second at the peak: to followers who came within a window's lifetime."""
         return self.posts_a_second * self.followees * min(1.0, self.active * 1.5)
 
 

@@ -1,4 +1,4 @@
-"""Servers of the benchmark's own, with Django on top of them. Everything is stopped at the end of the run."""
+"""The benchmark's own servers, with Django set up to use them. Everything is stopped at the end of the run."""
 
 import os
 import sys

@@ -102,7 +102,7 @@ def _by_depth(ours: Visitor, naive: Visitor) -> Line:
 
 
 def _far_apart(ours: Visitor) -> Line:
-    """Deep pages whose posts are few among those of others at that time, so the next ones are not found nearby."""
+    """Deep pages of a time at which few followees, but many other authors, wrote: a page's posts lie far apart."""
     doing("pages deep down, far apart")
     here = people()
     few = random.Random(2).sample(here.crowd, FEW)

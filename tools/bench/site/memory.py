@@ -1,4 +1,4 @@
-"""The memory of `./run` at rest: the small demo, started in the usual way, with servers of its own."""
+"""The memory of `./run` at rest: the small demo, started in the usual way, with its own servers."""
 
 import socket
 import time

@@ -1,6 +1,6 @@
 """The home page of readers with promoted accounts and word filters, beside that of readers with neither.
 
-Both follow as many busy authors. They take turns, one request at a time, so that a disturbance affects both.
+Both follow the same number of busy authors. They take turns, one request at a time, so that a disturbance affects both.
 """
 
 from datetime import timedelta

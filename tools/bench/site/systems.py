@@ -1,4 +1,4 @@
-"""The systems of this suite, each a server of its own with one process, and the requests sent to them."""
+"""The systems of this suite, each with its own server of one process, and the requests sent to them."""
 
 import os
 import secrets
@@ -91,7 +91,7 @@ def _make_token_table() -> None:
 
 @dataclass
 class System:
-    """A system, and what was measured of it in each round."""
+    """A system, and its measurements in each round."""
 
     name: str
     server: Web

@@ -1,4 +1,4 @@
-"""Web servers on this machine, all with the same server and options: granian with one process."""
+"""Web servers on this machine, each granian with one process: our site as `./run` starts it, its rivals as WSGI."""
 
 import os
 import socket

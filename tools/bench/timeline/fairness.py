@@ -81,7 +81,7 @@ def _is_delivered(post_id: int) -> bool:
 class _Large:
     """Keeps one or two large deliveries running.
 
-    From this thread: another one would compete for its processor.
+    Called from the measuring thread, because another thread would compete with it for the processor.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Home pages while a crowd searches: core reads have seats of their own (`apps.http.interfaces`).
+"""Home pages while a crowd searches: core reads have their own seats (`apps.http.interfaces`).
 
 The crowd is a separate process that sends the next request as soon as one is answered or refused.
 """
@@ -59,7 +59,7 @@ def _pages(visitor: Visitor, tokens: list[str], dice: random.Random) -> list[flo
 
 
 class _Crowd:
-    """Searches until the end; then `answers` and `refused` have the numbers."""
+    """Searches until the end of the block; then `answers` and `refused` hold the numbers of searches."""
 
     def __init__(self, port: int, token: str) -> None:
         context = multiprocessing.get_context("spawn")  # this process has threads and connections

@@ -1,6 +1,6 @@
 """The publish request of an author with ten followers and of one with 100,000: the same work.
 
-Source 001: it returns early.
+The request returns before the post is delivered (source 001).
 """
 
 import time

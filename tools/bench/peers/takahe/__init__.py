@@ -99,7 +99,7 @@ def interpreter(checkout: Path) -> Path:
 
 
 def _environment() -> dict[str, str]:
-    """The environment with its own settings: our PostgreSQL, and a cache in its process."""
+    """The environment for Takahē: our PostgreSQL, and a cache inside its process."""
     connection.ensure_connection()
     database = (
         connection.connection.info
@@ -130,7 +130,7 @@ def _make_database() -> None:
 
 
 def _fill(python: Path, checkout: Path, environment: dict[str, str]) -> list[str]:
-    """Create its people and posts. Returns the tokens of its readers."""
+    """Create Takahē's people and posts. Returns the tokens of its readers."""
     wanted = {
         "domain": DOMAIN, "readers": READERS, "authors": BUSY, "followees": FOLLOWEES, "posts": POSTS_EACH,
         "entries": ENTRIES,

@@ -1,7 +1,7 @@
 """Run by Takahē's own Python in its checkout: creates the same people, follows, posts and timelines as the bench.
 
-The argument is JSON with the numbers; the last line printed is a JSON list with the tokens of the readers. All work of
-its background process for posts and follows counts as done.
+The argument is JSON with the numbers; the last line printed is a JSON list with the tokens of the readers. Posts and
+follows are stored as if Takahē's background process had already done its work for them.
 """
 
 import json

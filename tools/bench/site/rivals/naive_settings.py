@@ -16,7 +16,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "tools.bench.site.rivals.naive"
-REST_FRAMEWORK: dict[str, Any] = {  # type: ignore[no-redef]  # that is the point
+REST_FRAMEWORK: dict[str, Any] = {  # type: ignore[no-redef]  # replaced on purpose
     "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.TokenAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
