@@ -2,8 +2,9 @@
 
   npm pack emojibase-data && tar xzf emojibase-data-*.tgz && python -m tools.emoji package
 
-Each group is a list of texts: the character, its name, its short name (GitHub's, where it has one), keywords; between
-them "|". Skin tones and the letters of flags are left out: scripts add tones, and flags are included as a whole.
+Each group is a list of strings: the character, its name, its short name (GitHub's, if it has one) and keywords,
+separated by "|". Skin tones and the letters of flags are left out: scripts add tones, and flags are included as a
+whole.
 """
 
 import json

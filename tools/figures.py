@@ -28,7 +28,7 @@ def stamped(plot: str) -> str:
 
 
 def commits_since(commit: str) -> int | None:
-    """The number of commits since, merges not counted; None if git does not know the commit."""
+    """The number of commits since `commit`, without merges; None if git does not know it."""
     counted = _git("rev-list", "--no-merges", "--count", f"{commit}..HEAD")
     return int(counted) if counted else None
 

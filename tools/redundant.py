@@ -1,8 +1,8 @@
 """Finds redundant tests: `python -m tools.redundant [FILE]`, after `./run test --all --cov --cov-context=test`.
 
-Selects test functions greedily, those first that cover most of the missing lines, until every covered line is covered.
-The others add no line and catch no mutant of tools/mutate/mutants.toml. Lines are not behaviours: read a candidate
-before you delete it.
+Selects test functions greedily, always the one that covers the most missing lines, until none is missing. The others
+add no line and catch no mutant of tools/mutate/mutants.toml. Lines are not behaviours: read a candidate before you
+delete it.
 """
 
 import sqlite3

@@ -1,4 +1,4 @@
-"""The tables of an empty site, for the tests and for tools with a site of their own.
+"""The tables of an empty site, for the tests and for tools that start their own site.
 
 Migrating an empty database takes fifteen seconds of processor time. The result is stored in the directory of pytest's
 cache until a migration, model, setting or package changes.
@@ -23,7 +23,7 @@ def make_tables(url: str, dump: Path | None = None) -> None:
     """Fill an empty database from the dump; without a dump, migrate it and write one."""
     dump = dump or DUMPS / f"{fingerprint()}.sql"
     dump.parent.mkdir(parents=True, exist_ok=True)
-    with (dump.parent / "lock").open("w") as lock:  # another run may be creating the same ones
+    with (dump.parent / "lock").open("w") as lock:  # another run may be creating the same dump
         fcntl.flock(lock, fcntl.LOCK_EX)
         if dump.exists():
             restore = ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--file={dump}", url]

@@ -1,1 +1,1 @@
-"""`./run fuzz`: random requests to every endpoint and form of a site of its own."""
+"""`./run fuzz`: random requests to every endpoint and form of a separate site."""

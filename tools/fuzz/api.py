@@ -22,9 +22,9 @@ ENDS = (
     "/remove_from_followers",
     "/revoke",
 )  # sent last: they remove things that others need
-GOOD_IDS = 0.7  # of the addresses name something that exists
-MADE_AT_LEAST = 10  # of a batch are made by schemathesis, and as many as...
-MADE_SHARE = 0.4  # ...this share of it; the rest are changes of those
+GOOD_IDS = 0.7  # the share of addresses that name something that exists
+MADE_AT_LEAST = 10  # requests of each operation and round that schemathesis generates, or if it is more...
+MADE_SHARE = 0.4  # ...this share of them; the others are variations of these
 ORIGIN = "http://site"
 
 

@@ -39,7 +39,7 @@ class Form:
 
     @property
     def label(self) -> str:
-        """The address without variable parts, and the names of the fields."""
+        """The method and the path, without its variable parts."""
         path = re.sub(r"[0-9]+", "N", urlsplit(self.action).path)
         return f"{self.method} {re.sub(r'@[^/]+', '@H', path)}"
 
@@ -98,7 +98,7 @@ class _Forms(HTMLParser):
 
 
 def page_routes() -> list[str]:
-    """The routes of all pages: everything except the API and the admin."""
+    """The routes of all pages: everything except the API, the admin, media files and the endpoints for tokens."""
     return sorted(
         {one for one in _walk(get_resolver().url_patterns, "") if not one.startswith(NOT_PAGES)}
     )

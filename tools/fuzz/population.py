@@ -1,4 +1,4 @@
-"""People with some of everything, so that requested things exist; created anew for each round, which destroys much."""
+"""People with some of everything, so that requested things exist; created anew for each round, which deletes much."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ PASSWORD = "a long enough passphrase"  # noqa: S105 -- of accounts that exist fo
 
 @dataclass
 class Population:
-    """The clients, and valid values for addresses and forms, by the names of parameters."""
+    """The clients' credentials, and valid values for addresses and forms, by the names of parameters."""
 
     token: str
     other_token: str

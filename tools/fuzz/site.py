@@ -48,7 +48,7 @@ class Site:
         ]
 
     def tracebacks(self) -> list[str]:
-        """The last line of each kind of traceback in the logs, with its number."""
+        """The last line of each kind of traceback in the logs, with how often it occurs."""
         found: dict[str, int] = {}
         for file in sorted(self.log.glob("*.log")):
             inside = False

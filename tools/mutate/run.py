@@ -51,7 +51,7 @@ class Useless:
 
 
 class Copies:
-    """Copies of the checkout that are free for a test, and the servers for their tests."""
+    """Copies of the checkout, each for one test at a time, and the environment with the servers for the tests."""
 
     def __init__(self, directory: Path, environment: dict[str, str], number: int) -> None:
         self.environment = environment
@@ -70,7 +70,7 @@ class Copies:
 
     def run(self, copy: Path, tests: Sequence[str], *options: str) -> tuple[int, str]:
         """pytest's exit code and output; a test that hangs counts as failed."""
-        # the tests' server plugin starts a Redis and a Memcached for each name, and shares PostgreSQL
+        # the tests' server plugin starts Redis and Memcached for each worker name; PostgreSQL is shared
         environment = {
             **self.environment,
             "PYTHONPATH": str(copy),

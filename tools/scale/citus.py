@@ -1,7 +1,7 @@
 """A Citus cluster on loopback: a coordinator and workers, from server programs with the extension.
 
 The programs are in CITUS_PROGRAMS, the directory of `postgres` and `initdb`, or come from a distribution. Citus has
-packages of its own (https://docs.citusdata.com); the site does not include it.
+its own packages (https://docs.citusdata.com); the site does not include it.
 """
 
 import os
@@ -32,9 +32,9 @@ _OPTIONS = {
     "citus.shard_count": str(SHARDS),
     "citus.enable_statistics_collection": "off",  # no reports to the vendor
     "citus.node_connection_timeout": "5000",
-    # what a commit of several servers had left to do when one of them was killed; until then its rows are locked
+    # how often commits on several servers that were left unfinished are resolved; until then their rows are locked
     "citus.recover_2pc_interval": "2s",
-    "citus.background_task_queue_interval": "500ms",  # a move begins soon after the one before
+    "citus.background_task_queue_interval": "500ms",  # so that each move of shards begins soon after the previous one
     "max_worker_processes": "16",
     "shared_buffers": "64MB",
 }
@@ -165,7 +165,7 @@ class Cluster:
         return [counted.get(worker.port, 0) for worker in self.workers]
 
     def accounts_on(self, worker: Node) -> set[int]:
-        """The accounts that lie on a worker."""
+        """The accounts whose rows are on a worker."""
         everybody = self.coordinator.ask("SELECT user_id FROM accounts_usercounts")
         found = self.coordinator.ask(
             """SELECT id FROM unnest(%s::bigint[]) AS account (id)
@@ -178,7 +178,7 @@ class Cluster:
         return {user_id for (user_id,) in found}
 
     def drain(self, worker: Node) -> None:
-        """Begin to move all shards of a worker to the others; `is_moving` says when that is done."""
+        """Begin to move all shards of a worker to the others; `is_moving` is False once that is done."""
         self._may_have_shards(worker, is_wanted=False)
         self.coordinator.ask("SELECT citus_rebalance_start(drain_only => true)")
 
@@ -188,7 +188,7 @@ class Cluster:
         self.coordinator.ask("SELECT citus_rebalance_start()")
 
     def is_moving(self) -> bool:
-        """Whether Citus moves shards. LaunchError when it could not move them."""
+        """Whether Citus is moving shards. LaunchError if a move has failed."""
         states = self.coordinator.ask("SELECT state::text, job_id FROM pg_dist_background_job")
         for state, job in states:
             if state in ("failed", "cancelled"):

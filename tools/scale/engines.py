@@ -87,7 +87,7 @@ def clustered_counters(services: Services, directory: Path) -> Iterator[Settings
 
 @contextmanager
 def split_counters(services: Services, directory: Path) -> Iterator[Settings]:
-    """The few counters of posts on a second server; afterwards they return to the server in the settings."""
+    """Move the counters of posts, which are few, to a second server; afterwards back to the server in the settings."""
     server = RedisServer(directory, _redis(services).program)
     with started(server) as url:
         target = f"{url}/0"

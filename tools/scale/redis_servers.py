@@ -191,7 +191,7 @@ class RedisCluster:
             server.stop()
 
     def settings(self) -> dict[str, str]:
-        """The settings that a cluster supports; relations and filters follow the timelines."""
+        """The settings that a cluster supports; by default the graph and the existence filters use REDIS_URL, too."""
         return {"REDIS_URL": self.url, "REDIS_LIMITS_URL": self.url}
 
     def is_whole(self) -> bool:

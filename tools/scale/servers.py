@@ -63,7 +63,7 @@ class Standby(Postgres):
             self.child.kill()
 
     def signal(self, number: int) -> None:
-        """Send a signal such as SIGSTOP to all its processes: each backend of PostgreSQL leads a group of its own."""
+        """Send a signal such as SIGSTOP to all its processes: each backend of PostgreSQL leads its own group."""
         if self.child is not None:
             for pid in (self.child.pid, *children_of(self.child.pid)):
                 with suppress(ProcessLookupError):
@@ -71,7 +71,7 @@ class Standby(Postgres):
 
 
 class RabbitMQ:
-    """A node with a port mapper of its own. Its data survives a restart.
+    """A node with its own port mapper (epmd). Its data survives a restart.
 
     With certificates it accepts only TLS connections.
     """

@@ -41,7 +41,7 @@ class Refused(Exception):
 
 
 class FlowFailed(Exception):
-    """A step of the flow had another result than expected."""
+    """A step of the flow had an unexpected result."""
 
 
 @dataclass(frozen=True)

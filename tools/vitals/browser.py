@@ -1,4 +1,4 @@
-"""An installed Chromium, and people who use it."""
+"""An installed Chromium, and the windows of people who use it."""
 
 import os
 import shutil
@@ -15,8 +15,8 @@ ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
     # With every new window Chromium loads the list below its address bar: a page of 350 modules, during our
-    # measurement. This switch overrides Playwright's own; the other features were in that one, and would use the
-    # network or delay paints.
+    # measurement. This switch replaces Playwright's own, so it repeats those of its features that would use the network
+    # or delay paints.
     "--disable-features=WebUIOmniboxPopup,PaintHolding,HttpsUpgrades,MediaRouter,OptimizationHints,NetworkTimeServiceQuerying",
 ]  # fmt: skip
 WAIT_MS = 15_000
@@ -52,7 +52,7 @@ def window(
     language: str = "en",
     scripts: bool = True,
 ) -> BrowserContext:
-    """A person with cookies of their own, whose browser requests a language. `width` in CSS pixels."""
+    """A window with its own cookies, in which pages are requested in a language. `width` in CSS pixels."""
     context = browser.new_context(
         base_url=site,
         viewport={"width": width, "height": 900 if width > 600 else 844},
@@ -60,7 +60,7 @@ def window(
         java_script_enabled=scripts,
         color_scheme="light",
         reduced_motion="reduce",
-        service_workers="block",  # files that one caches for later do not count for the open page
+        service_workers="block",  # files that a service worker caches for later do not count for the open page
     )
     context.add_cookies([{"name": "lang", "value": language, "url": site}])
     context.set_default_timeout(WAIT_MS)

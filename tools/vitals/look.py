@@ -124,7 +124,7 @@ def look_at(tab: Tab, page: Page, address: str, *, language: str, sizes: Sizes) 
         "pageerror": lambda error: look.complaints.append(str(error)),
     }
     for event, listener in heard.items():
-        tab.on(event, listener)  # type: ignore[call-overload]  # which wants to read the name
+        tab.on(event, listener)  # type: ignore[call-overload]  # the overloads need literal names
     try:
         _look(tab, look, address, loaded, sizes)
     except (Error, MissingError) as error:

@@ -1,4 +1,4 @@
-"""A newcomer's first day, with scripts and without: each step is what a person reads and presses."""
+"""A newcomer's first day, with scripts and without: each step reads and presses what a person would."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class Newcomer:
         expect(self.tab.get_by_text("Follow someone to fill this page.")).to_be_visible()
 
     def follows_a_suggestion(self) -> None:
-        """The first one suggested on the empty home page."""
+        """Follow the first person who is suggested on the empty home page."""
         person = self._main.locator(".who").first
         self.friend = str(person.get_by_role("link").last.get_attribute("href"))
         with self.tab.expect_response("**/follow"):

@@ -1,4 +1,4 @@
-"""Every page of the site that people see. `tests/vitals` fails for a template that is missing here."""
+"""Every page of the site that people see. `tests/tools/vitals/test_pages.py` fails for a template missing here."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -168,7 +168,7 @@ PAGES = (
     Page("missing", "error.html", "/nobody/here", status=404),
     Page("wrong-method", "error.html", "/posts", status=405),
 )  # fmt: skip
-# Templates without an address of their own.
+# Templates that have no address.
 ELSEWHERE = {
     "bare.html", "base.html", "fragment.html", "confirm.html", "accounts/entry.html",
     "accounts/settings.html", "accounts/welcome_step.html",  # frames of other templates

@@ -1,7 +1,7 @@
-"""Languages that nobody speaks: every text of the catalogue with accents and a third longer.
+"""Two pseudo-languages: every text of the catalogue with accents, and a third longer.
 
-A page in one shows what was never given to gettext, and what breaks when words are long; in the other, which is written
-from right to left, what is not mirrored.
+In one of them a page shows the texts that bypass gettext, and what breaks when words are long; in the other, which is
+written from right to left, what is not mirrored.
 """
 
 import re
@@ -16,7 +16,7 @@ LOCALES = {LONG: "en_XA", MIRRORED: "ar_XB"}
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ACCENTED = "áƀçðéƒĝĥíĵķļɱñóþɋŕšţúṽŵẋýžÁƁÇÐÉƑĜĤÍĴĶĻṀÑÓÞɊŔŠŢÚṼŴẊÝŽ"
 _ACCENTS = str.maketrans(PLAIN, ACCENTED)
-_KEPT = re.compile(r"(%\(\w+\)[sd]|%[sd]|<[^>]+>|&\w+;|\{\w*\})")  # places, markup
+_KEPT = re.compile(r"(%\(\w+\)[sd]|%[sd]|<[^>]+>|&\w+;|\{\w*\})")  # placeholders and markup, which are kept
 LONGER = 0.35
 
 

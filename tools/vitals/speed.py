@@ -89,7 +89,7 @@ def _times(browser: Browser, known: BrowserContext, scene: Scene, page: Page, ro
     cold = []
     for _round in range(rounds):
         fresh = window(browser, scene.site)
-        fresh.add_cookies(cookies)  # type: ignore[arg-type]  # what was read may be written
+        fresh.add_cookies(cookies)  # type: ignore[arg-type]  # cookies as read are accepted
         cold.append(_load(tab_in(fresh), address))
         fresh.close()
     return Times(

@@ -1,4 +1,4 @@
-"""Content for the pages to show, created through the API as the viewer."""
+"""Content for the pages to show, created as the viewer, through the API and forms."""
 
 import json
 import re
@@ -96,7 +96,7 @@ def prepare(site: str, cast: Cast, *, talks: bool = True) -> Scene:
 
 
 def _join(context: BrowserContext) -> None:
-    """An account without any content; one of an earlier run is still empty."""
+    """Create an account without content; if it exists from an earlier run, it is still empty."""
     with suppress(RuntimeError):
         form = {"handle": NEWCOMERS_HANDLE, "password": NEWCOMERS_PASSWORD}
         submit(context, "/join", form)

@@ -1,4 +1,4 @@
-"""The requests of a warm home page to its servers, which no browser sees, from the tests that count them."""
+"""Runs the tests that count the requests of a warm home page to its servers, which no browser can see."""
 
 import os
 import re
@@ -13,7 +13,7 @@ _COUNTED = re.compile(r"(\d+) (passed|failed|error|skipped)")
 
 
 def misses() -> tuple[int, str]:
-    """The number of failed tests, and pytest's last line. If nothing could be counted, that is one failure."""
+    """The number of failed or skipped tests, and pytest's last line. If nothing was counted, that is one failure."""
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS]
     try:
         run = subprocess.run(  # noqa: S603 -- our own tests
