@@ -14,7 +14,7 @@ GRACE_SECONDS = 5.0
 
 
 def end_leftovers(data: DataDir) -> None:
-    """End the site's old processes. The caller holds the data directory, so all processes marked with it are leftovers."""
+    """End the site's old processes. The caller holds the data directory, so all processes with its mark are old."""
     pids = identity.processes_with(f"{MARK}={data.path}")
     if not pids:
         return

@@ -1,7 +1,7 @@
 """Keeps the site's processes alive, restarting them after growing pauses, and keeps their logs short.
 
-The site stops if a vital process keeps ending. It continues without any other, which is retried at long intervals:
-everything in caches can be lost, and the work of workers waits in PostgreSQL.
+The site stops if a vital process keeps ending. It continues without any other process, and retries it at long
+intervals: everything in caches can be lost, and the work of workers waits in PostgreSQL.
 """
 
 import time

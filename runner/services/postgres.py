@@ -27,7 +27,7 @@ OPTIONS = {
 }
 # For throwaway databases: nothing is synced to disk.
 THROWAWAY = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
-# Nothing is synced either, but a killed server keeps every commit it acknowledged; only a machine that crashes may not.
+# Nothing is synced either, but a killed server keeps all acknowledged commits; a crash of the machine may lose some.
 SURVIVES_KILL = {"fsync": "off", "full_page_writes": "off"}
 INITDB_SECONDS = 120
 START_SECONDS = 60  # after a crash it may have to replay its log

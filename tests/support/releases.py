@@ -48,7 +48,7 @@ AUTHOR = "vauthor"  # of tests.security.world
 
 
 def releases():
-    """Oldest first."""
+    """The releases that have a dump, oldest first."""
     names = [path.name.removesuffix(".sql.gz") for path in FOLDER.glob("*.sql.gz")]
     return sorted(names, key=lambda name: [int(part) for part in name.split(".")])
 

@@ -75,7 +75,7 @@ class Injector:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.deaths: list[str] = []  # processes that ended although nobody killed them
         self.given_up: list[str] = []  # those that ended because of a fault, and were restarted
-        # when something happened that a process cannot always survive
+        # process -> when a fault happened that it cannot always survive
         self._shaken: dict[str, float] = {}
         self.last_heal = 0.0
         self.away: list[

@@ -23,8 +23,8 @@ ENDS = (
     "/revoke",
 )  # sent last: they remove things that others need
 GOOD_IDS = 0.7  # the share of addresses that name something that exists
-MADE_AT_LEAST = 10  # requests of each operation and round that schemathesis generates, or if it is more...
-MADE_SHARE = 0.4  # ...this share of them; the others are variations of these
+MADE_AT_LEAST = 10  # the minimum of requests that schemathesis makes of each operation in a round
+MADE_SHARE = 0.4  # the share that it makes, if that is more; the other requests are variations of these
 ORIGIN = "http://site"
 
 

@@ -17,7 +17,7 @@ class Trace:
 
     @property
     def files(self) -> int:
-        """The number of files that one would open to follow it."""
+        """The number of files that one would open to follow the call."""
         return len({file for file, _name in self.calls})
 
     @property

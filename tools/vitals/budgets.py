@@ -38,7 +38,7 @@ class Line:
 
     @property
     def needs_quiet(self) -> bool:
-        """Whether other load on the machine changes it: late scripts move parts that are already painted."""
+        """Whether other load on the machine changes the figure: late scripts move parts that are already painted."""
         return self.unit == "ms" or self.what == SHIFT
 
 

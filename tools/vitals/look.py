@@ -13,8 +13,8 @@ from tools.vitals.browser import BLOCKED
 from tools.vitals.pages import Page
 
 NARROW = 320  # CSS pixels: WCAG 2.2, 1.4.10 Reflow
-SETTLE_MS = 150  # late shifts still count
-PRESS_MS = 5_000  # until there is something to press
+SETTLE_MS = 150  # so that late shifts still count
+PRESS_MS = 5_000  # until the element can be clicked
 # Collected before the page's own scripts run. A paint is recorded again when something larger is painted.
 OBSERVE = """
 window.__shift = 0; window.__moved = []; window.__paint = 0; window.__press = 0;

@@ -22,7 +22,7 @@ class Newcomer:
     handle: str
     picture: FilePayload
     scripts: bool  # whether scripts run in the window
-    friend: str = field(default="", init=False)  # the first one followed
+    friend: str = field(default="", init=False)  # the first person followed
 
     def signs_up(self) -> None:
         self.tab.goto("/")
