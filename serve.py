@@ -19,10 +19,10 @@ from granian.server.mp import MPServer, WorkerProcess
 
 core = cast("Any", _granian)  # its stubs do not match the module
 
-HEADERS_MILLISECONDS = 10_000  # a client that takes longer to send them, or is idle, is disconnected
+HEADERS_MILLISECONDS = 10_000  # a client that takes longer, or is idle, is disconnected
 CONNECTIONS = 8192  # per process; each slow client occupies one
 STOP_SECONDS = 5
-STACK_BYTES = 8 * 1024 * 1024  # for granian's threads, like Python's own; Rust's default is a quarter of it
+STACK_BYTES = 8 * 1024 * 1024  # for granian's threads, as for Python's own; by default a quarter
 APPLICATIONS = {
     "web": ("feedsite.rsgi:application", Interfaces.RSGI),
     "streaming": ("feedsite.asgi:application", Interfaces.ASGI),

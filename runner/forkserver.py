@@ -163,7 +163,8 @@ def serve(link: socket.socket) -> list[str]:
         if not pid:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             for number in (status, *statuses.values()):
-                os.close(number)  # otherwise the pipe would stay open after the death of the fork server
+                # otherwise the pipes would stay open after the death of the fork server
+                os.close(number)
             request = json.loads(data)
             _become(request, log, listening)
             end_with_parent()

@@ -114,7 +114,7 @@ def _go_to(name):
     connection.close()
     connections["default"].close_pool()  # type: ignore[attr-defined]  # only PostgreSQL's wrapper has it
     connection.settings_dict["NAME"] = name
-    apps.get_model("contenttypes", "ContentType").objects.clear_cache()  # their ids differ between databases
+    apps.get_model("contenttypes", "ContentType").objects.clear_cache()  # their ids differ
 
 
 # --- what people see ---------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def _whole(program, path):
 def main():
     if __version__ in releases():
         return (
-            f"{FOLDER / __version__}.sql.gz already exists; the data of a release is written only once"
+            f"{FOLDER / __version__}.sql.gz already exists; the data of a release is written once"
         )
     with site_servers():
         from tests.security.world import make_world  # noqa: PLC0415 -- its models need the settings

@@ -23,8 +23,10 @@ ENDS = (
     "/revoke",
 )  # sent last: they remove things that others need
 GOOD_IDS = 0.7  # the share of addresses that name something that exists
-MADE_AT_LEAST = 10  # the minimum of requests that schemathesis makes of each operation in a round
-MADE_SHARE = 0.4  # the share that it makes, if that is more; the other requests are variations of these
+# Requests that schemathesis makes of each operation in a round: a minimum number, or a share of all if that is more.
+# The others are variations of these.
+MADE_AT_LEAST = 10
+MADE_SHARE = 0.4
 ORIGIN = "http://site"
 
 

@@ -16,7 +16,7 @@ LOCALES = {LONG: "en_XA", MIRRORED: "ar_XB"}
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ACCENTED = "áƀçðéƒĝĥíĵķļɱñóþɋŕšţúṽŵẋýžÁƁÇÐÉƑĜĤÍĴĶĻṀÑÓÞɊŔŠŢÚṼŴẊÝŽ"
 _ACCENTS = str.maketrans(PLAIN, ACCENTED)
-_KEPT = re.compile(r"(%\(\w+\)[sd]|%[sd]|<[^>]+>|&\w+;|\{\w*\})")  # placeholders and markup, which are kept
+_KEPT = re.compile(r"(%\(\w+\)[sd]|%[sd]|<[^>]+>|&\w+;|\{\w*\})")  # placeholders, markup
 LONGER = 0.35
 
 
