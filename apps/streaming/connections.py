@@ -20,7 +20,7 @@ class Delivered:
 
 
 class Connection:
-    """A client with a bounded queue. One that reads too slowly is disconnected; it catches up by reloading."""
+    """A client with a bounded queue. A client that reads too slowly is disconnected, and catches up by reloading."""
 
     def __init__(
         self, listener_id: int, token: str, scopes: frozenset[str], *, max_queue: int
@@ -58,7 +58,7 @@ class Connection:
             self._queue.put_nowait(None)
 
     async def next(self, *, seconds: float) -> Delivered | None:
-        """The next event, or None after so many seconds without one. EndedError once the connection has ended."""
+        """The next event, or None if `seconds` pass without one. EndedError once the connection has ended."""
         try:
             delivered = await asyncio.wait_for(self._queue.get(), seconds)
         except TimeoutError:

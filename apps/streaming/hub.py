@@ -1,7 +1,7 @@
-"""The hub of a streaming process: receives announcements, finds who may see what they announce, and queues events.
+"""The hub of a streaming process: receives announcements and queues events for the listeners who may see the change.
 
 Everything runs on one event loop; queries run in a few threads. Posts are handled one after the other, so that an edit
-never arrives before its post; the revocation of a token has a queue of its own, so it never waits behind posts.
+never arrives before its post; the revocation of a token has a separate queue, so it never waits behind posts.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 THREADS = 4
 PAUSE_SECONDS = 0.5  # before subscribing again
-SUBSCRIBE_SECONDS = 1.0  # how long a process that has just started may need
+SUBSCRIBE_SECONDS = 1.0  # that a process may need to subscribe after its start
 RETRY_AFTER_SECONDS = 5
-PROGRESS_SECONDS = 0.25  # between two events about deliveries of an author
+PROGRESS_SECONDS = 0.25  # between two delivery events for one author
 MAX_WAITING = (
     10_000  # announcements in a queue; with more, all clients are disconnected and reconnect
 )
@@ -219,7 +219,7 @@ class Hub:
             self._deliver(await self.run_in_thread(queries.events_of_markers, listener_id))
 
     def _deliver_progress(self, post_id: int) -> None:
-        """Tell an author of a delivery, but not of each of its chunks, of which there may be thousands a second."""
+        """Send an author the progress of a delivery; not for each chunk, because thousands may finish in a second."""
         author_id, now = author_of(post_id), time.monotonic()
         if author_id in self._by_listener and now >= self._next_progress.get(author_id, 0.0):
             self._next_progress[author_id] = now + PROGRESS_SECONDS
@@ -233,7 +233,7 @@ class Hub:
     async def _recheck_tokens(self) -> None:
         """Regularly end connections whose token has ended, in case the announcement was lost."""
         while True:
-            # not all processes at the same moment
+            # at random moments, so that the processes do not all check together
             await asyncio.sleep(settings.STREAMING_CHECK_SECONDS * random.uniform(0.8, 1.0))  # noqa: S311 -- no secret
             try:
                 await self._end_streams_of(self._connections())

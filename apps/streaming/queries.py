@@ -1,4 +1,4 @@
-"""Turns an announcement into events for each listener, by the visibility and rules of the listener's pages."""
+"""Turns an announcement into events for each listener, with the visibility and the rules of the listener's pages."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ USER = Stream("user")
 DIRECT = Stream("direct")
 NOTIFICATIONS = Stream("user:notification")
 
-Listeners = Mapping[Stream, Collection[int]]  # the ids of those who listen to a stream
+Listeners = Mapping[Stream, Collection[int]]  # the ids of the listeners of each stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class StreamEvent:
 def events_of_post(
     post_id: int, event: str, listeners_by_stream: Listeners
 ) -> Iterator[StreamEvent]:
-    """A new post (`update`), an edited one, or one with a preview now (`status.update`), for all who may see it now."""
+    """A new post (`update`), or one that was edited or got a link preview (`status.update`), for all who may see it."""
     post = Post.objects.filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
@@ -97,7 +97,7 @@ def events_of_notifications(listener_id: int, after: int) -> tuple[int, list[Str
 def events_of_conversation(
     listener_id: int, post_id: int, *, is_new: bool = True
 ) -> list[StreamEvent]:
-    """A new last message of a conversation or, without `is_new`, that somebody has seen it.
+    """The last message of a conversation: it is new, or (if not `is_new`) somebody has seen it.
 
     Nothing if the message is hidden from the listener, or no longer the last. Mastodon has no event for seen messages,
     and sends new ones on a separate stream.
@@ -130,7 +130,7 @@ def event_of_filters(listener_id: int) -> StreamEvent:
 
 
 def event_of_delivery(post_id: int) -> StreamEvent:
-    """To the author of a post: its delivery has come further. Mastodon has no event for it."""
+    """For the author of a post: its delivery has progressed. Mastodon has no event for this."""
     payload = _text({"id": str(post_id)})
     return StreamEvent(author_of(post_id), frozenset({USER}), "feedsite.delivery", payload)
 

@@ -28,7 +28,7 @@ class Stream:
 
     @classmethod
     def parse(cls, name: str, arguments: Mapping[str, str]) -> "Stream":
-        """Make a stream of a name such as `hashtag` and arguments such as `tag`. StreamError."""
+        """Make a stream from a name such as `hashtag` and arguments such as `tag`. StreamError."""
         if name not in NAMES:
             raise StreamError("There is no such stream.")
         argument = _ARGUMENTS.get(name)
@@ -45,7 +45,7 @@ class Stream:
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """The scopes that a token needs, all of them."""
+        """All the scopes that a token needs."""
         if self.name == "user:notification":
             return ("read:notifications",)
         if self.name == "list":
@@ -70,7 +70,7 @@ class Stream:
 def _tag(text: str) -> str:
     tag = normalize(text) or ""
     if not tag or len(tag) > TAG_MAX_CHARACTERS:
-        raise StreamError("Say which hashtag: tag=name.")
+        raise StreamError("The hashtag is missing or invalid: tag=name.")
     return tag
 
 
@@ -78,4 +78,4 @@ def _list_id(text: str) -> str:
     try:
         return str(parse_id(text))
     except ValueError:
-        raise StreamError("Say which list: list=id.") from None
+        raise StreamError("The list is missing or invalid: list=id.") from None

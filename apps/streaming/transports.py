@@ -91,9 +91,9 @@ def handle_command(connection: Connection, text: str) -> None:
     if command.get("type") == "unsubscribe":
         connection.drop(stream)
     elif command.get("type") != "subscribe":
-        raise StreamError("type is subscribe or unsubscribe.")
+        raise StreamError("type must be subscribe or unsubscribe.")
     elif len(connection.streams) >= MAX_STREAMS:
-        raise StreamError("These are too many streams.")
+        raise StreamError("There are too many streams on this connection.")
     else:
         connection.add(stream, stream.labels_of(arguments))
 
