@@ -1,4 +1,4 @@
-"""The syndication app. Optional; it has no tables of its own."""
+"""The syndication app. Optional; it has no tables."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ class SyndicationConfig(AppConfig):
     verbose_name = _("syndication")
 
     def ready(self) -> None:
-        """Add pages in formats for feed readers, and preview images of posts without pictures."""
+        """Add feeds for feed readers, and preview images of posts without pictures."""
         from apps.syndication.feeds import FORMS  # noqa: PLC0415 -- needs the models
         from apps.syndication.preview_image import HEIGHT, WIDTH  # noqa: PLC0415 -- needs the settings
         from apps.web.hooks import (  # noqa: PLC0415 -- needs the models

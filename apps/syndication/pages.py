@@ -28,7 +28,7 @@ from apps.timeline.thread import public_item
 
 CACHE_CONTROL = "public, max-age=60"
 CARD_CACHE_CONTROL = "public, max-age=300"
-VERSION = 1  # a change of the formats raises it; part of the ETag
+VERSION = 1  # part of the ETag; raise it when a format changes
 
 
 @require_safe

@@ -26,7 +26,7 @@ from apps.media.avatars import PALETTE
 from feedcache.ids import author_of
 
 WIDTH, HEIGHT = 1200, 630
-FORM = 1  # a change of the rendering raises it; part of the key
+FORM = 1  # part of the key; raise it when the rendering changes
 # Each folder holds one image of 20 to 60 KB. An author's images spread over PLACES folders, which authors of the same
 # group share.
 GROUPS, PLACES = 64, 64
@@ -88,7 +88,7 @@ def card_file(
     for other in _names(folder):
         storage.delete(f"{folder}/{other}")
     storage.save(name, ContentFile(image))
-    try:  # checked after storing, because a later change deletes a stored image by itself
+    try:  # after storing: the handler of any later change finds the stored image and deletes it
         after_drawing()
     except DomainError:
         storage.delete(name)
