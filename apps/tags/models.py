@@ -119,7 +119,7 @@ class PastTagFollow(models.Model):
 
 
 class TagDay(models.Model):
-    """The numbers of public posts with a tag on a day (UTC) and of their authors; recounted while the day lasts."""
+    """The numbers of public posts with a tag on a day (UTC) and of their authors; recounted until the next day ends."""
 
     tag = models.ForeignKey(Tag, models.CASCADE, related_name="+", db_index=False)
     day = models.DateField()

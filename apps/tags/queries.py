@@ -82,7 +82,7 @@ def tag_usages(
 ) -> list[TagUsage]:
     """Tags with their history and whether a viewer follows them, in at most three queries.
 
-    `are_in_use` says that the tags come from `publicly_used`.
+    Pass `are_in_use` if the tags come from `publicly_used`.
     """
     ids = {tag.pk for tag in tags if tag.pk}
     used = ids
@@ -116,7 +116,7 @@ def followers_among(names: Collection[str], user_ids: Collection[int]) -> set[in
 
 @dataclass(frozen=True, slots=True)
 class OwnUse:
-    """A tag on a profile, with the number of its owner's public posts that use it, and the last of these."""
+    """A tag on a profile, with the number of the account's public posts that use it, and the id of the last one."""
 
     row: FeaturedTag
     uses: int = 0
