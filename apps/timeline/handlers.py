@@ -56,9 +56,9 @@ def mark_deleted_post(payload: Payload) -> None:
 @handles("followed")
 @handles("unfollowed")
 def update_home_caches(payload: Payload) -> None:
-    """Add a new followee's posts to the follower's home cache, or remove a former one's (reads skip those already).
+    """Add a new followee's posts to the follower's home cache; remove a former followee's (reads skip them already).
 
-    The follow may also begin or end a friendship, and with it the followee's access to the follower's posts to friends.
+    The change may also begin or end a friendship, and the followee's access to the follower's posts for friends.
     """
     backfill.follow_changed(payload["follower_id"], payload["followee_id"])
     backfill.friendship_changed(payload["followee_id"], payload["follower_id"])
@@ -66,13 +66,13 @@ def update_home_caches(payload: Payload) -> None:
 
 @handles("virtual_follow_changed")
 def update_promoted_posts(payload: Payload) -> None:
-    """Add an account's posts to the home caches of new virtual followers, or remove those of former ones."""
+    """Add an account's posts to the home caches of new virtual followers; remove them from those of former ones."""
     backfill.virtual_follow_changed(payload["account_id"], payload["user_ids"])
 
 
 @handles("post_deleted")
 def remove_deleted_post(payload: Payload) -> None:
-    """Delete a post on the shards; reads skip it already."""
+    """Delete the replicas of a post on the shards; reads skip it already."""
     replica.remove(payload["post_id"])
 
 

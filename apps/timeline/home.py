@@ -61,7 +61,7 @@ def assemble_home(
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
     queued = queue_ranges(batches.first, viewer.pk, cursor)
-    # their share of a page is counted from the top
+    # the place of a promoted post is counted from the top of the page
     has_promotions = promoted and not cursor.ascending
     complete_facts = facts_of_home(
         viewer,
@@ -98,7 +98,7 @@ class Look:
 
     @property
     def is_on_home(self) -> bool:
-        """Whether the post is on home. Dropped promoted posts count, because their place changes from page to page."""
+        """Whether the post is on home. Promoted posts dropped by spacing count: their places change between pages."""
         return self.via is not None and self.verdict.rule in {None, rulebook.SPACED}
 
 

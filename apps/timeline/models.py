@@ -22,9 +22,9 @@ class Mode(models.TextChoices):
 class FollowerScan(LeasedRow):
     """A follower list being split into chunks: pending until all of it is split. Virtual followers come last.
 
-    `scanned_to` is the last edge in a chunk, from which another dispatcher can continue; virtual follows have edges of
-    their own. `followers` is the number of followers and virtual followers at the beginning, to estimate the rest;
-    `parts` is the number of chunks created.
+    `scanned_to` is the last edge in a chunk, from which another dispatcher can continue; `virtual_scanned_to` is the
+    last edge of a virtual follow. `followers` is the number of followers and virtual followers at the beginning, to
+    estimate the rest; `parts` is the number of chunks created.
     """
 
     scanned_to = models.BigIntegerField(_("cut up to edge"), default=0)
@@ -69,7 +69,7 @@ class Chunk(LeasedRow):
             models.Index(
                 fields=["due_at", "id"], condition=Q(state=State.PENDING), name="%(class)s_due"
             ),
-            # health and the auditor search all deliveries for dead letters all the time
+            # health checks and the auditor often search all deliveries for dead letters
             models.Index(fields=["due_at"], condition=Q(state=State.DEAD), name="%(class)s_dead"),
         ]
 
@@ -85,8 +85,8 @@ class FanoutJob(FollowerScan):
     `receipts` is the number of chunks with a receipt, and `seal` the seal of the newest one (`fanout.receipts`). `lost`
     counts the followers that were in no chunk yet when staff gave up the job.
 
-    `first_read_at`: when a follower first opened the post, but not who; null for posts to few people
-    (`fanout.author_receipts`).
+    `first_read_at`: when a follower first opened the post; null for addressed posts and for authors with few followers
+    (`fanout.author_receipts.read_post`).
     """
 
     post = models.OneToOneField(Post, models.CASCADE, primary_key=True, related_name="fanout")
@@ -164,7 +164,7 @@ class Policy(models.TextChoices):
 class SitePolicy(models.Model):
     """The site's policy, a single row; without it posts are pushed to readers who are online.
 
-    `mode` is in force for authors without a mode of their own. `pulls_all`: readers pull all their followees.
+    `mode` is in force for authors without another mode. `pulls_all`: readers pull all their followees.
     `generation` is part of the keys of home windows: windows that have missed pushes are never read again. `version`
     grows with every change that readers must notice.
     """
@@ -189,7 +189,7 @@ class AuthorPolicy(models.Model):
     """The delivery policy of one author.
 
     `mode` is in force now; null means the site's. `pulled_since`: since when readers pull the author; it is set before
-    pushes end, and cleared only after the backfill. `reason` and `measured` come from `auto`.
+    pushes end, and cleared only after the backfill. `reason` comes from staff or from `auto`, `measured` from `auto`.
     """
 
     author = models.OneToOneField(

@@ -101,7 +101,7 @@ def refresh() -> PoliciesInForce:
 
 
 def announce(version: int) -> None:
-    """Tell all processes of a new version. Raises RedisError: a switch must not go on without its announcement."""
+    """Announce a new version to all processes. Raises RedisError: no switch may continue without its announcement."""
     for client in written("timelines"):
         run_script(client, _ANNOUNCE, [VERSION_KEY], [version])
 

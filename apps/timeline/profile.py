@@ -72,7 +72,7 @@ class ProfileFilter:
 @dataclass(frozen=True, slots=True)
 class ProfileHead:
     """The owner of a profile, the viewer's relationship to them, the ids of their pinned posts, the last pinned first,
-    and the names of the tags that they show. `badge` and `facts` are the values of the page's own SQL expressions.
+    and the names of the tags that they show. `badge` and `facts`: the values of the SQL expressions of `profile_head`.
     """
 
     owner: User

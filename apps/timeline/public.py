@@ -42,7 +42,7 @@ _PUBLIC = rulebook.only("public", _is_public, rulebook.NOT_MUTED)
 
 @dataclass(frozen=True, slots=True)
 class TagQuery:
-    """Posts with `name` or one of `any_of`; with each of `all_of`, and none of `none_of`. All are normal names."""
+    """Posts with `name` or one of `any_of`; with each of `all_of`, and none of `none_of`. All names are normalized."""
 
     name: str
     any_of: Sequence[str] = ()

@@ -49,7 +49,7 @@ def publish(
         counted=counted,
         more_writes=_own_timelines,
     )
-    # the process that published it may have died before it updated any pages
+    # a repeated key: the process that published the post may have died before it updated any pages
     if published.content is None:
         write_together([dispatch.own_timeline_writes(published.post)])
         outbox.repair(author.pk)
@@ -140,8 +140,8 @@ def _publish_scheduled(row: ScheduledPost) -> None:
             if author is None:
                 raise NotFound(_("This account is suspended."))
             Attachment.objects.filter(scheduled=row).update(scheduled=None)
-            key = f"scheduled:{row.pk}"  # a worker that dies after this publishes nothing twice
+            key = f"scheduled:{row.pk}"  # so that a retry after a crash does not publish twice
             post = publish(author, Draft.restored(row.draft), idempotency_key=key).post
-    except (TooMany, Unavailable) as error:  # the author or the site is busy: not the row's fault
+    except (TooMany, Unavailable) as error:  # the author's limit or the site's overload: not a failure of this post
         raise leases.RetryLater(error.message) from error
     ScheduledPost.objects.filter(pk=row.pk).update(post=post)

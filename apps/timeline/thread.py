@@ -38,7 +38,7 @@ MAX_OPEN_LEVEL = 2  # a reply and the replies to it are shown; deeper ones are f
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
 MAX_NEARBY = 300  # posts of the thread that are read at once for ancestors
 CLOCK_SLACK_SECONDS = (
-    900  # no clock is ever set back by more; it costs time only in threads of thousands
+    900  # the most that a clock may be set back; it costs time only in threads of thousands of posts
 )
 
 # The posts of a thread around a post, possibly on the servers of all its authors: its possible descendants, oldest
@@ -263,14 +263,14 @@ def _folds(focus: FeedItem, replies: Sequence[FeedItem]) -> dict[int, list[FeedI
 
 
 def likers(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
-    """The accounts that like a post (of a repost: its source), last first. The cursor is the id of a like. NotFound."""
+    """The accounts that like a post, or the source of a repost, newest like first; its id is the cursor. NotFound."""
     shown = visible_item(viewer_id, post_id).shown
     page = likers_page(shown.id, cursor)
     return page.with_items(_people(viewer_id, [like.user_id for like in page.items]))
 
 
 def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
-    """The accounts that reposted a post, last first. The cursor is the id of a repost. NotFound."""
+    """The accounts that reposted a post, newest repost first; its id is the cursor. NotFound."""
     shown = visible_item(viewer_id, post_id).shown
     reposts = Post.objects.filter(
         source=shown.id, kind=Kind.REPOST, deleted_at=None, author__suspended_at=None

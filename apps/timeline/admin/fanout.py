@@ -22,7 +22,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 
 
 class LedgerList(StaffList):
-    """The base of the lists of deliveries: the sums of the receipts, and the retry of dead chunks."""
+    """Base of the delivery lists: shows the sums of the receipts, and retries dead chunks."""
 
     work: ModuleType  # the module with `retry_dead`
 
@@ -165,7 +165,7 @@ class FanoutJobAdmin(LedgerList):
 
     @admin.display(description=gettext_lazy("state"))
     def progress(self, job: Any) -> str:
-        """The number of finished chunks, and whether others are pending or dead."""
+        """The numbers of finished chunks and dead letters, and whether the follower list is still being split."""
         done, chunks, dead = job.done_count or 0, job.chunk_count or 0, job.dead_count or 0
         parts = [_("%(done)d of %(all)d done") % {"done": done, "all": chunks}]
         if job.state == State.PENDING:

@@ -39,7 +39,7 @@ class WhyForm(forms.ModelForm):
 
 
 class AuthorForm(WhyForm):
-    """The policy of an author; a new one names the author by handle."""
+    """The policy of an author. The form for a new policy asks for the author's handle."""
 
     handle = forms.CharField(label=gettext_lazy("Handle"), required=False, max_length=40)
 
@@ -67,7 +67,7 @@ class SiteForm(WhyForm):
 
 
 class PolicyAdmin(StaffList):
-    """The base of both policies. Saving the form makes a switch; it never writes the row directly.
+    """Base of the pages of both policies. Saving the form makes a switch; it never writes the row directly.
 
     A page with the present cost of deliveries asks for confirmation. One button reverts the last switch.
     """
@@ -269,7 +269,7 @@ class PolicyChangeAdmin(StaffList):
 
 @admin.register(Backfill)
 class BackfillAdmin(LedgerList):
-    """Backfills; readers pull the authors of pending ones."""
+    """Backfills. While a backfill is pending, readers pull its author."""
 
     work = switch
 

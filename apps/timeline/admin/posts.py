@@ -41,7 +41,7 @@ DAYS = (1, 7, 30)
 
 
 class AgeFilter(admin.SimpleListFilter):
-    """Posts of the last days; ids are times, so this is a range of the primary key."""
+    """Posts of the last days. An id contains the time, so this is a range of the primary key."""
 
     title = gettext_lazy("created at")
     parameter_name = "days"
@@ -73,7 +73,7 @@ class DeletedFilter(admin.SimpleListFilter):
 
 @admin.register(Post)
 class PostAdmin(StaffList):
-    """Texts of restricted posts are only on the posts' own pages, for permitted staff; each view is recorded."""
+    """The text of a restricted post is shown only on its change page, to permitted staff; each view is recorded."""
 
     list_display = (
         "id",

@@ -29,7 +29,7 @@ from feedcache.ids import author_of
 
 MAX_POINTS = 60  # of the curve
 MIN_FOLLOWERS = 10  # an author with fewer is not shown when the first follower read a post
-UNDER_WAY = timedelta(minutes=1)  # a post younger than this may have no job yet, without being lost
+UNDER_WAY = timedelta(minutes=1)  # a post younger than this may not have a job yet
 VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission of staff
 
 
@@ -108,7 +108,7 @@ class ChunkRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A post with its rows of the ledger, and their sums. Chunks of followers, oldest receipt first."""
+    """A post with its job, the chunks of its followers (oldest receipt first), and the sums of both."""
 
     post: Post
     job: FanoutJob | None
@@ -142,9 +142,9 @@ def delivery_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Delive
 
 
 def read_post(reader: User, post_id: int) -> None:
-    """Mark a post as read, and record when the first follower did.
+    """Mark a post as read, and record when the first follower read it.
 
-    Not for posts to few people, whose author could tell who it was.
+    The first read is not recorded for addressed posts or authors with few followers, who could guess the reader.
     """
     if not mark_post_read(reader, post_id):
         return
@@ -191,7 +191,7 @@ def _added_up(
         pending=numbers[State.PENDING] + (0 if has_failed else unsplit),
         failed=numbers[State.DEAD] + given_up + job.lost + (unsplit if has_failed else 0),
         finished_at=finished_at,
-        # PostgreSQL's clock went back in between, so the duration is not known
+        # a negative time means that PostgreSQL's clock went back, so no duration is known
         curve=() if any(at < 0 for at, _reached in points) else tuple(_thinned(points)),
     )
 

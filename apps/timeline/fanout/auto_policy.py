@@ -55,13 +55,13 @@ class MeasuredCost:
 
     @property
     def push_seconds(self) -> float:
-        """Cost of pushing to the followers online, per day."""
+        """Processor seconds a day for pushing to all followers."""
         each = AWAY_MICROSECONDS + self.online * ONLINE_MICROSECONDS
         return self.posts_a_day * self.followers * each / 1e6
 
     @property
     def pull_seconds(self) -> float:
-        """Cost of pulling, per day: one vector per read."""
+        """Processor seconds a day for pulling: one vector per read."""
         return self.reads_a_day * PULL_MICROSECONDS / 1e6
 
 
@@ -181,7 +181,7 @@ def choose(measured: MeasuredCost, current: Mode | None) -> Choice:
 
 
 def measure_author(author_id: int) -> Choice:
-    """Measure an author whose policy is `auto`, choose a mode, switch if it is another, and record the reason."""
+    """Measure an author whose policy is `auto`, choose a mode, record the reason, and switch if the mode differs."""
     row = AuthorPolicy.objects.get(pk=author_id)
     current = Mode(row.mode) if row.mode else None
     measured = measure(author_id)
@@ -204,7 +204,7 @@ def measure_author(author_id: int) -> Choice:
 def measure_all() -> int:
     """Measure a batch of authors whose policy is `auto`, the longest unmeasured first; returns how many.
 
-    While the policy of the site is `auto`, large authors without a policy of their own get it too.
+    While the policy of the site is `auto`, large authors without a policy are set to `auto` too.
     """
     if SitePolicy.objects.filter(pk=1, policy=Policy.AUTO).exists():
         large = User.objects.filter(counts__followers__gte=settings.AUTO_PULL_FOLLOWERS)

@@ -32,7 +32,7 @@ def follow_changed(reader_id: int, author_id: int) -> None:
 
 
 def friendship_changed(reader_id: int, author_id: int) -> None:
-    """Add or remove an author's posts to friends, after the author has followed or unfollowed the reader."""
+    """Add an author's posts for friends to a reader's inbox if the two are friends now; else remove them."""
     if not INBOX.accepts_pushes(reader_id):
         return
     if author_id not in exact_relations(reader_id, [author_id]).friends:
@@ -44,7 +44,7 @@ def friendship_changed(reader_id: int, author_id: int) -> None:
 
 
 def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
-    """Add an account's open posts to the home caches of those readers who follow it now; else remove them."""
+    """Add an account's open posts to the home caches of readers who follow it now; remove them for the others."""
     policy.refresh()
     for reader_id in set(reader_ids) - _readers_of(account_id, reader_ids):
         if HOME.accepts_pushes(reader_id):

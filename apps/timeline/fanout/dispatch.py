@@ -180,7 +180,7 @@ def _deliver_post(
         for follow_up in DELIVERED:
             follow_up(chunk.pk)
     if mode == Mode.PUSH and PUSHED:
-        # the receipt commits together with what is written for readers who are away
+        # one transaction for the receipt and the writes of the hooks
         with transaction.atomic():
             for write in PUSHED:
                 write(post, chunk)

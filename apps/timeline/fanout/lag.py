@@ -37,7 +37,7 @@ DELIVERY = "apps.timeline.handlers.deliver_post"
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """For each author the Unix time since which the oldest post has waited, for the posts that have waited longest."""
+    """How late deliveries are. `waiting`: by author, the Unix time since which the author's oldest post has waited."""
 
     waiting: dict[int, float] = field(default_factory=dict)
     read_at: float = 0.0  # on this process's monotonic clock
@@ -51,7 +51,7 @@ class Lag:
 
     @property
     def seconds(self) -> int:
-        """The age of the oldest; 0 if nothing is late or the value is too old."""
+        """The age of the oldest waiting post; 0 if no post is late or the value is too old."""
         return self._age(min(self.waiting.values(), default=None))
 
     def behind_for(self, viewer_id: int, *, revision: int | None = None) -> int:

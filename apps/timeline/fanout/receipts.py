@@ -64,7 +64,7 @@ WHERE c.job_id = j.post_id AND c.number = j.receipts AND j.post_id = ANY(%(jobs)
 
 
 def seal_loaded(job_ids: list[int]) -> None:
-    """Seal receipts that were inserted with their numbers and their readers, and the jobs that count them."""
+    """Seal receipts that were inserted with their numbers and readers, and copy the last seals to their jobs."""
     number = 1
     with connection.cursor() as sql:
         while True:
@@ -130,7 +130,7 @@ def ledger_begin() -> int:
 
 
 def purge_ledger() -> int:
-    """Delete the deliveries of old posts with their receipts, and backfills that ended; how many deliveries.
+    """Delete the deliveries of old posts with their receipts, and ended backfills. Returns how many deliveries.
 
     The oldest go first, up to the first that is unfinished: a gap would look like posts that were never delivered.
     """

@@ -92,7 +92,10 @@ def _is_end(ranges: list[Range], *, size: int, maximum: int) -> bool:
 
 
 def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[Any]:
-    """Split an unsaved scan whose lists fit into one chunk each, and mark it done. The caller saves and delivers."""
+    """Split an unsaved scan whose lists fit into one chunk each, and mark it done. The caller saves and delivers.
+
+    Empty, without a change, if a list needs more than one chunk.
+    """
     limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": 2}
     ranges = follower_chunks(owner_id, **limits)
     virtual = virtual_follows.follower_chunks(owner_id, **limits) if is_open else []
@@ -133,9 +136,9 @@ def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
 
 
 def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
-    """The readers of a chunk of `whole`, which has all followers: from Redis if its list is provably complete.
+    """The readers of a chunk of `whole`: from Redis if the list of followers there is provably complete.
 
-    It is complete if it has as many members as were counted when the list was split, at a revision that was read later.
+    It is complete if it has as many members as were counted at the split, at a revision that was read later.
     """
     cached = None
     if not chunk.is_virtual:

@@ -3,13 +3,13 @@
 Which authors are pulled now is in `apps.timeline.policy`; `auto_policy` chooses for those whose policy is `auto`.
 
 From push to pull: (1) commit that readers pull the author; (2) announce the new version to all readers; (3) only then
-end the pushes. What was pushed before stays in home caches; readers drop duplicates when they merge.
+end the pushes. Posts pushed before stay in home caches; readers drop duplicates when they merge.
 
 From pull to push: pushes begin at once; a backfill pushes the posts of the pull period, in chunks with receipts like
 any delivery; only then do readers stop pulling. So wherever a switch is interrupted, readers pull every author with a
 post that home caches may lack, and `maintain` can continue from the rows alone.
 
-The author stays pulled until the last receipt of the backfill. While a chunk of it is dead, readers go on pulling:
+The author stays pulled until the last receipt of the backfill. While one of its chunks is dead, readers keep pulling:
 pages stay right at a slightly higher cost, until staff retry the chunk.
 
 The whole site goes to pull in the same three steps. It comes back without a backfill: a new generation of home windows
@@ -63,9 +63,9 @@ def set_author_policy(author: User, policy: Policy, *, by: str, reason: str = ""
 
 
 def set_site_policy(policy: Policy, *, by: str, reason: str = "") -> SitePolicy:
-    """Set the policy of the site, for all authors without a policy of their own. ValueError for `SITE`."""
+    """Set the policy of the site, for all authors without another policy. ValueError for `SITE`."""
     if policy == Policy.SITE:
-        raise ValueError("the site has no site above it")
+        raise ValueError("the site cannot have the policy of the site")
     with transaction.atomic():
         row = _site()
         PolicyChange.objects.create(before=row.policy, after=policy, made_by=by, reason=reason)
@@ -86,7 +86,7 @@ def apply_mode(author_id: int, mode: Mode | None) -> None:
     """Bring an author to a mode (None: the site's). Idempotent; continues an interrupted switch."""
     if mode == Mode.PULL:
         since = _start_pulling(author_id)
-        _announce()  # raises if Redis fails, and pushes go on
+        _announce()  # raises if Redis fails; then pushes continue
         _end_pushes(author_id, since)
     elif backfill_id := _start_pushes(author_id, mode):
         enqueue("apps.timeline.tasks.split_backfill", backfill_id)
@@ -123,7 +123,7 @@ def maintain() -> None:
     apply_site_policy()
     _continue_switches()
     with transaction.atomic():
-        # `_site` locks out switches, so the version can be set exactly: that of a restored database may be lower
+        # no switch runs while `_site` holds the lock, so the version may be lowered, as after a restore of the database
         version = _site().version
         for client in written("timelines"):
             client.set(policies.VERSION_KEY, version)

@@ -1,4 +1,4 @@
-"""A home page as it was at an earlier moment: from rows, without caches, and limited to what its reader may see now.
+"""A home page as it was at an earlier moment: with ids from PostgreSQL, and only posts that the reader may see now.
 
 The beginnings and ends of follows (with their options), mutes, blocks and followed tags are recorded. Everything else
 is as it is today: texts of posts, filters, the choice to hide replies to strangers, exclusive lists, suspensions.

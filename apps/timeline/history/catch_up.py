@@ -33,7 +33,7 @@ class AuthorPosts:
 class CatchUp:
     """The posts of home above `since`, newest first. `older` is the `max_id` of the home page below them.
 
-    `bound` says why they do not reach the place where the reader stopped; None if they do.
+    `bound`: the limit at which they end above the place where the reader stopped; None if they reach it.
     """
 
     since: datetime

@@ -26,7 +26,7 @@ def newer_candidate_count(viewer: User, since_id: int, *, maximum: int = 99) -> 
     """The number of candidates above an id, at most `maximum`, without promoted ones; 0 without a home cache.
 
     Rules may still drop candidates, so this is not the number on the pill (`web.timelines.home.home_new`). For readers
-    who hide replies to strangers it counts posts that passed the rules: ids do not tell which of them are replies.
+    who hide replies to strangers it counts posts that pass the rules, because ids do not show which posts are replies.
     """
     if viewer.hides_replies:
         above = Cursor(since_id=since_id, limit=maximum)

@@ -30,7 +30,7 @@ def nothing_promoted(_post: PostContent) -> None:
 class ReaderFacts(NamedTuple):
     """The rules' knowledge about a reader, now or at a moment in the past. `viewer` is None for a visitor.
 
-    `relations` are those to the authors of the posts, and to the people whom these answer. The rest is for home only.
+    `relations` are the reader's, to the authors of the posts and of their parents. The fields after it are for home.
     """
 
     viewer: User | None = None
@@ -40,7 +40,7 @@ class ReaderFacts(NamedTuple):
     filters: Filters = NO_FILTERS
     relations: Relations = Relations()
     listed: Collection[int] = ()  # members of lists whose posts are left out of home
-    # chosen ones, by followed account
+    # chosen languages, by followed account
     languages: Mapping[int, Collection[str]] = MappingProxyType({})
     tags: Collection[str] = ()  # followed ones
     promotion_of: PromotionOf = nothing_promoted

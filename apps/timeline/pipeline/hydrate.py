@@ -52,7 +52,7 @@ _UNTOUCHED, _OWN = ViewerFlags(), ViewerFlags(own=True)
 
 
 class Links(NamedTuple):
-    """The id of the post that a post reposts or quotes, and of the posts that both of these answer."""
+    """The posts that a post reposts or quotes, also through a repost, and the parents of the post and of its source."""
 
     sources: AbstractSet[int]
     parents: AbstractSet[int]
@@ -66,7 +66,7 @@ _links: dict[int, Links] = {}
 class Hydrated:
     """The items that the viewer may see, in the requested order.
 
-    `relations` are those to all their authors, and to the people they answer.
+    `relations` are the viewer's relations to their authors, and to the authors of their parents.
     """
 
     items: list[FeedItem]
@@ -109,7 +109,7 @@ class _PageReads:
         return Links({pk for pk in sources if pk}, {pk for pk in parents if pk})
 
     def remember_links(self) -> None:
-        """Remember which posts these repost, quote and answer. It never changes; the next page reads them at once."""
+        """Remember which posts these repost, quote and answer; a later page then reads all in its first round trip."""
         for post in filter(None, map(self.visible.posts.get, self.page)):
             if (post.source_id or post.reply_to_id) and post.id not in _links:
                 if len(_links) >= MAX_LINKED:

@@ -74,7 +74,7 @@ class FeedItem(NamedTuple):
     reply_to_handle: str = ""
     filtered: tuple[FilterMatch, ...] = ()  # matches of the viewer's filters
     warnings: tuple[str, ...] = ()  # titles of the filters that apply in this context
-    covers: tuple[str, ...] = ()  # titles of those that only cover its pictures
+    covers: tuple[str, ...] = ()  # titles of the filters that only cover its pictures
     poll: PollResult | None = None
     preview: LinkPreview | None = None
     follows_author: bool = False
@@ -152,7 +152,7 @@ class FeedItem(NamedTuple):
 
     @property
     def can_quote(self) -> bool:
-        """Whether the viewer may quote the post: their own ones, and open ones within the author's quote policy."""
+        """Whether the viewer may quote the post: their own, or an open one if the author's quote policy allows it."""
         return self.post.may_be_quoted(own=self.flags.own, follows=self.follows_author)
 
     @property

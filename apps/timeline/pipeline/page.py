@@ -7,7 +7,7 @@
 2. Candidate ids, from these answers. Home makes further reads for pulled authors, for posts with followed tags, below
    the windows, and when a window is missing.
 3. Second round trip (`Batches.second`): the posts, their authors, counts, the viewer's relations and marks, and what
-   the rules have queued. Up to two more for what these posts repost, quote or answer, unless an earlier page knew.
+   the rules have queued. Up to two more read what these posts repost, quote or answer, unless an earlier page read it.
 4. The verdicts of the timeline's rule book (`rulebook.decide`), the viewer's filters last. If they drop too many, steps
    2 to 4 are repeated.
 
@@ -18,9 +18,9 @@
 | Memcached | 1, 3 | filters, promotions; posts, authors, reposts, muted threads | loaded from PostgreSQL |
 | Redis, configuration | 1 | whether Memcached is current | `is_fresh` is false: `hydrate._read_exactly` |
 | Redis, timelines | 1 | the newest ids of home, the version of the policies | PostgreSQL (`sources.older`) |
-| Redis, relations | 3 | whom the viewer follows, mutes, blocks | PostgreSQL (`apps.graph.queries`) |
+| Redis, relations | 3 | the viewer's follows, mutes and blocks | PostgreSQL (`apps.graph.queries`) |
 | Redis, counters | 3 | likes, reposts, replies | PostgreSQL (`apps.posts.cache`) |
-| Redis, existence | 3 | what the viewer never liked, bookmarked, read | PostgreSQL; of what was read nothing is known |
+| Redis, existence | 3 | posts certainly not liked, bookmarked or read | PostgreSQL; every post counts as unread |
 | PostgreSQL | | everything | 503 where it is asked |
 
 A warm page asks PostgreSQL only for polls and restricted posts, for likes and bookmarks that a Bloom filter has found
@@ -57,7 +57,7 @@ class Reader(NamedTuple):
 
 
 class Batches(NamedTuple):
-    """The two round trips of a page: candidates and rules may queue reads of their own in them.
+    """The two round trips of a page: candidates and rules may queue more reads in them.
 
     `first` is sent before the candidates are read, `second` with the posts of the first candidates.
     """
@@ -131,7 +131,7 @@ def assemble(
 ) -> Assembled:
     """One page of a timeline: full unless the timeline ends, or eight rounds of candidates were too few to fill it.
 
-    After a round of which less than half passed, the next one is twice as large, up to 200 candidates.
+    After a round in which less than half of the candidates passed, the next one is twice as large, up to 200 ids.
     """
     first, second = batches or Batches(Batch(), Batch())
     facts, context = _read_first(first, reader)
@@ -170,7 +170,7 @@ def _read_first(batch: Batch, reader: Reader) -> tuple[ReaderFacts, ViewerContex
 
 
 def _ask_viewer_context(batch: Batch, viewer: User | None) -> Future[ViewerContext]:
-    """The viewer context, without a read of its own: the account has the revision, and the batch checks the caches."""
+    """The viewer context, without another read: the account has the revision, and the batch checks the caches."""
     if viewer is None:
         return ask_viewer_context(batch, None)
     return ask_viewer_context(batch, viewer.pk, revision=viewer.counts.graph_revision)

@@ -2,7 +2,7 @@
 
 `decide` applies the rules of a book in order, then the reader's filters; the first one that drops a post is the
 verdict. It decides about home, lists, streams, ranked orders and pages of the past, and `/explain` applies the same
-rules again, so a page and its explanation cannot disagree. Only the auditor's oracle has rules of its own, to find
+rules again, so a page and its explanation cannot disagree. Only the auditor's oracle has separate rules, to find
 mistakes in these.
 
 A rule knows only an item and the `ReaderFacts` of its page. Whether the reader may see a post at all is decided before,
@@ -83,7 +83,7 @@ def decide(items: Iterable[FeedItem], facts: ReaderFacts, book: RuleBook) -> lis
 
 
 def passed(items: Iterable[FeedItem], facts: ReaderFacts, book: RuleBook) -> list[FeedItem]:
-    """Those of the items that belong on the page."""
+    """The items that belong on the page."""
     return [verdict.item for verdict in decide(items, facts, book) if verdict.rule is None]
 
 
@@ -110,7 +110,7 @@ def _verdict(
 
 
 def _muted(item: FeedItem, facts: ReaderFacts) -> list[User]:
-    """Those of the item's authors whom the reader mutes: the author of the post, and of the post that it reposts."""
+    """The muted authors of an item: the author of the post, and the author of the post that it reposts."""
     return [user for user in (item.author, item.shown.author) if user.pk in facts.relations.muting]
 
 
@@ -149,7 +149,7 @@ def is_unwanted_language(item: FeedItem, facts: ReaderFacts) -> bool:
 
 
 def is_reply_to_stranger(item: FeedItem, facts: ReaderFacts) -> bool:
-    """Whether a post answers somebody whom its reader does not follow.
+    """Whether a post replies to an account that the reader does not follow.
 
     False for the reader's own posts, for reposts, and for replies of authors to themselves. The author of a deleted or
     hidden parent is known from its id.
@@ -200,7 +200,7 @@ OF_FRIENDS = depending_on(FOLLOWED_BACK)
 
 
 def _is_followed(item: FeedItem, facts: ReaderFacts) -> bool:
-    """Whether a post is there by a follow, a friendship or a circle, or is the reader's own."""
+    """Whether a follow, a friendship or a circle entitles a post to be here, or it is the reader's own."""
     post = item.post
     if item.flags.own:
         return True

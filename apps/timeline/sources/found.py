@@ -35,5 +35,5 @@ Candidates = Callable[[Cursor, int], Found]
 
 
 def stored(read: Callable[[Cursor, int], Sequence[int]]) -> Candidates:
-    """The candidates of a source that knows nothing but ids."""
+    """The candidates of a source that returns only ids."""
     return lambda cursor, count: Found(read(cursor, count))

@@ -4,7 +4,7 @@ They are the reader's home window (open posts) and inbox (restricted posts) in R
 the outboxes of *pulled* authors, whose posts home windows may lack (`policy`). Each window reaches down to its oldest
 id. Below the higher one of these two ids, and when Redis does not answer, candidates come from PostgreSQL (`older`).
 Posts with a followed tag are read from PostgreSQL every time. While one server of a distributed site is away, open
-posts of the authors on the others take the place of what PostgreSQL cannot read; the page says that it lacks some.
+posts of the authors on the other servers replace the ids of `older`; the page says that some posts are missing.
 """
 
 import logging
@@ -117,7 +117,7 @@ def _of_followees(
 
 
 def _older(reader_id: int, cursor: Cursor, count: int) -> Found:
-    """Ids below the home cache, with contents: in the cache, these rarely read posts would displace popular ones."""
+    """Ids below the home cache. Contents bypass the post cache, where rarely read posts would displace popular ones."""
     try:
         ids = older.home_ids(reader_id, cursor, count)
     except DatabaseError as error:
@@ -128,7 +128,7 @@ def _older(reader_id: int, cursor: Cursor, count: int) -> Found:
 
 
 def _of_reachable(error: DatabaseError, reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Open posts of followees whose rows can be read; the error, unless it says that a server is away."""
+    """Open posts of the followees on reachable servers. Raises `error` unless it means that a server is away."""
     if not is_worker_away(error):
         raise error
     logger.warning("home of %s without the authors of a server: %s", reader_id, error)

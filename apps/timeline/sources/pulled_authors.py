@@ -18,7 +18,7 @@ from feedcache.connections import RedisError
 logger = logging.getLogger(__name__)
 
 SOURCE = "merged-authors"
-# Threads of their own: if these reads hang, they block no thread that serves pages.
+# Separate threads: if these reads hang, they do not block the threads that serve pages.
 PULLED = Bulkhead(SOURCE, max_concurrency=4, after=connections.close_all)
 
 
@@ -47,9 +47,9 @@ def ids_within_deadline(
     *,
     revision: int | None = None,
 ) -> list[int]:
-    """The same behind a bulkhead: if the ids do not arrive in time, returns none and marks the page as incomplete.
+    """`ids` behind a bulkhead: if the ids do not arrive in time, returns none and marks the page as incomplete.
 
-    The home cache is shown all the same, and a later read brings the rest (source 003: when the path to a few large
+    The home cache is shown anyway, and a later read brings the rest (source 003: when the path to a few large
     accounts hangs, all other posts must still be shown). When all authors are pulled, there is nothing else to show, so
     the page waits.
     """
@@ -65,7 +65,7 @@ def ids_within_deadline(
 
 
 def _followed(reader_id: int, author_ids: Collection[int], revision: int | None) -> set[int]:
-    """Those of the authors that a reader follows, really (from Redis at the reader's `graph_revision`) or virtually."""
+    """The authors among these that a reader follows, really (from Redis at the `graph_revision`) or virtually."""
     ordered = sorted(author_ids)
     followed = set(author_ids).intersection(virtual_follows.followee_ids(reader_id))
     for start in range(0, len(ordered), MAX_OTHERS):

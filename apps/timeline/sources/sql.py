@@ -44,10 +44,10 @@ _ANSWERED = (
 ANSWERS_ANOTHER = f"{_ANSWERED} <> author_id"
 _WITH_REPLIES = f"(%(replies)s OR NOT COALESCE({ANSWERS_ANOTHER}, FALSE))"
 
-# Posts by authors whom the reader follows, and by the reader. Posts for circles are found by circle instead.
+# Posts by authors that the reader follows, and by the reader. Posts for circles are found by circle instead.
 _RESTRICTED_OF_FOLLOWEE = where_visible(follows="true", among=RESTRICTED_BY_FOLLOW)
 _OF_FOLLOWEE = where_visible(follows="true", among=(*OPEN, *RESTRICTED_BY_FOLLOW))
-_IS_RESTRICTED = has_visibility(RESTRICTED)  # the same as the index `post_restricted`
+_IS_RESTRICTED = has_visibility(RESTRICTED)  # the condition of the index `post_restricted`
 # One list of ids for all posts of a statement; `FOLLOWS` would look up a row for each of them.
 _FOLLOWEE_IDS = "SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s"
 
@@ -176,7 +176,7 @@ def restricted_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]
 
 
 def home_nearby(page: Slice) -> str:
-    """Those of the next posts of the whole site that belong on the reader's home: one range of the primary key."""
+    """The posts among the site's next `NEARBY` that belong on the reader's home: one range of the primary key."""
     last, until = ("max", "<=") if page.is_ascending else ("min", ">=")
     nearby = page._replace(limit=NEARBY).posts("true")
     virtual = f"SELECT account_id FROM {virtual_follows.table()} v WHERE user_id = %(reader)s"
@@ -264,7 +264,7 @@ def open_ids(
 
 
 def open_ids_of_servers(author_ids: Collection[int], cursor: Cursor, count: int) -> list[int]:
-    """The same in a statement that asks only the servers of these authors; slower for authors who rarely write."""
+    """`open_ids` by a statement that only the servers of these authors run; slower for authors who rarely write."""
     rows = Post.objects.filter(author__in=author_ids, deleted_at=None, visibility__in=OPEN)
     return _ids(rows, cursor, count)
 

@@ -56,7 +56,7 @@ def belongs(post: Post) -> bool:
 
 
 def repair() -> None:
-    """Add posts that the window lacks, such as a push lost in a failover of Redis. Raises RedisError."""
+    """Add posts that the window lacks, such as one whose push was lost in a failover of Redis. Raises RedisError."""
     window = SQUARE.whole(EVERYBODY)
     if window is None:
         return

@@ -31,7 +31,7 @@ class VirtualFollows:
 # one, because chunks store edges without naming a table
 VIRTUAL_FOLLOWS = Hook[VirtualFollows](maximum=1)
 
-# PostgreSQL removes it from the plan.
+# An empty table, which PostgreSQL removes from the plan.
 _NOBODY = """(SELECT NULL::bigint AS id, NULL::bigint AS user_id, NULL::bigint AS account_id,
     NULL::timestamptz AS created_at WHERE false)"""
 _CHUNKS = """
