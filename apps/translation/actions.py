@@ -1,4 +1,4 @@
-"""Translates open posts for members; each version is translated once for all of them."""
+"""Translates open posts for members; each version is translated once per language, for all of them."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +26,7 @@ Key = tuple[int, int, str]  # post, version, language
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A post in another language: `options` are from its poll, `descriptions` are of its pictures, by their ids."""
+    """A post in another language, with the options of its poll, and pairs of picture id and description."""
 
     source: str
     target: str
@@ -41,7 +41,7 @@ def _encode(translation: Translation) -> bytes:
 
 
 def _decode(data: bytes) -> Translation:
-    """Raises ValueError for any other bytes."""
+    """The inverse of `_encode`. ValueError for other bytes."""
     try:
         values = orjson.loads(data)
         descriptions = tuple((int(pk), str(text)) for pk, text in values.pop("descriptions"))
