@@ -10,7 +10,7 @@ from apps.pagination import Page
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.stats import stage
 
-# Values that only few feeds set. Each name that a template does not find would raise several exceptions.
+# Values that only few feeds set. Looking up a missing name in a template raises and catches several exceptions.
 DEFAULTS = {
     "by_hand": False,  # the link to older posts opens another page
     "has_place": False,  # shows where the reader left off

@@ -83,6 +83,6 @@ TABS = Hook[Tab]()  # for everybody
 OWN_TABS = Hook[Callable[[User | None], Iterable[Tab]]]()  # for one viewer; called for every page
 SETTINGS = Hook[SettingsTab]()
 INSERTS = Hook[Insert]()  # at the places where pages use the tag `inserts`
-PROFILE_LINKS = Hook[ProfileLink]()  # not across a block
+PROFILE_LINKS = Hook[ProfileLink]()  # hidden if either account blocks the other
 OTHER_FORMS = Hook[OtherForm]()
 DRAWN_PICTURES = Hook[DrawnPicture](maximum=1)

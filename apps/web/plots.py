@@ -1,4 +1,4 @@
-"""Curves as the coordinates of SVG elements."""
+"""Bars and curves as the coordinates of SVG elements."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ WIDTH, HEIGHT = 300, 80  # of the plot, in SVG units
 
 
 def bars(values: Sequence[float]) -> list[tuple[float, float, float, float]]:
-    """The x, y, width and height of a bar for each value."""
+    """The x, y, width and height of a bar for each value that is not 0."""
     width, highest = WIDTH / max(len(values), 1), max([*values, 0]) or 1
     heights = [value / highest * HEIGHT for value in values]
     return [

@@ -25,12 +25,12 @@ from apps.timeline.pipeline.reasons import older_than_follow
 from feedcache.ids import to_base36
 
 MAX_CARDS = 4096  # of about 4 KB
-# Cards with the titles of somebody's filters have a cache of their own, so that they do not evict shared ones.
+# Cards with the titles of somebody's filters have a separate cache, so that they do not evict shared ones.
 MAX_FILTERED_CARDS = 512
 LAZY_FROM = 3  # pictures are loaded lazily from this position in a feed on
 CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
 POLL = "timeline/_poll.html"
-_BELOW = SafeString("\0")  # stands in a cached card for what is below its text
+_BELOW = SafeString("\0")  # a placeholder in cached cards for the part below the text
 
 
 def circle_label(name: str) -> str:
@@ -143,7 +143,7 @@ class PostCard(NamedTuple):
         render = _render_filtered if is_filtered else _render_cached
         if not self.below:
             return render(self)
-        # a score, for instance, is another one at every visit
+        # the part below the text changes at every visit: a score, for instance
         return SafeString(render(self._replace(below=_BELOW)).replace(_BELOW, self.below))
 
 

@@ -111,6 +111,6 @@ def _error_response(
 
 
 def _redirect(address: str, application: Application) -> HttpResponse:
-    """Redirect to the application; the library rejects schemes that it did not register."""
+    """Redirect to the application; the library rejects schemes that the application did not register."""
     response: HttpResponse = OAuth2ResponseRedirect(address, application.get_allowed_schemes())
     return response

@@ -1,6 +1,6 @@
 """The journey of a post as a picture: a tree of its chunks, and their readers as dots below them.
 
-The picture shows nothing that the table beside it does not have. Coordinates are in SVG units.
+Everything in the picture is also in the table beside it. Coordinates are in SVG units.
 """
 
 import math
@@ -46,7 +46,7 @@ class Picture:
     boxes: Sequence[Box]
     height: int
     dot: float  # the diameter of a dot
-    hole: float  # the diameter of the hole in one that is a ring
+    hole: float  # the diameter of the hole in a dot drawn as a ring
     readers_of_dot: int
     chunks_of_box: int
     width: int = WIDTH

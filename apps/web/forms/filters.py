@@ -81,7 +81,7 @@ class FilterForm(forms.Form):
     def _keyword_changes(self, existing: Filter | None) -> list[KeywordChange]:
         """The changes of keywords.
 
-        The checkbox applies to existing keywords only if it was changed, because each may have a value of its own, set
+        The checkbox applies to existing keywords only if it was changed, because each may have another value, set
         through the API.
         """
         whole_word = self.cleaned_data["whole_word"]

@@ -147,7 +147,7 @@ class PictureFields:
         return [row.pk for row in self.rows]
 
     def displayed(self, ids: Iterable[int]) -> list[DisplayedPicture]:
-        """The pictures with these ids, as far as they exist."""
+        """The pictures with these ids, in this order, without missing ones."""
         rows = {row.pk: row for row in self.rows}
         return [DisplayedPicture.of(rows[number]) for number in ids if number in rows]
 
@@ -202,7 +202,7 @@ class PictureFields:
 
 
 def save_pictures(owner: User, form: PictureForm) -> PictureFields:
-    """Upload and describe the pictures of a form; an error does not stop the others."""
+    """Upload and describe the pictures of a form; an error with one picture does not stop the others."""
     rows = uploaded_pictures(owner, [change.id for change in form.changes])
     fields = (
         PictureFields(rows, behind=form.behind)

@@ -349,7 +349,7 @@ def composer_context(form: EditForm, pictures: Sequence[DisplayedPicture] = ()) 
 
 
 def picture_context(pictures: Sequence[DisplayedPicture]) -> dict[str, Any]:
-    """The context of every box for writing: its pictures, and how much fits in."""
+    """The context of every form for writing a post or a message: its pictures, and the limits of both."""
     takes_video = is_available()
     types = [*PICTURE_TYPES, *VIDEO_TYPES, *AUDIO_TYPES] if takes_video else PICTURE_TYPES
     return {

@@ -265,7 +265,7 @@ def _insert(
         form.fields["body"].widget.attrs["autofocus"] = True
         context = {"items": items, "inline": HOME_COMPOSER, **composer_context(form)}
         response = reswap(render(request, "timeline/_posted.html", context), "afterbegin")
-        # before the new composer is there, which would restore the draft
+        # on receipt: as soon as the new composer exists, it restores the draft
         return trigger_client_event(retarget(response, "#feed"), "posted", detail, after="receive")
     context = {
         "rows": [ReplyRow(item, in_thread=True, joined=False, folded=0)],
@@ -292,7 +292,7 @@ def without_removed(request: AuthenticatedRequest, form: PictureForm) -> Picture
     picture_id = ids.get(request.POST.get("take_out", ""))
     if picture_id is None:
         return form
-    # with `instead_of` it belongs to the failed post until that is replaced
+    # with `instead_of` the picture belongs to the failed post until that post is replaced
     if not request.POST.get("instead_of"):
         withdraw_picture(request.user, picture_id)
     return form.without(picture_id)

@@ -34,7 +34,7 @@ TALL_LINES = 12
 WIDE_COLUMNS, NARROW_COLUMNS = (
     70,
     38,
-)  # half an ideograph each: of a card on a desktop, and on a phone of 390 px
+)  # half an ideograph wide each: in a card on a desktop, and on a phone of 390 px
 MAX_DESCRIPTION_CHARACTERS = 200  # of the text in meta elements
 
 
@@ -56,7 +56,7 @@ _TIME = "\0"  # stands for the time in a sentence
 
 @register.filter
 def reason(explanation: Explanation) -> SafeString:
-    """The sentence of an explanation: its time on the reader's clock, the people of the post as links."""
+    """The sentence of an explanation, with its time in the reader's time zone and the post's authors as links."""
     when, item = explanation.when, explanation.item
     text = str(escape(explanation.sentence(_TIME) if when else explanation.text))
     handles = "|".join({item.author.handle, item.shown.author.handle})

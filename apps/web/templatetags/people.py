@@ -48,7 +48,7 @@ class Named(Protocol):
 
 
 class Wide(Protocol):
-    """The same, with the header picture."""
+    """An account with a header picture, or a record of its appearance."""
 
     @property
     def handle(self) -> str: ...

@@ -16,7 +16,7 @@ ORDERS = ("author", "reactions")
 @require_safe
 @login_required
 def catch_up(request: AuthenticatedRequest) -> HttpResponse:
-    """These posts, grouped by author or, with `by=reactions`, ordered by reactions."""
+    """The page, grouped by author or, with `by=reactions`, ordered by reactions."""
     order = request.GET.get("by") or ORDERS[0]
     if order not in ORDERS:
         raise BadRequest(_("Choose one of the list."))
