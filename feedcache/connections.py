@@ -71,7 +71,7 @@ def graph() -> redis.Redis:
 
 
 def replicas(name: str) -> list[redis.Redis]:
-    """The replicas of a class of data in the settings; none if it has moved away from the primary of these.
+    """The replicas of a class of data in the settings; none if the class has moved away from their primary.
 
     Only for `REPLICATED` classes, whose values carry a revision that shows that a copy lags.
     """
@@ -393,7 +393,7 @@ def read_replicated(
 ) -> T | None:
     """The result of `read` on a replica, or on the primary; None is a miss. Raises RedisError if the primary fails.
 
-    `read` extends the life of its `keys` on the primary itself; for a replica this function does it now and then.
+    On the primary, `read` itself extends the life of its `keys`; after some reads from a replica, this function does.
     """
     reader, primary = reader_of(name), primary_of(name)
     if reader is not primary:

@@ -102,12 +102,12 @@ def store_request(
 
 
 def delete_request(keys: Iterable[bytes]) -> bytes:
-    """Without an answer."""
+    """Delete keys, without an answer."""
     return b"".join(b"delete %s noreply\r\n" % key for key in keys)
 
 
 def read_answer(data: bytes, start: int, lines: int) -> tuple[Answer, int]:
-    """The answer that begins at `start`, and where the next one does. Raises Incomplete or ProtocolError."""
+    """The answer that begins at `start`, and the position after it. Raises Incomplete or ProtocolError."""
     results = []
     for _ in range(lines):
         end = data.find(b"\r\n", start)
@@ -146,7 +146,7 @@ RECEIVE_BYTES = 256 * 1024
 
 
 class Connection:
-    """Connects when it is first used. `is_proved`: the node has answered on it."""
+    """A connection to a node, opened when first used. `is_proved`: the node has answered on it."""
 
     def __init__(self, url: str) -> None:
         self.is_proved = False
@@ -171,7 +171,7 @@ class Connection:
         return data
 
     def close(self) -> None:
-        """Also when an answer may still arrive on it."""
+        """Close it, even if an answer may still arrive."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -258,7 +258,7 @@ class NodeHealth:
         self._is_ready = False
 
     def current(self) -> int | None:
-        """The generation to use; None before the node was probed, and again after every doubt."""
+        """The generation to use; None while the node must be probed first."""
         return self._generation if self._is_ready else None
 
     @property
@@ -279,7 +279,7 @@ class NodeHealth:
             self._is_ready = False
 
     def confirms(self, requested: int, stamp: int | None) -> bool:
-        """Whether an answer counts that was requested under a generation, and came with a stamp."""
+        """Whether an answer may be used, by the generation of its request and the stamp that came with it."""
         if stamp == requested >= self._lowest:
             return True
         with self._lock:
@@ -296,9 +296,9 @@ class NodeHealth:
         self.announce()
 
     def announce(self, *, at_once: bool = False, by: Redis | None = None) -> bool:
-        """Announce missed writes to all processes, at most twice a second; the next call covers those in between.
+        """Announce missed writes to all processes, at most twice a second; a later call covers those in between.
 
-        Whether nothing is left to announce.
+        Returns whether nothing is left to announce.
         """
         with self._lock:
             missed, now = self._missed, time.monotonic()
@@ -395,7 +395,7 @@ class PendingRequest:
                 and self.connection.is_proved
                 and isinstance(error, ConnectionError)
             ):
-                self.node.discard_idle()  # they may be older than the node: repeat on a new one
+                self.node.discard_idle()  # they may be older than a restart of the node: use a new one
                 self.is_repeatable = False
                 return self._repeat()
             self.node.fail(error)
@@ -445,7 +445,7 @@ class MemcachedNode:
         self.stamp_key = b"%s%s.stamp" % (key_prefix(), place)
         self.health = NodeHealth(self.name)
         self._head = b"%s%s." % (key_prefix(), place)
-        # lent and returned at the end: a single thread stays on one connection, which keeps its requests in order
+        # lent from the end and returned there: a single thread stays on one connection, so its requests stay in order
         self._idle: list[Connection] = []  # a list's append and pop are atomic
         self._breaker = Breaker()
         self._probing = threading.Lock()  # held during a probe

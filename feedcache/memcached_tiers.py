@@ -88,8 +88,8 @@ class Slot:
 class Layer:
     """The nodes of Main, of Backup or of one L1 group, by a slot map.
 
-    `other`: the second slots of the keys that are moving to another slot. They hold values if `reads_other`; else what
-    is changed is only removed from there.
+    `other`: the second slots of the keys that are moving to another slot. They hold values if `reads_other`; else
+    a change only puts tombstones there.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Layer:
             return [(self._only, list(keys))] if keys else []
         if not self.slots:
             return []
-        slot_map, crc32, buckets = self._slot_map, zlib.crc32, BUCKETS  # of every key of every page
+        slot_map, crc32, buckets = self._slot_map, zlib.crc32, BUCKETS  # used for every key of every page
         parts: list[list[bytes]] = [[] for _ in range(len(self.slots) + 1)]
         for key in keys:
             parts[slot_map[crc32(key) % buckets]].append(key)
@@ -207,7 +207,7 @@ class Layer:
         """Add items of another layer or of the source, unless something newer is there. Does not wait; may get lost.
 
         It writes only under the generation that the layer had when it was read, because a write may have been missed in
-        between. An item with a token replaces exactly the one that was read with it. Leases to `release` are deleted in
+        between. An item with a token replaces only the item that was read with it. Leases to `release` are deleted in
         the same request, so that every reader finds a lease or a value.
         """
         for slot, part in self.by_slot(items.keys() | set(release)):
@@ -264,7 +264,7 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
 
 
 class Append(NamedTuple):
-    """Bytes to append to a value. `start`: the beginning of a missing one, for `ttl_seconds`; None: none is made."""
+    """Bytes to append to a value. `start` begins a missing one, for `ttl_seconds`; with None, it stays missing."""
 
     data: bytes
     start: bytes | None = None
@@ -272,7 +272,7 @@ class Append(NamedTuple):
 
 
 def send_appends(layers: Sequence[Layer], appends: Mapping[bytes, Append]) -> Callable[[], None]:
-    """Append in all these layers. The function returned must be called: it waits until all have it.
+    """Append in all these layers. The function returned must be called: it waits until all have the bytes.
 
     All nodes work at the same time, so it is one round trip. Appending may be repeated. A node that does not answer has
     missed a write. Does not extend the life of an item.
@@ -464,7 +464,7 @@ class Token:
 
 @dataclass(slots=True)
 class Read:
-    """What was read of some keys, and where. `names`: the requested keys as bytes, by key as text."""
+    """The items read for some keys, and their layers. `names`: the requested keys as bytes, by key as text."""
 
     names: dict[str, bytes]
     group: Layer | None
@@ -678,7 +678,7 @@ class TieredCache:
     # -- writing ---------------------------------------------------------------------------------
 
     def set_many(self, values: Mapping[str, bytes], *, ttl_seconds: int) -> bool:
-        """Store committed values, at most 1,000; returns for each whether it is in Main or Backup.
+        """Store committed values, at most 1,000; returns whether each of them is in Main or Backup.
 
         It is for keys that contain their version, or have one writer. Values with several writers need `update`.
         """
@@ -687,8 +687,8 @@ class TieredCache:
         return self._store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
 
     def append_many(self, appends: Mapping[str, Append]) -> Callable[[], bool]:
-        """Append to values in all layers now. The function returned must be called: it waits until all have it, and
-        returns whether all processes will read it.
+        """Append to values in all layers now. The function returned must be called: it waits until all layers have the
+        bytes, and returns whether all processes will read them.
 
         One round trip. Unlike after a tombstone, no reader is led to a layer that does not have the new value yet.
         """
@@ -743,7 +743,7 @@ class TieredCache:
         return False
 
     def _store(self, items: Items, *, ttl_seconds: int) -> bool:
-        """Store items; returns for each whether it is in Main or Backup. If it is in neither, L1 gets a tombstone."""
+        """Store items; returns whether each is in Main or Backup. L1 gets a tombstone for each that is in neither."""
         in_main = self.main.write(b"set", items, ttl_seconds=ttl_seconds)
         rest = {key: item for key, item in items.items() if key not in in_main}
         in_backup = self.backup.write(b"set", rest, ttl_seconds=ttl_seconds) if rest else set()
@@ -770,7 +770,7 @@ class TieredCache:
     def _cas(self, key: bytes, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
         """Replace a value where it was read, then in all other layers.
 
-        When two writers succeed one after the other, the first may reach the other layers last. So after writing these,
+        When two writers succeed one after the other, the first may reach the other layers last. So after writing them,
         the base is read once more: a writer that finds a later value there replaces the copies by tombstones.
         """
         base = token.layer
@@ -848,7 +848,7 @@ class TieredCache:
 
 
 class _CurrentTiers:
-    """The tiers of this process. `missed_writes`: it could not find out in time which topology was in force."""
+    """The tiers of this process. `missed_writes`: a write may have used an outdated topology."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -870,7 +870,7 @@ os.register_at_fork(after_in_child=_current.after_fork)
 
 
 def tiers() -> TieredCache:
-    """The tiers for one operation, by the newest topology this process knows; none while it may be outdated."""
+    """The tiers for one operation, by the newest topology this process knows; empty while it may be outdated."""
     if not (_current.is_following and _current.cache is not None):
         _begin_to_follow()
     cache = _current.cache
@@ -954,7 +954,7 @@ def _follow(topology: Topology) -> None:
 
 
 def _renew() -> None:
-    """The topology was confirmed."""
+    """Prolong the use of the topology, which was confirmed; drop everything cached if a write was missed."""
     cache, own = _current.cache, listener()
     if cache is None or cache.topology.version < own.topology.version:
         return

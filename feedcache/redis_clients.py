@@ -31,7 +31,7 @@ from feedcache.breaker import Breaker
 
 CLUSTERS = ("redis+cluster://", "rediss+cluster://")
 SENTINELS = ("redis+sentinel://", "rediss+sentinel://")
-TLS = "rediss"  # what addresses with TLS begin with
+TLS = "rediss"  # the beginning of addresses with TLS
 CONNECT_TIMEOUT_SECONDS = 0.2
 CACHE_TIMEOUT_SECONDS = 0.2
 DEFAULT_PORT = 6379
@@ -172,7 +172,7 @@ class IdleFirst(redis.BlockingConnectionPool):
 
     def release(self, connection: Any) -> None:
         pool: Any = super()
-        if connection.pid != os.getpid() or self.pool.empty():  # somebody may wait for it
+        if connection.pid != os.getpid() or self.pool.empty():  # a thread may be waiting for it
             pool.release(connection)
         else:
             self._idle.append(connection)
@@ -464,7 +464,7 @@ def execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
 
 
 def execute_atomically(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    """Like `execute`, but in a transaction, except in a cluster, where it would fail while its slot moves.
+    """Like `execute`, but in a transaction; not in a cluster, where a transaction fails while its slot moves.
 
     If Redis has lost a script, everything is repeated.
     """

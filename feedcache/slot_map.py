@@ -1,4 +1,4 @@
-"""Which slot of a pool has which keys: a map that changes with the number of slots, and moves as few keys as possible.
+"""Maps keys to the slots of a pool. When the number of slots changes, as few keys as possible move.
 
 A key falls into one of 840 buckets by its CRC-32. A *slot map* names the slot of each bucket, so every key has exactly
 one. 840 is a multiple of every number up to 8: pools of up to eight slots are exactly even.
@@ -57,7 +57,7 @@ def only_moved(one: SlotMap, other: SlotMap) -> SlotMap:
 
 
 def without_slots(old: SlotMap, gone: Collection[int]) -> SlotMap:
-    """The map after slots without buckets were removed, and those behind them have moved up."""
+    """The map after slots without buckets were removed: the slots behind them move up."""
     return bytes(
         slot if slot == NOWHERE else slot - sum(one < slot for one in gone) for slot in old
     )

@@ -85,7 +85,7 @@ def count_call(backend: str, began: float, *, failed: bool = False) -> None:
 
 @contextmanager
 def calls_counted() -> Iterator[Counter[str]]:
-    """The calls that the code inside the context makes, by backend. Writes that wait for no answer are no calls."""
+    """The calls that the code inside the context makes, by backend. Writes without an answer do not count."""
     calls = Counter[str]()
     token = _calls.set(calls)
     try:

@@ -104,7 +104,7 @@ Group = tuple[Node, ...]
 
 
 class Phase(StrEnum):
-    """How far a pool is on the way to another number of slots. Each begins when every process has the one before."""
+    """The steps of a pool to another number of slots. Each begins when every process has the one before."""
 
     JOINING = "joining"  # changed keys are also removed from the new slots
     MOVING = "moving"  # the new slots are read, then the old ones; both are written

@@ -120,7 +120,7 @@ class Batch:
     ) -> None:
         """Queue bytes to append, after a commit, to the cached value of a key, or to `start` where there is none.
 
-        They may be appended more than once. Readers must refuse a value that lies in a lower layer and is behind one
+        They may be appended more than once. Readers must refuse a value of a lower layer that is behind one
         that they have met above. `execute` waits until every layer has them, and sets `has_appended`.
         """
         self._appends.append(_QueuedAppend(kind, key, data, start))

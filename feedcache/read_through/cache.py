@@ -30,8 +30,8 @@ class ReadThrough(Generic[K, V]):
     `family` is the class of data in the topology, which staff can flush as a whole. Missing values are cached as
     missing for `negative_ttl_seconds` (0: not at all), until a value is stored. With `single_flight`, only one of many
     callers that miss a key at once loads it (see `single_flight`). `decode_many` decodes many values faster than
-    `decode`, and returns None for each value that `decode` would refuse. Values that are `is_personal` are read by
-    one account each: where nothing else is read with them, L1 is left out, which is for what many read.
+    `decode`, and returns None for each value that `decode` would refuse. With `is_personal`, each value is read by
+    one account: a read of only such values leaves out L1, which is for values that many read.
     """
 
     name: str

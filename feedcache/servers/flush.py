@@ -54,7 +54,7 @@ def outdated_keys(name: str, url: str) -> int:
 
 
 def delete_outdated(name: str, url: str) -> int:
-    """Delete these keys on a server that a class of data has left; returns their number. RedisError."""
+    """Delete the outdated keys on a server that a class of data has left; returns their number. RedisError."""
     client: Redis = client_at(name, url)
     return sum(_delete(client, pattern) for pattern in OUTDATED.get(name, ()))
 

@@ -1,7 +1,7 @@
 """The keys of Memcached that are read most often, over all processes.
 
-Every process looks at one of its reads in a hundred, and adds the keys in it, a hundredfold, to a list in Redis of each
-ten seconds. So the figures are estimates, and keys that are seldom read are not in them.
+Every process samples one of its reads in a hundred, and counts each key in it as a hundred reads, in a sorted set in
+Redis for each ten seconds. So the figures are estimates, without the keys that are seldom read.
 """
 
 import os
@@ -18,9 +18,9 @@ from feedcache.connections import Redis, configuration
 ONE_IN = 100
 SPAN_SECONDS = 10
 SPANS = 60  # ten minutes
-MOST_KEYS = 100  # that a process sends a second, and that are read of a span
+MOST_KEYS = 100  # that a process sends per second, and that are read from each span
 MOST_SAMPLED = 20_000  # distinct keys of a process, between two drains
-FEWEST_SAMPLES = 5  # of a key in a span; fewer say nothing
+FEWEST_SAMPLES = 5  # of a key in a span; keys with fewer are left out
 KEY = "hotkeys:{}"
 
 _lock = threading.Lock()
@@ -37,14 +37,14 @@ os.register_at_fork(after_in_child=_after_fork)
 
 @dataclass(frozen=True, slots=True)
 class HotKey:
-    """`reads`: a second, on average over the time that was asked for."""
+    """A key, and its reads per second, on average over the requested time."""
 
     name: str
     reads: float
 
 
 def sample(keys: Collection[bytes]) -> None:
-    """Look at a read, once in a hundred times."""
+    """Sample the keys of a read, in one call of a hundred."""
     if random.random() * ONE_IN < 1:  # noqa: S311 -- not a secret
         with _lock:
             if len(_sampled) < MOST_SAMPLED:
@@ -52,7 +52,7 @@ def sample(keys: Collection[bytes]) -> None:
 
 
 def send(*, by: Redis | None = None) -> None:
-    """Add what this process has sampled to the list of all. RedisError: then it is lost."""
+    """Add the samples of this process to those of all. After a RedisError they are lost."""
     global _sampled
     with _lock:
         sampled, _sampled = _sampled, Counter()
@@ -67,7 +67,7 @@ def send(*, by: Redis | None = None) -> None:
 
 
 def hottest(number: int, *, seconds: int) -> list[HotKey]:
-    """The keys that were read most in the last seconds, as far as they are complete. Raises RedisError."""
+    """The keys that were read most in the last finished spans. Raises RedisError."""
     spans = _spans(seconds)
     reads: Counter[str] = Counter()
     for found in _read(spans, MOST_KEYS):
@@ -78,13 +78,13 @@ def hottest(number: int, *, seconds: int) -> list[HotKey]:
 
 
 def peak(*, seconds: int) -> float:
-    """The reads a second of the hottest key in the ten seconds in which there were most. Raises RedisError."""
+    """The most reads per second that any key had in one span. Raises RedisError."""
     counts = (count for found in _read(_spans(seconds), 1) for _name, count in found)
     return max(counts, default=0.0) / SPAN_SECONDS
 
 
 def _spans(seconds: int) -> range:
-    """Without the present ten seconds, and one more, in which the last samples of the others arrive."""
+    """The last finished spans. A second after a span ends, the last samples of other processes have arrived."""
     end = int(time.time() - 1) // SPAN_SECONDS
     return range(end - max(seconds // SPAN_SECONDS, 1), end)
 

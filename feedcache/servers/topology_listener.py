@@ -8,9 +8,9 @@ process that has just started also reads the copy stored behind Redis (`read_sto
 lost the newest versions. Until it knows a topology, it uses no Memcached and no class of data that may have moved: the
 data may have left the address of the settings.
 
-A topology is *confirmed* by each look that finds it in force, and for some seconds after it. A process that was stopped
-for longer, or is cut off from Redis, asks the copy behind Redis, which is the truth. The epoch of all cached values is
-announced in the same way, under a key of its own.
+Each look that finds a topology in force *confirms* it for some seconds. A process that was stopped for longer, or is
+cut off from Redis, asks the copy behind Redis, which is the truth. The epoch of all cached values is announced in the
+same way, under a separate key.
 """
 
 import atexit
@@ -48,7 +48,7 @@ REPORT = "topology:process:{}"
 REPORT_TTL_SECONDS = 10
 LOOK_SECONDS = 1.0
 LEASE_SECONDS = (
-    5.0  # for so long a topology is in force after it was confirmed; below the life of a report
+    5.0  # that a topology is in force after it was confirmed; less than the life of a report
 )
 FIRST_SECONDS = 2.0  # how long the first use of Redis waits for the topology
 SLICE_SECONDS = 0.2  # the longest that a wait may delay the end of the process
@@ -69,7 +69,7 @@ return 1
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a running process reports about itself."""
+    """The report of a running process."""
 
     name: str
     role: str
@@ -120,7 +120,7 @@ def processes() -> list[Report]:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What is stored behind Redis: the newest topology (None if there is none) and the epoch."""
+    """The copy stored behind Redis: the newest topology (None if there is none) and the epoch."""
 
     topology: Topology | None = None
     epoch: int = 0
@@ -156,7 +156,7 @@ class Listener:
     _redis_is_down: bool = False
     _refused_version: int = -1
     is_known: bool = False  # whether one of the two stores has answered
-    # before the last look that found the topology in force; monotonic
+    # when the last look that found the topology in force began; monotonic
     confirmed_at: float = -math.inf
     _store_is_down: bool = False
     _known_event: threading.Event = field(default_factory=threading.Event)
@@ -206,7 +206,7 @@ class Listener:
 
     @property
     def until(self) -> float:
-        """When the topology is no longer confirmed, by the monotonic clock; never, for one that cannot change."""
+        """The end of the confirmation, by the monotonic clock; infinite if this process does not follow changes."""
         return self.confirmed_at + LEASE_SECONDS if listens() else math.inf
 
     def wait_until_confirmed(self) -> None:
@@ -216,7 +216,7 @@ class Listener:
             self._confirmed.wait(SLICE_SECONDS)
 
     def _confirm(self, asked_at: float) -> None:
-        """The topology was in force at a moment."""
+        """Note that the topology was in force at a moment, and call back."""
         self.confirmed_at = asked_at
         for callback in self._each_confirmation:
             callback()
@@ -245,7 +245,7 @@ class Listener:
         self._channels[channel] = callback
 
     def use(self, topology: Topology) -> bool:
-        """Use a topology if it is valid and newer than the one in use; returns whether it was."""
+        """Use a topology if it is valid and newer than the one in use; returns whether it is used now."""
         if topology.version <= self.topology.version:
             return False
         if findings := problems(topology):

@@ -1,4 +1,4 @@
-"""The counts of all processes, in Redis: by ten minutes for a day, by five seconds for a minute, and in all.
+"""The counts of all processes, in Redis: per ten minutes for a day, per five seconds for a minute, and in total.
 
 The topology listener adds the counts of its process about once a second.
 """
@@ -54,7 +54,7 @@ def since(second: float) -> Counts | None:
 
     None when there are none yet. Raises RedisError.
     """
-    # without the present five seconds, and a second more, in which the last counts of the others arrive
+    # a second after the end of five seconds, the last counts of other processes have arrived
     end = int(time.time() - 1) // MOMENT_SECONDS
     first = max(-int(-second // MOMENT_SECONDS), end - MOMENTS + 1)
     if first >= end:

@@ -81,8 +81,8 @@ class Sizing:
     def full_at(self) -> float:
         """The share of bits set at which a chunk needs another layer.
 
-        Chunks fill unevenly, so this is the share at the design load plus a margin (20), which all chunks stay below
-        with a probability of 95 %.
+        Chunks fill unevenly, so this is the share at the design load plus a margin, which all chunks stay below with a
+        probability of 95 % (19 of 20).
         """
         records = POSITIONS / (8 * self.bytes_per_record)
         ahead = sqrt(2 * log(20 * self.chunks) / records) if self.chunks > 1 else 0
@@ -141,7 +141,7 @@ def records_in(bits_set: int, hashes: int, chunks: int = 1) -> float:
 
 
 def capacity_report(records: int, bytes_per_record: float) -> dict[str, float]:
-    """The bytes for a number of records, and what a counter byte, a Redis key or a set member each would take (S71)."""
+    """The bytes for a number of records, and with a counter or a Redis key per record instead (requirements S71)."""
     return {
         "filter": records * bytes_per_record,
         "counter": records * 9.0,
@@ -526,8 +526,8 @@ MAX_GROUP = (
     100  # records in one call of a script, so a layer exceeds its design load by no more than this
 )
 
-# KEYS: chunks. ARGV: for each the number of hashes, and positions. For each chunk a string: 1 or 0 for each of its
-# records; "" when it was lost.
+# KEYS: chunks. ARGV: for each the number of hashes, and positions. Returns a string for each chunk: 1 or 0 for each of
+# its records; "" when it was lost.
 _CHECK = f"""
 local function check(key, step, blob)
   if redis.pcall('GETBIT', key, {PRESENT_BIT}) ~= 1 then return '' end
@@ -547,7 +547,7 @@ for k, key in ipairs(KEYS) do answers[k] = check(key, 4 * tonumber(ARGV[2 * k - 
 return answers
 """
 
-# KEYS: chunk. ARGV: number of hashes, positions, most bits (0: any). For each record 1 if it was marked before;
+# KEYS: chunk. ARGV: number of hashes, positions, most bits (0: any). Returns 1 for each record that was marked before;
 # "" if the chunk was lost, "full" if nothing was marked because the chunk has more bits than that.
 _MARK = f"""
 if redis.pcall('GETBIT', KEYS[1], {PRESENT_BIT}) ~= 1 then return '' end

@@ -19,9 +19,9 @@ and not recorded.
 
 **Presence.** Most followers are away, and a large delivery must not ask for the window of each. So there is a bit for
 each reader, in bitmaps of 4096 account numbers: 1 says *away*. It is set by a push, in the script that finds neither
-window nor building key. It is cleared by `begin`, in the script that makes the building key, so nobody who has one of
+window nor building key. It is cleared by `begin`, in the script that makes the building key, so no reader with one of
 them is marked as away. A push to many readers first reads the bitmaps and leaves out those who are away. After the loss
-of a bitmap all its readers are taken for online (docs/decisions/0109).
+of a bitmap all its readers count as online (docs/decisions/0109).
 """
 
 import secrets
@@ -654,7 +654,7 @@ end
 
 # For one server: building the keys here from the readers' ids is a quarter of the work of sending them.
 # KEYS: a tombstone per member. ARGV: limit, whether the members are news, prefix, comma-separated readers, members.
-# A byte for each reader, 1 for those online; nil when all members have tombstones.
+# Returns a byte for each reader, 1 for those online; nil when all members have tombstones.
 PUSH = (
     _ADD
     + _NOTE
@@ -698,9 +698,9 @@ if redis.pcall('GETBIT', KEYS[4], ARGV[3]) == 1 then redis.call('SETBIT', KEYS[4
 return 1
 """
 
-# KEYS: live, building, lock. ARGV: token, limit, ttl, the snapshot for RESTORE. It joins what was pushed meanwhile.
+# KEYS: live, building, lock. ARGV: token, limit, ttl, the snapshot for RESTORE. Adds the ids pushed meanwhile.
 # Without the sentinel the window ends where the snapshot does. A building key that lost its
-# placeholder was cut by many pushes, and may lack what lies below its own end: then the window ends there.
+# placeholder was cut by many pushes, and may lack ids below its own end: then the window ends there.
 # RESTORE costs the server less than adding 800 members.
 SWAP = (
     _ADD

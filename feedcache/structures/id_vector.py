@@ -4,7 +4,7 @@
     | 4 bytes: revision | 4 bytes: what | 8 bytes: entry |    any number of changes since then
 
 Everything is little-endian, so numpy reads the body in place. An entry is an id in its lower 63 bits; bit 63 marks a
-reply, so that a list without replies needs no content. Ids fall strictly.
+reply, so that a list without replies needs no content. Ids are strictly decreasing.
 
 Writers append changes in any order, without reading the vector. Each change names the revision that it leads to; one
 that the entries already contain is skipped. When one is missing, the ids are unknown: the decoded vector has none, is
@@ -36,7 +36,7 @@ _HEADER, _CHANGE = struct.Struct("<BBHI"), struct.Struct("<IIQ")
 UNKNOWN = _HEADER.pack(FORMAT, 0, 0, 0)
 # They stand where an entry has its upper half. No id is so large, so a wrong count in the header is noticed.
 _KINDS = _ADDED, _REMOVED, _UNCHANGED, _REACHED = range(0xFFFFFF00, 0xFFFFFF04)
-NO_REVISION = (1 << 32) - 1  # above all that a list can have
+NO_REVISION = (1 << 32) - 1  # above every revision of a list
 _WORD = np.dtype("<u8")
 _ID_BITS = np.uint64(MAX_ID)
 _REPLY_BIT = np.uint64(63)
@@ -67,7 +67,7 @@ class IdVector:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether only the revision of the list is known, or a later one, and none of its ids."""
+        """Whether none of the list's ids is known, only its revision or a later one."""
         return not self.complete and not len(self)
 
     def encode(self) -> bytes:
@@ -140,12 +140,12 @@ def unchanged(*, revision: int) -> bytes:
 
 
 def reached(*, revision: int) -> bytes:
-    """A change: the list is at this revision, whatever led there. A vector that has not followed is unknown."""
+    """The bytes of a change: the list has reached this revision. An older vector becomes unknown."""
     return _CHANGE.pack(revision, _REACHED, 0)
 
 
 def forgotten() -> bytes:
-    """A change: the vector is unknown, whatever its revision."""
+    """The bytes of a change: the vector becomes unknown, whatever its revision."""
     return reached(revision=NO_REVISION)
 
 

@@ -18,7 +18,7 @@ NO_MORE = "~"
 CHUNK = 100  # entries in one ZADD: half a millisecond of the server
 
 # KEYS: the list. ARGV: old fence, new fence, length, command or '', id, score. The new fence is added first, because a
-# list that became empty would come back without its time to live. The length includes the sentinel, which goes first.
+# list that became empty would come back without its time to live. The length includes the sentinel, which is cut first.
 _CHANGE = """
 if type(redis.pcall('ZSCORE', KEYS[1], ARGV[1])) ~= 'string' then return 0 end
 redis.call('ZADD', KEYS[1], '-inf', ARGV[2])

@@ -125,7 +125,7 @@ def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimit
 def known_refusal(limit: Limit) -> RateLimitResult | None:
     """The refusal of a limit that this process has seen exceeded in this window; asks no server, and counts nothing.
 
-    A window only ever fills up, so the server would say the same. None where it has to be asked.
+    While no negative cost is counted, a window only fills up, so the server would say the same. None: ask the server.
     """
     seconds = local.used_up_for(limit)
     return RateLimitResult(allowed=False, remaining=0, resets_in=seconds) if seconds else None

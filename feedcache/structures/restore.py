@@ -33,7 +33,7 @@ def replace(key: str, commands: Iterable[tuple[str, list[Any]]], *, ttl_seconds:
 
 INTSET, LISTPACKS = 11, 18  # the types of a set of numbers, and of a list
 
-# Servers refuse versions newer than their own, so each type has the first version with it. 9: Redis 5; 10: Redis 7.
+# Servers refuse versions newer than their own, so each type gets the first version with it. 9: Redis 5; 10: Redis 7.
 _VERSIONS = {INTSET: 9, LISTPACKS: 10}
 _CRC = anycrc.Model("CRC64-REDIS")
 _NUMBER, _TEXT, _END = 0xF4, 0x80, b"\xff"  # how entries of a listpack begin; how it ends

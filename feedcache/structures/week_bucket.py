@@ -157,7 +157,7 @@ class WeekBuckets:
     ) -> list[Bucket | None]:
         """The buckets of some weeks; None for a bucket that is missing, garbage, or older than `revision`.
 
-        A replica is asked only if it has them all; who knows a revision does not notice that it lags.
+        With a `revision`, replicas are asked first. Only a replica that has all buckets is used, so a lag does no harm.
         """
         keys = [self._key(owner_id, week) for week in weeks]
         if not revision or not replicas("timelines"):

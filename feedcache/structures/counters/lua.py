@@ -397,7 +397,7 @@ end
 return {meta[2], meta[3]}
 """
 
-# KEYS: meta, dirty, buckets. ARGV: '1' to drop even what was loaded for a while, numbers. -> how many are still dirty
+# KEYS: meta, dirty, buckets. ARGV: '1' to drop cold buckets that were loaded, too; numbers. -> how many are still dirty
 SWEEP = (
     RECORDS
     + """

@@ -443,7 +443,7 @@ def sizes_of(store: CounterStore, buckets: Sequence[int]) -> list[Size]:
         pipeline.memory_usage(store.key(bucket), samples=0)
         pipeline.hlen(store.key(bucket))
     answers = pipeline.execute()
-    return [  # the mark is no record
+    return [  # the mark is not a record
         Size(answers[at] or 0, max(answers[at + 1] - 1, 0)) for at in range(0, len(answers), 2)
     ]
 

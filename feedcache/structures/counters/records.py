@@ -119,7 +119,7 @@ class Schema:
         return Packed(header + body.rstrip(b"\0"), aux)
 
     def unpack(self, record: bytes, aux: Mapping[int, int] | None = None) -> tuple[int, ...]:
-        """The values of a record: 0 for fields that it lacks, none that this schema lacks; ValueError for garbage."""
+        """The values of the schema's fields: 0 for a field that the record lacks. ValueError for garbage."""
         number, own = record[0] & NUMBER if len(record) >= HEADER else 0, len(self.fields)
         if not number:
             raise ValueError(f"not a record: {record!r}")

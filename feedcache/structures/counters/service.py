@@ -127,7 +127,7 @@ class CounterService:
         return counted
 
     def count_part(self, field: int, deltas: Mapping[int, int], counted: dict[int, int]) -> None:
-        """Count, and give Redis what it asks for: the row of an id during a rebuild, or the bucket of a cold id."""
+        """Count, and supply what Redis lacks: the row of an id during a rebuild, or the bucket of a cold id."""
         left, bases = dict(deltas), dict[int, Row]()
         for _try in range(MAX_TRIES):
             if not left:
