@@ -372,7 +372,7 @@ def check_metrics(**_options: object) -> list[CheckMessage]:
 
 @checks.register
 def check_logs(**_options: object) -> list[CheckMessage]:
-    """A form that nobody knows, and a file that cannot be written: lines would be lost without a word."""
+    """An unknown format, and a file that cannot be written: log lines would be lost silently."""
     messages: list[CheckMessage] = []
     if settings.LOG_FORMAT not in LOG_FORMATS:
         messages.append(

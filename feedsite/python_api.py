@@ -1,4 +1,4 @@
-"""The feed for other Python code: three functions, in a process where Django is set up.
+"""The feed for other Python code: four functions, in a process where Django is set up.
 
     import django; django.setup()
     from feedsite.python_api import add_activity, follow, get_activity
@@ -115,7 +115,7 @@ def get_activity(
     owner: Person | None = None,
     limit: int = 20,
 ) -> Activity:
-    """Posts since `last_id`, late deliveries included, newest first; at most `limit` (1 to 40).
+    """About `limit` (1 to 40) posts since `last_id`, newest first, with all late deliveries.
 
     Continue from the result's `last_id`. `kind` is home, or personal: the posts of `owner` (by default the reader) that
     the reader may see. Without `last_id`, returns the newest posts. Promoted posts are left out. Invalid for another

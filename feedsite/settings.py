@@ -232,7 +232,7 @@ def _as_default(url: str, **pool: Any) -> dict[str, Any]:
 # Databases for replicas of posts: shard1, shard2, ...
 for _number, _url in enumerate(env.list("TIMELINE_SHARD_URLS", default=[]), start=1):
     DATABASES[f"shard{_number}"] = _as_default(_url)
-# Streaming replicas of the default database, each with an alias of its own: replica1, replica2, ... (`apps.replicas`).
+# Streaming replicas of the default database, with the aliases replica1, replica2, ... (`apps.replicas`).
 REPLICA_DATABASES: list[str] = []
 # After this time the primary is queried, and the replica is left out for a while. Longer than SEARCH_SECONDS, or slow
 # searches would count as failures of the replica.
@@ -250,7 +250,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.str("REDIS_URL")  # timelines
 # Authors' recent posts are read from these: they carry a revision that shows stale copies. Home caches carry none.
 REDIS_TIMELINES_REPLICA_URLS = env.list("REDIS_TIMELINES_REPLICA_URLS", default=[])
-# Each class of data may have a server of its own, or be on a Redis Cluster: redis+cluster://host:port,host:port. Only
+# Each class of data may have a separate server, or be on a Redis Cluster: redis+cluster://host:port,host:port. Only
 # counters cannot use a Cluster; `manage counters move` spreads them over several servers. All may use TLS: rediss://host:port/0.
 REDIS_TLS_FILES = tls_files(env, "REDIS")
 REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
@@ -362,15 +362,15 @@ AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # maximum time
 # How far back home pages can be shown as they were: ended follows, mutes and blocks are kept this long.
 HOME_HISTORY_DAYS = env.int("HOME_HISTORY_DAYS", 90)
 AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
-RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)  # whom each delivery reached; after that only how many
-# What is kept how long is in docs/retention.md; 0: for ever.
+RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)  # the readers that a delivery reached; then only their number
+# docs/retention.md lists how long all data is kept; 0: for ever.
 LEDGER_DAYS = env.int(
     "LEDGER_DAYS", 0
 )  # deliveries with their receipts; the auditor checks no older ones
 NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", 0)
 EVENT_DAYS = env.int("EVENT_DAYS", 3)  # events that were handled
 
-# --- streaming: a process of its own, at an address of its own ------------------------------------
+# --- streaming: a separate process, at a separate address -----------------------------------------
 # The address that clients connect to: http(s), not ws(s).
 STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")
 STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)  # per process
@@ -867,8 +867,8 @@ METRICS_ADDRESSES = env.list("METRICS_ADDRESSES", default=[])  # such as 10.0.0.
 
 # --- logs -----------------------------------------------------------------------------------------
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
-LOG_FORMAT = env.str("LOG_FORMAT", "line")  # "json": an object a line, for programs
-LOG_FILE = env.str("LOG_FILE", "")  # else standard error; it is opened again when it was renamed
+LOG_FORMAT = env.str("LOG_FORMAT", "line")  # "json": one object per line, for programs
+LOG_FILE = env.str("LOG_FILE", "")  # empty: standard error. Reopened after it was renamed
 ACCESS_LOG = env.bool("ACCESS_LOG", False)  # a line for each request, without addresses and queries
 LOGGING = {
     "version": 1,

@@ -30,7 +30,7 @@ def load_all() -> None:
         return
     left_out = {
         app.rpartition(".")[2] for app in settings.LEFT_OUT_APPS
-    }  # and with them their template tags
+    }  # their template tags are not installed
     for folder in map(Path, engine.engine.dirs):
         for path in sorted(folder.rglob("*.*")):
             name = path.relative_to(folder)

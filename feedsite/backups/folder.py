@@ -200,7 +200,7 @@ class NewBackup:
         self._earlier_sums = self.earlier.sums() if self.earlier else {}
 
     def begin(self) -> None:
-        """CommandError if the folder is not empty: nothing is overwritten."""
+        """Create the folder. CommandError if it is not empty: nothing is overwritten."""
         if self.folder.exists() and any(self.folder.iterdir()):
             raise CommandError(_occupied(self.folder))
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -225,7 +225,7 @@ class NewBackup:
         advance(size)
 
     def _linked(self, name: str, size: int, target: Path) -> str:
-        """The sum of a file linked from the earlier backup, or "" without. A file never changes under its name."""
+        """Link a file of the earlier backup; returns its sum, or "". Files never change while they keep their names."""
         if self.earlier is None or name not in self._earlier_sums:
             return ""
         try:

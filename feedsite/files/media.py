@@ -107,7 +107,7 @@ def _with_headers(response: HttpResponseBase, name: str, tag: str) -> HttpRespon
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     if PurePosixPath(name).suffix in PLAYED:
         response.headers["Accept-Ranges"] = "bytes"
-        # browsers show a video that is opened by itself on a page of their own
+        # a browser that opens a video directly makes a page for it, under this policy
         response.headers["Content-Security-Policy"] = (
             "default-src 'none'; media-src 'self'; sandbox"
         )

@@ -108,7 +108,7 @@ _PARTS = (
 
 
 def _sentence(checks: dict[str, Any], sentences: dict[str, Any]) -> str:
-    """What people notice about a part; empty if it works."""
+    """The sentence for the worst failing check of a part; empty if the part works."""
     failing = (name for name in sentences if name in checks and not checks[name]["ok"])
     return next((str(sentences[name]) for name in failing), "")
 

@@ -1,7 +1,7 @@
 """Storages of static files: hashed names, and the site's own style sheets and scripts minified.
 
-Minified here because no minifier has a wheel for every platform that `./run` supports. What comes
-from libraries is served as it is.
+Minified here because no minifier has a wheel for every platform that `./run` supports. Files of
+libraries are served unchanged.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ def minify(css: str) -> str:
     return _TOKENS.sub(replacement, css).strip().replace(";}", "}")
 
 
-# Files of libraries are in folders of their own.
+# Files of libraries are in other folders.
 OWN = {("css/", ".css"): minify, ("js/", ".js"): minify_script}
 
 

@@ -57,7 +57,7 @@ def is_behind(applied: Collection[Name]) -> bool:
 
 
 def _known_migrations() -> Mapping[Name, Migration]:
-    """Those of this version's code."""
+    """The migrations in this version's code."""
     loader = MigrationLoader(None, load=False)
     loader.load_disk()
     return loader.disk_migrations

@@ -15,12 +15,12 @@ API = "/api/"
 
 
 def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Whether the response is a picture: the same for all viewers and languages."""
+    """Whether the response is an uploaded file: the same for all viewers and languages."""
     return request.path.startswith(settings.MEDIA_URL) and response.status_code == HTTPStatus.OK
 
 
 def is_for_everybody(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Whether it is a response of the API to a request without token and session."""
+    """Whether the response is the API's, to a request without a token or a session."""
     return (
         request.path.startswith(API)
         and request.method in {"GET", "HEAD"}

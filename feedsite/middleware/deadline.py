@@ -1,4 +1,4 @@
-"""Gives every request a deadline, and says what its answer lacks.
+"""Gives every request a deadline, and reports in headers what the response lacks.
 
 `X-Feed-Degraded` lists the sources that were left out, `X-Feed-Behind` the seconds by which deliveries are late.
 """
@@ -15,7 +15,7 @@ BEHIND = "X-Feed-Behind"
 
 
 class DeadlineMiddleware:
-    """`settings.REQUEST_BUDGET_SECONDS` from now; slower sources are left out (`apps.deadline`)."""
+    """The deadline is `settings.REQUEST_BUDGET_SECONDS` from now; slower sources are left out (`apps.deadline`)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

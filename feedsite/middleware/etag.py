@@ -1,4 +1,4 @@
-"""ETags of the API, and 304 for what a client has: the tag is a digest of the body.
+"""ETags of the API, and 304 if the client has the same response: the tag is a digest of the body.
 
 A version counter would not do: a like, or a post that is now hidden from this viewer, changes the
 response but no row of the post. The response is built either way; only its transfer is saved.

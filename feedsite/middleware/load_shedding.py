@@ -4,8 +4,8 @@ Each class of interfaces has its own seats (WEB_CONCURRENCY) and a short queue w
 Retry-After. A request holds one database connection at most, so seats are also the class's share of the pool. The
 server has more threads than all seats and queues, so that one is always free to refuse: a refusal takes microseconds.
 
-Who is logged in, or has a token, holds at most half of the seats of a class and half of its queue with it: the dearest
-pages of one member, many at once, leave the other half to everybody else. What is beyond is that member's own 429.
+A session or a token holds at most half of the seats of a class and half of its queue. So a member who requests many
+expensive pages at once leaves the other half to everybody else; the member's further requests get 429.
 """
 
 import threading
@@ -66,7 +66,7 @@ class _Waiting:
 
 
 class Seats:
-    """So many requests at once, and so many that wait, in the order in which they came; of one client half of each."""
+    """Bounded numbers of running and of waiting requests, first come, first served; per client at most half of each."""
 
     def __init__(self, concurrency: int, queue: int) -> None:
         self._lock = threading.Lock()
@@ -76,7 +76,7 @@ class Seats:
         self._waiting: list[_Waiting] = []
 
     def acquire(self, client: str) -> DomainError | None:
-        """None with a seat, else why the request has to be refused."""
+        """Wait for a seat. None with a seat, else the error with which to refuse the request."""
         with self._lock:
             if self._may_sit(client):
                 self._sit(client)

@@ -85,21 +85,21 @@ class OutageMiddleware:
 def is_away(error: BaseException) -> bool:
     """Whether PostgreSQL is down, as opposed to slow or refusing this statement.
 
-    A worker of Citus that is down is no reason to refuse what does not need it.
+    A worker of Citus that is down does not count: other requests may not need it.
     """
     state = sqlstate(error)
     return state is None or (state.startswith(AWAY) and not is_worker_away(error))
 
 
 def _is_server_error(error: BaseException) -> bool:
-    """Whether the error is about the server rather than the statement. Read only comes as an InternalError."""
+    """Whether the error is about the server rather than the statement. A read-only server raises InternalError."""
     read_only = isinstance(error, InternalError) and sqlstate(error) == READ_ONLY
     is_lost = isinstance(error, OperationalError | InterfaceError) or is_worker_away(error)
     return read_only or is_lost
 
 
 def note_outage(request: HttpRequest | None = None, **_signal: object) -> None:
-    """Note the error of a middleware, of which Django has made a 500."""
+    """Note the error of a middleware, which Django has turned into a 500."""
     error = sys.exception()
     if request is not None and error is not None and _is_server_error(error):
         setattr(request, ERROR, error)
@@ -109,7 +109,7 @@ got_request_exception.connect(note_outage)
 
 
 def _unavailable(error: BaseException | None = None) -> Unavailable:
-    """What is so: no answer, no changes for now, or a row that somebody else holds."""
+    """The 503 for an error: PostgreSQL is read only, or gave up the statement, or does not answer."""
     state = sqlstate(error) if error is not None else None
     if state == READ_ONLY:
         return Unavailable(_("Our database takes no changes just now. Try again in a moment."))
@@ -170,7 +170,7 @@ PAGES: ReadThrough[str, StalePage] = ReadThrough(
 
 
 class StalePages:
-    """One per process."""
+    """Stores and finds copies of public pages. One per process."""
 
     def __init__(self) -> None:
         self._stored_at: OrderedDict[str, float] = OrderedDict()
@@ -250,7 +250,7 @@ def _key_of(request: HttpRequest) -> str:
 
 
 def _with_notice(page: StalePage, request: HttpRequest) -> bytes:
-    """The page with a line that it is a copy; JSON has the headers only."""
+    """The page with a line that says it is a copy; JSON has only the headers."""
     with override(page.language or get_language_from_request(request)):
         text = _("This page is a minute old: we cannot reach our database just now.")
     line = format_html('<p class="end-of-list" role="status">{}</p>', text)

@@ -1,4 +1,4 @@
-"""Notes after each change how far PostgreSQL's log is, so that its author finds it on replicas (`apps.replicas`)."""
+"""Notes PostgreSQL's log position after each change, so that its author's next pages show it (`apps.replicas`)."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class ReadYourWritesMiddleware:
-    """Left out without replicas. By account, not by session or token: people write in an app and read on a page."""
+    """Not used without replicas. By account, not by session or token: people write in an app, and read on a page."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         if not settings.REPLICA_DATABASES:

@@ -9,7 +9,7 @@ from apps.http.request_id import ANSWERED, request_id
 
 
 class RequestIdMiddleware:
-    """Ids of clients are ignored."""
+    """Sets the request id. Ids sent by clients are ignored."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

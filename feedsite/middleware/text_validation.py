@@ -1,8 +1,8 @@
 """Refuses malformed text: NUL bytes, lone surrogates and invalid UTF-8 in URLs, cookies and forms.
 
 PostgreSQL and the drivers raise on them, which would be a 500; this is a 400 before any view. Other control characters
-are left out of forms: keyboards and clipboards put them in, and no feed can carry them. The parsers of the API treat
-its bodies in the same way.
+are removed from forms: keyboards and clipboards put them in, and XML feeds cannot carry them. The parsers of the API
+treat its bodies in the same way.
 """
 
 from collections.abc import Callable, Iterable
@@ -53,7 +53,7 @@ def _url_is_malformed(request: HttpRequest) -> bool:
         texts = [unquote_to_bytes(query).decode(), request.path]
     except UnicodeDecodeError:
         return True
-    return is_malformed(texts)  # in the path Django has replaced bytes that are not UTF-8 by %FF
+    return is_malformed(texts)  # in the path, Django has replaced bytes that are not UTF-8 with escapes such as %FF
 
 
 def _is_form(request: HttpRequest) -> bool:
@@ -70,7 +70,7 @@ def _form_texts(request: HttpRequest) -> Iterable[str]:
 
 
 def _remove_control_characters(request: HttpRequest) -> None:
-    """Clean the fields of a form, where any needs it."""
+    """Remove control characters from the fields of a form."""
     fields = request.POST.copy()
     for name, values in fields.lists():
         fields.setlist(name, [without_control_characters(value) for value in values])

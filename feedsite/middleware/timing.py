@@ -1,6 +1,6 @@
-"""Counts requests, the slow and the failed ones among them, logs them, and shows staff the time of each stage.
+"""Counts requests, including slow and failed ones, logs them, and shows staff the time of each stage.
 
-The counts are of the class of the request (`apps.http.interfaces`), and end up with those of all processes
+Counts are kept by the class of the request (`apps.http.interfaces`), and added to those of all processes
 (`feedcache.servers.totals`). `Server-Timing` has the steps of a page (source 000); browsers show it beside the request.
 Milliseconds; stages that wait at the same time each count the whole wait. Others do not see it, since a stage's time
 may reveal what it read. With DEBUG everybody does.
@@ -27,7 +27,7 @@ SLOW_SECONDS = 1.0
 
 
 class TimingMiddleware:
-    """Above all that may refuse, so that refusals and the wait for a seat count."""
+    """Above all middleware that may refuse requests, so that refusals and the wait for a seat count."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -64,7 +64,7 @@ class Gauges(Collector):
 
 def _checks() -> Metric:
     checks = GaugeMetricFamily(
-        "feedsite_check_ok", "1 for a check of /healthz/ready that is right, else 0.", labels=["check"]
+        "feedsite_check_ok", "1 if this check of /healthz/ready passes, else 0.", labels=["check"]
     )  # fmt: skip
     for name, check in current_state()["checks"].items():
         checks.add_metric([name], int(check["ok"]))
@@ -85,7 +85,7 @@ def _processes() -> Metric:
 def _queues(limit: TimeLimit) -> Iterator[Metric]:
     number = GaugeMetricFamily("feedsite_due_rows", "Work that is due, 10,000 at most.", labels=["queue"])  # fmt: skip
     age = GaugeMetricFamily(
-        "feedsite_due_seconds", "For how long the oldest has been due.", labels=["queue"]
+        "feedsite_due_seconds", "Seconds since the oldest row became due.", labels=["queue"]
     )
     for name, rows, seconds in _rows(limit, _all_due()):
         number.add_metric([name], rows)
@@ -111,7 +111,7 @@ def _audit(limit: TimeLimit) -> Iterator[Metric]:
     findings = GaugeMetricFamily(
         "feedsite_audit_findings", "Violations of the last day.", labels=["state"]
     )
-    age = GaugeMetricFamily("feedsite_audit_run_age_seconds", "Since the auditor last ran.")
+    age = GaugeMetricFamily("feedsite_audit_run_age_seconds", "Seconds since the auditor last ran.")
     for left, repaired, seconds in _rows(limit, _AUDIT):
         findings.add_metric(["open"], left)
         findings.add_metric(["repaired"], repaired)
@@ -122,7 +122,7 @@ def _audit(limit: TimeLimit) -> Iterator[Metric]:
 
 def _connections(limit: TimeLimit) -> Iterator[Metric]:
     used = GaugeMetricFamily("feedsite_postgresql_connections", "Connections to PostgreSQL.")
-    most = GaugeMetricFamily("feedsite_postgresql_connections_max", "As many as it takes.")
+    most = GaugeMetricFamily("feedsite_postgresql_connections_max", "The maximum number of connections to PostgreSQL.")
     for number, maximum in _rows(limit, _CONNECTIONS):
         used.add_metric([], number)
         most.add_metric([], maximum)
@@ -132,7 +132,7 @@ def _connections(limit: TimeLimit) -> Iterator[Metric]:
 def _replicas(limit: TimeLimit) -> Iterator[Metric]:
     family = GaugeMetricFamily(
         "feedsite_replica_lag_seconds",
-        "By how much a standby of PostgreSQL is behind.",
+        "The lag of a standby of PostgreSQL.",
         labels=["replica"],
     )
     for name, seconds in _rows(limit, _REPLICAS):

@@ -1,8 +1,9 @@
 """Health checks: whether the process is alive, and which servers it reaches.
 
-Answered before all other middleware: probes use any Host and plain HTTP, even under overload. One request of the
-process checks the servers, at most once a second, and all others use its result; only staff and programs on this
-machine see details. The site is ready without caches, only slower; it is not ready without PostgreSQL.
+Answered before the checks of host and HTTPS, and before load shedding: probes use any Host and plain HTTP, even under
+overload. One request of the process checks the servers, at most once a second, and all others use its result. Only
+staff and programs on this machine see details. The site is ready without caches, only slower; it is not ready without
+PostgreSQL.
 """
 
 import threading
@@ -219,14 +220,14 @@ def _reports(role: str, otherwise: str) -> bool | str:
 
 
 def _findings() -> bool | str:
-    """Every finding of the auditor in the last day was repaired."""
+    """Whether every finding of the auditor in the last day was repaired."""
     since = Now() - timedelta(days=1)
     left = AuditFinding.objects.filter(repaired_at=None, last_found_at__gt=since).count()
     return f"the auditor could not repair {left} mistakes of the last day" if left else True
 
 
 def _dead_letters() -> bool | str:
-    """No work was given up after its last attempt."""
+    """Whether no work was given up after its last attempt."""
     dead = {"state": State.DEAD}
     kinds = [Event.objects, FanoutJob.objects, FanoutChunk.objects]
     number = sum(rows.filter(**dead)[:MAX_DEAD].count() for rows in kinds)
@@ -234,7 +235,7 @@ def _dead_letters() -> bool | str:
 
 
 def _deliveries() -> bool | str:
-    """No post waits for its delivery, and nothing has been due for longer than AUDIT_PROMISE_SECONDS."""
+    """Whether no post's delivery is late, and nothing has been due for longer than AUDIT_PROMISE_SECONDS."""
     if behind := lag.measure().seconds:
         return f"deliveries are {behind} s behind"
     ages = [

@@ -1,4 +1,4 @@
-"""The form of the log: its filters, and JSON. Imported before Django's apps are ready."""
+"""The format of the log: filters, and JSON. Imported before Django's apps are ready."""
 
 import logging
 import os

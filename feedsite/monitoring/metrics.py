@@ -135,7 +135,7 @@ class _Counted(Collector):
         yield from self._pools()
 
     def _buckets(self, name: str, number: int) -> list[tuple[str, float]]:
-        """Of a histogram: how many requests took at most so many seconds, cumulative as Prometheus has them."""
+        """The buckets of a histogram: bounds in seconds with numbers of requests, cumulative, as Prometheus expects."""
         within = 0
         buckets: list[tuple[str, float]] = []
         for bound in stats.BOUNDS:

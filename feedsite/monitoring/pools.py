@@ -1,4 +1,4 @@
-"""The pools of database connections of this process: how often one was asked for, and how long that took."""
+"""The pools of database connections of this process: how often a connection was requested, and how long that took."""
 
 from django.db import connections
 
@@ -6,11 +6,11 @@ from feedcache import stats
 
 # psycopg_pool's names -> names and texts of the metrics.
 METRICS = {
-    "requests_num": ("requests", "Connections that were asked for."),
+    "requests_num": ("requests", "Requests for a connection."),
     "requests_queued": ("waits", "Requests that waited because all connections were taken."),
-    "requests_wait_ms": ("wait_seconds", "For how long."),
-    "requests_errors": ("timeouts", "Requests that waited in vain; the answer was 503."),
-    "usage_ms": ("busy_seconds", "For how long connections were in use."),
+    "requests_wait_ms": ("wait_seconds", "Seconds that requests waited for a connection."),
+    "requests_errors": ("timeouts", "Requests that got no connection in time; they were answered with 503."),
+    "usage_ms": ("busy_seconds", "Seconds that connections were in use."),
 }
 MILLISECONDS = frozenset({"requests_wait_ms", "usage_ms"})
 

@@ -28,7 +28,7 @@ from feedsite.monitoring.health import current_state
 
 MAX_COUNTED = 100
 FULL = 0.9  # of a disk
-# Checks of `health` that have lines of their own here.
+# Checks of `health` that have separate lines here.
 TOLD = {"audit", "dead letters", "deliveries", "memcached"}
 DEAD = "?state__exact=dead"
 # The apps of each group; an app that is in none is in the last one.

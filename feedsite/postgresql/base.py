@@ -31,7 +31,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """Its pool never hands out a connection that the server has closed.
 
     Django's own test (`CONN_HEALTH_CHECKS`) costs a round trip per request. This one queries the server only if the
-    socket is readable: that of a closed connection is, that of an idle one is not.
+    socket is readable, as it is when the connection was closed, but not while it is idle.
     """
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:

@@ -81,7 +81,7 @@ class Handler(BaseHandler):
             headers += [
                 ("Set-Cookie", cookie.OutputString()) for cookie in response.cookies.values()
             ]
-            if unread is not None:  # the rest of the connection would be the body
+            if unread is not None:  # the unread body would be taken for the next request
                 headers.append(("Connection", "close"))
             self._send(response, headers, proto)
         finally:

@@ -1,1 +1,1 @@
-"""Commands of the project, among them changed ones of Django."""
+"""Commands of the project, including its own version of Django's `migrate`."""

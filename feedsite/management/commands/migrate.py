@@ -44,7 +44,7 @@ def connected_for_migrations(connection: BaseDatabaseWrapper) -> Iterator[None]:
 
 
 def settings_for_migrations(alias: str, usual: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a connection that goes past pool and pooler, for work without a limit in time."""
+    """The settings of a connection that bypasses pool and pooler, for work without a time limit."""
     config = dict(usual)
     if alias == DEFAULT_DB_ALIAS and settings.MIGRATIONS_DATABASE_URL:
         overrides = Environment.db_url_config(settings.MIGRATIONS_DATABASE_URL)
