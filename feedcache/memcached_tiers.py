@@ -123,7 +123,7 @@ class Layer:
             return [(self._only, list(keys))] if keys else []
         if not self.slots:
             return []
-        slot_map, crc32, buckets = self._slot_map, zlib.crc32, BUCKETS  # used for every key of every page
+        slot_map, crc32, buckets = self._slot_map, zlib.crc32, BUCKETS  # read for every key
         parts: list[list[bytes]] = [[] for _ in range(len(self.slots) + 1)]
         for key in keys:
             parts[slot_map[crc32(key) % buckets]].append(key)

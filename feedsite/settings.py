@@ -362,7 +362,8 @@ AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # maximum time
 # How far back home pages can be shown as they were: ended follows, mutes and blocks are kept this long.
 HOME_HISTORY_DAYS = env.int("HOME_HISTORY_DAYS", 90)
 AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
-RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)  # the readers that a delivery reached; then only their number
+# The readers that each delivery reached; after that only their number is kept.
+RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)
 # docs/retention.md lists how long all data is kept; 0: for ever.
 LEDGER_DAYS = env.int(
     "LEDGER_DAYS", 0

@@ -38,7 +38,7 @@ MAX_OPEN_LEVEL = 2  # a reply and the replies to it are shown; deeper ones are f
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
 MAX_NEARBY = 300  # posts of the thread that are read at once for ancestors
 CLOCK_SLACK_SECONDS = (
-    900  # the most that a clock may be set back; it costs time only in threads of thousands of posts
+    900  # no clock is ever set back by more; costs time only in threads of thousands of posts
 )
 
 # The posts of a thread around a post, possibly on the servers of all its authors: its possible descendants, oldest

@@ -53,7 +53,7 @@ def _url_is_malformed(request: HttpRequest) -> bool:
         texts = [unquote_to_bytes(query).decode(), request.path]
     except UnicodeDecodeError:
         return True
-    return is_malformed(texts)  # in the path, Django has replaced bytes that are not UTF-8 with escapes such as %FF
+    return is_malformed(texts)  # in the path, Django writes bytes that are not UTF-8 as %FF
 
 
 def _is_form(request: HttpRequest) -> bool:

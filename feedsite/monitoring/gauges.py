@@ -122,7 +122,7 @@ def _audit(limit: TimeLimit) -> Iterator[Metric]:
 
 def _connections(limit: TimeLimit) -> Iterator[Metric]:
     used = GaugeMetricFamily("feedsite_postgresql_connections", "Connections to PostgreSQL.")
-    most = GaugeMetricFamily("feedsite_postgresql_connections_max", "The maximum number of connections to PostgreSQL.")
+    most = GaugeMetricFamily("feedsite_postgresql_connections_max", "Allowed connections.")
     for number, maximum in _rows(limit, _CONNECTIONS):
         used.add_metric([], number)
         most.add_metric([], maximum)

@@ -9,7 +9,7 @@ METRICS = {
     "requests_num": ("requests", "Requests for a connection."),
     "requests_queued": ("waits", "Requests that waited because all connections were taken."),
     "requests_wait_ms": ("wait_seconds", "Seconds that requests waited for a connection."),
-    "requests_errors": ("timeouts", "Requests that got no connection in time; they were answered with 503."),
+    "requests_errors": ("timeouts", "Requests without a connection in time; they got 503."),
     "usage_ms": ("busy_seconds", "Seconds that connections were in use."),
 }
 MILLISECONDS = frozenset({"requests_wait_ms", "usage_ms"})
