@@ -58,7 +58,7 @@ def mark_deleted_post(payload: Payload) -> None:
 def update_home_caches(payload: Payload) -> None:
     """Add a new followee's posts to the follower's home cache; remove a former followee's (reads skip them already).
 
-    The change may also begin or end a friendship, and the followee's access to the follower's posts for friends.
+    The follow may begin or end a friendship, and with it the followee's access to the follower's posts for friends.
     """
     backfill.follow_changed(payload["follower_id"], payload["followee_id"])
     backfill.friendship_changed(payload["followee_id"], payload["follower_id"])

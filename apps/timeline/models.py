@@ -22,9 +22,9 @@ class Mode(models.TextChoices):
 class FollowerScan(LeasedRow):
     """A follower list being split into chunks: pending until all of it is split. Virtual followers come last.
 
-    `scanned_to` is the last edge in a chunk, from which another dispatcher can continue; `virtual_scanned_to` is the
-    last edge of a virtual follow. `followers` is the number of followers and virtual followers at the beginning, to
-    estimate the rest; `parts` is the number of chunks created.
+    `scanned_to` is the last edge in a chunk, and `virtual_scanned_to` the last virtual one; another dispatcher can
+    continue from them. `followers` is the number of followers and virtual followers at the beginning, to estimate the
+    rest; `parts` is the number of chunks created.
     """
 
     scanned_to = models.BigIntegerField(_("cut up to edge"), default=0)

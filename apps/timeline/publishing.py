@@ -142,6 +142,6 @@ def _publish_scheduled(row: ScheduledPost) -> None:
             Attachment.objects.filter(scheduled=row).update(scheduled=None)
             key = f"scheduled:{row.pk}"  # so that a retry after a crash does not publish twice
             post = publish(author, Draft.restored(row.draft), idempotency_key=key).post
-    except (TooMany, Unavailable) as error:  # of the author or the site, not of this post
+    except (TooMany, Unavailable) as error:  # a limit or overload, not an error of this post
         raise leases.RetryLater(error.message) from error
     ScheduledPost.objects.filter(pk=row.pk).update(post=post)

@@ -547,7 +547,7 @@ for k, key in ipairs(KEYS) do answers[k] = check(key, 4 * tonumber(ARGV[2 * k - 
 return answers
 """
 
-# KEYS: chunk. ARGV: number of hashes, positions, most bits (0: any). Returns 1 for each record that was marked before;
+# KEYS: chunk. ARGV: number of hashes, positions, most bits (0: any). Returns for each record 1 if it was marked before;
 # "" if the chunk was lost, "full" if nothing was marked because the chunk has more bits than that.
 _MARK = f"""
 if redis.pcall('GETBIT', KEYS[1], {PRESENT_BIT}) ~= 1 then return '' end

@@ -109,7 +109,7 @@ class _PageReads:
         return Links({pk for pk in sources if pk}, {pk for pk in parents if pk})
 
     def remember_links(self) -> None:
-        """Remember which posts these repost, quote and answer; a later page then reads all in its first round trip."""
+        """Remember which posts these repost, quote and answer; a later page then reads them in its first round trip."""
         for post in filter(None, map(self.visible.posts.get, self.page)):
             if (post.source_id or post.reply_to_id) and post.id not in _links:
                 if len(_links) >= MAX_LINKED:
