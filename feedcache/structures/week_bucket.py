@@ -3,9 +3,9 @@
     week:<form>:{owner}:2026-W47 = {post id: value, ..., "~": revision, "#": bytes of all values}
 
 A bucket is complete or missing; an empty one means that nothing was written that week. `~` is the owner's revision from
-which it was made; for a reader who knows a newer one it is a miss. A bucket expires a week after the last write. A week
-of more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts and 100 KB): for an hour a mark
-stands in its place, so that nobody builds it again just to find it too large.
+which it was made; a reader who knows a newer one takes it for a miss. A bucket expires a week after the last write. A
+week of more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts and 100 KB): for an hour a
+mark stands in its place, so that nobody builds it again just to find it too large.
 
 The builder of a bucket holds the owner's lock. A change deletes the lock, so values read before it are never stored.
 """

@@ -3,7 +3,7 @@
 Pushing costs once per post and follower; pulling costs once per page that shows the author. Posts, followers and reads
 are measured on the site. The cost of one push and of one pull, in processor time of Redis and of the web or worker
 process, was measured by `./run bench timeline --only units`. A pulled author stays pulled until pulling is clearly more
-expensive (source 004: follower counts change all the time): pulled from T on, pushed again below 0.8 T.
+expensive (source 004: follower counts change all the time): pulled from the threshold T on, pushed again below 0.8 T.
 """
 
 from dataclasses import asdict, dataclass

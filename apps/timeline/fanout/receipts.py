@@ -122,7 +122,7 @@ def unpack(packed: bytes) -> Collection[int]:
 
 
 def ledger_begin() -> int:
-    """The first id of the posts whose deliveries are kept (`LEDGER_DAYS`)."""
+    """The first id of the posts whose deliveries are kept (`LEDGER_DAYS`); 0 if all are kept."""
     if not settings.LEDGER_DAYS:
         return 0
     until = timezone.now() - timedelta(days=settings.LEDGER_DAYS)

@@ -11,7 +11,7 @@ Pages with pulled authors read no such row (decision 0172). A short vector is as
 a post (`apps.posts.cache`): after the commit and before it is acknowledged, each change is appended to every copy, or
 to a vector of unknown ids where there was none, so that no reader who loaded the old ids can store them. If a writer
 dies in between, its event repairs the vectors (`repair`). Long vectors are read at the revision of the short one.
-Restricted posts never enter.
+Restricted posts never enter an outbox.
 """
 
 import logging

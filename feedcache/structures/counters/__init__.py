@@ -19,7 +19,7 @@ What a read finds for an id (`CounterStore.answer`), and what follows from it (`
 Hot buckets are those above the floor, which follows the clock: a rebuild fills them, puts and increments keep them
 current, and they are dropped once they are cold. A bucket has about a hundred records, stored as a listpack. With ten,
 each record costs some 12 bytes more; beyond `hash-max-listpack-entries` (512), Redis converts it into a hash table of
-70 bytes a record. So a busy site sets shorter buckets, and splits those shorter than a second by author.
+70 bytes a record. So a busy site sets shorter buckets and, if a second is too long, splits them by author.
 
 Most services have one part, at the address in the settings; the topology can split one that outgrows its server. A part
 has its own meta keys and floor, and is built, evicted and moved by itself. While a part moves from server A to B:
