@@ -17,6 +17,7 @@ class Delivered:
     labels: list[str]  # the stream's name as the client wrote it
     event: str
     payload: str
+    number: int = 0  # of what it brings, as in `StreamEvent`
 
 
 class Connection:
@@ -27,6 +28,7 @@ class Connection:
     ) -> None:
         self.listener_id = listener_id
         self.token = token
+        self.newest_notification = 0  # when the connection began; later ones are announced to it
         self._scopes = scopes
         self.streams: dict[Stream, list[str]] = {}
         self._max_queue = max_queue
@@ -49,7 +51,10 @@ class Connection:
             if self._queue.qsize() >= self._max_queue:
                 self.end("too slow")
                 return
-            self._queue.put_nowait(Delivered(self.streams[stream], item.event, item.payload))
+            self._queue.put_nowait(self.delivered(stream, item))
+
+    def delivered(self, stream: Stream, item: StreamEvent) -> Delivered:
+        return Delivered(self.streams[stream], item.event, item.payload, item.number)
 
     def end(self, reason: str) -> None:
         """End the connection and drop its queued events."""
@@ -57,12 +62,16 @@ class Connection:
             self._end_reason = reason
             self._queue.put_nowait(None)
 
+    def check(self) -> None:
+        """EndedError once the connection has ended."""
+        if self._end_reason:
+            raise EndedError(self._end_reason)
+
     async def next(self, *, seconds: float) -> Delivered | None:
         """The next event, or None if `seconds` pass without one. EndedError once the connection has ended."""
         try:
             delivered = await asyncio.wait_for(self._queue.get(), seconds)
         except TimeoutError:
             delivered = None
-        if self._end_reason:
-            raise EndedError(self._end_reason)
+        self.check()
         return delivered

@@ -109,7 +109,8 @@ class Hub:
         except BaseException:
             self.leave(connection)
             raise
-        self._newest_notification.setdefault(listener.pk, newest)
+        known = self._newest_notification.setdefault(listener.pk, newest)
+        connection.newest_notification = known
         return connection
 
     async def _require_subscription(self) -> None:

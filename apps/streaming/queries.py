@@ -1,6 +1,6 @@
 """Turns an announcement into events for each listener, with the visibility and the rules of the listener's pages."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -44,12 +44,16 @@ Listeners = Mapping[Stream, Collection[int]]  # the ids of the listeners of each
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """An event for some streams of one listener; `payload` is JSON, or the bare id of a deleted post."""
+    """An event for some streams of one listener; `payload` is JSON, or the bare id of a deleted post.
+
+    `number`: the id of the post or notification that the event brings; 0 for an event that brings nothing new.
+    """
 
     listener_id: int
     streams: frozenset[Stream]
     event: str
     payload: str
+    number: int = 0
 
 
 def events_of_post(
@@ -65,7 +69,20 @@ def events_of_post(
     content = load_open([post_id]) if listeners else {}
     for listener_id, streams in audience.items():
         if listener_id in listeners:
-            yield from _events_for(listeners[listener_id], streams, post_id, event, content)
+            yield from _events_for(listeners[listener_id], streams, [post_id], event, content)
+
+
+def events_of_missed(
+    listener_id: int, stream: Stream, post_ids: Sequence[int]
+) -> list[StreamEvent]:
+    """Up to 200 posts that a stream of the listener did not deliver, as it would deliver them now."""
+    listener = users_by_id([listener_id]).get(listener_id)
+    if listener is None:
+        return []
+    if stream == DIRECT:
+        found = [one for number in post_ids for one in events_of_conversation(listener_id, number)]
+        return [one for one in found if stream in one.streams]
+    return list(_events_for(listener, [stream], post_ids, "update", load_open(post_ids)))
 
 
 def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[StreamEvent]:
@@ -88,7 +105,7 @@ def events_of_notifications(listener_id: int, after: int) -> tuple[int, list[Str
     page = notifications_page(listener, Cursor(min_id=after, limit=MAX_NOTIFICATIONS))
     streams = frozenset({USER, NOTIFICATIONS})
     events = [
-        StreamEvent(listener_id, streams, "notification", _text(notification_json(item)))
+        StreamEvent(listener_id, streams, "notification", _text(notification_json(item)), item.id)
         for item in reversed(page.items)
     ]
     return max(after, page.newer or 0), events
@@ -109,7 +126,7 @@ def events_of_conversation(
     said = _text(conversation_json(conversation))
     changed = _text({"id": str(conversation.id)})
     events = [
-        StreamEvent(listener_id, frozenset({DIRECT}), "conversation", said),
+        StreamEvent(listener_id, frozenset({DIRECT}), "conversation", said, post_id),
         StreamEvent(listener_id, frozenset({USER}), "feedsite.conversation", changed),
     ]
     return events if is_new else events[1:]
@@ -147,27 +164,35 @@ def listener_of(token: str) -> Bearer | None:
 
 
 def _events_for(
-    listener: User, streams: Collection[Stream], post_id: int, event: str, content: Preloaded
+    listener: User,
+    streams: Collection[Stream],
+    post_ids: Sequence[int],
+    event: str,
+    content: Preloaded,
 ) -> Iterator[StreamEvent]:
-    found = hydrate(listener.pk, [post_id], preloaded=content)
+    """The event of each of the posts, without those that the listener may not see."""
+    found = hydrate(listener.pk, post_ids, preloaded=content)
     facts = ReaderFacts(listener, None, active_filters_of(listener), found.relations)
-    for item in found.items:  # one, or none if the listener may not see it
-        visible = {stream for stream in streams if _belongs(stream, item, facts)}
+    shown = {stream: _belonging(stream, found.items, facts) for stream in streams}
+    for item in found.items:
+        visible = frozenset(stream for stream, ids in shown.items() if item.id in ids)
         if visible:
             payload = _text(status_json(mark(item, facts.filters, None)))
-            yield StreamEvent(listener.pk, frozenset(visible), event, payload)
+            number = item.id if event == "update" else 0
+            yield StreamEvent(listener.pk, visible, event, payload, number)
 
 
-def _belongs(stream: Stream, item: FeedItem, facts: ReaderFacts) -> bool:
-    """Whether a post passes the rules of the page that the stream continues. Streams have no promoted posts."""
-    if stream.is_media_only and not item.shown.post.pictures:
-        return False
+def _belonging(stream: Stream, items: Sequence[FeedItem], facts: ReaderFacts) -> set[int]:
+    """The ids of the posts that pass the rules of the page that a stream continues. Streams have no promoted posts."""
+    if stream.is_media_only:
+        items = [item for item in items if item.shown.post.pictures]
+    book, context = NOT_MUTED, FilterContext.PUBLIC
     if stream == USER and facts.viewer:
-        home = facts_of_home(facts.viewer)(facts._replace(context=FilterContext.HOME), [item])
-        return bool(passed([item], home, HOME_RULES))
-    if stream.name == "list":
-        return bool(passed([item], facts._replace(context=FilterContext.HOME), LIST_RULES))
-    return bool(passed([item], facts._replace(context=FilterContext.PUBLIC), NOT_MUTED))
+        book, context = HOME_RULES, FilterContext.HOME
+        facts = facts_of_home(facts.viewer)(facts, items)
+    elif stream.name == "list":
+        book, context = LIST_RULES, FilterContext.HOME
+    return {item.id for item in passed(items, facts._replace(context=context), book)}
 
 
 def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Stream]]:

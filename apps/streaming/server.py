@@ -10,10 +10,11 @@ import orjson
 from apps.accounts.models import User
 from apps.errors import BadRequest, DomainError, NotAllowed, NotFound, TooMany, Unavailable
 from apps.http.errors import problem_json
-from apps.streaming import transports
+from apps.streaming import resuming, transports
 from apps.streaming.connections import Connection
 from apps.streaming.hub import Hub
 from apps.streaming.queries import listener_of
+from apps.streaming.resuming import Position
 from apps.streaming.streams import NAMES, Stream, StreamError
 from apps.streaming.transports import Receive, Send
 
@@ -92,13 +93,18 @@ class Server:
         try:
             query = _query(scope)
             stream = _stream(scope["path"], query)
+            position = _position(scope, query)
             connection = await self._join(_token(scope, query))
         except DomainError as refusal:
             await _refuse(scope, send, refusal)
             return
         try:
             connection.add(stream, stream.labels_of(query))
-            await transports.serve_sse(connection, receive, send, COMMON_HEADERS)
+            # after subscribing: whatever is published while this reads is announced to the connection
+            position, missed = await resuming.begin(self.hub, connection, stream, position)
+            await transports.serve_sse(
+                connection, receive, send, COMMON_HEADERS, position=position, missed=missed
+            )
         except NotAllowed as refusal:
             await _refuse(scope, send, refusal)
         finally:
@@ -170,6 +176,16 @@ def _stream(path: str, query: Mapping[str, str]) -> Stream:
         if path.startswith(ROOT) and name in NAMES:
             raise BadRequest(str(error)) from None
         raise NotFound(str(error)) from None
+
+
+def _position(scope: Scope, query: Mapping[str, str]) -> Position | None:
+    """What the client of a stream that was cut off has of it. BadRequest.
+
+    The parameter is for pages that open a new EventSource, to which browsers let them give no headers.
+    """
+    header = next((value for name, value in scope["headers"] if name == b"last-event-id"), b"")
+    text = header.decode("latin-1") or query.get("last_event_id", "")
+    return Position.parse(text) if text else None
 
 
 def _token(scope: Scope, query: Mapping[str, str]) -> str:

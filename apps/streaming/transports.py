@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.conf import settings
 
 from apps.errors import BadRequest, NotAllowed
 from apps.streaming.connections import Connection, Delivered, EndedError
+from apps.streaming.resuming import MISSED, Position
 from apps.streaming.streams import Stream, StreamError
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -26,24 +27,34 @@ MAX_STREAMS = 50  # on one connection
 GOING_AWAY, POLICY = 1001, 1008
 
 
-async def serve_sse(connection: Connection, receive: Receive, send: Send, headers: Headers) -> None:
-    """Send events until the client leaves or the connection ends."""
+async def serve_sse(
+    connection: Connection,
+    receive: Receive,
+    send: Send,
+    headers: Headers,
+    *,
+    position: Position,
+    missed: AsyncIterator[Delivered],
+) -> None:
+    """Send what was missed, then events, until the client leaves or the connection ends."""
     start = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"), *headers]
     disconnect = asyncio.create_task(_wait_for_disconnect(connection, receive))
     try:
-        async with asyncio.timeout(SEND_SECONDS):
-            await send({"type": "http.response.start", "status": 200, "headers": start})
-            await _send_bytes(send, HEARTBEAT)
+        await send({"type": "http.response.start", "status": 200, "headers": start})
+        await _send_bytes(send, HEARTBEAT)
+        async for earlier in missed:
+            connection.check()
+            await _send_bytes(send, event(earlier, position))
         while True:
             delivered = await connection.next(seconds=settings.STREAMING_HEARTBEAT_SECONDS)
-            async with asyncio.timeout(SEND_SECONDS):
-                await _send_bytes(send, event(delivered) if delivered else HEARTBEAT)
+            if delivered and position.has(delivered.event, delivered.number):
+                continue
+            await _send_bytes(send, event(delivered, position) if delivered else HEARTBEAT)
     except EndedError:
         with suppress(TimeoutError, OSError):
-            async with asyncio.timeout(SEND_SECONDS):
-                pause = random.randint(*RETRY_MS)  # noqa: S311 -- no secret
-                # without an empty line: browsers still read the field, and Mastodon.py sees no broken event
-                await _send_bytes(send, b"retry: %d\n" % pause, more=False)
+            pause = random.randint(*RETRY_MS)  # noqa: S311 -- no secret
+            # without an empty line: browsers still read the field, and Mastodon.py sees no broken event
+            await _send_bytes(send, b"retry: %d\n" % pause, more=False)
     except (TimeoutError, OSError):
         connection.end("it does not read")
     finally:
@@ -73,9 +84,13 @@ async def serve_websocket(
             await send({"type": "websocket.close", "code": code})
 
 
-def event(delivered: Delivered) -> bytes:
-    """A server-sent event. JSON has no line breaks, so it is one `data` line."""
-    return f"event: {delivered.event}\ndata: {delivered.payload}\n\n".encode()
+def event(delivered: Delivered, position: Position) -> bytes:
+    """A server-sent event. JSON has no line breaks, so it is one `data` line. Those that bring something have an id."""
+    if delivered.number:
+        position.add(delivered.event, delivered.number)
+    is_news = delivered.number or delivered.event == MISSED
+    number = f"id: {position}\n" if is_news else ""
+    return f"{number}event: {delivered.event}\ndata: {delivered.payload}\n\n".encode()
 
 
 def message(delivered: Delivered) -> dict[str, Any]:
@@ -130,7 +145,8 @@ async def _wait_for_disconnect(connection: Connection, receive: Receive) -> None
 
 
 async def _send_bytes(send: Send, body: bytes, *, more: bool = True) -> None:
-    await send({"type": "http.response.body", "body": body, "more_body": more})
+    async with asyncio.timeout(SEND_SECONDS):
+        await send({"type": "http.response.body", "body": body, "more_body": more})
 
 
 async def _send_json(send: Send, body: dict[str, Any]) -> None:

@@ -54,6 +54,36 @@ def test_a_follower_hears_of_a_post_its_edit_and_its_end(address, alice, bob):
         assert stream.wait(3)[2] == ("delete", post.pk)
 
 
+def test_a_stream_that_was_cut_off_continues_where_it_was(address, alice, bob, carol):
+    """Of 100 posts 30 are written while it is read, 40 while it is cut off, and 30 while it continues."""
+    follow_user(bob, carol)
+    token, sent = token_of(bob), []
+
+    def write(count):
+        sent.extend(publish((alice, carol)[number % 3 == 0]).pk for number in range(count))
+        deliver()
+
+    with listening(address, "user", token) as stream:
+        write(30)
+        stream.wait(10)  # perhaps in the middle of them
+    write(40)
+    had = len(stream.events)
+    with listening(address, "user", token, last_event_id=stream.last_id) as again:
+        write(30)
+        again.wait(100 - had)
+        write(1)  # nothing comes twice before it
+        again.wait(101 - had)
+    told = [int(data["id"]) for name, data in stream.events + again.events if name == "update"]
+    assert sorted(told) == sorted(sent)
+
+
+def test_an_id_that_is_none_is_refused(address, bob):
+    for place in ("user", "user?last_event_id=x"):
+        headers = {} if "?" in place else {"Last-Event-ID": "x"}
+        status, _headers, body = get(address, place, token_of(bob), **headers)
+        assert (status, json.loads(body)["code"]) == (400, "bad_event_id")
+
+
 def test_a_follower_hears_of_the_preview_of_a_post(address, alice, bob, settings):
     settings.LINK_PREVIEWS = True
     with (

@@ -10,7 +10,7 @@ from apps.accounts.models import User
 from apps.oauth.queries import Bearer
 from apps.scopes import covered_by
 from apps.streaming import hub as hub_module
-from apps.streaming import queries
+from apps.streaming import queries, resuming
 from apps.streaming import server as server_module
 from apps.streaming.hub import Hub
 from apps.streaming.server import Server
@@ -43,13 +43,14 @@ async def status_of(server, path):
 
 @pytest.fixture
 def subscribed(monkeypatch):
-    """Every hub is subscribed, and nobody has notifications."""
+    """Every hub is subscribed, and nobody has notifications or posts."""
 
     async def yes(_hub):
         return True
 
     monkeypatch.setattr(Hub, "is_subscribed", yes)
     monkeypatch.setattr(hub_module, "latest_notification_id", lambda _listener: 0)
+    monkeypatch.setattr(resuming, "candidate_ids", lambda *_arguments: [])
 
 
 def bearer():

@@ -60,9 +60,12 @@ class RefusedError(Exception):
 
 
 class Listening:
-    """A stream that is read by a thread; `events` holds (event, data) in the order of arrival."""
+    """A stream that is read by a thread; `events` holds (event, data) in the order of arrival, `last_id` the last id."""
 
-    def __init__(self, address, path, token, *, tls=None):
+    def __init__(self, address, path, token, *, tls=None, last_event_id=""):
+        self.last_id, headers = last_event_id, _headers(token)
+        if last_event_id:
+            headers["Last-Event-ID"] = last_event_id
         self.events, self.comments, self.ended = [], 0, threading.Event()
         place = urlsplit(address).netloc
         self._connection = (
@@ -70,7 +73,7 @@ class Listening:
             if tls
             else http.client.HTTPConnection(place, timeout=60)
         )
-        self._connection.request("GET", f"/api/v1/streaming/{path}", headers=_headers(token))
+        self._connection.request("GET", f"/api/v1/streaming/{path}", headers=headers)
         self._socket = self._connection.sock
         self._answer = self._connection.getresponse()
         if self._answer.status != 200:
@@ -82,14 +85,17 @@ class Listening:
         self._thread.start()
 
     def _read(self):
-        name = ""
+        name = number = ""
         try:
             for line in self._answer:
                 field, _colon, value = line.decode().rstrip("\n").partition(": ")
                 if field == "event":
                     name = value
+                elif field == "id":
+                    number = value
                 elif field == "data":
                     self.events.append((name, json.loads(value)))
+                    self.last_id = number
                 elif field.startswith(":"):
                     self.comments += 1
         except (OSError, http.client.HTTPException, ValueError):
@@ -113,9 +119,9 @@ class Listening:
 
 
 @contextmanager
-def listening(address, path, token, *, tls=None):
+def listening(address, path, token, *, tls=None, last_event_id=""):
     """Listen to a stream; `tls` is the context of an address with TLS."""
-    listener = Listening(address, path, token, tls=tls)
+    listener = Listening(address, path, token, tls=tls, last_event_id=last_event_id)
     try:
         yield listener
     finally:

@@ -1,0 +1,188 @@
+"""Continues streams that were cut off: the ids of events, and what a client has missed since one of them.
+
+The id of the last post would not do: posts do not arrive in the order of their ids. A transaction may commit late,
+posts of one second sort by author, and an author's 17th post in a second takes an id of the next one. The id of an
+event is therefore a `Position`: a post id up to which the client has everything, and the posts above it that it has.
+"""
+
+import re
+import struct
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+from apps.errors import BadRequest
+from apps.graph.models import RepliesPolicy, UserList
+from apps.notifications.models import Conversation, Notification
+from apps.pagination import Cursor
+from apps.streaming import queries
+from apps.streaming.connections import Connection, Delivered
+from apps.streaming.hub import Hub
+from apps.streaming.queries import DIRECT, NOTIFICATIONS, USER
+from apps.streaming.streams import Stream
+from apps.tags.queries import public_post_ids, tag_named
+from apps.timeline.sources import merge, sql
+from feedcache.ids import first_id_at, parse_id, second_of
+
+MAX_MISSED = 400  # posts, and as many notifications: with more, the client reads its pages instead
+BATCH = 40  # posts that are read at once
+MISSED = "feedsite.missed"  # the event that says that there was more
+SETTLE_SECONDS = 30  # by how much a post may arrive later than newer ones and still be found
+MAX_HAD = 128  # post ids in a position: about 1,400 characters
+NOTIFYING = {USER, NOTIFICATIONS}
+_TEXT = re.compile(r"(\d{1,19})(?:\.(\d{1,19})\.([\w-]{0,1366}={0,2}))?", re.ASCII)
+
+
+@dataclass(slots=True)
+class Position:
+    """What a client has of a stream: the posts up to `floor`, those in `had`, the notifications up to `notification`.
+
+    For a new stream it is what was there when the stream began. `repeated`: posts that a client had when it resumed, or
+    that it missed; they may be announced to it as well. None for a new stream.
+    """
+
+    floor: int
+    notification: int | None  # None: not known
+    had: set[int] = field(default_factory=set)
+    repeated: set[int] | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Position":
+        """From the id of an event, or from the id of a post, for everything up to it. BadRequest."""
+        match = _TEXT.fullmatch(text)
+        try:
+            floor, notification, had = match.groups("") if match else ("", "", "")
+            ids = {number for (number,) in struct.iter_unpack(">Q", urlsafe_b64decode(had))}
+            return cls(_id(floor), _id(notification) if notification else None, ids)
+        except (ValueError, struct.error):
+            raise BadRequest("This is not the id of an event.", code="bad_event_id") from None
+
+    def __str__(self) -> str:
+        had = urlsafe_b64encode(struct.pack(f">{len(self.had)}Q", *sorted(self.had)))
+        return f"{self.floor}.{self.notification or 0}.{had.decode()}"
+
+    def has(self, event: str, number: int) -> bool:
+        """Whether a client that has resumed has got this already; `number` is the id of the notification or post."""
+        if self.repeated is None or not number:
+            return False
+        if event == "notification":
+            return number <= (self.notification or 0)
+        return number in self.repeated
+
+    def add(self, event: str, number: int) -> None:
+        """Note what is sent."""
+        if event == "notification":
+            self.notification = max(number, self.notification or 0)
+        elif number > self.floor:
+            self.had.add(number)
+            self._settle()
+
+    def _settle(self) -> None:
+        """Raise the floor, so that few ids are above it."""
+        # authors who write a lot are ahead of the clock
+        newest = min(second_of(max(self.had)), int(time.time()))
+        floor = max(self.floor, first_id_at(newest - SETTLE_SECONDS) - 1)
+        above = sorted(number for number in self.had if number > floor)
+        if len(above) > MAX_HAD:
+            floor, above = above[-MAX_HAD - 1], above[-MAX_HAD:]
+        self.floor, self.had = floor, set(above)
+
+
+def _id(text: str) -> int:
+    """An id, or 0. ValueError."""
+    return 0 if text == "0" else parse_id(text)
+
+
+async def begin(
+    hub: Hub, connection: Connection, stream: Stream, given: Position | None
+) -> tuple[Position, AsyncIterator[Delivered]]:
+    """The position of a stream to which the connection has subscribed, and what its client missed before.
+
+    `given` is what the client says that it has, None for a new stream.
+    """
+    listener_id, newest = connection.listener_id, connection.newest_notification
+    ids: list[int] | None = []
+    if given is not None:
+        ids = await hub.run_in_thread(missed_ids, listener_id, stream, given)
+    if given is None or ids is None:
+        position = await hub.run_in_thread(position_now, listener_id, stream, newest)
+        return position, _missed(hub, connection, stream, ids, None)
+    given.repeated = given.had | set(ids)
+    missed = _missed(hub, connection, stream, ids, given.notification)
+    if given.notification is None:
+        given.notification = newest
+    return given, missed
+
+
+async def _missed(
+    hub: Hub, connection: Connection, stream: Stream, ids: list[int] | None, after: int | None
+) -> AsyncIterator[Delivered]:
+    """These posts, then the notifications above the id `after`, oldest first. Without ids: that they were too many."""
+    if ids is None:
+        yield Delivered(connection.streams[stream], MISSED, "{}")
+        return
+    listener_id = connection.listener_id
+    for start in range(0, len(ids), BATCH):
+        batch = ids[start : start + BATCH]
+        for item in await hub.run_in_thread(queries.events_of_missed, listener_id, stream, batch):
+            yield connection.delivered(stream, item)
+    while after is not None and stream in NOTIFYING:
+        newest, events = await hub.run_in_thread(
+            queries.events_of_notifications, listener_id, after
+        )
+        for item in events:
+            yield connection.delivered(stream, item)
+        after = newest if newest > after else None
+
+
+def position_now(listener_id: int, stream: Stream, notification: int) -> Position:
+    """The position of a client whose stream begins: it is not told of what was there before."""
+    floor = first_id_at(int(time.time()) - SETTLE_SECONDS) - 1
+    ids = candidate_ids(listener_id, stream, Cursor(since_id=floor), MAX_HAD)
+    if len(ids) == MAX_HAD:
+        floor = ids[-1]
+    return Position(floor, notification, set(ids))
+
+
+def missed_ids(listener_id: int, stream: Stream, position: Position) -> list[int] | None:
+    """The posts that a client may have missed, oldest first; the rules of its page are still to be applied.
+
+    None if these, or the notifications that it missed, are more than `MAX_MISSED`.
+    """
+    if position.notification is not None and stream in NOTIFYING:
+        rows = Notification.objects.filter(user=listener_id, pk__gt=position.notification)
+        if rows[: MAX_MISSED + 1].count() > MAX_MISSED:
+            return None
+    limit = MAX_MISSED + len(position.had) + 1
+    ids = candidate_ids(listener_id, stream, Cursor(min_id=position.floor), limit)
+    missed = [post_id for post_id in ids if post_id not in position.had]
+    return missed if len(missed) <= MAX_MISSED else None
+
+
+def candidate_ids(listener_id: int, stream: Stream, cursor: Cursor, count: int) -> list[int]:
+    """Up to `count` ids of posts that may be on the page of a stream, from PostgreSQL, in the order of the cursor."""
+    lists: list[Sequence[int]] = []
+    if stream == USER:
+        lists.append(sql.home_ids(listener_id, cursor, count))
+        lists.append(sql.followed_tag_ids(listener_id, cursor, count))
+    elif stream == DIRECT:
+        lists.append(_last_messages(listener_id, cursor, count))
+    elif stream.name == "list":
+        rows = UserList.objects.filter(pk=int(stream.argument), owner=listener_id)
+        lists += [
+            sql.list_ids(listener_id, row.pk, RepliesPolicy(row.replies_policy), cursor, count)
+            for row in rows
+        ]
+    elif stream.is_tag:
+        tag = tag_named(stream.argument)
+        lists.append(public_post_ids(tag.pk, cursor, count) if tag.pk else [])
+    elif stream.is_public:
+        lists.append(sql.public_ids(cursor, count, only_media=stream.is_media_only))
+    return merge.first_ids(lists, count, ascending=cursor.ascending)
+
+
+def _last_messages(listener_id: int, cursor: Cursor, count: int) -> list[int]:
+    rows = Conversation.objects.filter(user=listener_id, last_post__gt=cursor.floor)
+    order = "last_post" if cursor.ascending else "-last_post"
+    return list(rows.order_by(order).values_list("last_post", flat=True)[:count])
