@@ -795,6 +795,8 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "The parts of the Mastodon client API that this site supports. Ids are decimal strings. "
     "Bodies may be JSON or forms.",
     "VERSION": __version__,
+    "CONTACT": {"name": SITE_NAME, "url": f"{SITE_URL}/about"},
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
     "SERVERS": [{"url": SITE_URL}],
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
@@ -806,6 +808,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "apps.api.openapi.complete_document",
+        "apps.streaming.document.add_streams",
     ],
     "SCHEMA_PATH_PREFIX": r"/api/v[0-9]",
     "ENUM_NAME_OVERRIDES": {

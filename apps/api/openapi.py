@@ -4,6 +4,7 @@ drf-spectacular inlines TypedDicts wherever they occur, without formats. Here ea
 component, named after its class without "Json". Schemas follow OpenAPI 3.1, so null is a type.
 """
 
+import json
 from types import NoneType
 from typing import (
     Annotated,
@@ -16,6 +17,7 @@ from typing import (
     is_typeddict,
 )
 
+from django.conf import settings
 from django.db.models import Choices
 from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
@@ -27,7 +29,7 @@ from rest_framework.serializers import Serializer
 from apps.api.entities.base import Format, Object
 from apps.api.entities.status import StatusExtensionJson
 from apps.api.hooks import status_fields
-from apps.scopes import needed_scopes
+from apps.scopes import NAMES, needed_scopes
 
 EMPTY_OBJECT = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
 BASIC: dict[Any, Object] = {
@@ -119,17 +121,30 @@ def _nullable(schema: Object) -> Object:
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # the library is untyped here
-    """Bearer tokens in the document, with the scopes of each endpoint."""
+    """Bearer tokens of OAuth in the document, with the scopes of each endpoint, one of which is enough."""
 
     target_class = "apps.api.authentication.BearerAuthentication"
-    name = "bearer"
+    name = "oauth2"
 
-    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+    def get_security_definition(self, auto_schema: AutoSchema) -> Object:
         del auto_schema
-        return {"type": "http", "scheme": "bearer"}
+        token = f"{settings.SITE_URL}/oauth/token"
+        scopes = {name: _scope_text(name) for name in sorted(NAMES)}
+        people = {"authorizationUrl": f"{settings.SITE_URL}/oauth/authorize", "tokenUrl": token}
+        flows = {
+            "authorizationCode": {**people, "scopes": scopes},
+            "clientCredentials": {"tokenUrl": token, "scopes": scopes},
+        }
+        return {"type": "oauth2", "description": "A bearer token.", "flows": flows}
 
-    def get_security_requirement(self, auto_schema: AutoSchema) -> dict[str, list[str]]:
-        return {"bearer": list(needed_scopes(auto_schema.view, auto_schema.method) or ())}
+    def get_security_requirement(self, auto_schema: AutoSchema) -> list[Object]:
+        scopes = needed_scopes(auto_schema.view, auto_schema.method)
+        return [{"oauth2": [scope]} for scope in scopes] if scopes else [{"oauth2": []}]
+
+
+def _scope_text(name: str) -> str:
+    access, _colon, what = name.partition(":")
+    return f"{access.capitalize()} {what or 'everything'}."
 
 
 _PROBLEM_SCHEMA = {"schema": {"$ref": "#/components/schemas/Problem"}}
@@ -150,6 +165,55 @@ WITH_A_BODY = {
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"  # for files
 METHODS = ("get", "post", "put", "patch", "delete")
+TAGS = {
+    "accounts": "Accounts and what they did; your own profile and preferences.",
+    "api": "Other orders of timelines, groups of actions, translations.",
+    "apps": "Applications, which people log in with.",
+    "circles": "Circles, to which one can post.",
+    "explain": "Why a post is on a timeline, or why not.",
+    "feeds": "Feeds by rules.",
+    "filters": "Filters of words and statuses.",
+    "instance": "The site: its limits, rules, languages and announcements.",
+    "lists": "Lists of accounts.",
+    "media": "Pictures, videos and sounds, uploaded before the status that has them.",
+    "notifications": "Notifications, one by one and in groups, and what is held back.",
+    "oauth": "Tokens, by OAuth 2.",
+    "operations": "The running site, for staff.",
+    "polls": "Polls, which have the ids of their statuses.",
+    "push": "Notifications on devices.",
+    "relationships": "Follows, blocks, mutes, and requests to follow.",
+    "reports": "Reports to staff.",
+    "search": "Search and suggestions.",
+    "statuses": "Statuses, and what people do with them.",
+    "tags": "Hashtags that one follows or features.",
+    "timelines": "Timelines of statuses, conversations, and how far they are read.",
+    "trends": "What many talk about.",
+}
+_STRING: Object = {"type": "string"}
+HEADERS: dict[str, Object] = {
+    "Link": {
+        "description": 'The pages around this one: `<address>; rel="next"`, and `prev`. None at the end.',
+        "schema": _STRING,
+    },
+    "ETag": {
+        "description": "Give it as `If-None-Match` to ask for changes only.",
+        "schema": _STRING,
+    },
+    "X-RateLimit-Limit": {
+        "description": "How many requests of this kind are allowed in five minutes.",
+        "schema": {"type": "integer"},
+    },
+    "X-RateLimit-Remaining": {"description": "How many are left.", "schema": {"type": "integer"}},
+    "X-RateLimit-Reset": {
+        "description": "When they are counted anew.",
+        "schema": {"type": "string", "format": "date-time"},
+    },
+    "Retry-After": {
+        "description": "In how many seconds to try again.",
+        "schema": {"type": "integer"},
+    },
+}
+_LIMITS = [name for name in HEADERS if name.startswith("X-RateLimit")]
 
 
 def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
@@ -166,8 +230,35 @@ def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
                 _ids_as_strings(operation)
                 _keep_one_content_type(operation, schemas, is_of_oauth=path.startswith("/oauth/"))
                 _add_common_answers(operation, has_id="{" in path)
-    result["tags"] = [{"name": tag} for tag in sorted(tags)]
+                _add_headers(operation, method, is_of_api=path.startswith("/api/"))
+                operation.setdefault("description", operation["summary"])
+    for schema in schemas.values():
+        for field in schema.get("properties", {}).values():
+            _say_default(field)
+    result["components"]["headers"] = HEADERS
+    result["tags"] = [{"name": tag, "description": TAGS.get(tag, "")} for tag in sorted(tags)]
     return result
+
+
+def _say_default(field: Object) -> None:
+    """Say the default in words: openapi-typescript would make the field one that must be given."""
+    default = field.pop("default", None)
+    if default or default is False:
+        said = f"By default {json.dumps(default)}."
+        field["description"] = f"{field.get('description', '')} {said}".strip()
+
+
+def _add_headers(operation: dict[str, Any], method: str, *, is_of_api: bool) -> None:
+    parameters = {one["name"] for one in operation.get("parameters", [])}
+    for status, response in operation["responses"].items():
+        names = list(_LIMITS) if is_of_api and status in {"200", "429"} else []
+        if status in {"429", "503"}:
+            names.append("Retry-After")
+        if is_of_api and status == "200" and method == "get":
+            names += ["ETag", "Link"] if "max_id" in parameters else ["ETag"]
+        if names:
+            refs = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+            response["headers"] = response.get("headers", {}) | refs
 
 
 def _ids_as_strings(operation: dict[str, Any]) -> None:

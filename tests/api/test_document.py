@@ -4,6 +4,11 @@ import pytest
 from django.conf import settings
 from drf_spectacular.generators import SchemaGenerator
 
+from apps.scopes import NAMES
+from apps.streaming import streams
+from apps.streaming.streams import Stream
+from tests.support.factories import publish
+
 FILES = {
     "/api/v1/accounts/update_credentials",
     "/api/v1/profile",
@@ -54,5 +59,62 @@ def test_each_body_has_one_form(operations):
 
 def test_it_says_where_the_site_is_and_what_its_tags_are(document, operations):
     assert document["servers"] == [{"url": settings.SITE_URL}]
-    known = {tag["name"] for tag in document["tags"]}
+    known = {tag["name"] for tag in document["tags"] if tag["description"]}
     assert known == {tag for _path, operation in operations for tag in operation["tags"]}
+
+
+def test_it_says_what_a_token_has_to_be_for(document):
+    scheme = document["components"]["securitySchemes"]["oauth2"]
+    for flow in scheme["flows"].values():
+        assert flow["tokenUrl"] == f"{settings.SITE_URL}/oauth/token"
+        assert set(flow["scopes"]) == NAMES
+    assert document["paths"]["/api/v1/lists"]["post"]["security"] == [{"oauth2": ["write:lists"]}]
+    status = document["paths"]["/api/v1/statuses/{status_id}"]["get"]
+    assert status["security"] == [{"oauth2": ["read:statuses"]}, {}]
+
+
+@pytest.mark.django_db
+def test_it_names_the_headers_that_answers_have(document, api_of, alice):
+    """Where the document says so, the site does."""
+    publish(alice)
+    for path in ("/api/v1/timelines/home", "/api/v1/accounts/verify_credentials"):
+        named = set(document["paths"][path]["get"]["responses"]["200"]["headers"])
+        assert named <= set(api_of(alice).get(path).headers)
+        assert named >= {"ETag", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+        assert ("Link" in named) == ("timelines" in path)
+    refusal = document["paths"]["/api/v1/statuses"]["post"]["responses"]["429"]
+    assert "Retry-After" in refusal["headers"]
+    known = set(document["components"]["headers"])
+    assert known >= set(refusal["headers"])
+
+
+def test_it_describes_each_stream(document):
+    """Those of one path: a parameter makes another stream of some."""
+    described = {
+        Stream.parse(
+            path.removeprefix("/api/v1/streaming/").replace("/", ":"), {"tag": "x", "list": "1"}
+        ): operations["get"]
+        for path, operations in document["paths"].items()
+        if path.startswith("/api/v1/streaming/")
+    }
+    assert {stream.name for stream in described} == {
+        name for name in streams.NAMES if not name.endswith(":media")
+    }
+    for stream, operation in described.items():
+        assert operation["security"] == [{"oauth2": list(stream.scopes)}]
+        assert "text/event-stream" in operation["responses"]["200"]["content"]
+        required = {one["name"] for one in operation["parameters"] if one.get("required")}
+        assert required == ({"list"} if stream.name == "list" else {"tag"} if stream.is_tag else set())  # fmt: skip
+
+
+def test_fields_with_a_default_may_be_left_out(document):
+    """openapi-typescript makes every field that has one in the document a field that must be given."""
+    fields = document["components"]["schemas"]["ListInput"]
+    assert fields["required"] == ["title"]
+    assert 'By default "list".' in fields["properties"]["replies_policy"]["description"]
+    assert [
+        (name, key)
+        for name, schema in document["components"]["schemas"].items()
+        for key, field in schema.get("properties", {}).items()
+        if "default" in field
+    ] == []

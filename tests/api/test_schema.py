@@ -121,7 +121,7 @@ def test_every_answer_is_as_the_document_says(walk, request, capsys):
     walk.checks = schemathesis.checks.CHECKS.get_by_names(CHECKS)
     schema = schemathesis.openapi.from_wsgi("/api/schema?format=json", WSGIHandler())
     parsed: list[Any] = list(schema.get_all_operations())
-    operations = [one.ok() for one in parsed]
+    operations = [one.ok() for one in parsed if not one.ok().path.startswith("/api/v1/streaming/")]
     operations.sort(key=lambda one: one.method.upper() == "DELETE" or one.path.endswith(ENDS))
     assert len(operations) > 100
     walk.each = max(1, request.config.getoption("--api-requests") // len(operations))

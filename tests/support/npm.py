@@ -17,7 +17,7 @@ def node() -> str:
     return program
 
 
-def installed(place: Path, package: str) -> Path:
+def installed(place: Path, package: str, *, seconds: int = INSTALL_SECONDS) -> Path:
     """The folder of a package, after installing all packages in the lock file of `place`."""
     folder = place / "node_modules" / package
     if folder.is_dir():
@@ -28,10 +28,10 @@ def installed(place: Path, package: str) -> Path:
     command = [npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
     try:
         done = subprocess.run(
-            command, cwd=place, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+            command, cwd=place, capture_output=True, text=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
-        pytest.skip(f"npm ci did not end within {INSTALL_SECONDS} s")
+        pytest.skip(f"npm ci did not end within {seconds} s")
     if done.returncode:
         pytest.skip(f"npm ci failed: {done.stderr.strip()[-200:]}")
     return folder

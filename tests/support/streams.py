@@ -60,7 +60,7 @@ class RefusedError(Exception):
 
 
 class Listening:
-    """A stream that is read by a thread; `events` holds (event, data) in the order of arrival, `last_id` the last id."""
+    """A stream that is read by a thread; `events` holds (event, data) in order, `last_id` the last id."""
 
     def __init__(self, address, path, token, *, tls=None, last_event_id=""):
         self.last_id, headers = last_event_id, _headers(token)
