@@ -1,7 +1,6 @@
 """Every parameter that the OpenAPI document names is looked at: none is ignored in silence."""
 
 import itertools
-import json
 from io import BytesIO
 from typing import Any
 
