@@ -5,6 +5,7 @@ posts of one second sort by author, and an author's 17th post in a second takes 
 event is therefore a `Position`: a post id up to which the client has everything, and the posts above it that it has.
 """
 
+import logging
 import re
 import struct
 import time
@@ -12,10 +13,13 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
+from django.db import DatabaseError
+
 from apps.errors import BadRequest
 from apps.graph.models import RepliesPolicy, UserList
 from apps.notifications.models import Conversation, Notification
 from apps.pagination import Cursor
+from apps.sql import is_worker_away
 from apps.streaming import queries
 from apps.streaming.connections import Connection, Delivered
 from apps.streaming.hub import Hub
@@ -24,6 +28,8 @@ from apps.streaming.streams import Stream
 from apps.tags.queries import public_post_ids, tag_named
 from apps.timeline.sources import merge, sql
 from feedcache.ids import first_id_at, parse_id, second_of
+
+logger = logging.getLogger(__name__)
 
 MAX_MISSED = 400  # posts, and as many notifications: with more, the client reads its pages instead
 BATCH = 40  # posts that are read at once
@@ -139,7 +145,7 @@ async def _missed(
 def position_now(listener_id: int, stream: Stream, notification: int) -> Position:
     """The position of a client whose stream begins: it is not told of what was there before."""
     floor = first_id_at(int(time.time()) - SETTLE_SECONDS) - 1
-    ids = candidate_ids(listener_id, stream, Cursor(since_id=floor), MAX_HAD)
+    ids = candidate_ids(listener_id, stream, Cursor(since_id=floor), MAX_HAD) or []
     if len(ids) == MAX_HAD:
         floor = ids[-1]
     return Position(floor, notification, set(ids))
@@ -148,7 +154,7 @@ def position_now(listener_id: int, stream: Stream, notification: int) -> Positio
 def missed_ids(listener_id: int, stream: Stream, position: Position) -> list[int] | None:
     """The posts that a client may have missed, oldest first; the rules of its page are still to be applied.
 
-    None if these, or the notifications that it missed, are more than `MAX_MISSED`.
+    None if these, or the notifications that it missed, are more than `MAX_MISSED`, or cannot be read.
     """
     if position.notification is not None and stream in NOTIFYING:
         rows = Notification.objects.filter(user=listener_id, pk__gt=position.notification)
@@ -156,12 +162,30 @@ def missed_ids(listener_id: int, stream: Stream, position: Position) -> list[int
             return None
     limit = MAX_MISSED + len(position.had) + 1
     ids = candidate_ids(listener_id, stream, Cursor(min_id=position.floor), limit)
+    if ids is None:
+        return None
     missed = [post_id for post_id in ids if post_id not in position.had]
     return missed if len(missed) <= MAX_MISSED else None
 
 
-def candidate_ids(listener_id: int, stream: Stream, cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` ids of posts that may be on the page of a stream, from PostgreSQL, in the order of the cursor."""
+def candidate_ids(listener_id: int, stream: Stream, cursor: Cursor, count: int) -> list[int] | None:
+    """Up to `count` ids of posts that may be on the page of a stream, from PostgreSQL, in the order of the cursor.
+
+    None while a server of a distributed site is away: streams go on without what it has.
+    """
+    try:
+        lists = _candidates(listener_id, stream, cursor, count)
+    except DatabaseError as error:
+        if not is_worker_away(error):
+            raise
+        logger.warning("a stream of %s without the posts of a server: %s", listener_id, error)
+        return None
+    return merge.first_ids(lists, count, ascending=cursor.ascending)
+
+
+def _candidates(
+    listener_id: int, stream: Stream, cursor: Cursor, count: int
+) -> list[Sequence[int]]:
     lists: list[Sequence[int]] = []
     if stream == USER:
         lists.append(sql.home_ids(listener_id, cursor, count))
@@ -179,7 +203,7 @@ def candidate_ids(listener_id: int, stream: Stream, cursor: Cursor, count: int) 
         lists.append(public_post_ids(tag.pk, cursor, count) if tag.pk else [])
     elif stream.is_public:
         lists.append(sql.public_ids(cursor, count, only_media=stream.is_media_only))
-    return merge.first_ids(lists, count, ascending=cursor.ascending)
+    return lists
 
 
 def _last_messages(listener_id: int, cursor: Cursor, count: int) -> list[int]:

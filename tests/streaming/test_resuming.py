@@ -5,6 +5,7 @@ import time
 from io import BytesIO
 
 import pytest
+from django.db import OperationalError
 
 from apps.engagement.actions import like_post
 from apps.errors import BadRequest
@@ -261,6 +262,23 @@ def test_beyond_the_bound_the_client_is_told_to_read_its_pages(alice, bob, monke
     assert (event.event, event.payload) == ("feedsite.missed", "{}")
     assert last.pk in now.had
     assert resumed(bob, USER, now) == []
+
+
+def test_streams_go_on_while_a_server_is_away(alice, bob, monkeypatch):
+    """What the other servers have is announced; what a client missed meanwhile, its pages have to say."""
+    start = publish(alice)
+
+    def away(*_arguments):
+        raise OperationalError
+
+    monkeypatch.setattr("apps.streaming.resuming.sql.home_ids", away)
+    with pytest.raises(OperationalError):
+        heard(bob, USER, None)
+    monkeypatch.setattr(resuming, "is_worker_away", lambda _error: True)
+    position, events = heard(bob, USER, None)
+    assert (position.had, events) == (set(), [])
+    [event] = heard(bob, USER, Position(start.pk, 0))[1]
+    assert event.event == "feedsite.missed"
 
 
 def test_so_do_notifications(alice, bob, monkeypatch):
