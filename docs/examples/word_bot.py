@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import requests
 
@@ -39,7 +40,7 @@ def events(address: str) -> Iterator[dict[str, str]]:
         answer.raise_for_status()
         print("listening", flush=True)
         event: dict[str, str] = {}
-        for line in answer.iter_lines(decode_unicode=True):
+        for line in map(bytes.decode, answer.iter_lines()):
             if line and not line.startswith(":"):
                 name, _colon, value = line.partition(": ")
                 event[name] = value
@@ -48,7 +49,7 @@ def events(address: str) -> Iterator[dict[str, str]]:
                 event = {}
 
 
-def reply(notification: dict) -> None:
+def reply(notification: dict[str, Any]) -> None:
     """Answer a mention. The Idempotency-Key makes sure that it is answered once, however often this runs."""
     status = notification["status"]
     with_spaces = re.sub(r"<br|</p>", r" \g<0>", status["content"])
@@ -81,7 +82,7 @@ while True:
     try:
         listen(stream_address())
     except requests.HTTPError as refusal:
-        if refusal.response.status_code == 401:
+        if refusal.response is not None and refusal.response.status_code == 401:
             sys.exit("The access token is wrong, or it was ended.")
         print(refusal, file=sys.stderr)
     except requests.RequestException as failure:

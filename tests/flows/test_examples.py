@@ -48,7 +48,7 @@ def answers(bob):
 def test_a_bot_answers_each_mention_once(streamed, tmp_path, command, alice, bob):
     token = issue_token(bob, name="bot", scopes="read write")
     with running(command, streamed, token, tmp_path):
-        first = delivered(alice, "@bob how many\nwords are these?")
+        first = delivered(alice, "@bob how many\nwords are 这些?")
         wait_until(lambda: first.pk in answers(bob), "the bot has answered")
         wait_until((tmp_path / "word_bot.place").exists, "the bot has noted its place")
     meanwhile = [
