@@ -21,9 +21,12 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
 
 # --- the site -------------------------------------------------------------------------------------
-SITE_NAME = env.str("SITE_NAME", "Rill")
+SITE_NAME = env.str("SITE_NAME", "Rill")  # in titles, mails and authenticator apps
+# The address that people type, without a path. A change of the host ends passkeys.
 SITE_URL = env.str("SITE_URL", "http://127.0.0.1:8000").rstrip("/")
-SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")  # a mailto: or https: URL
+# For reports of security holes: mailto: or https:.
+SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")
+# Signs sessions, tickets and links; at least 50 random characters. A change logs everybody out.
 SECRET_KEY = env.str("SECRET_KEY")
 # Older keys with which signatures are still verified.
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
@@ -31,14 +34,16 @@ SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 PAGE_SIGNING_KEY = env.str("PAGE_SIGNING_KEY", "")
 # P-256, 32 bytes in base64url: signs push messages to people's devices. Empty: no push messages are sent.
 VAPID_PRIVATE_KEY = env.str("VAPID_PRIVATE_KEY", "")
-DEBUG = env.bool("DEBUG", False)
+DEBUG = env.bool("DEBUG", False)  # Django's error pages, for development
 DEMO = env.bool("DEMO", False)  # home has a tour
 # 0 for tests and `./run` only: with 1, feedsite.checks refuses settings that are not fit for production.
 PRODUCTION = env.bool("PRODUCTION", True)
+# The hosts of the site, as browsers send them; requests for others get 400.
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+# Origins of other sites whose forms may post here.
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
-# The optional apps, with their pages, endpoints, admin and tables (docs/optional_apps.md).
+# The optional apps that there are, with their pages, endpoints, admin and tables.
 POSSIBLE_APPS = [
     "apps.aggregate",
     "apps.console",
@@ -53,6 +58,7 @@ POSSIBLE_APPS = [
     "apps.syndication",
     "apps.translation",
 ]
+# The optional apps of this site; empty: none (docs/optional_apps.md).
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
 env.refuse("TIMELINE_SECOND_LEVEL", "add apps.second_level to OPTIONAL_APPS, or remove it there.")
 env.refuse("RANK_TIMELINE_LENGTH", "RANK_CANDIDATES is the number of posts for all algorithms.")
@@ -168,9 +174,10 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # --- load of a web process ------------------------------------------------------------------------
-# A page leaves out sources that take longer.
+# The time for a page: it leaves out sources that take longer.
 REQUEST_BUDGET_SECONDS = env.float("REQUEST_BUDGET_SECONDS", 0.8)
-# Concurrent requests of each class of interfaces (`apps.http.interfaces`), together below DATABASE_POOL_MAX.
+# Concurrent requests of a process in each class of interfaces (`apps.http.interfaces`): core reads, writes, the rest.
+# Together they have to stay below DATABASE_POOL_MAX.
 WEB_CONCURRENCY = {
     "core": env.int("WEB_CONCURRENCY", 4),
     "writes": env.int("WEB_WRITES_CONCURRENCY", 3),
@@ -182,22 +189,24 @@ WEB_QUEUE = {
     "writes": env.int("WEB_WRITES_QUEUE", 12),
     "rest": env.int("WEB_REST_QUEUE", 12),
 }
-WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)  # after which a waiting request gets 503
-# Bodies are read before a request counts for WEB_CONCURRENCY (`feedsite.server.bodies`).
-BODY_SECONDS = env.float("BODY_SECONDS", 20.0)  # for the whole body, else 408
+# How long a request waits; after that it gets 503.
+WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)
+# The time for the body of a request, else 408. It is read before the request counts for WEB_CONCURRENCY.
+BODY_SECONDS = env.float("BODY_SECONDS", 20.0)
 # For pictures and videos BODY_SECONDS grows by the time that the body takes at this rate.
 UPLOAD_BYTES_PER_SECOND = env.int("UPLOAD_BYTES_PER_SECOND", 32 * 1024)
 
 # --- PostgreSQL: the source of truth --------------------------------------------------------------
-# Pooled connections: size x processes must stay below max_connections; the pool forbids CONN_MAX_AGE.
+# postgres://user:password@host:port/name; for TLS with ?sslmode=verify-full&sslrootcert=/path.pem at its end.
 DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
 # Django's engine, with a test of pooled connections, which may have been closed by a restart of the server.
 DATABASES["default"]["ENGINE"] = "feedsite.postgresql"
-DATABASES["default"]["CONN_MAX_AGE"] = 0
+DATABASES["default"]["CONN_MAX_AGE"] = 0  # the pool allows nothing else
 # "transaction": behind PgBouncer in that mode a connection has no state of its own, so `manage.py migrate` sets the
 # timeouts on the role.
 DATABASE_POOLER = env.str("DATABASE_POOLER", "")
 DATABASE_TIMEOUTS = {
+    # For each statement of the site; migrations have no limit.
     "statement_timeout": env.int("DATABASE_STATEMENT_TIMEOUT_MS", 30_000),
     "lock_timeout": 10_000,
     "idle_in_transaction_session_timeout": 60_000,
@@ -206,18 +215,21 @@ DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True  # they would outlive
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {
-        "min_size": env.int("DATABASE_POOL_MIN", 1),
+        "min_size": env.int("DATABASE_POOL_MIN", 1),  # connections that a process keeps open
+        # Connections of a process at most; times processes, this must stay below PostgreSQL's max_connections.
         "max_size": env.int("DATABASE_POOL_MAX", 12),
-        # After this the request gets 503.
+        # How long a request waits for a connection; after that it gets 503.
         "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),
     },
 }
 if not DATABASE_POOLER:
     DATABASES["default"]["OPTIONS"]["options"] = postgresql_options(DATABASE_TIMEOUTS)
-# `manage.py migrate` connects past the pooler, perhaps as the role that owns the tables. Building an index may take
-# hours. Waiting for a lock blocks all later lock requests, so it times out soon and is retried.
+# The address that `manage.py migrate` uses: past the pooler, perhaps as the role that owns the tables. Building an
+# index may take hours. Waiting for a lock blocks all later lock requests, so it times out soon and is retried.
 MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")
+# How long a migration waits for a lock, in one of MIGRATIONS_LOCK_ATTEMPTS.
 MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 3_000)
+# Attempts before `migrate` fails.
 MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 20)
 
 
@@ -229,14 +241,14 @@ def _as_default(url: str, **pool: Any) -> dict[str, Any]:
     return {**default, **given, "ENGINE": default["ENGINE"], "OPTIONS": options}
 
 
-# Databases for replicas of posts: shard1, shard2, ...
+# The addresses of databases for readers' replicas of posts: shard1, shard2 and so on.
 for _number, _url in enumerate(env.list("TIMELINE_SHARD_URLS", default=[]), start=1):
     DATABASES[f"shard{_number}"] = _as_default(_url)
-# Streaming replicas of the default database, with the aliases replica1, replica2, ... (`apps.replicas`).
 REPLICA_DATABASES: list[str] = []
 # After this time the primary is queried, and the replica is left out for a while. Longer than SEARCH_SECONDS, or slow
 # searches would count as failures of the replica.
 REPLICA_TIMEOUT_SECONDS = env.float("REPLICA_TIMEOUT_SECONDS", 3.5)
+# Streaming replicas of the default database, each with an alias of its own: replica1, replica2 and so on.
 for _number, _url in enumerate(env.list("REPLICA_DATABASE_URLS", default=[]), start=1):
     REPLICA_DATABASES.append(f"replica{_number}")
     # A page that waits for a lost replica queries the primary after `timeout`.
@@ -247,33 +259,37 @@ REPLICA_MAX_LAG_SECONDS = env.float("REPLICA_MAX_LAG_SECONDS", 10.0)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
-REDIS_URL = env.str("REDIS_URL")  # timelines
+REDIS_URL = env.str("REDIS_URL")  # timelines, and whatever has no server of its own below
 # Authors' recent posts are read from these: they carry a revision that shows stale copies. Home caches carry none.
 REDIS_TIMELINES_REPLICA_URLS = env.list("REDIS_TIMELINES_REPLICA_URLS", default=[])
 # Each class of data may have a separate server, or be on a Redis Cluster: redis+cluster://host:port,host:port. Only
 # counters cannot use a Cluster; `manage counters move` spreads them over several servers. All may use TLS: rediss://host:port/0.
 REDIS_TLS_FILES = tls_files(env, "REDIS")
 REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
-REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])  # replicas, for reads
+# Replicas of it, for reads.
+REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])
 REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # counters
 REDIS_EXISTENCE_URL = env.str("REDIS_EXISTENCE_URL", REDIS_URL)  # existence filters
 REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # rate limits
 REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache, which no page uses
 REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)  # news for streams
 REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)  # a slower answer is a miss
-MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)
-# The first topology, which staff may change. Each address is one slot of its pool; without Main every read goes to
-# PostgreSQL.
-MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])  # Main
-MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])
-MEMCACHED_L1_URLS = [  # groups separated by ";", their nodes by ","
+MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)  # here, too
+# Main: host:port or unix:/path, one for each slot. Without it every read goes to PostgreSQL. These addresses are the
+# first topology; after that staff change it in the admin or with `manage cache`, without a restart.
+MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])
+MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])  # Backup, in the same way
+MEMCACHED_L1_URLS = [  # L1: groups separated by ";", their nodes by ","
     group.split(",") for group in env.str("MEMCACHED_L1_URLS", "").split(";") if group
 ]
-MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)  # of each node
+MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)  # of each node, as its -m says
+# Of each node; in all at most half of Main.
 MEMCACHED_BACKUP_MEGABYTES = env.int("MEMCACHED_BACKUP_MEGABYTES", 64)
+# Of each node; a group has a tenth to a sixth of Main.
 MEMCACHED_L1_MEGABYTES = env.int("MEMCACHED_L1_MEGABYTES", 16)
 # Store loaded values in all groups of L1, instead of only in the one that was read.
 CACHE_REFILL_ALL_L1 = env.bool("CACHE_REFILL_ALL_L1", False)
+# Follow changes of the topology; 0 only for short-lived tools, which use the one they started with.
 CACHE_TOPOLOGY_LISTENS = env.bool("CACHE_TOPOLOGY_LISTENS", True)
 CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # a prefix for each site that shares a Memcached
 CACHES = {
@@ -304,22 +320,24 @@ DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 # --- counters -------------------------------------------------------------------------------------
 # A bucket should contain about a hundred counted posts, and less than 512: see `manage.py counters status`.
 COUNTERS_BUCKET_SECONDS = env.int("COUNTERS_BUCKET_SECONDS", 3600)
-# The number of buckets for a span of time: a power of two, more than 1 for sites with hundreds of posts a second.
+# The number of buckets for a period: a power of two, more than 1 for sites with hundreds of posts a second.
 COUNTERS_BUCKET_SPLIT = env.int("COUNTERS_BUCKET_SPLIT", 1)
+# Accounts whose counts share a bucket.
 COUNTERS_USERS_PER_BUCKET = env.int("COUNTERS_USERS_PER_BUCKET", 128)
-# Counts of older posts are loaded when they are read, and evicted COUNTERS_LOAD_SECONDS after the last read.
+# The counts of posts of so many days are always in Redis; those of older ones are loaded when they are read.
 COUNTERS_HOT_DAYS = env.int("COUNTERS_HOT_DAYS", 60)
+# How long loaded counts stay after the last read.
 COUNTERS_LOAD_SECONDS = env.int("COUNTERS_LOAD_SECONDS", 3600)
-# The counts of posts of the last days are compared with their rows continuously.
+# The counts of posts of so many days are compared with their rows continuously.
 COUNTERS_RECONCILE_DAYS = env.int("COUNTERS_RECONCILE_DAYS", 7)
 # Memory for the counts of one range of post ids; 0: no limit.
 COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)
 
 # --- timelines ------------------------------------------------------------------------------------
-HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries in Redis per reader
-# Extended by each read; a reader counts as online while the home cache exists.
+HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries of a home cache
+# How long Redis keeps a home cache after the last read; a reader counts as online while it exists.
 HOME_WINDOW_TTL_SECONDS = env.int("HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600)
-# For restricted posts; kept as long as home.
+# Entries of an inbox, which has restricted posts and is kept as long as the home cache.
 INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)
 # How long a page waits for the outboxes of pulled authors before it is built without them.
 MERGED_AUTHORS_SECONDS = env.float("MERGED_AUTHORS_SECONDS", 0.25)
@@ -342,9 +360,9 @@ FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 10_000)  # followers per chunk 
 # While this many posts wait for their delivery to begin, further ones are refused (503).
 FANOUT_MAX_WAITING = env.int("FANOUT_MAX_WAITING", 1000)
 # Policy `auto`: an author with at least this many followers is pulled if pushing costs more than pulling, and stays so
-# until the followers or the cost of pushing fall below 0.8 times that. Posts of authors with at most
-# AUTO_PUSH_FOLLOWERS are pushed to everybody.
+# until the followers or the cost of pushing fall below 0.8 times that.
 AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
+# Policy `auto`: posts of authors with at most this many followers are pushed to everybody.
 AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
 # Where apps.second_level stores home pages older than the home caches: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1&tls=1]
 TIMELINE_STORE = env.str("TIMELINE_STORE", "postgresql")
@@ -356,63 +374,72 @@ TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)  # lifetime of stored e
 TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=[])
 
 # --- audit: compares pages with what they should show ---------------------------------------------
-AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)  # one home page in this many; 0: none
-AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # before a difference is checked again
+# One home page in this many is checked; 0: none.
+AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)
+AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # until a difference is checked again
 AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # maximum time for a delivery
 # How far back home pages can be shown as they were: ended follows, mutes and blocks are kept this long.
 HOME_HISTORY_DAYS = env.int("HOME_HISTORY_DAYS", 90)
-AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports
+AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports of the auditor
 # The readers that each delivery reached; after that only their number is kept.
 RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)
-# docs/retention.md lists how long all data is kept; 0: for ever.
-LEDGER_DAYS = env.int(
-    "LEDGER_DAYS", 0
-)  # deliveries with their receipts; the auditor checks no older ones
-NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", 0)
+# Deliveries with their receipts; the auditor checks no older ones. Here and below 0 means for ever (docs/retention.md).
+LEDGER_DAYS = env.int("LEDGER_DAYS", 0)
+NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", 0)  # notifications
 EVENT_DAYS = env.int("EVENT_DAYS", 3)  # events that were handled
 
 # --- streaming: a separate process, at a separate address -----------------------------------------
 # The address that clients connect to: http(s), not ws(s).
 STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")
-STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)  # per process
+STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)  # open streams of a process
+# Open streams of an account.
 STREAMING_CONNECTIONS_PER_USER = env.int("STREAMING_CONNECTIONS_PER_USER", 10)
+# Between two heartbeats of a stream.
 STREAMING_HEARTBEAT_SECONDS = env.float("STREAMING_HEARTBEAT_SECONDS", 15.0)
-STREAMING_CHECK_SECONDS = env.float("STREAMING_CHECK_SECONDS", 15.0)  # between checks of tokens
+# Between two checks of a stream's token.
+STREAMING_CHECK_SECONDS = env.float("STREAMING_CHECK_SECONDS", 15.0)
 # A client with more unsent events is disconnected.
 STREAMING_QUEUE = env.int("STREAMING_QUEUE", 200)
 
 # --- hot authors: every process caches their newest posts --------------------------------------
-# An author is hot with this many followers, or this many reads in one process.
+# The followers that make an author hot.
 HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)
+# The reads in one process that make an author hot.
 HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)
 # 1 to 5: how outdated these posts may be if a message that drops them is lost.
 HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)
-HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # with 60 posts each, per process
+HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # of a process, with 60 posts each
+
 # --- existence filters ----------------------------------------------------------------------------
-# 1.2 bytes per record: 1 % false positives; 1.8: 0.1 %. Hashes 0: the optimal number. Changing any of these starts new
-# filters; PostgreSQL answers until they are rebuilt.
+# 1.2 bytes per record: 1 % false positives; 1.8: 0.1 %. A change of this or of the next three starts new filters, and
+# PostgreSQL answers until they are rebuilt.
 EXISTENCE_BYTES_PER_RECORD = env.float("EXISTENCE_BYTES_PER_RECORD", 1.2)
-EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)
+EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)  # hashes of a record; 0: the best number
+# Most records of one filter.
 EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
+# A filter has the records of posts of this period.
 EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
-EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # PostgreSQL answers for older posts
-# Older posts count as unread.
+EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # for older posts PostgreSQL answers
+# How long it is known which posts were read; older posts count as unread.
 EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)
+
 # --- relations ------------------------------------------------------------------------------------
 # How long Redis keeps the relations of an account after the last read.
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
 # The beginning of a list of people is in Redis if the list is at least this long.
 GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)
-GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # entries of it
+GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # entries of such a beginning
 # Larger sets of followers are not cached; "followed by" then queries PostgreSQL.
 GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 
-# The push model needs a limit: every follow means a delivery of each post, and all followees are read in one query.
-MAX_FOLLOWEES = env.int("MAX_FOLLOWEES", 7_500)  # of one account
+# How many accounts one account may follow. The push model needs a limit: every follow means a delivery of each post,
+# and all followees are read in one query.
+MAX_FOLLOWEES = env.int("MAX_FOLLOWEES", 7_500)
 
 # The time for PostgreSQL in one search or feed: frequent words lead through many posts.
 SEARCH_SECONDS = env.float("SEARCH_SECONDS", 3.0)
 
+# --- promotions -----------------------------------------------------------------------------------
 # Minimum size of a segment of a campaign: smaller ones get no promoted posts, and their size is not shown.
 CAMPAIGN_MIN_PEOPLE = env.int("CAMPAIGN_MIN_PEOPLE", 100)
 # Minimum age of an account for promoted posts.
@@ -420,76 +447,89 @@ PROMOTIONS_AFTER_DAYS = env.int("PROMOTIONS_AFTER_DAYS", 7)
 
 # --- rate limits: (number, seconds) ---------------------------------------------------------------
 RATE_LIMITS = {
-    # Per account, per application or, without a token, per client address; each class of interfaces counts
-    # separately.
-    "api": (env.int("LIMIT_API", 1500), 300),
-    "api_writes": (env.int("LIMIT_API_WRITES", 900), 300),
-    "api_rest": (env.int("LIMIT_API_REST", 900), 300),
+    # Requests to the API, per account or else per application; each class of interfaces counts separately.
+    "api": (env.int("LIMIT_API", 1500), 300),  # core reads
+    "api_writes": (env.int("LIMIT_API_WRITES", 900), 300),  # writes to the API
+    "api_rest": (env.int("LIMIT_API_REST", 900), 300),  # the rest of the API
+    # Core reads without a token, per address.
     "api_address": (env.int("LIMIT_API_ADDRESS", 600), 300),
+    # Writes, in the same way.
     "api_address_writes": (env.int("LIMIT_API_ADDRESS_WRITES", 600), 300),
-    "api_address_rest": (env.int("LIMIT_API_ADDRESS_REST", 600), 300),
-    "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # per address
-    "sign_up_site": (env.int("LIMIT_SIGN_UP_SITE", 1000), 1800),  # of all addresses
+    "api_address_rest": (env.int("LIMIT_API_ADDRESS_REST", 600), 300),  # the rest, in the same way
+    "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # new accounts, per address
+    "sign_up_site": (env.int("LIMIT_SIGN_UP_SITE", 1000), 1800),  # new accounts, of all addresses
     # Guesses at a secret: only failures count (docs/decisions/0061).
     "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # per address and name
-    "guess_address": (env.int("LIMIT_GUESS_ADDRESS", 30), 300),
-    "guess_account": (env.int("LIMIT_GUESS_ACCOUNT", 50), 3600),  # per name, from all addresses
-    "guess_site": (env.int("LIMIT_GUESS_SITE", 3000), 300),
-    "guess_device": (env.int("LIMIT_GUESS_DEVICE", 10), 300),  # per known device of the account
-    "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # per author
-    "search": (env.int("LIMIT_SEARCH", 120), 60),  # per account, or per address
-    "suggest": (env.int("LIMIT_SUGGEST", 240), 60),  # while typing, per account
+    "guess_address": (env.int("LIMIT_GUESS_ADDRESS", 30), 300),  # guesses, per address
+    # Guesses, per name, from all addresses.
+    "guess_account": (env.int("LIMIT_GUESS_ACCOUNT", 50), 3600),
+    "guess_site": (env.int("LIMIT_GUESS_SITE", 3000), 300),  # guesses, of all addresses
+    # Guesses, per known device of the account.
+    "guess_device": (env.int("LIMIT_GUESS_DEVICE", 10), 300),
+    "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # posts, per author
+    "search": (env.int("LIMIT_SEARCH", 120), 60),  # searches, per account or address
+    "suggest": (env.int("LIMIT_SUGGEST", 240), 60),  # suggestions while typing, per account
     "translate": (env.int("LIMIT_TRANSLATE", 60), 300),  # requests to the service, per account
     "card": (env.int("LIMIT_CARD", 60), 60),  # generated pictures of posts, per address
-    "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # of up to 50,000 lines each, per address
+    "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # sitemaps of up to 50,000 lines, per address
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
-    "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # per account
-    "import_follow": (env.int("LIMIT_IMPORT_FOLLOW", 1000), 3600),  # from files, per account
-    "report": (env.int("LIMIT_REPORT", 30), 3600),  # per account
+    "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # follows, per account
+    # Follows from files, per account.
+    "import_follow": (env.int("LIMIT_IMPORT_FOLLOW", 1000), 3600),
+    "report": (env.int("LIMIT_REPORT", 30), 3600),  # reports, per account
     "check": (env.int("LIMIT_CHECK", 60), 600),  # recomputed pages, per account
     "past": (env.int("LIMIT_PAST", 120), 600),  # earlier home pages, per account
     "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives, per account
-    "import": (env.int("LIMIT_IMPORT", 10), 24 * 3600),  # files, per account
-    "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # per address
-    "password_reset_account": (env.int("LIMIT_PASSWORD_RESET_ACCOUNT", 5), 1800),  # per mailbox
+    "import": (env.int("LIMIT_IMPORT", 10), 24 * 3600),  # imported files, per account
+    "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # mails, per address
+    # Mails, per mailbox.
+    "password_reset_account": (env.int("LIMIT_PASSWORD_RESET_ACCOUNT", 5), 1800),
     # Mails to addresses without an account.
     "password_reset_site": (env.int("LIMIT_PASSWORD_RESET_SITE", 1000), 1800),
     "mail": (env.int("LIMIT_MAIL", 10), 3600),  # other mails that strangers can cause, per mailbox
-    "passkey": (env.int("LIMIT_PASSKEY", 60), 300),  # challenges, per address
-    "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),  # per address
+    "passkey": (env.int("LIMIT_PASSKEY", 60), 300),  # challenges of passkeys, per address
+    # Programs, per address.
+    "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),
 }
+
+# --- posts ----------------------------------------------------------------------------------------
 POST_MAX_CHARACTERS = 500
+PINNED_POSTS_MAX = 5  # of one author
+SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # scheduled posts of one author
 # A font file for preview images; empty: Noto Sans CJK if it is installed.
 CARD_FONT = env.str("CARD_FONT", "")
 # Pages that posts link to are fetched and shown as previews (apps.previews).
 LINK_PREVIEWS = env.bool("LINK_PREVIEWS", True)
 # A service with LibreTranslate's API, which translates posts for members (apps.translation); empty: no translations.
 TRANSLATE_URL = env.str("TRANSLATE_URL", "")
-TRANSLATE_API_KEY = env.str("TRANSLATE_API_KEY", "")
+TRANSLATE_API_KEY = env.str("TRANSLATE_API_KEY", "")  # of that service, if it wants one
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
-# Video and sound (`apps.media.video`).
-# A name or a path. Empty: the distribution's ffmpeg, else that of a wheel.
+
+# --- video and sound (`apps.media.video`) ---------------------------------------------------------
+# The program: a name or a path. Empty: the distribution's ffmpeg, else that of a wheel.
 FFMPEG = env.str("FFMPEG", "")
-VIDEO_MAX_BYTES = env.int("VIDEO_MAX_MEGABYTES", 40) * 1024 * 1024  # of an upload
-VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)
+VIDEO_MAX_BYTES = env.int("VIDEO_MAX_MEGABYTES", 40) * 1024 * 1024  # size of an upload
+VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)  # length of an upload
 VIDEO_MAX_PIXELS = 3840 * 2160  # of a frame of an upload
 VIDEO_SIZE = (1920, 1080)  # maximum of the longer and the shorter side of served video
-VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # for one upload
+VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # time for one upload
 VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at once
-EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # of an archive
-EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # of pictures in an archive
-# Of a file uploaded to an import.
+
+# --- archives and imports -------------------------------------------------------------------------
+EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # how long an archive is kept
+EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # size of the pictures in one archive
+# Size of a file uploaded to an import.
 ARCHIVE_MAX_BYTES = env.int("ARCHIVE_MAX_MEGABYTES", 256) * 1024 * 1024
-EARLIER_PICTURES_MAX_BYTES = (  # of one account, from imported archives
+EARLIER_PICTURES_MAX_BYTES = (  # pictures of one account that come from archives
     env.int("EARLIER_PICTURES_MAX_MEGABYTES", 1024) * 1024 * 1024
 )
 # How long the reports of imports are kept; until then an import can be undone.
 IMPORT_KEEP_DAYS = env.int("IMPORT_KEEP_DAYS", 30)
 EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # archives built at once
-PINNED_POSTS_MAX = 5  # of one author
-SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # of one author
 
 # --- Celery: the work is in rows; a lost message only delays it -----------------------------------
+# redis://, rediss://, sentinel://host:26379;sentinel://host:26379, or amqp:// and amqps:// for RabbitMQ. It must never
+# evict: do not share it with a cache.
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
@@ -681,12 +721,13 @@ LOGOUT_REDIRECT_URL = "/"
 SESSION_ENGINE = "apps.accounts.authentication.session_store"
 SESSION_COOKIE_AGE = 30 * 24 * 3600
 PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the mail
+# How mail goes out: smtp+tls://user:password@host:587; consolemail:// prints it, dummymail:// sends none.
 vars().update(env.email("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # seconds for each step of SMTP
 EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # workers that a slow mail server can block
 # Addresses must be confirmed before they can be used to log in or to reset a password (decision 0062).
 EMAIL_CONFIRMATION_REQUIRED = env.bool("EMAIL_CONFIRMATION_REQUIRED", PRODUCTION)
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")  # sender of all mails
 AVATAR_MAX_BYTES = 4 * 1024 * 1024
 
 # --- web push: through the services of browser vendors ---------------------------------------------
@@ -703,16 +744,17 @@ OTP_WEBAUTHN_RP_ID, _passkey_origin = relying_party(SITE_URL)
 OTP_WEBAUTHN_ALLOWED_ORIGINS = [_passkey_origin]
 
 # --- security -------------------------------------------------------------------------------------
-SECURE_COOKIES = env.bool("SECURE_COOKIES", not DEBUG)
+SECURE_COOKIES = env.bool("SECURE_COOKIES", not DEBUG)  # cookies are sent over HTTPS only
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_COOKIES
 CSRF_COOKIE_HTTPONLY = True
+# How long browsers refuse plain HTTP after a visit; when everything works, a year: 31536000.
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 0)
-SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", False)
+SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", False)  # plain HTTP is redirected to HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz/"]  # probes use plain HTTP
 # "HTTP_X_FORWARDED_PROTO,https" behind a proxy that ends TLS and always sets the header; without one clients could
 # forge it.
 SECURE_PROXY_SSL_HEADER = env.tuple("SECURE_PROXY_SSL_HEADER", default=None) or None
-TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # 0: X-Forwarded-For is ignored
+TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # proxies whose X-Forwarded-For is trusted
 SIGNED_COOKIE_LEGACY_SALT_FALLBACK = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 UPLOAD_MAX_BYTES = (  # for a form with files
@@ -759,9 +801,11 @@ TIME_ZONE = "UTC"
 
 # --- files ----------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
+# Where collectstatic puts styles and scripts.
 STATIC_ROOT = Path(env.str("STATIC_ROOT", str(BASE_DIR / "var" / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_URL = "/media/"
+# Pictures and videos.
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", str(BASE_DIR / "var" / "media")))
 PRIVATE_ROOT = Path(env.str("PRIVATE_ROOT", str(MEDIA_ROOT.parent / "private")))  # archives
 MEDIA_BUCKET = env.str("MEDIA_BUCKET", "")  # an S3 bucket; empty: the folders above
@@ -769,6 +813,7 @@ MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")  # for S3 other tha
 STORAGES = {
     **storages_of(private=PRIVATE_ROOT, bucket=MEDIA_BUCKET, endpoint=MEDIA_BUCKET_ENDPOINT),
     "staticfiles": {
+        # The class that stores and names them; another one only for tests and ./run dev.
         "BACKEND": env.str("STATICFILES_BACKEND", "feedsite.files.staticfiles.MinifiedStorage")
     },
 }
@@ -849,7 +894,7 @@ OAUTH2_PROVIDER = {
     "OAUTH2_VALIDATOR_CLASS": "apps.oauth.provider.Validator",
     "SCOPES_BACKEND_CLASS": "apps.oauth.provider.Scopes",
     "ACCESS_TOKEN_GENERATOR": "apps.oauth.provider.new_token",
-    # Mastodon's clients never refresh their token; users revoke it on the page of applications.
+    # Lifetime of a token. Mastodon's clients never refresh theirs; users revoke it on the page of applications.
     "ACCESS_TOKEN_EXPIRE_SECONDS": env.int("OAUTH_TOKEN_SECONDS", 10 * 365 * 24 * 3600),
     "AUTHORIZATION_CODE_EXPIRE_SECONDS": 600,  # users may have to copy the code
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
@@ -865,14 +910,14 @@ OAUTH2_PROVIDER = {
 # --- figures of the running site ------------------------------------------------------------------
 # Targets shown to staff beside the figures (sources 000 and 002): shares, and average milliseconds.
 SERVICE_TARGETS = {"availability": 0.9999, "hit_rate": 0.99, "request_ms": 100, "call_ms": 5}
-# Besides staff, programs with this token or at these addresses may read /metrics.
+# Besides staff, programs with this token or at METRICS_ADDRESSES may read /metrics. At least 32 characters.
 METRICS_TOKEN = env.str("METRICS_TOKEN", "")
 METRICS_ADDRESSES = env.list("METRICS_ADDRESSES", default=[])  # such as 10.0.0.7 or 10.0.0.0/24
 
 # --- logs -----------------------------------------------------------------------------------------
-LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
-LOG_FORMAT = env.str("LOG_FORMAT", "line")  # "json": one object per line, for programs
-LOG_FILE = env.str("LOG_FILE", "")  # empty: standard error. Reopened after it was renamed
+LOG_LEVEL = env.str("LOG_LEVEL", "INFO")  # DEBUG, INFO, WARNING or ERROR
+LOG_FORMAT = env.str("LOG_FORMAT", "line")  # "json": an object a line, for programs
+LOG_FILE = env.str("LOG_FILE", "")  # else standard error; it is opened again when it was renamed
 ACCESS_LOG = env.bool("ACCESS_LOG", False)  # a line for each request, without addresses and queries
 LOGGING = {
     "version": 1,

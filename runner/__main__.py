@@ -10,8 +10,8 @@ from runner import arguments, checks, lint, manage, packages, site, stop, testin
 from runner.datadir import DataDir
 from runner.terminal import LaunchError, complain
 
-# These verbs need the development packages too: pytest, Hypothesis, Playwright, drivers, watchfiles.
-DEVELOPMENT = ("dev", "test", "check", "lint", "fuzz", "mutate", "scale", "vitals")
+# These verbs need the development packages too: pytest, Hypothesis, Playwright, drivers, watchfiles, Sphinx.
+DEVELOPMENT = ("dev", "docs", "test", "check", "lint", "fuzz", "mutate", "scale", "vitals")
 
 
 def main(command_line: list[str]) -> int:

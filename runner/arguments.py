@@ -23,6 +23,7 @@ VERBS = (
     "lint",
     "bench",
     "capacity",
+    "docs",
     "drill",
     "fuzz",
     "house",
@@ -36,6 +37,7 @@ PASSED_ON = (
     "manage",
     "bench",
     "capacity",
+    "docs",
     "drill",
     "fuzz",
     "house",
@@ -60,6 +62,7 @@ Starts the site with everything it needs, and its tools.
   ./run check --nightly      all tests, tools and benchmarks, in some hours
   ./run bench SUITE          benchmarks against the usual alternatives; --help says more
   ./run capacity             servers for a number of people, from measurements; --help says more
+  ./run docs                 the documentation as a site; --help says more
   ./run drill                load and faults on a separate site, then the proof; --help says more
   ./run fuzz                 random requests to every endpoint and form; --help says more
   ./run house                the size of the code, and how much one reads to follow it; --help says more
@@ -116,8 +119,8 @@ def parse(arguments: Sequence[str]) -> Request:
     if verb in PASSED_ON:
         return Request(verb, data_dir=_default_data_dir(), rest=rest)
     if not verb.startswith("-") and verb not in VERBS:
-        _parser().error(f"{verb!r} is not a verb; choose from {', '.join(VERBS)}")
-    parsed = _parser().parse_args(_with_default_verb(arguments))
+        command_parser().error(f"{verb!r} is not a verb; choose from {', '.join(VERBS)}")
+    parsed = command_parser().parse_args(_with_default_verb(arguments))
     if parsed.verb in ("serve", "dev"):
         options = ServeOptions(
             parsed.host,
@@ -148,7 +151,7 @@ def _with_default_verb(arguments: Sequence[str]) -> list[str]:
     return ["serve", *arguments] if is_serve else list(arguments)
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run",
         usage="./run [VERB] [options]",

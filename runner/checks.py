@@ -98,6 +98,7 @@ def nightly_jobs() -> list[Job]:
     environment = testing.environment()
     coverage = ["--cov", "--cov-context=test", "--cov-report="]
     verbs = [
+        ("docs", "--check"),
         ("mutate",),
         ("vitals",),
         ("fuzz", "--requests", "100000"),

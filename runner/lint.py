@@ -69,7 +69,16 @@ def _wrong(path: Path) -> str:
     return ""
 
 
-QUICK = ("format", "lint", "imports", "generated", "templates", "translations", "waits")
+QUICK = (
+    "format",
+    "lint",
+    "imports",
+    "generated",
+    "templates",
+    "translations",
+    "waits",
+    "documents",
+)
 SLOW = ("types", "schema", "migrations", "system")
 NAMES = (*QUICK, *SLOW)
 
@@ -114,6 +123,13 @@ def _every_step() -> list[Step]:
             repair=[*testing.module("tools.lint.translations"), "--write"],
         ),
         Step("waits", testing.module("tools.lint.waits")),
+        Step(
+            "documents",
+            testing.module("tools.docs.generated"),
+            "Write them with: ./run lint --fix documents",
+            [*testing.module("tools.docs.generated"), "--write"],
+            environment=SETTINGS,
+        ),
         Step("types", [*testing.module("mypy"), *FOLDERS, *MODULES[1:]]),
         Step(
             "schema",

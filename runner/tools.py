@@ -9,6 +9,7 @@ from runner.checkout import ROOT
 MODULES = {
     "bench": "tools.bench",
     "capacity": "tools.bench.capacity",
+    "docs": "tools.docs",
     "drill": "tools.drill",
     "fuzz": "tools.fuzz",
     "house": "tools.house",

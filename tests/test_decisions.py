@@ -51,3 +51,22 @@ def test_the_new_names_are_those_of_today(subtests):
             names = named_in(now)
             assert names
             assert [name for name in names if not (ROOT / name).exists()] == []
+
+
+def test_every_decision_is_in_the_index_once():
+    index = README.partition("## Names that have changed since")[0]
+    in_force, _heading, superseded = index.partition("## Superseded")
+    listed = re.findall(r"^- \[(\d+)\]\((.+?)\) (.+)$", in_force, re.MULTILINE)
+    rows = re.findall(r"^\| \[(\d+)\]\((.+?)\) (.+?) \| \[(\d+)\]", superseded, re.MULTILINE)
+    found = {(number, file, title) for number, file, title, *_by in (*listed, *rows)}
+    assert len(found) == len(listed) + len(rows)
+    assert found == {(path.name[:4], path.name, title_of(path)) for path in DECISIONS.glob("0*.md")}
+    assert {(number, by) for number, _file, _title, by in rows} == {
+        (path.name[:4], by)
+        for path in DECISIONS.glob("0*.md")
+        for by in re.findall(r"^\*\*Superseded by \[(\d+)\]", path.read_text(), re.MULTILINE)
+    }
+
+
+def title_of(path):
+    return re.sub(r"^# \d+[.:]? ", "", path.read_text().partition("\n")[0])

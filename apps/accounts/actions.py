@@ -139,7 +139,7 @@ def update_settings(user: User, **fields: Any) -> User:
     """Change settings of pages and defaults for new posts. Invalid for an unknown choice; then nothing has changed."""
     for name in fields.keys() & _CHOICES.keys():
         if fields[name] not in _CHOICES[name]:
-            raise _invalid({name: _("Choose one of the list.")})
+            raise _invalid({name: _("Choose one of the options.")})
     for name, value in fields.items():
         setattr(user, name, value)
     user.save(update_fields=list(fields))
@@ -150,7 +150,7 @@ def issue_token(user: User, *, name: str, scopes: str = ALL) -> str:
     """Make a bearer token, which is never shown again; a long name is cut off. Invalid for an unknown scope."""
     names = list(dict.fromkeys(scopes.split()))
     if not names or not NAMES.issuperset(names):
-        raise _invalid({"scopes": _("Choose one of the list.")})
+        raise _invalid({"scopes": _("Choose one of the options.")})
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
     digest = AccessToken.digest_of(token)
     AccessToken.objects.create(

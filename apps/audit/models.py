@@ -19,14 +19,14 @@ class Kind(models.TextChoices):
     ORDER = "order", gettext_lazy("in the wrong order")
     WINDOW = "window", gettext_lazy("missing in a window")
     UNDELIVERED = "undelivered", gettext_lazy("never handed to delivery")
-    STUCK = "stuck", gettext_lazy("delivery stands still")
+    STUCK = "stuck", gettext_lazy("delivery has stopped")
     DEAD = "dead", gettext_lazy("delivery given up")
     CHUNK = "chunk", gettext_lazy("part of a delivery is gone")
     RECEIPT = "receipt", gettext_lazy("changed receipt")
     LOST = "lost", gettext_lazy("delivery given up for good")
     MIRROR = "mirror", gettext_lazy("half a follow")
     COUNT = "count", gettext_lazy("wrong count")
-    CACHED = "cached", gettext_lazy("cached value that is not so")
+    CACHED = "cached", gettext_lazy("wrong cached value")
 
 
 class Subject(models.TextChoices):
@@ -171,9 +171,11 @@ def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
         Kind.EXTRA: _("A home page of %(who)s showed post %(post)s, which did not belong there."),
         Kind.REPEATED: _("A home page of %(who)s showed post %(post)s twice."),
         Kind.ORDER: _("On a home page of %(who)s post %(post)s stood in the wrong place."),
-        Kind.WINDOW: _("The window of %(who)s in Redis lacked post %(post)s."),
+        Kind.WINDOW: _("The home cache or inbox of %(who)s lacked post %(post)s."),
         Kind.UNDELIVERED: _("Post %(post)s was published, and its delivery had never begun."),
-        Kind.STUCK: _("A piece of the delivery of post %(post)s was due, and nobody took it."),
+        Kind.STUCK: _(
+            "A piece of the delivery of post %(post)s was due, but no worker processed it."
+        ),
         Kind.DEAD: _("A piece of the delivery of post %(post)s was given up after five tries."),
         Kind.MIRROR: _(
             "The follow of %(followee)s by %(follower)s stood in one of its two lists only."

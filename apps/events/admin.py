@@ -190,8 +190,8 @@ class EventAdmin(StaffList):
         number = actions.retry_dead([event.pk for event in dead])
         self.log_each(request, dead, _("Retried."))
         text = ngettext(
-            "%(count)d event will be tried again.",
-            "%(count)d events will be tried again.",
+            "%(count)d event will be retried.",
+            "%(count)d events will be retried.",
             number,
         )
         self.message_user(request, text % {"count": number})

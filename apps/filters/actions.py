@@ -247,5 +247,5 @@ def _clean_places(places: Collection[str]) -> list[str]:
 
 def _clean_act(act: str) -> str:
     if act not in FilterAction.values:
-        raise invalid("filter_action", _("Choose one of the list."))
+        raise invalid("filter_action", _("Choose one of the options."))
     return act

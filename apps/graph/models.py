@@ -50,7 +50,7 @@ class Followee(Relation):
 
     followee = account_field()
     shows_reposts = models.BooleanField(_("shows reposts"), default=True, db_default=True)
-    notifies = models.BooleanField(_("tells of new posts"), default=False, db_default=False)
+    notifies = models.BooleanField(_("notifies of new posts"), default=False, db_default=False)
     languages = languages_field()
 
     class Meta:
@@ -83,7 +83,7 @@ class Follower(Relation):
     """`follower` follows `owner`: the table that a fan-out scans."""
 
     follower = account_field()
-    notifies = models.BooleanField(_("wants to be told"), default=False, db_default=False)
+    notifies = models.BooleanField(_("wants notifications"), default=False, db_default=False)
 
     class Meta:
         verbose_name, verbose_name_plural = _("follower"), _("followers")
@@ -113,7 +113,7 @@ class FollowRequest(Relation):
 
     requester = account_field()
     shows_reposts = models.BooleanField(_("shows reposts"), default=True)
-    notifies = models.BooleanField(_("tells of new posts"), default=False)
+    notifies = models.BooleanField(_("notifies of new posts"), default=False)
     languages = languages_field()
 
     class Meta:

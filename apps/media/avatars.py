@@ -58,7 +58,7 @@ def _fitted(
     crop = upload if isinstance(upload, Cropped) else Cropped(upload)
     data = crop.file.read(settings.AVATAR_MAX_BYTES + 1)
     if len(data) > settings.AVATAR_MAX_BYTES:
-        raise bad_picture(_("This picture is too large. 4 MB is the most."), field)
+        raise bad_picture(_("This picture is too large. The maximum is 4 MB."), field)
     arguments = [str(number) for number in (*size, *crop.box)]
     webp = run_decoder("apps.media.crop", data, arguments=arguments, field=field)
     return ContentFile(webp, name=f"{secrets.token_hex(12)}.webp")

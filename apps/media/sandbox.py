@@ -67,7 +67,7 @@ def run_decoder(module: str, data: bytes, *, arguments: Sequence[str] = (), fiel
     if result.returncode == TOO_LARGE:
         text = _(
             "This picture has too many pixels."
-            " 25 million is the most, 12 million of WebP, AVIF or all frames of a moving one."
+            " The maximum is 25 million, and 12 million for WebP, AVIF or all frames of a moving one."
         )
         raise bad_picture(text, field)
     if result.returncode != 0:

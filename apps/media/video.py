@@ -107,14 +107,15 @@ def explained(reason: str) -> str:
     """Why an upload was refused or could not be prepared, in the reader's language."""
     minutes, megabytes = settings.VIDEO_MAX_SECONDS // 60, settings.VIDEO_MAX_BYTES // 1024**2
     too_long = ngettext(
-        "This is too long. %(count)d minute is the most.",
-        "This is too long. %(count)d minutes are the most.",
+        "This is too long. The maximum is %(count)d minute.",
+        "This is too long. The maximum is %(count)d minutes.",
         minutes,
     )
     texts = {
         "too_long": too_long % {"count": minutes},
-        "too_large": _("This file is too large. %(count)d MB is the most.") % {"count": megabytes},
-        "too_many_pixels": _("This video has too many pixels. 3840 x 2160 is the most."),
+        "too_large": _("This file is too large. The maximum is %(count)d MB.")
+        % {"count": megabytes},
+        "too_many_pixels": _("This video has too many pixels. The maximum is 3840 x 2160."),
         "too_slow": _("This took too long to prepare. Try a shorter or smaller one."),
         "unavailable": _("This site takes no video and no sound."),
     }

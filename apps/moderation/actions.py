@@ -43,9 +43,9 @@ def file_report(
     comment = comment.strip()
     category = category or (Category.VIOLATION if rule_ids else Category.OTHER)
     if category not in Category.values:
-        raise invalid("category", _("Choose one of the list."))
+        raise invalid("category", _("Choose one of the options."))
     if not RULES.keys() >= set(rule_ids):
-        raise invalid("rule_ids", _("Choose one of the list."))
+        raise invalid("rule_ids", _("Choose one of the options."))
     if len(comment) > COMMENT_MAX_CHARACTERS:
         message = _("At most %(count)d characters.") % {"count": COMMENT_MAX_CHARACTERS}
         raise invalid("comment", message)

@@ -26,7 +26,7 @@ class WorkList(StaffList):
         rows = self.chosen(request, queryset)
         count = len(revive_dead(self.model, pk__in=[row.pk for row in rows]))
         self.log_each(request, rows, _("Retried."))
-        text = ngettext("%(count)d will be tried again.", "%(count)d will be tried again.", count)
+        text = ngettext("%(count)d will be retried.", "%(count)d will be retried.", count)
         messages.success(request, text % {"count": count})
 
 

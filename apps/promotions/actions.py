@@ -84,7 +84,7 @@ def set_traits(user: User, slugs: Collection[str]) -> None:
     added = set(slugs) - present.keys()
     traits = list(Trait.objects.filter(slug__in=added, is_active=True))
     if len(traits) < len(added):
-        raise _invalid("traits", _("Choose one of the list."))
+        raise _invalid("traits", _("Choose one of the options."))
     if len(set(slugs)) > MAX_TRAITS:
         raise _invalid("traits", _("At most %(count)d traits.") % {"count": MAX_TRAITS})
     removed = [pk for slug, pk in present.items() if slug not in slugs]

@@ -103,7 +103,7 @@ def choose_algorithm(viewer: User, name: str) -> Algorithm:
     """Choose the algorithm of future orders. Invalid for an unknown name."""
     chosen = available().get(name)
     if chosen is None:
-        message = _("Choose one of the list.")
+        message = _("Choose one of the options.")
         raise Invalid(message, errors={"algorithm": message})
     RankingChoice.objects.update_or_create(user=viewer, defaults={"algorithm": name})
     if not chosen.prepared:

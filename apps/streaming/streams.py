@@ -70,7 +70,7 @@ class Stream:
 def _tag(text: str) -> str:
     tag = normalize(text) or ""
     if not tag or len(tag) > TAG_MAX_CHARACTERS:
-        raise StreamError("The hashtag is missing or invalid: tag=name.")
+        raise StreamError("Name the hashtag: tag=name.")
     return tag
 
 
@@ -78,4 +78,4 @@ def _list_id(text: str) -> str:
     try:
         return str(parse_id(text))
     except ValueError:
-        raise StreamError("The list is missing or invalid: list=id.") from None
+        raise StreamError("Name the list: list=id.") from None

@@ -121,7 +121,7 @@ class Seats:
 
 
 def too_busy() -> Unavailable:
-    text = _("Too many people are here just now. Try again in a moment.")
+    text = _("The site is very busy right now. Try again in a moment.")
     return Unavailable(str(text), retry_after=RETRY_AFTER_SECONDS)
 
 

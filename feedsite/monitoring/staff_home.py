@@ -38,7 +38,7 @@ TASKS = (
         gettext_lazy("Posts"),
         ("posts", "tags", "search", "feeds", "filters", "engagement", "notifications"),
     ),
-    (gettext_lazy("Who follows whom"), ("graph",)),
+    (gettext_lazy("Follows"), ("graph",)),
     (gettext_lazy("Promoted posts"), ("promotions",)),
     (gettext_lazy("Delivery"), ("timeline", "events", "ranking")),
     (gettext_lazy("Servers and audits"), ()),

@@ -86,9 +86,9 @@ def error_of(request: HttpRequest) -> BodyRejected | None:
     if status is None:
         return None
     texts = {
-        TOO_LARGE: ("too_large", _("This is too large to be taken.")),
+        TOO_LARGE: ("too_large", _("This is too large.")),
         TOO_SLOW: ("too_slow", _("The request took too long to arrive.")),
-        NO_LENGTH: ("length_required", _("The request does not say how long it is.")),
+        NO_LENGTH: ("length_required", _("The request has no length.")),
     }
     code, text = texts.get(status, ("bad_request", _("The request is broken.")))
     refusal = BodyRejected(text, code=code)

@@ -121,7 +121,7 @@ FAULTS = [
     (falsify_receipt, Kind.RECEIPT, "of @alice was changed or removed", False),
     (falsify_readers, Kind.RECEIPT, "of @alice was changed or removed", False),
     (lose_last_receipt, Kind.RECEIPT, "of @alice was changed or removed", False),
-    (lose_window_id, Kind.WINDOW, "The window of @bob in Redis lacked post", True),
+    (lose_window_id, Kind.WINDOW, "The home cache or inbox of @bob lacked post", True),
     (change_count, Kind.COUNT, "of @alice was 7 instead of 0", True),
     (lose_chunk, Kind.CHUNK, "of @alice had 4 parts, and only 3 of them were left", True),
 ]

@@ -94,11 +94,10 @@ def test_the_oracle_counts_what_readers_are_told():
 
 
 def test_the_recipe_names_every_file_that_reactions_are_in():
-    """That of CONTRIBUTING.md: what a mark needs, and nothing else."""
-    text = (
-        (ROOT / "CONTRIBUTING.md").read_text().partition("## Add a mark\n")[2].partition("\n## ")[0]
-    )
-    recipe = set(re.findall(r"`((?:apps|templates)/[\w/.]+)`", text))
+    """That of docs/recipes.md: what a mark needs, and nothing else."""
+    page = (ROOT / "docs" / "recipes.md").read_text()
+    text = page.partition("## Add a mark\n")[2].partition("\n## ")[0]
+    recipe = set(re.findall(r"`((?:apps|templates)/[\w/.]+)(?:: [\w.]+)?`", text))
     files = [path for folder in ("apps", "templates") for path in (ROOT / folder).rglob("*.*")]
     written = {
         str(path.relative_to(ROOT))

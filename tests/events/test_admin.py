@@ -40,7 +40,7 @@ def test_search_by_number(chief, dead):
 def test_retry_takes_dead_letters_only(chief, dead):
     pending = _event(attempts=3)
     text = choose(chief, EVENTS, "retry", [dead, pending]).content.decode()
-    assert "1 event will be tried again." in text
+    assert "1 event will be retried." in text
     rows = Event.objects.order_by("pk").values_list("state", "attempts")
     assert list(rows) == [(State.PENDING, 0), (State.PENDING, 3)]
 

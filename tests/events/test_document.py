@@ -27,3 +27,7 @@ def test_it_has_every_event_and_every_subscriber_in_order():
         places = [row.index(f"`{one.removeprefix('apps.')}`") for one in handlers_of(name)]
         assert places == sorted(places)
         assert set(subscribers(name)) <= set(handlers_of(name))
+
+
+def test_every_event_has_a_subscriber():
+    assert [name for name in EVENTS if not handlers_of(name)] == []

@@ -179,7 +179,7 @@ def test_staff_try_once_more_what_failed_at_every_attempt(alice, admin_client):
     assert "OSError: full" in page
     assert admin_client.get(f"/admin/posts/transcode/{dead.pk}/change/").status_code == 200
     answer = choose(admin_client, "/admin/posts/transcode/", "retry", [dead])
-    assert "1 upload will be tried again." in answer.content.decode()
+    assert "1 upload will be retried." in answer.content.decode()
     row.refresh_from_db()
     assert (row.state, row.error) == (MediaState.PROCESSING, "")
     transcode(dead.pk)

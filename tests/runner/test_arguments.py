@@ -33,7 +33,19 @@ def test_the_environment_names_the_data_directory(monkeypatch):
 
 @pytest.mark.parametrize(
     "verb",
-    ["manage", "test", "bench", "capacity", "drill", "fuzz", "house", "mutate", "scale", "vitals"],
+    [
+        "manage",
+        "test",
+        "bench",
+        "capacity",
+        "docs",
+        "drill",
+        "fuzz",
+        "house",
+        "mutate",
+        "scale",
+        "vitals",
+    ],
 )
 def test_everything_after_these_verbs_is_passed_on(verb):
     assert parse([verb, "--help", "-x", "--port", "nonsense"]).rest == [

@@ -131,10 +131,10 @@ def test_the_night_uses_options_that_the_tools_have(monkeypatch):
     monkeypatch.setenv(checks.CITUS_PROGRAMS, "/usr/lib/postgresql/17/bin")
     commands = [list(job.command) for job in checks.nightly_jobs()]
     lines = [command[command.index("runner") + 1 :] for command in commands if "runner" in command]
-    with_options = [line for line in lines if line[0] in {"drill", "fuzz", "bench"}]
+    with_options = [line for line in lines if line[0] in {"drill", "fuzz", "bench", "docs"}]
     assert sum(line[0] == "drill" for line in with_options) >= 4
     for verb, *options in with_options:
-        import_module(f"tools.{verb}.__main__")._parser().parse_args(options)
+        import_module(f"tools.{verb}.__main__").command_parser().parse_args(options)
 
 
 @pytest.fixture

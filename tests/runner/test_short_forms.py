@@ -4,7 +4,7 @@ from runner.arguments import PASSED_ON
 from runner.short_forms import SHORT, SHORT_FORMS
 from tools.bench.__main__ import SUITES
 
-NO_TOOLS = {"test", "manage", "lint"}  # what has no shorter form
+NO_TOOLS = {"test", "manage", "lint", "docs"}  # what has no shorter form
 
 
 def test_no_verb_and_no_suite_is_forgotten():

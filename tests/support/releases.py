@@ -1,6 +1,6 @@
 """A small site of each release: a dump of its database, and what its users saw.
 
-`make dump` writes both for the checked-out version (CONTRIBUTING.md, "Making a release");
+`make dump` writes both for the checked-out version (docs/releasing.md);
 `tests/feedsite/test_upgrades.py` upgrades the databases.
 """
 

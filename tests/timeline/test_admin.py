@@ -87,7 +87,7 @@ def test_search_and_filter(chief, job, carol):
 
 def test_retry_gives_dead_chunks_new_tries(chief, job):
     text = choose(chief, JOBS, "retry", [job]).content.decode()
-    assert "1 chunk will be tried again." in text
+    assert "1 chunk will be retried." in text
     deliver()
     row = cells(chief.get(JOBS).content.decode())
     assert (row["progress"], row["delivered"], row["dormant"]) == ("3 of 3 done", "1", "4")

@@ -43,7 +43,7 @@ LONGEST_SECONDS = 3600  # for a part without a limit of its own
 
 def main(command_line: list[str]) -> int:
     """Run a suite. Returns 1 if a line falls short of its bar."""
-    options = _parser().parse_args(command_line)
+    options = command_parser().parse_args(command_line)
     console = Console()
     suite = SUITES[options.suite]
     parts = [*suite.PARTS, *getattr(suite, "MORE_PARTS", ())]
@@ -118,7 +118,7 @@ def _not_measured(part: str, reason: str) -> Line:
     return Line(f"part {part}", "", None, bar="is measured", passed=False, note=reason, broken=True)
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run bench",
         description="Compares feedsite with the usual alternatives, on servers of its own, in one run.",

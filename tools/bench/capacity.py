@@ -235,7 +235,7 @@ def _memory(people: Population) -> Iterator[Need]:
 
 def main(command_line: list[str]) -> int:
     """Print the table. Returns 2 if nothing has been measured yet."""
-    options = vars(_parser().parse_args(command_line))
+    options = vars(command_parser().parse_args(command_line))
     del options["short"]  # a calculation takes only a second anyway
     console = Console()
     try:
@@ -256,7 +256,7 @@ def main(command_line: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run capacity", description="Calculates the servers that a population needs, from measured costs.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,

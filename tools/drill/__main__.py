@@ -36,7 +36,7 @@ SHORT = Options(minutes=14 / 60, seed=9, per_second=12.0, pairs=100)
 
 def main(command_line: list[str]) -> int:
     """Run a drill. Returns 1 if an invariant was violated."""
-    parser = _parser()
+    parser = command_parser()
     options = parser.parse_args(command_line)
     if options.citus and (options.with_clocks or options.with_replica):
         parser.error("--citus goes neither with --with-clocks nor with --with-replica")
@@ -64,7 +64,7 @@ def main(command_line: list[str]) -> int:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run drill",
         description="Puts load on a separate site while its servers are killed, frozen, flushed and disconnected; then"

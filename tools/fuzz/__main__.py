@@ -20,7 +20,7 @@ SHORT_REQUESTS = 300
 
 def main(command_line: list[str]) -> int:
     """Fuzz a site. Returns 1 after a failed response or the death of a process, 2 if it could not run."""
-    options = _parser().parse_args(command_line)
+    options = command_parser().parse_args(command_line)
     if options.short:
         options.requests, options.processes = SHORT_REQUESTS, 1
     from tools.fuzz.site import fuzzed_site  # noqa: PLC0415 -- --help needs no Django
@@ -37,7 +37,7 @@ def main(command_line: list[str]) -> int:
         return 2
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run fuzz",
         description="Sends all kinds of requests to a separate site: valid and invalid ones by the OpenAPI document,"

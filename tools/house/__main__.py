@@ -27,7 +27,7 @@ WARM = 3  # the traced action runs this often; the last run counts
 
 def main(command_line: list[str]) -> int:
     """Measure and print. Exit status 1 if a figure exceeds its bar; `--short` does not judge the traces."""
-    options = _parser().parse_args(command_line)
+    options = command_parser().parse_args(command_line)
     traces = {} if options.no_trace else _traces(short=options.short)
     house = survey(ROOT, {} if options.short else traces)
     if options.json:
@@ -37,7 +37,7 @@ def main(command_line: list[str]) -> int:
     return 0 if all(bar.is_met for bar in house.bars) else 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run house",
         description=DESCRIPTION,

@@ -39,7 +39,7 @@ SHORT_ROWS = ("S18", "S111")  # one with a unit test, one with the database
 
 def main(command_line: Sequence[str]) -> int:
     """Returns 1 if a mutant survived or a test is broken, otherwise 0; 2 for an unknown row."""
-    options = _parser().parse_args(command_line)
+    options = command_parser().parse_args(command_line)
     console = Console(highlight=False)
     mutants = load()
     if options.short:
@@ -118,7 +118,7 @@ def _table(mutants: Sequence[Mutant], results: Sequence[Result] = ()) -> Table:
     return table
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run mutate",
         description=DESCRIPTION,

@@ -24,7 +24,7 @@ def main(command_line: list[str]) -> int:
     """Run the flow on each engine. Returns 1 if one fails, 2 if nothing could be run."""
     from tools.scale.engines import ENGINES  # noqa: PLC0415 -- needs the packages
 
-    options = _parser(list(ENGINES)).parse_args(command_line)
+    options = command_parser().parse_args(command_line)
     console = Console(highlight=False)
     if options.list:
         for name, (title, _engine) in ENGINES.items():
@@ -57,7 +57,9 @@ def _run(names: Sequence[str], console: Console) -> bool:
     return failed
 
 
-def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
+    from tools.scale.engines import ENGINES  # noqa: PLC0415 -- as above
+
     parser = argparse.ArgumentParser(
         prog="./run scale",
         description="Starts each engine for larger sites that this machine has, and lets two people"
@@ -67,7 +69,7 @@ def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "engines", nargs="*", type=_engine, metavar="ENGINE", help=f"of {', '.join(names)}"
+        "engines", nargs="*", type=_engine, metavar="ENGINE", help=f"of {', '.join(ENGINES)}"
     )
     parser.add_argument(
         "--short", action="store_true", help="two engines, in seconds, to see that it works"

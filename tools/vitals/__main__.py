@@ -59,7 +59,7 @@ examples:
 
 def main(command_line: list[str]) -> int:
     """Measure. Returns 1 if a budget is exceeded, 2 if nothing can be measured, 130 if stopped."""
-    options = _parser().parse_args(command_line)
+    options = command_parser().parse_args(command_line)
     console = Console()
     if options.pages:
         for page in options.only or PAGES:
@@ -215,7 +215,7 @@ def _site(given: str | None, console: Console) -> Iterator[str]:
         started.__exit__(None, None, None)
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run vitals",
         description="Opens every page in Chromium, light and dark, narrow and wide, in both languages, and compares"

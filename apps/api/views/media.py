@@ -114,7 +114,7 @@ def _require_small(request: Request) -> None:
     if takes_video:
         raise invalid("file", explained("too_large"), "video_too_large")
     raise bad_picture(
-        _("This picture is too large. %(count)d MB is the most.") % {"count": limit // 1024**2},
+        _("This picture is too large. The maximum is %(count)d MB.") % {"count": limit // 1024**2},
         "file",
     )
 

@@ -211,7 +211,7 @@ def _clean(
     if "name" in fields:
         clean["name"] = _clean_name(kind, owner, fields["name"], group_id)
     if fields.get("replies_policy", RepliesPolicy.LIST) not in RepliesPolicy.values:
-        raise invalid("replies_policy", _("Choose one of the list."))
+        raise invalid("replies_policy", _("Choose one of the options."))
     return clean
 
 

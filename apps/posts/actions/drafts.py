@@ -140,7 +140,7 @@ def kind_of(media: Sequence[str]) -> Kind:
 
 def check_quote_policy(policy: str) -> None:
     if policy not in QuotePolicy.values:
-        raise invalid("quote_approval_policy", _("Choose one of the list."), "unknown")
+        raise invalid("quote_approval_policy", _("Choose one of the options."), "unknown")
 
 
 class UnexpectedMentions(Invalid):
@@ -165,7 +165,7 @@ def check_mentions(draft: Draft, user_ids: Collection[int]) -> None:
 def check_unique(media_ids: Sequence[int]) -> None:
     """Raise Invalid if an id occurs twice."""
     if len(set(media_ids)) < len(media_ids):
-        raise invalid("media_ids", _("A picture can be there once."), "duplicate")
+        raise invalid("media_ids", _("Each picture can be used only once."), "duplicate")
 
 
 def check_picture(alt: str | None, focus: Focus | None) -> None:

@@ -283,7 +283,7 @@ def _check_quoted_is_named(
     if quoted is None or post.visibility != Visibility.MENTIONED:
         return
     if quoted.author_id != post.author_id and quoted.author_id not in mentioned_ids:
-        text = _("Mention whom you quote in a post for mentioned people.")
+        text = _("A post for mentioned people must mention the author it quotes.")
         raise invalid("quoted_status_id", text, "not_mentioned")
 
 

@@ -53,7 +53,7 @@ def upload_picture(
     if len(data) > settings.PICTURE_MAX_BYTES:
         maximum = {"count": settings.PICTURE_MAX_BYTES // 1024**2}
         raise bad_picture(
-            _("This picture is too large. %(count)d MB is the most.") % maximum, "file"
+            _("This picture is too large. The maximum is %(count)d MB.") % maximum, "file"
         )
     picture = reencode_picture(data)
     return Attachment.objects.create(

@@ -58,7 +58,7 @@ class LedgerList(StaffList):
         number = self.work.retry_dead([job.pk for job in jobs])
         self.log_each(request, jobs, _("Retried."))
         text = ngettext(
-            "%(count)d chunk will be tried again.", "%(count)d chunks will be tried again.", number
+            "%(count)d chunk will be retried.", "%(count)d chunks will be retried.", number
         )
         self.message_user(request, text % {"count": number})
 

@@ -62,7 +62,7 @@ class SiteForm(WhyForm):
     def clean_policy(self) -> str:
         policy = str(self.cleaned_data["policy"])
         if policy == Policy.SITE:
-            raise forms.ValidationError(_("The site has no site above it."))
+            raise forms.ValidationError(_("Only authors can have this policy."))
         return policy
 
 
@@ -148,7 +148,7 @@ class PolicyAdmin(StaffList):
             act()
         except RedisError:
             text = _(
-                "Redis does not answer, so readers cannot be told. The switch goes on by itself when it does."
+                "Redis does not answer, so readers cannot be notified. The switch goes on by itself when it does."
             )
             self.message_user(request, text, messages.WARNING)
             return False

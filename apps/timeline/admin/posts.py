@@ -248,7 +248,7 @@ class ScheduledPostAdmin(SearchedByAccount):
         number = schedule.retry_dead([row.pk for row in rows])
         self.log_each(request, rows, _("Retried."))
         text = ngettext(
-            "%(count)d post will be tried again.", "%(count)d posts will be tried again.", number
+            "%(count)d post will be retried.", "%(count)d posts will be retried.", number
         )
         self.message_user(request, text % {"count": number})
 
@@ -306,8 +306,8 @@ class TranscodeAdmin(SearchedByAccount):
         number = transcoding.retry_dead([row.pk for row in rows])
         self.log_each(request, rows, _("Retried."))
         text = ngettext(
-            "%(count)d upload will be tried again.",
-            "%(count)d uploads will be tried again.",
+            "%(count)d upload will be retried.",
+            "%(count)d uploads will be retried.",
             number,
         )
         self.message_user(request, text % {"count": number})

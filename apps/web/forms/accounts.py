@@ -35,7 +35,7 @@ from apps.scopes import OFFERED
 from apps.tags.names import normalize
 from apps.throttling import Origin, check_rate_limit
 
-LANGUAGES = [("", _("As my browser says")), ("en", "English"), ("zh-hans", "简体中文")]
+LANGUAGES = [("", _("As in my browser")), ("en", "English"), ("zh-hans", "简体中文")]
 HANDLES_MAX_CHARACTERS = 2000
 SWITCH = {"role": "switch"}
 AS_TYPED: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}

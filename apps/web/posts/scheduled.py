@@ -40,7 +40,7 @@ ACTS: dict[str, Callable[[User, int], object]] = {
 }
 MESSAGES = {
     "cancel": gettext_lazy("Deleted."),
-    "retry": gettext_lazy("It is tried again in a moment."),
+    "retry": gettext_lazy("It will be retried in a moment."),
     "discard": gettext_lazy("Deleted."),
 }
 

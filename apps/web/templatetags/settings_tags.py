@@ -82,7 +82,7 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
             SettingsTab("export", gettext_lazy("Import and export"), icon="share-2",
                         about=gettext_lazy("Bring lists along, take your archive with you")),
             SettingsTab("delete", gettext_lazy("Delete the account"), icon="trash-2",
-                        about=gettext_lazy("With all that you wrote, for good")),
+                        about=gettext_lazy("Permanently, with everything you wrote")),
         ),
     ),
 )  # fmt: skip

@@ -19,7 +19,7 @@ def catch_up(request: AuthenticatedRequest) -> HttpResponse:
     """The page, grouped by author or, with `by=reactions`, ordered by reactions."""
     order = request.GET.get("by") or ORDERS[0]
     if order not in ORDERS:
-        raise BadRequest(_("Choose one of the list."))
+        raise BadRequest(_("Choose one of the options."))
     unread, read_id = unread_and_home_read_id(request.user)
     context = {
         "found": timeline.catch_up(request.user, read_id),

@@ -141,7 +141,7 @@ def hide_read(request: AuthenticatedRequest) -> HttpResponseBase:
     """Hide posts that the reader has read from the home page, or show them again."""
     choice = request.POST.get("hides_read")
     if choice not in {"on", "off"}:
-        raise BadRequest(_("Choose one of the list."))
+        raise BadRequest(_("Choose one of the options."))
     update_settings(request.user, hides_read=choice == "on")
     return SeeOther("/")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tools.drill import replica
-from tools.drill.__main__ import _parser
+from tools.drill.__main__ import command_parser
 from tools.drill.faults import Kind
 
 
@@ -17,6 +17,6 @@ def test_the_replica_is_paused_and_then_frozen_and_well_before_the_end(seconds):
 
 
 def test_there_is_none_by_default_and_the_help_has_an_example():
-    assert not _parser().parse_args([]).with_replica
-    assert _parser().parse_args(["--with-replica"]).with_replica
-    assert "./run drill --minutes 3 --with-replica" in _parser().format_help()
+    assert not command_parser().parse_args([]).with_replica
+    assert command_parser().parse_args(["--with-replica"]).with_replica
+    assert "./run drill --minutes 3 --with-replica" in command_parser().format_help()
