@@ -50,6 +50,7 @@ POSSIBLE_APPS = [
     "apps.push",
     "apps.ranking",
     "apps.second_level",
+    "apps.strikes",
     "apps.syndication",
     "apps.translation",
 ]
@@ -476,6 +477,7 @@ VIDEO_MAX_PIXELS = 3840 * 2160  # of a frame of an upload
 VIDEO_SIZE = (1920, 1080)  # maximum of the longer and the shorter side of served video
 VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # for one upload
 VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at once
+APPEAL_DAYS = env.int("APPEAL_DAYS", 20)  # after a decision of the moderators
 EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # of an archive
 EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # of pictures in an archive
 # Of a file uploaded to an import.
@@ -642,6 +644,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.promotions.tasks.purge_impressions": 3600,
     "apps.push.tasks.purge": 3600,
     "apps.ranking.tasks.purge": 3600,
+    "apps.strikes.tasks.purge": 3600,
     "apps.timeline.tasks.purge_history": 3600,
 }
 CELERY_BEAT_SCHEDULE = {
