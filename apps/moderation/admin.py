@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.accounts.admin import SearchedByAccount, staff_of, user_link
@@ -37,7 +36,7 @@ class OpenFilter(admin.SimpleListFilter):
 
 @admin.register(Report)
 class ReportAdmin(SearchedByAccount):
-    """The list of reports. `apps.strikes` adds the queue, and a page for each report with everything needed to decide."""
+    """The list of reports. `apps.strikes` adds the queue, and a page for each report with all that staff need."""
 
     list_display = (
         "id", "target_link", "category", "excerpt", "reporter_link", "created_at", "assignee", "resolved_at", "outcome",

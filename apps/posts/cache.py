@@ -351,7 +351,9 @@ def cache_deleted(counts: UserCounts, post: Post) -> None:
 
 def cache_hidden(counts: UserCounts, content: PostContent) -> None:
     """Of a post that staff have hidden or show again: while it is hidden, PostgreSQL decides who sees it."""
-    transaction.on_commit(lambda: _store_hidden(content.id, is_hidden=content.is_hidden), robust=True)
+    transaction.on_commit(
+        lambda: _store_hidden(content.id, is_hidden=content.is_hidden), robust=True
+    )
     if content.visibility in OPEN:
         _after_commit(counts, content.id, None if content.is_hidden else content)
 

@@ -4,8 +4,8 @@ A visibility admits the author, and readers for whom all facts of one of its lin
 side by side: in Python, from rows that were just read from PostgreSQL (`facts_about`), and in SQL. A new visibility is
 a new line of `RULES`.
 
-Deletions, suspensions, blocks and staff (`Post.hidden_at`) hide posts of every visibility. The SQL here ignores them, because it only selects
-candidates: pages show only those that `posts.queries` allows.
+Deletions, suspensions, blocks and staff (`Post.hidden_at`) hide posts of every visibility. The SQL here ignores them,
+because it only selects candidates: pages show only those that `posts.queries` allows.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

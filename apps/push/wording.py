@@ -29,7 +29,7 @@ class DeviceMessage(NamedTuple):
 
 
 # The pages of kinds that are about neither a post nor a person.
-OWN_PAGES = {
+OWN_PAGES: dict[str, str] = {
     NotificationKind.REQUEST: "/follow_requests",
     NotificationKind.STRIKE: "/settings/strikes",
 }

@@ -1,1 +1,1 @@
-"""Moderation by a team: the queue of reports, strikes with a text to the person, appeals, notes, a log of what staff do."""
+"""Moderation by a team: the queue of reports, strikes that people can appeal against, notes, and a log."""

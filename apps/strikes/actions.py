@@ -172,7 +172,7 @@ def _about_account(act: Callable[..., None], strike: Strike, *, by: User, reason
 
 
 def _about_post(act: Callable[..., None], strike: Strike, *, by: User, reason: str) -> None:
-    if Post.objects.filter(pk=strike.post_id, deleted_at=None).exists():
+    if Post.objects.filter(pk=strike.post_id or 0, deleted_at=None).exists():
         act(strike.post_id, by=by, reason=reason)
     else:  # its author has deleted it: nothing comes back, but the strike goes
         _close(strike, "Strike withdrawn", DELETE_POSTS, by=by, reason=reason)

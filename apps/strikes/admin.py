@@ -254,7 +254,16 @@ def _query(chosen: Filter) -> str:
 class StrikeAdmin(SearchedByAccount):
     """All strikes, to look at; they are taken back on the page of a report, or by the lists of accounts and posts."""
 
-    list_display = ("id", "user_link", "measure", "post_id", "by", "created_at", "undone_at", "text")
+    list_display = (
+        "id",
+        "user_link",
+        "measure",
+        "post_id",
+        "by",
+        "created_at",
+        "undone_at",
+        "text",
+    )
     list_select_related = ("user", "by")
     list_filter = ("measure", ("undone_at", admin.EmptyFieldListFilter))
     searched = "user"

@@ -21,7 +21,7 @@ from apps.strikes.models import PER_POST, Appeal, Evidence, Note, Strike
 
 PER_PAGE = 20
 MAX_COUNTED = 1000
-SALT, TOKEN_SECONDS = "apps.strikes", 24 * 3600  # noqa: S105 -- no secrets
+SALT, TOKEN_SECONDS = "apps.strikes", 24 * 3600
 STATES = {
     "open": gettext_lazy("Open"),
     "mine": gettext_lazy("Mine"),
@@ -48,7 +48,7 @@ class Filter(NamedTuple):
         return cls(state, (query.get("language") or "")[:10].lower(), int(after))
 
     def rows(self, staff: User) -> QuerySet[Report]:
-        """All reports of the list: open ones from the oldest, so that nobody waits for ever; resolved from the newest."""
+        """All reports of the list: open ones from the oldest, so that nobody waits for ever, others from the newest."""
         rows = Report.objects.filter(resolved_at__isnull=self.state != "resolved")
         if self.state == "mine":
             rows = rows.filter(assignee=staff)
@@ -297,4 +297,3 @@ def log_lines(rows: QuerySet[LogEntry], maximum: int) -> Iterator[list[str]]:
         kind = row.content_type.model if row.content_type else ""
         when, number = row.action_time.isoformat(), row.object_id or ""
         yield [when, row.user.handle, kind, number, row.object_repr, row.get_change_message()]
-

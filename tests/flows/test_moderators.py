@@ -1,5 +1,5 @@
-"""Ten tasks of a moderator in a browser, with their clicks counted; an appeal from the decision to its answer; the queue
-by keyboard and without scripts.
+"""Ten tasks of a moderator in a browser, with their clicks counted; an appeal from the decision to its answer; the
+queue by keyboard and without scripts.
 """
 
 import pytest
@@ -102,7 +102,9 @@ def test_ten_tasks_of_a_moderator(reports, author, visit):
 
         page.get_by_label("Text to the person (optional)").fill("Enough is enough.")
         clicks.on("button", "Freeze")
-        expect(heading(page)).to_have_text("Queue of reports")  # no report of the account is open any more
+        expect(heading(page)).to_have_text(
+            "Queue of reports"
+        )  # no report of the account is open any more
         assert not User.objects.get(pk=author.pk).is_active
         done("freeze")
 

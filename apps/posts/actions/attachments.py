@@ -178,7 +178,8 @@ def discard(rows: Iterable[Attachment]) -> None:
 
 
 def is_served(name: str) -> bool:
-    """Whether a stored picture belongs to an account or to a post that is neither deleted nor hidden, and its owner is not suspended.
+    """Whether a stored picture belongs to an account, or to a post that is neither deleted nor hidden, and its owner is
+    not suspended.
 
     One indexed query for every file served, so that a picture disappears at once with its post.
     """
