@@ -111,8 +111,8 @@ def visible_posts(
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
     Posts that do not exist, are deleted, hidden or restricted to others are all left out alike, as are posts whose
-    author is suspended or blocked in either direction, and reposts of all these. `preloaded` has contents of open posts that
-    the caller has already read; those of the right version are not read again. ValueError beyond 200 ids.
+    author is suspended or blocked in either direction, and reposts of all these. `preloaded` has contents of open
+    posts that the caller has already read; those of the right version are not read again. ValueError beyond 200 ids.
     """
     ids = set(post_ids)
     if not ids:
