@@ -149,7 +149,9 @@ def hide(author: User, post_id: int, *, is_hidden: bool) -> Changed:
             return Changed(post)
         post.hidden_at = timezone.now() if is_hidden else None
         changed = store.save_version(post, counts, ["hidden_at", "version"])
-        cache_hidden(counts, _content(post, pictures_of(post), mentions_of(post)))
+        pictures, mentions = pictures_of(post), mentions_of(post)
+        content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
+        cache_hidden(counts, content)
         record("post_hidden", post_id=post.pk)
         return changed
 
@@ -216,12 +218,9 @@ def _save_version(
 ) -> Changed:
     """Save a new version of a post, and update the caches."""
     changed = store.save_version(post, counts, _COLUMNS)
-    cache_edited(counts, _content(post, pictures, mentions))
+    content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
+    cache_edited(counts, content)
     return changed
-
-
-def _content(post: Post, pictures: list[Picture], mentions: dict[str, int]) -> PostContent:
-    return PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
 
 
 def _parts(post: Post, pictures: list[Picture]) -> tuple[Any, ...]:
