@@ -25,7 +25,7 @@ SALT, TOKEN_SECONDS = "apps.strikes", 24 * 3600
 STATES = {
     "open": gettext_lazy("Open"),
     "mine": gettext_lazy("Mine"),
-    "unassigned": gettext_lazy("Nobody's"),
+    "unassigned": gettext_lazy("Taken on by nobody"),
     "resolved": gettext_lazy("Resolved"),
 }
 
