@@ -55,6 +55,7 @@ POSSIBLE_APPS = [
     "apps.push",
     "apps.ranking",
     "apps.second_level",
+    "apps.strikes",
     "apps.syndication",
     "apps.translation",
 ]
@@ -515,6 +516,9 @@ VIDEO_SIZE = (1920, 1080)  # maximum of the longer and the shorter side of serve
 VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # time for one upload
 VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at once
 
+# How many days people may appeal against a decision of the moderators.
+APPEAL_DAYS = env.int("APPEAL_DAYS", 20)
+
 # --- archives and imports -------------------------------------------------------------------------
 EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # how long an archive is kept
 EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # size of the pictures in one archive
@@ -682,6 +686,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.promotions.tasks.purge_impressions": 3600,
     "apps.push.tasks.purge": 3600,
     "apps.ranking.tasks.purge": 3600,
+    "apps.strikes.tasks.purge": 3600,
     "apps.timeline.tasks.purge_history": 3600,
 }
 CELERY_BEAT_SCHEDULE = {

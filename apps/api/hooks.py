@@ -1,11 +1,13 @@
 """What optional apps add to the API."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
 from django.utils.module_loading import import_string
 
+from apps.accounts.models import User
 from apps.events.hooks import Hook
 from apps.timeline.pipeline.items import FeedItem
 
@@ -18,11 +20,24 @@ class StatusField(NamedTuple):
     value: Callable[[FeedItem], Any]
 
 
+class ModerationWarning(NamedTuple):
+    """The newest decision of staff about an account, in Mastodon's words. `appeal` has its text and its state."""
+
+    id: int
+    action: str
+    text: str
+    post_id: int | None
+    created_at: datetime
+    appeal: tuple[str, str] | None
+
+
 ENDPOINTS = Hook[str]()  # the names of modules with `urlpatterns`, for our own below /api/x/
 MASTODON_ENDPOINTS = Hook[str]()  # the same for Mastodon's below /api/v1/
 TRANSLATES = Hook[Callable[[], bool]](maximum=1)  # whether posts are translated now
 VAPID_KEY = Hook[Callable[[], str]](maximum=1)  # the public key of web push
 STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s, loaded only to show statuses
+# Of an account that has a notification of the moderators: None if what it was about is gone.
+MODERATION_WARNING = Hook[Callable[[User], ModerationWarning | None]](maximum=1)
 # Called with the viewer's id and the posts of each page that the viewer's program gets.
 SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()
 

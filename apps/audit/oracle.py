@@ -24,7 +24,8 @@ Pairs = dict[int, set[int]]
 Languages = dict[tuple[int, int], set[str]]  # by reader and author
 Readers = Collection[int] | None  # None for everybody
 
-_COLUMNS = "id, author_id, kind, visibility, circle_id, source_id, reply_to_id, language, edited_at, deleted_at"
+_COLUMNS = """id, author_id, kind, visibility, circle_id, source_id, reply_to_id, language, edited_at, deleted_at,
+              hidden_at"""
 
 # Members of exclusive lists, who do not appear on the owner's home page.
 _ELSEWHERE = """SELECT l.owner_id, m.member_id FROM graph_listmember m
@@ -243,6 +244,8 @@ class Oracle:
             return False
         author = post["author_id"]
         if author in self.blocks[viewer] or viewer in self.blocks[author]:
+            return False
+        if post["hidden_at"] is not None and author != viewer:
             return False
         return post["visibility"] in OPEN or author == viewer or self._is_addressed(viewer, post)
 

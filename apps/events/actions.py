@@ -35,6 +35,7 @@ EVENTS = {
     "post_pinned": "post_id (or unpinned: only its place on the profile changed)",
     "poll_ended": "post_id",
     "post_deleted": "post_id",
+    "post_hidden": "post_id (hidden by staff, or shown again)",
     "followed": "follower_id, followee_id",
     "unfollowed": "follower_id, followee_id",
     "follow_requested": "requester_id, owner_id (who is asked)",

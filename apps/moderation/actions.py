@@ -1,4 +1,8 @@
-"""Files, assigns, resolves and reopens reports; warns, suspends and restores accounts."""
+"""Files, assigns, resolves and reopens reports, and takes measures about posts and accounts.
+
+Admin, pages and API call these functions; each asks for the permission, writes the history of the account, and tells
+optional apps (`hooks.ACTED`).
+"""
 
 from collections.abc import Collection
 
@@ -10,15 +14,22 @@ from apps.accounts.cache import card_changed
 from apps.accounts.models import User
 from apps.accounts.signals import access_revoked, announce_account_visibility
 from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
-from apps.errors import Invalid, NotAllowed, invalid
-from apps.graph.queries import exact_relations
+from apps.errors import Invalid, NotAllowed, NotFound, invalid
+from apps.moderation.hooks import ACTED, FILED, Act
 from apps.moderation.house_rules import RULES
-from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report, ReportedPost
-from apps.posts.actions.drafts import Draft
-from apps.posts.models import Visibility
+from apps.moderation.models import (
+    COMMENT_MAX_CHARACTERS,
+    Category,
+    Measure,
+    Report,
+    ReportedPost,
+)
+from apps.posts.actions.publish import DELETE_POSTS
+from apps.posts.content.post import PostContent
+from apps.posts.models import Post
 from apps.posts.queries import visible_posts
 from apps.throttling import check_rate_limit
-from apps.timeline.publishing import delete, publish
+from apps.timeline import publishing
 
 CHANGE_REPORTS = "moderation.change_report"  # the admin asks for the same permission
 MAX_POSTS = 40  # per report; more are ignored
@@ -51,7 +62,11 @@ def file_report(
         raise invalid("comment", message)
     check_rate_limit("report", str(reporter.pk))
     visible = visible_posts(reporter.pk, list(dict.fromkeys(post_ids))[:MAX_POSTS]).posts
-    own = [pk for pk, post in visible.items() if post.author_id == target.pk and pk in post_ids]
+    own = [
+        post
+        for pk, post in sorted(visible.items())
+        if post.author_id == target.pk and pk in post_ids
+    ]
     with transaction.atomic():
         report = Report.objects.create(
             reporter=reporter,
@@ -59,9 +74,25 @@ def file_report(
             category=category,
             comment=comment,
             rule_ids=sorted(set(rule_ids)),
+            language=_language_of(reporter, target, own),
         )
-        ReportedPost.objects.bulk_create(ReportedPost(report=report, post_id=pk) for pk in own)
+        ReportedPost.objects.bulk_create(
+            ReportedPost(report=report, post_id=post.id) for post in own
+        )
+        for tell in FILED:
+            tell(report, own)
     return report
+
+
+def _language_of(reporter: User, target: User, posts: Collection[PostContent]) -> str:
+    """The language of a report without its region, so that staff who read it find it."""
+    said = (
+        *(post.language for post in posts),
+        target.post_language,
+        target.interface_language,
+        reporter.interface_language,
+    )
+    return next(filter(None, said), "").partition("-")[0].lower()
 
 
 @transaction.atomic
@@ -92,27 +123,73 @@ def assign_report(report: Report, *, by: User, to: User | None) -> None:
 
 
 @transaction.atomic
-def warn_user(user: User, *, by: User, reason: str) -> None:
-    """Send an account a private message with the reason, from the member of staff, who can be answered.
+def hide_post(post_id: int, *, by: User, reason: str = "", report: Report | None = None) -> None:
+    """Hide a post from everybody but its author. NotFound; NotAllowed without the permission to delete posts."""
+    author = _author_of(post_id, by)
+    publishing.hide(author, post_id, is_hidden=True)
+    _record(Act(Measure.HIDE, author, by, reason, report, post_id), f"Post {post_id} hidden")
 
-    NotAllowed without the permission to change reports, for a superuser, or if one of them blocks the other.
+
+@transaction.atomic
+def show_post(post_id: int, *, by: User, reason: str = "") -> None:
+    """Show a hidden post again. NotFound, NotAllowed like `hide_post`."""
+    author = _author_of(post_id, by)
+    publishing.hide(author, post_id, is_hidden=False)
+    act = Act(Measure.HIDE, author, by, reason, post_id=post_id, is_taken_back=True)
+    _record(act, f"Post {post_id} shown again")
+
+
+@transaction.atomic
+def mark_sensitive(
+    post_id: int, *, by: User, reason: str = "", report: Report | None = None
+) -> None:
+    """Put the pictures of a post behind a button, which its author cannot change. NotFound, NotAllowed like
+    `hide_post`.
     """
-    require_permission(by, CHANGE_REPORTS, over=user)
-    if exact_relations(by.pk, [user.pk]).severed:
-        raise NotAllowed(_("You can't write to this account."))
-    publish(by, Draft(f"@{user.handle} {reason}", visibility=Visibility.MENTIONED))
-    log_action(by, user, f"Warned: {reason}")
+    author = _author_of(post_id, by)
+    publishing.mark_sensitive(author, post_id, is_marked=True)
+    act = Act(Measure.SENSITIVE, author, by, reason, report, post_id)
+    _record(act, f"Post {post_id} marked as sensitive")
 
 
 @transaction.atomic
-def take_down(post_id: int, report: Report, *, by: User, reason: str) -> None:
-    """Delete a reported post for a reason. NotFound, NotAllowed without the permission to delete posts."""
-    delete(post_id, by=by)
-    log_action(by, report, f"Post {post_id} taken down: {reason}")
+def unmark_sensitive(post_id: int, *, by: User, reason: str = "") -> None:
+    """Take the mark back. NotFound, NotAllowed like `hide_post`."""
+    author = _author_of(post_id, by)
+    publishing.mark_sensitive(author, post_id, is_marked=False)
+    act = Act(Measure.SENSITIVE, author, by, reason, post_id=post_id, is_taken_back=True)
+    _record(act, f"Post {post_id} not marked as sensitive any more")
 
 
 @transaction.atomic
-def suspend_user(user: User, *, by: User, reason: str) -> None:
+def freeze_user(user: User, *, by: User, reason: str = "", report: Report | None = None) -> None:
+    """End the sessions and tokens of an account, and let nobody log in to it; its posts stay.
+
+    NotAllowed without the permission to change accounts, and for a superuser unless `by` is one.
+    """
+    require_permission(by, CHANGE_USERS, over=user)
+    user.is_active = False
+    user.save(update_fields=["is_active"])
+    access_revoked.send(User, user_id=user.pk)
+    _record(Act(Measure.FREEZE, user, by, reason, report), "Frozen")
+
+
+@transaction.atomic
+def unfreeze_user(user: User, *, by: User, reason: str = "") -> None:
+    """Let the owner of a frozen account log in again. NotAllowed like `freeze_user`, and while it is suspended or
+    deleted.
+    """
+    require_permission(by, CHANGE_USERS, over=user)
+    if user.is_suspended:
+        raise NotAllowed(_("This account is suspended or deleted."))
+    user.is_active = True
+    user.save(update_fields=["is_active"])
+    card_changed(user.pk)
+    _record(Act(Measure.FREEZE, user, by, reason, is_taken_back=True), "Not frozen any more")
+
+
+@transaction.atomic
+def suspend_user(user: User, *, by: User, reason: str, report: Report | None = None) -> None:
     """Hide an account and its posts, and end its sessions and tokens, from the next request on.
 
     NotAllowed without the permission to change accounts, and for a superuser unless `by` is one.
@@ -122,7 +199,7 @@ def suspend_user(user: User, *, by: User, reason: str) -> None:
     _save_suspension(user)
     access_revoked.send(User, user_id=user.pk)
     announce_account_visibility(user.pk)
-    log_action(by, user, f"Suspended: {reason}")
+    _record(Act(Measure.SUSPEND, user, by, reason, report), "Suspended")
 
 
 @transaction.atomic
@@ -136,9 +213,24 @@ def restore_user(user: User, *, by: User, reason: str) -> None:
     user.suspended_at, user.suspension_reason, user.is_active = None, "", True
     _save_suspension(user)
     announce_account_visibility(user.pk)
-    log_action(by, user, f"Restored: {reason}")
+    _record(Act(Measure.SUSPEND, user, by, reason, is_taken_back=True), "Restored")
 
 
 def _save_suspension(user: User) -> None:
     user.save(update_fields=["suspended_at", "suspension_reason", "is_active"])
     card_changed(user.pk)
+
+
+def _author_of(post_id: int, by: User) -> User:
+    """The author of a post about which `by` may take measures. NotFound, NotAllowed."""
+    post = Post.objects.filter(pk=post_id, deleted_at=None).select_related("author").first()
+    require_permission(by, DELETE_POSTS, over=post.author if post else None)
+    if post is None:
+        raise NotFound(_("There is no such post."))
+    return post.author
+
+
+def _record(act: Act, what: str) -> None:
+    log_action(act.by, act.user, f"{what}: {act.reason}" if act.reason else f"{what}.")
+    for tell in ACTED:
+        tell(act)

@@ -1,37 +1,22 @@
 """Staff review reports, resolve or reopen them, and suspend reported accounts."""
 
-from collections.abc import Callable
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.accounts.admin import SearchedByAccount, staff_of, user_link
 from apps.accounts.models import User
-from apps.accounts.staff import log_action
-from apps.errors import DomainError, Invalid, NotAllowed, NotFound
-from apps.events.admin import REASON_MAX_CHARACTERS, number_in, reason_of
-from apps.moderation.actions import (
-    assign_report,
-    reopen_report,
-    resolve_report,
-    suspend_user,
-    take_down,
-    warn_user,
-)
-from apps.moderation.house_rules import RULES
+from apps.events.admin import reason_of
+from apps.moderation.actions import reopen_report, resolve_report, suspend_user
 from apps.moderation.models import Report
-from apps.moderation.records import reported_posts
-from apps.timeline.admin.posts import EXCERPT_CHARACTERS, READ_RESTRICTED
-
-WITH_REASON = {"delete", "warn", "suspend", "dismiss"}
+from apps.timeline.admin.posts import EXCERPT_CHARACTERS
 
 
 class OpenFilter(admin.SimpleListFilter):
@@ -51,7 +36,7 @@ class OpenFilter(admin.SimpleListFilter):
 
 @admin.register(Report)
 class ReportAdmin(SearchedByAccount):
-    """The list of reports, and a page for each report with everything needed to decide."""
+    """The list of reports. `apps.strikes` adds the queue, and a page for each report with all that staff need."""
 
     list_display = (
         "id", "target_link", "category", "excerpt", "reporter_link", "created_at", "assignee", "resolved_at", "outcome",
@@ -79,79 +64,9 @@ class ReportAdmin(SearchedByAccount):
     def line(self, row: Report) -> str:
         return f"{row.target}: {row.get_category_display()}"
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        """The page of a report: its posts as they were and are, the account's history, and the possible actions."""
-        del form_url, extra_context
-        related = ("target__counts", "reporter", "assignee", "resolved_by")
-        rows = self.get_queryset(request).select_related(*related)
-        report = rows.filter(pk=number_in(object_id)).first()
-        if report is None:
-            raise NotFound(_("There is no such report."))
-        if not self.has_view_permission(request, report):
-            raise NotAllowed(_("You may not do this."))
-        if request.method == "POST":
-            self._act(request, report)
-            return HttpResponseRedirect(request.path)
-        posts = reported_posts(report)
-        reads_all = request.user.has_perm(READ_RESTRICTED)
-        for one in posts:
-            if one.post.is_restricted and reads_all:  # logged, as on the page of the post
-                log_action(staff_of(request), one.post, _("Read."))
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": _("Report %(number)s: @%(handle)s") % {"number": report.pk, "handle": report.target.handle},
-            "report": report,
-            "rules": [_(RULES[number]) for number in report.rule_ids if number in RULES],
-            "posts": posts,
-            "reads_all": reads_all,
-            "reason_max": REASON_MAX_CHARACTERS,
-            "may_change": self.has_intervene_permission(request),
-            "may_suspend": self.has_suspend_permission(request),
-            "may_delete": request.user.has_perm("posts.delete_post"),
-        }  # fmt: skip
-        return TemplateResponse(request, "admin/moderation/report.html", context)
-
-    def _act(self, request: HttpRequest, report: Report) -> None:
-        """Do what a button of the page says. Some need a reason (`WITH_REASON`). Refusals are shown as messages."""
-        by, reason = staff_of(request), reason_of(request)
-        name, _colon, number = request.POST.get("act", "").partition(":")
-        acts: dict[str, Callable[[], None]] = {
-            "take_on": lambda: assign_report(report, by=by, to=by),
-            "give_back": lambda: assign_report(report, by=by, to=None),
-            "reopen": lambda: reopen_report(report, by=by),
-            "delete": lambda: take_down(self._reported(report, number), report, by=by, reason=reason),
-            "warn": lambda: self._close_with(report, by, reason, warn_user),
-            "suspend": lambda: self._close_with(report, by, reason, suspend_user),
-            "dismiss": lambda: resolve_report(report, by=by, outcome=reason),
-        }  # fmt: skip
-        try:
-            if name in WITH_REASON and not reason:
-                raise Invalid(_("A reason is needed."))
-            acts[name]()
-        except KeyError:
-            self.message_user(request, _("You may not do this."), messages.ERROR)
-        except DomainError as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
-        else:
-            self.message_user(request, _("Done."))
-
-    def _reported(self, report: Report, number: str) -> int:
-        """The id of one of the report's posts. NotFound."""
-        ids = {str(row.post_id): int(row.post_id) for row in report.posts.all()}
-        if number not in ids:
-            raise NotFound(_("There is no such post."))
-        return ids[number]
-
     @transaction.atomic
-    def _close_with(self, report: Report, by: User, reason: str, act: Callable[..., None]) -> None:
-        act(report.target, by=by, reason=reason)
+    def _suspend(self, report: Report, by: User, reason: str) -> None:
+        suspend_user(report.target, by=by, reason=reason, report=report)
         resolve_report(report, by=by, outcome=reason)
 
     @admin.action(description=gettext_lazy("Resolve"), permissions=["intervene"])
@@ -191,7 +106,7 @@ class ReportAdmin(SearchedByAccount):
         by, reason = staff_of(request), reason_of(request)
 
         def act(report: Report) -> None:
-            self._close_with(report, by, reason, suspend_user)
+            self._suspend(report, by, reason)
 
         self._say(request, self.attempt(request, rows, act))
         return None

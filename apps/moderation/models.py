@@ -1,4 +1,4 @@
-"""Members' reports to staff."""
+"""Members' reports to staff, and the measures that staff take."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -18,6 +18,16 @@ class Category(models.TextChoices):
     LEGAL = "legal", _("It is against the law")
     VIOLATION = "violation", _("It breaks the rules of this site")
     OTHER = "other", _("Something else")
+
+
+class Measure(models.TextChoices):
+    """What staff may do about an account or a post. Each can be taken back."""
+
+    WARN = "warn", _("Warning")
+    HIDE = "hide", _("Post hidden")
+    SENSITIVE = "sensitive", _("Pictures marked as sensitive")
+    FREEZE = "freeze", _("Account frozen")
+    SUSPEND = "suspend", _("Account suspended")
 
 
 class Report(models.Model):
@@ -41,6 +51,8 @@ class Report(models.Model):
         blank=True,
         db_default=[],
     )
+    # of the reported posts, else of the account or of the reporter; empty for older reports
+    language = models.CharField(_("language"), max_length=10, blank=True, default="", db_default="")
     created_at = models.DateTimeField(_("created at"), default=timezone.now)
     resolved_at = models.DateTimeField(_("resolved at"), null=True, blank=True)
     resolved_by = models.ForeignKey(

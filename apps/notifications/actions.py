@@ -15,6 +15,7 @@ from apps.accounts.models import User, UserCounts
 from apps.errors import NotFound, invalid
 from apps.events.live import announce
 from apps.notifications.grouping import notifications_of_group
+from apps.notifications.hooks import CREATED
 from apps.notifications.kinds import NotificationKind
 from apps.notifications.models import (
     Notification,
@@ -68,6 +69,18 @@ def chosen_notification_kinds(user: User) -> list[str]:
     """The kinds of notifications that a user gets: all, unless they have chosen."""
     unwanted = set(UnwantedKind.objects.filter(user=user).values_list("kind", flat=True))
     return [kind for kind in NotificationKind.values if kind not in unwanted]
+
+
+@transaction.atomic
+def tell_of_moderation(user: User) -> None:
+    """Tell a person that staff have decided something about them. There is one such notification, which is renewed."""
+    kind = NotificationKind.STRIKE
+    Notification.objects.filter(user=user, kind=kind).delete()
+    if not UnwantedKind.objects.filter(user=user, kind=kind).exists():
+        row = Notification.objects.create(user=user, kind=kind, actor=user)
+        for tell in CREATED:
+            tell([row.pk])
+        announce("notified", user_id=user.pk)
 
 
 @transaction.atomic

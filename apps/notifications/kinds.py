@@ -24,6 +24,7 @@ class NotificationKind(models.TextChoices):
     EDIT = "edit", _("edit")
     QUOTED_EDIT = "q_edit", _("edit of a quoted post")
     POLL = "poll", _("end of a poll")
+    STRIKE = "strike", _("decision of the moderators")
 
 
 def choices() -> list[tuple[str, "StrPromise"]]:
@@ -119,6 +120,13 @@ TOLD: dict[str, Told] = {
         _("A poll has ended that you asked or voted in"),
         "info",
         _("published a poll that has ended"),
+    ),
+    # the actor is the person themselves; the page of strikes says the rest
+    NotificationKind.STRIKE: Told(
+        "moderation_warning",
+        _("The moderators decide something about you"),
+        "triangle-alert",
+        _("has a message from the moderators"),
     ),
 }
 if untold := set(NotificationKind) - TOLD.keys():

@@ -126,7 +126,7 @@ def load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
 def _entry_of(post: Post, content: PostContent, source: "_Source | None") -> CachedPost:
     if post.deleted_at is not None:
         return GONE
-    if post.visibility not in OPEN:
+    if not content.is_open:
         return RESTRICTED
     return _cached_post_of(content, source if source and source.visibility in OPEN else None)
 
@@ -154,7 +154,7 @@ def _contents_where(condition: str, post_ids: Collection[int]) -> dict[int, Post
 
 _POST, _ATTACHMENT = Columns(Post), Columns(Attachment)
 _EXISTS = "AND deleted_at IS NULL"
-_IS_OPEN = f"{_EXISTS} AND {is_open()}"
+_IS_OPEN = f"{_EXISTS} AND {is_open()} AND hidden_at IS NULL"
 # Both statements are sent together. The posts are read first, so a concurrent edit may combine the old version with
 # newer parts; the edit then replaces the entry.
 _READ_POSTS = f"""
@@ -349,6 +349,23 @@ def cache_deleted(counts: UserCounts, post: Post) -> None:
         transaction.on_commit(lambda: _forget_reposted(post.author_id), robust=True)
 
 
+def cache_hidden(counts: UserCounts, content: PostContent) -> None:
+    """Of a post that staff have hidden or show again: while it is hidden, PostgreSQL decides who sees it."""
+    transaction.on_commit(
+        lambda: _store_hidden(content.id, is_hidden=content.is_hidden), robust=True
+    )
+    if content.visibility in OPEN:
+        _after_commit(counts, content.id, None if content.is_hidden else content)
+
+
+def _store_hidden(post_id: int, *, is_hidden: bool) -> None:
+    if is_hidden:
+        CACHED_POSTS.set_many({post_id: RESTRICTED})
+        _warn_unless(tiers().announce_missed(), post_id)
+    else:  # the next reader loads it
+        _warn_unless(CACHED_POSTS.forget([post_id]), post_id)
+
+
 def _forget_reposted(user_id: int) -> None:
     REPOSTED.forget([user_id])
 
@@ -427,6 +444,12 @@ def repair_edited(post_id: int) -> None:
             post_id, entry, is_older=lambda cached: cached.version <= entry.version
         )
         _warn_unless(is_updated, post_id)
+
+
+def repair_hidden(post_id: int) -> None:
+    entry = load_cached_posts([post_id]).get(post_id, GONE)
+    if entry.state is not State.GONE:
+        _store_hidden(post_id, is_hidden=entry.state is State.RESTRICTED)
 
 
 def repair_deleted(post_id: int) -> None:

@@ -89,6 +89,10 @@ class Post(models.Model):
     edited_at = models.DateTimeField(_("edited at"), null=True, blank=True)
     pinned_at = models.DateTimeField(_("pinned at"), null=True, blank=True)
     deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)
+    # by staff: only the author sees it
+    hidden_at = models.DateTimeField(_("hidden at"), null=True, blank=True, editable=False)
+    # by staff: the author cannot take the mark away
+    is_marked_sensitive = models.BooleanField(default=False, db_default=False, editable=False)
 
     class Meta:
         verbose_name, verbose_name_plural = _("post"), _("posts")
@@ -164,6 +168,10 @@ class Post(models.Model):
     @property
     def is_restricted(self) -> bool:
         return self.visibility not in OPEN
+
+    @property
+    def is_hidden(self) -> bool:
+        return self.hidden_at is not None
 
 
 class PostCounts(models.Model):

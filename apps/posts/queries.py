@@ -58,7 +58,8 @@ MAX_PAGE_IDS = 2 * MAX_IDS
 # The revision is read last, so that it is not older than any row. Two statements, because the viewer's row may be on
 # another server.
 _VISIBILITY = """
-SELECT post.id, post.version, post.author_id, post.visibility, post.circle_id, post.source_id
+SELECT post.id, post.version, post.author_id, post.visibility, post.circle_id, post.source_id,
+    post.hidden_at IS NOT NULL
 FROM posts_post post JOIN accounts_user author ON author.id = post.author_id
 WHERE post.id = ANY(%(ids)s) AND post.author_id = ANY(%(authors)s)
     AND post.deleted_at IS NULL AND author.suspended_at IS NULL;
@@ -97,6 +98,11 @@ class _PostRow:
     visibility: str
     circle_id: int | None
     source_id: int | None
+    is_hidden: bool
+
+    @property
+    def is_open(self) -> bool:
+        return self.visibility in OPEN and not self.is_hidden
 
 
 def visible_posts(
@@ -104,9 +110,9 @@ def visible_posts(
 ) -> VisiblePosts:
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
-    Posts that do not exist, are deleted or are restricted to others are all left out alike, as are posts whose author
-    is suspended or blocked in either direction, and reposts of all these. `preloaded` has contents of open posts that
-    the caller has already read; those of the right version are not read again. ValueError beyond 200 ids.
+    Posts that do not exist, are deleted, hidden or restricted to others are all left out alike, as are posts whose
+    author is suspended or blocked in either direction, and reposts of all these. `preloaded` has contents of open
+    posts that the caller has already read; those of the right version are not read again. ValueError beyond 200 ids.
     """
     ids = set(post_ids)
     if not ids:
@@ -161,14 +167,10 @@ def _contents(rows: list[_PostRow], preloaded: Preloaded) -> dict[int, PostConte
     current = {
         row.id: preloaded[row.id]
         for row in rows
-        if row.id in preloaded
-        and row.visibility in OPEN
-        and preloaded[row.id].version == row.version
+        if row.id in preloaded and row.is_open and preloaded[row.id].version == row.version
     }
-    versions = {
-        row.id: row.version for row in rows if row.visibility in OPEN and row.id not in current
-    }
-    restricted = [row.id for row in rows if row.visibility not in OPEN]
+    versions = {row.id: row.version for row in rows if row.is_open and row.id not in current}
+    restricted = [row.id for row in rows if not row.is_open]
     return current | open_contents(versions) | load_contents(restricted)
 
 

@@ -234,7 +234,9 @@ def _wait(author: User, weeks: Sequence[Week]) -> list[Bucket | None]:
 
 def open_posts_in(author_id: int, week: Week) -> QuerySet[Post]:
     """The posts of a bucket, as a QuerySet."""
-    rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=OPEN)
+    rows = Post.objects.filter(
+        author=author_id, deleted_at=None, visibility__in=OPEN, hidden_at=None
+    )
     return rows.filter(pk__gte=week.first_id, pk__lt=week.before(-1).first_id)
 
 

@@ -4,8 +4,8 @@ A visibility admits the author, and readers for whom all facts of one of its lin
 side by side: in Python, from rows that were just read from PostgreSQL (`facts_about`), and in SQL. A new visibility is
 a new line of `RULES`.
 
-Deletions, suspensions and blocks hide posts of every visibility. The SQL here ignores them, because it only selects
-candidates: pages show only those that `posts.queries` allows.
+Deletions, suspensions, blocks and staff (`Post.hidden_at`) hide posts of every visibility. The SQL here ignores them,
+because it only selects candidates: pages show only those that `posts.queries` allows.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -33,6 +33,8 @@ class Judged(Protocol):
     def visibility(self) -> str: ...
     @property
     def circle_id(self) -> int | None: ...
+    @property
+    def is_hidden(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +166,12 @@ def facts_about(reader_id: int | None, posts: Iterable[Judged]) -> Standing:
 
 
 def may_see(post: Judged, reader: Standing) -> bool:
-    """Whether a reader may see a post, by its visibility, and by blocks if the facts include its author."""
+    """Whether a reader may see a post: by its visibility, unless staff have hidden it, and by blocks if the facts
+    include its author.
+    """
     if post.author_id == reader.reader_id:
         return True
-    if post.author_id in reader.relations.severed:
+    if post.is_hidden or post.author_id in reader.relations.severed:
         return False
     lines = RULES[post.visibility].admits
     return any(all(fact.holds(post, reader) for fact in line) for line in lines)

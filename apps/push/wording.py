@@ -28,6 +28,11 @@ class DeviceMessage(NamedTuple):
     is_urgent: bool
 
 
+# The pages of kinds that are about neither a post nor a person.
+OWN_PAGES: dict[str, str] = {
+    NotificationKind.REQUEST: "/follow_requests",
+    NotificationKind.STRIKE: "/settings/strikes",
+}
 # Somebody waits for an answer, or the member asked to know at once. Other kinds can wait until the device wakes up.
 URGENT = {
     NotificationKind.MENTION,
@@ -84,7 +89,7 @@ def icon_of(actor: User) -> str:
 
 
 def page_of(item: NotificationItem) -> str:
-    """The page that the notification opens: the post, the follow requests, or the profile of the person who acted."""
+    """The page that the notification opens: the post, one of `OWN_PAGES`, or the profile of the person who acted."""
     if item.item is not None:
         return item.item.shown.url
-    return "/follow_requests" if item.kind == NotificationKind.REQUEST else item.actor.url
+    return OWN_PAGES.get(item.kind, item.actor.url)

@@ -2,6 +2,7 @@
 
 from apps.events.actions import Payload, handles
 from apps.events.live import announce
+from apps.posts.models import Post
 
 
 @handles("post_published")
@@ -12,6 +13,13 @@ def announce_post(payload: Payload) -> None:
 @handles("post_edited")
 def announce_edited_post(payload: Payload) -> None:
     announce("post_edited", post_id=payload["post_id"])
+
+
+@handles("post_hidden")
+def announce_hidden_post(payload: Payload) -> None:
+    """Open pages drop a hidden post as if it were deleted; one that is shown again comes with the next page."""
+    if Post.objects.filter(pk=payload["post_id"]).exclude(hidden_at=None).exists():
+        announce("post_deleted", post_id=payload["post_id"])
 
 
 @handles("post_deleted")

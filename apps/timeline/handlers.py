@@ -2,7 +2,7 @@
 
 from apps.events.actions import Payload, handles
 from apps.posts.actions.publish import delete_reposts_of
-from apps.posts.cache import repair_deleted, repair_edited, repair_published
+from apps.posts.cache import repair_deleted, repair_edited, repair_hidden, repair_published
 from apps.timeline.fanout import backfill, dispatch
 from apps.timeline.sources import outbox, replica
 from apps.timeline.sources.home_cache import HOME, INBOX
@@ -36,6 +36,13 @@ def deliver_edited_post(payload: Payload) -> None:
 def refresh_pinned_post(payload: Payload) -> None:
     """Refresh the caches: a pin makes a new version of the post's content."""
     repair_edited(payload["post_id"])
+    outbox.repair(author_of(payload["post_id"]))
+
+
+@handles("post_hidden")
+def refresh_hidden_post(payload: Payload) -> None:
+    """Refresh the caches. The id stays in outboxes and home caches: every read skips a hidden post."""
+    repair_hidden(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
 
 

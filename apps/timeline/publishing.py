@@ -95,6 +95,20 @@ def revoke_quote(owner: User, post_id: int, quote_id: int) -> Post:
     return changed.post
 
 
+def hide(author: User, post_id: int, *, is_hidden: bool) -> Post:
+    """Hide a post from everybody but its author, or show it again (`posts.actions.edit.hide`). NotFound."""
+    changed = editing.hide(author, post_id, is_hidden=is_hidden)
+    outbox.advance(changed)
+    return changed.post
+
+
+def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Post:
+    """Put the pictures of a post behind a button (`posts.actions.edit.mark_sensitive`). NotFound."""
+    changed = editing.mark_sensitive(author, post_id, is_marked=is_marked)
+    outbox.advance(changed)
+    return changed.post
+
+
 def delete(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
     """Delete a post, as its author or as staff with the permission; returns the deleted post. NotFound, NotAllowed."""
     changed = actions.delete_post(post_id, by=by, keep_pictures=keep_pictures)

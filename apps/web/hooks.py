@@ -85,4 +85,6 @@ SETTINGS = Hook[SettingsTab]()
 INSERTS = Hook[Insert]()  # at the places where pages use the tag `inserts`
 PROFILE_LINKS = Hook[ProfileLink]()  # hidden if either account blocks the other
 OTHER_FORMS = Hook[OtherForm]()
+# The address where the owner of an account that nobody can log in to reads why, after the right password; or "".
+CLOSED = Hook[Callable[[User], str]](maximum=1)
 DRAWN_PICTURES = Hook[DrawnPicture](maximum=1)

@@ -100,6 +100,10 @@ RETENTION = (
     Retention("Hosts that previews were fetched from", "previews.PreviewHost", "apps.previews.actions.HOST_KEPT",
               "the last fetch", "apps.previews.tasks.purge"),
     Retention("Reports to moderators", "moderation.Report moderation.ReportedPost", STAFF),
+    Retention("What reported posts said, unless an appeal still waits", "strikes.Evidence",
+              "apps.strikes.actions.EVIDENCE_KEPT", "the decision", "apps.strikes.tasks.purge"),
+    Retention("Strikes with their appeals, and notes of staff about accounts",
+              "strikes.Strike strikes.Appeal strikes.Note", ACCOUNT),
     Retention("Announcements, traits, segments, campaigns", "notifications.Announcement promotions.Trait"
               " promotions.Segment promotions.SegmentRule promotions.PromotionSwitch promotions.Campaign"
               " promotions.CampaignCount promotions.SegmentSweep", STAFF),

@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from apps.audit.models import AuditFinding
 from apps.events.leases import State
 from apps.events.models import Event
+from apps.moderation.hooks import WAITING
 from apps.moderation.models import Report
 from apps.operations.queries import node_statuses, topology_in_force
 from apps.posts.models import ScheduledPost, Transcode
@@ -33,7 +34,7 @@ TOLD = {"audit", "dead letters", "deliveries", "memcached"}
 DEAD = "?state__exact=dead"
 # The apps of each group; an app that is in none is in the last one.
 TASKS = (
-    (gettext_lazy("People"), ("moderation", "accounts", "auth", "oauth", "privacy")),
+    (gettext_lazy("People"), ("moderation", "strikes", "accounts", "auth", "oauth", "privacy")),
     (
         gettext_lazy("Posts"),
         ("posts", "tags", "search", "feeds", "filters", "engagement", "notifications"),
@@ -97,9 +98,12 @@ def _reports() -> Iterator[Line]:
             number,
         )
         oldest = rows.order_by("pk").values_list("created_at", flat=True).first()
-        yield Line(
-            _filled(text, number, oldest), _address("moderation_report_changelist") + "?resolved=no"
-        )
+        queue = _address("strikes_queue")
+        table = _address("moderation_report_changelist") + "?resolved=no"
+        yield Line(_filled(text, number, oldest), queue or table)
+    for waiting in WAITING:
+        for sentence, address in waiting():
+            yield Line(sentence, address)
 
 
 def _late_deliveries() -> Iterator[Line]:

@@ -19,10 +19,11 @@ from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
-from apps.api.hooks import SHOWN, TRANSLATES, VAPID_KEY
+from apps.api.hooks import MODERATION_WARNING, SHOWN, TRANSLATES, VAPID_KEY
 from apps.demo.hooks import SEEDING
 from apps.events.actions import EVENTS, handlers_of
 from apps.media.hooks import SERVED_FOLDERS
+from apps.moderation.hooks import ACTED, FILED, WAITING
 from apps.notifications.hooks import CREATED
 from apps.privacy.archive import PARTS
 from apps.privacy.hooks import ARCHIVE, ERASURE
@@ -36,7 +37,7 @@ from apps.timeline.pipeline.hooks import LINK_PREVIEWS, PROMOTERS
 from apps.timeline.sources.virtual_follows import VIRTUAL_FOLLOWS
 from apps.scopes import OFFERED
 from apps.web import urls
-from apps.web.hooks import DRAWN_PICTURES, INSERTS, OTHER_FORMS, PROFILE_LINKS
+from apps.web.hooks import CLOSED, DRAWN_PICTURES, INSERTS, OTHER_FORMS, PROFILE_LINKS
 from apps.web.templatetags.settings_tags import settings_groups
 from feedsite.templates import load_all
 from django.contrib import admin
@@ -71,6 +72,7 @@ print("inserts", *(insert.place for insert in INSERTS))
 print("notified", *(tell.__module__ for tell in CREATED))
 print("vapid", *(key.__module__ for key in VAPID_KEY))
 print("scopes", *sorted(OFFERED))
+print("moderation", *(one.__name__ for one in (*ACTED, *FILED, *WAITING, *CLOSED, *MODERATION_WARNING)))
 print("shown", *(note.__name__ for note in SHOWN))
 print("promoters", *(ask.__module__ for ask in PROMOTERS))
 print("served", *(folder.name for folder in SERVED_FOLDERS))
@@ -106,6 +108,7 @@ ALL = (
     "apps.push",
     "apps.ranking",
     "apps.second_level",
+    "apps.strikes",
     "apps.syndication",
     "apps.translation",
 )
@@ -246,6 +249,21 @@ ADDED = {
             for name in ("update_span", "update_spans", "delete_rows", "drop_spans")
         ],
         "periodic": ["apps.second_level.tasks.purge"],
+    },
+    "apps.strikes": {
+        "pages": ["settings/strikes", "strikes/<str:token>"],
+        "settings": ["strikes"],
+        "archive": ["strikes.jsonl"],
+        "erasure": ["strikes"],
+        "moderation": [
+            "record",
+            "keep_evidence",
+            "appeals_that_wait",
+            "address_of_closed",
+            "newest_warning",
+        ],
+        "periodic": ["apps.strikes.tasks.purge"],
+        "admin": ["strikes.Strike", "admin.LogEntry"],
     },
     "apps.syndication": {
         "pages": [

@@ -18,7 +18,7 @@ from apps.graph.actions import (
     unfollow_user,
     unmute_user,
 )
-from apps.moderation.actions import restore_user
+from apps.moderation.actions import hide_post, restore_user, show_post
 from apps.pagination import Cursor
 from apps.posts import cache as post_cache
 from apps.posts.actions.edit import edit_post
@@ -117,6 +117,10 @@ def test_what_ends_is_seen_as_soon_as_what_begins(alice, bob, elsewhere):
     pairs = [
         (lambda: suspend(alice), lambda: restore_user(alice, by=moderator(), reason="A test.")),
         (lambda: block_user(alice, bob), lambda: unblock_user(alice, bob)),
+        (
+            lambda: hide_post(post.pk, by=moderator()),
+            lambda: show_post(post.pk, by=moderator()),
+        ),
     ]
     for begin, end in pairs:
         begin()

@@ -24,9 +24,11 @@ from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.saved_drafts import save_draft
 from apps.search.models import StarterPack
+from apps.strikes.actions import add_note, appeal, warn
+from apps.strikes.models import Strike
 from apps.tags.actions import feature_tag, follow_tag, unfollow_tag
 from apps.timeline.home import home_timeline
-from tests.support.factories import deliver, make_user, publish, repost
+from tests.support.factories import deliver, make_user, moderator, publish, repost
 from tests.support.pictures import picture
 
 CANARY = "zebrafinch"  # in everything that Alice writes
@@ -92,6 +94,10 @@ def life(page_of, settings):
     StarterPack.objects.create(title="A good start", language="en").members.set([alice, bob])
     mute_thread(alice, theirs.pk)
     file_report(alice, carol, category="spam", comment=f"report {CANARY}")
+    file_report(carol, alice, post_ids=[first.pk])
+    warn(alice, by=moderator(), reason="A word to her.")
+    add_note(alice, by=moderator(), text=f"a note about {CANARY}")
+    appeal(Strike.objects.get(), text=f"appeal {CANARY}")
     issue_token(alice, name=f"token {CANARY}")
     browser = page_of(None)
     browser.post("/login", {"username": alice.handle, "password": "a long enough passphrase"})

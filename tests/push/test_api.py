@@ -23,6 +23,7 @@ TYPES = {
     "status",
     "update",
     "poll",
+    "moderation_warning",
 }
 
 

@@ -90,7 +90,7 @@ def test_wishes_are_saved_and_shown(alice, page_of):
 
 def test_who_wants_nothing_on_devices_says_so_by_no_box(alice, page_of):
     page_of(alice).post(FORM, {"policy": "all", "texts": "all"})
-    assert len(Preferences.objects.get(user=alice).silent_kinds) == 12
+    assert len(Preferences.objects.get(user=alice).silent_kinds) == 13
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ JOIN accounts_user a ON a.id = p.author_id
 LEFT JOIN accounts_user v ON v.id = %(viewer)s AND v.suspended_at IS NULL
 WHERE p.id = ANY(%(ids)s)
   AND (p.deleted_at IS NULL AND a.suspended_at IS NULL OR %(gone)s)
+  AND (p.hidden_at IS NULL OR p.author_id = v.id)
   AND NOT EXISTS (
       SELECT FROM graph_block b
       WHERE (b.owner_id = v.id AND b.blocked_id = a.id) OR (b.owner_id = a.id AND b.blocked_id = v.id)

@@ -330,6 +330,8 @@ ELSEWHERE: dict[str, str] = {
             "settings/push/<int:number>/end",
             "settings/digest",
             "digest/end/<str:token>",
+            "settings/strikes",
+            "strikes/<str:token>",
             "api/v1/push/subscription",
             "settings/import",
             "settings/export/<str:name>",

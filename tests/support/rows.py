@@ -9,6 +9,7 @@ from django.utils import timezone
 from apps.accounts.actions import issue_token
 from apps.accounts.models import Login, User
 from apps.accounts.queries import user_by_id
+from apps.accounts.staff import log_action
 from apps.audit.models import AuditFinding, AuditRun, Kind
 from apps.earlier_posts.models import EarlierPicture, EarlierPost
 from apps.engagement.actions import bookmark_post, like_post
@@ -29,6 +30,7 @@ from apps.posts.actions.uploads import upload_picture
 from apps.posts.saved_drafts import save_draft
 from apps.privacy.models import Erasure, Export, Import
 from apps.search.trends import rank_posts
+from apps.strikes.models import Appeal, Strike
 from apps.tags.actions import feature_tag, follow_tag
 from apps.tags.trends import TRENDING_CACHE, count_days
 from apps.timeline.models import AuthorPolicy, Policy, PolicyChange
@@ -170,4 +172,7 @@ class Rows:
         Import.objects.create(user_id=self.user_id, name=f"import{n}.csv", state=State.DONE)
         Erasure.objects.create(user_id=friend.pk)
         run = AuditRun.objects.create(pages=n)
+        struck = Strike.objects.create(user=self.reader, measure="warn", text=f"Strike {n}")
+        Appeal.objects.create(strike=struck, text=f"Appeal {n}", decided_at=timezone.now())
+        log_action(friend, self.reader, f"Warned: {n}")
         AuditFinding.objects.create(run=run, kind=Kind.MISSING, viewer_id=self.user_id)

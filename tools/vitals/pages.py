@@ -132,6 +132,7 @@ PAGES = (
     Page("export", "privacy/export.html", "/settings/export"),
     Page("import-report", "privacy/import.html", "/settings/import/{import}"),
     Page("account-delete", "privacy/delete.html", "/settings/delete"),
+    Page("settings-strikes", "strikes/settings.html", "/settings/strikes"),
     Page("settings-security", "accounts/security.html", "/settings/security"),
     Page("security-app", "accounts/security_act.html", "/settings/security/app"),
     Page("security-passkey", "accounts/security_passkey.html", "/settings/security/passkeys"),
@@ -177,6 +178,7 @@ ELSEWHERE = {
     "accounts/security_codes.html",  # there for five minutes, or shown once
     "translation/page.html",  # only with a translation service
     "digest/end.html",  # at the signed address of a mail
+    "strikes/closed.html",  # at a signed address, behind the login of a closed account
     "privacy/deleted.html",  # after an account was deleted
 }  # fmt: skip
 

@@ -22,6 +22,11 @@ def login_name(typed: str) -> str:
     return _AT.sub("", typed).strip().lower()
 
 
+def closed_account_of(request: HttpRequest) -> User | None:
+    """The account of a login with the right password that was refused because nobody can log in to the account."""
+    return getattr(request, "closed_account", None)
+
+
 class HandleOrEmailBackend(ModelBackend):
     def authenticate(
         self,
@@ -36,8 +41,13 @@ class HandleOrEmailBackend(ModelBackend):
         if user is None:
             User().set_password(password or "")
             return None
-        is_right = user.check_password(password or "")
-        return user if is_right and self.user_can_authenticate(user) else None
+        if not user.check_password(password or ""):
+            return None
+        if self.user_can_authenticate(user):
+            return user
+        if request is not None:
+            request.closed_account = user  # type: ignore[attr-defined]  # `closed_account_of`
+        return None
 
     def get_user(self, user_id: int) -> User | None:
         """The account with its counts; None if it is suspended."""

@@ -32,7 +32,7 @@ SELECT 1 FROM posts_attachment picture
 LEFT JOIN posts_post post ON post.id = coalesce(picture.post_id, picture.past_post_id)
 JOIN accounts_user person ON person.id = coalesce(post.author_id, picture.owner_id)
 WHERE {named}
-  AND post.deleted_at IS NULL AND person.suspended_at IS NULL LIMIT 1
+  AND post.deleted_at IS NULL AND post.hidden_at IS NULL AND person.suspended_at IS NULL LIMIT 1
 """
 CAPTIONS = ".vtt"
 
@@ -178,7 +178,8 @@ def discard(rows: Iterable[Attachment]) -> None:
 
 
 def is_served(name: str) -> bool:
-    """Whether a stored picture belongs to an existing post or an account, and its owner is not suspended.
+    """Whether a stored picture belongs to an account, or to a post that is neither deleted nor hidden, and its owner is
+    not suspended.
 
     One indexed query for every file served, so that a picture disappears at once with its post.
     """

@@ -1,4 +1,4 @@
-"""Changes to a published post: its text, its labels, its pin on the author's profile.
+"""Changes to a published post: its text, its labels, its pin on the author's profile, and what staff do to it.
 
 Every change makes a new version, so that no cache can show the old one. An edit stores the old version as a revision.
 """
@@ -32,7 +32,7 @@ from apps.posts.actions.drafts import (
     kind_of,
 )
 from apps.posts.actions.polls import poll_of, replace_poll
-from apps.posts.cache import cache_edited
+from apps.posts.cache import cache_edited, cache_hidden
 from apps.posts.content.post import Picture, PostContent
 from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import Kind, Mention, Post, Revision, Visibility
@@ -47,6 +47,7 @@ _COLUMNS = [
     "kind",
     "content_warning",
     "sensitive",
+    "is_marked_sensitive",
     "has_poll",
     "language",
     "quote_policy",
@@ -139,6 +140,33 @@ def set_quote_policy(author: User, post_id: int, policy: str) -> Changed:
         return _new_version(counts, post)
 
 
+def hide(author: User, post_id: int, *, is_hidden: bool) -> Changed:
+    """For staff (`apps.moderation.actions`): hide a post from everybody but its author, or show it again. Numbers of
+    replies and reposts stay as they are. Idempotent. NotFound.
+    """
+    with _own(author, post_id) as (counts, post):
+        if (post.hidden_at is not None) == is_hidden:
+            return Changed(post)
+        post.hidden_at = timezone.now() if is_hidden else None
+        changed = store.save_version(post, counts, ["hidden_at", "version"])
+        pictures, mentions = pictures_of(post), mentions_of(post)
+        content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
+        cache_hidden(counts, content)
+        record("post_hidden", post_id=post.pk)
+        return changed
+
+
+def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Changed:
+    """For staff (`apps.moderation.actions`): put the pictures of a post behind a button, whatever its author says, or
+    take the mark away. Idempotent. NotFound.
+    """
+    with _own(author, post_id) as (counts, post):
+        if post.is_marked_sensitive == is_marked:
+            return Changed(post)
+        post.is_marked_sensitive = post.sensitive = is_marked
+        return _new_version(counts, post)
+
+
 @contextmanager
 def _own(author: User, post_id: int) -> Iterator[tuple[UserCounts, Post]]:
     """A transaction for a change to one's own post. Locks and yields the author's counts and the post. NotFound."""
@@ -163,6 +191,7 @@ def _relabel(post: Post, edit: Changes, pictures: list[Picture]) -> None:
         check_quote_policy(edit.quote_policy)
         post.quote_policy = edit.quote_policy
     post.sensitive = post.sensitive if edit.sensitive is None else edit.sensitive
+    post.sensitive = post.sensitive or post.is_marked_sensitive
     post.language = post.language if edit.language is None else edit.language
     if post.kind != Kind.QUOTE:
         post.kind = kind_of([picture.medium for picture in pictures])

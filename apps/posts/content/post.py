@@ -167,6 +167,7 @@ class PostContent:
     poll: PollContent | None = None
     application: Application | None = None
     quote_policy: str = QuotePolicy.PUBLIC
+    is_hidden: bool = False  # by staff; always False in caches, which have no hidden posts
 
     def __hash__(self) -> int:
         return hash((self.id, self.version))
@@ -202,6 +203,7 @@ class PostContent:
             poll=PollContent.of(poll) if poll else None,
             application=Application(post.application, post.website) if post.application else None,
             quote_policy=post.quote_policy,
+            is_hidden=post.hidden_at is not None,
         )
 
     @cached_property
@@ -218,8 +220,8 @@ class PostContent:
 
     @cached_property
     def is_open(self) -> bool:
-        """Whether the post is public or unlisted: only such posts may be cached and reposted."""
-        return self.visibility in OPEN
+        """Whether the post is public or unlisted, and not hidden: only such posts may be cached and reposted."""
+        return self.visibility in OPEN and not self.is_hidden
 
     @property
     def created_at(self) -> datetime:

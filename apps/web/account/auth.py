@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from apps.accounts.authentication.backends import login_name
+from apps.accounts.authentication.backends import closed_account_of, login_name
 from apps.accounts.authentication.devices import known_device, remember_device
 from apps.accounts.authentication.passkeys import can_use_passkeys
 from apps.accounts.authentication.sessions import remember_login
@@ -34,6 +34,7 @@ from apps.http.verification import begin_login, clear_pending_login
 from apps.throttling import SITE, Origin, begin_guess, check_rate_limit
 from apps.web.account.switching import go_on_as_another
 from apps.web.forms.accounts import LoginForm, NewPasswordForm, ResetForm, render_form
+from apps.web.hooks import CLOSED
 
 
 @sensitive_post_parameters("password")
@@ -52,8 +53,16 @@ def log_in(request: SiteRequest) -> HttpResponseBase:
         if isinstance(user, User):
             guess.give_back()
             return begin_login(request, user, next_url(request))
+        if address := _address_of_closed(request):
+            guess.give_back()
+            return SeeOther(address)
         form.add_error(None, _("Handle or password is wrong."))
     return entry_page(request, "accounts/login.html", form)
+
+
+def _address_of_closed(request: SiteRequest) -> str:
+    account = closed_account_of(request)
+    return next((address_of(account) for address_of in CLOSED if account), "")
 
 
 @require_POST

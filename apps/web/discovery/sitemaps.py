@@ -84,6 +84,7 @@ def posts(request: HttpRequest, day: str) -> HttpResponse:
         pk__gte=first,
         pk__lt=last,
         deleted_at=None,
+        hidden_at=None,
         visibility=Visibility.PUBLIC,
         author__suspended_at=None,
         author__is_indexable=True,

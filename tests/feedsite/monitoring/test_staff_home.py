@@ -58,7 +58,7 @@ def test_open_reports_are_counted_with_the_age_of_the_oldest(chief, alice, carol
     Report.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=3, hours=2))
     [(bad, text)] = lines(chief)
     assert (bad, text) == (False, "2 reports wait for an answer, the oldest for 3\xa0days.")
-    assert 'href="/admin/moderation/report/?resolved=no"' in chief.get(HOME).text
+    assert 'href="/admin/moderation/report/queue/"' in chief.get(HOME).text
 
 
 def test_counting_is_bounded(chief, alice, carol, monkeypatch):

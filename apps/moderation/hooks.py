@@ -1,0 +1,29 @@
+"""What optional apps add to moderation."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from apps.accounts.models import User
+from apps.events.hooks import Hook
+from apps.moderation.models import Measure, Report
+from apps.posts.content.post import PostContent
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A measure that staff took about `user`, or took back. `post_id` is the post that it is about, if any."""
+
+    measure: Measure
+    user: User
+    by: User
+    reason: str = ""
+    report: Report | None = None
+    post_id: int | None = None
+    is_taken_back: bool = False
+
+
+ACTED = Hook[Callable[[Act], None]]()  # in the transaction of the act
+# With a new report and the reported posts as its reporter sees them, in its transaction.
+FILED = Hook[Callable[[Report, Sequence[PostContent]], None]]()
+# What waits for staff with the permission to view reports: sentences for their first page, each with its address.
+WAITING = Hook[Callable[[], Iterable[tuple[str, str]]]]()

@@ -1,0 +1,19 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    """In which language a report is, for queues by language."""
+
+    dependencies = [
+        ("moderation", "0002_report_assignee"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            "report",
+            "language",
+            models.CharField(
+                blank=True, db_default="", default="", max_length=10, verbose_name="language"
+            ),
+        ),
+    ]

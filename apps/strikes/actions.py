@@ -1,0 +1,251 @@
+"""Takes measures and takes them back, with a strike for each; appeals, notes, evidence.
+
+Every measure is an act of `apps.moderation.actions`, wherever it came from (the queue, the lists of the admin, a
+program): its strike is recorded by `record`, in the transaction of the act.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import timedelta
+from functools import partial
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps import sql
+from apps.accounts.models import User
+from apps.accounts.staff import log_action, require_permission
+from apps.errors import Invalid, NotAllowed, NotFound, invalid
+from apps.moderation import actions as acts
+from apps.moderation.actions import CHANGE_REPORTS, resolve_report
+from apps.moderation.hooks import Act
+from apps.moderation.models import Measure, Report
+from apps.notifications.actions import tell_of_moderation
+from apps.posts.actions.publish import DELETE_POSTS
+from apps.posts.cache import load_contents
+from apps.posts.content.post import PostContent
+from apps.posts.models import Post
+from apps.strikes.models import PER_POST, TEXT_MAX_CHARACTERS, Appeal, Evidence, Note, Strike
+
+PURGE_BATCH = 1000
+EVIDENCE_KEPT = timedelta(days=90)  # after the report was resolved, or after the strike
+
+
+def record(act: Act) -> None:
+    """Record a strike, or that its measure was taken back, and tell the person."""
+    if act.is_taken_back:
+        _in_force(act).update(undone_at=timezone.now(), undone_by=act.by)
+    else:
+        content = load_contents([act.post_id]).get(act.post_id) if act.post_id else None
+        Strike.objects.create(
+            user=act.user,
+            measure=act.measure,
+            post_id=act.post_id,
+            by=act.by,
+            report=act.report,
+            rule_ids=act.report.rule_ids if act.report else [],
+            text=act.reason[:TEXT_MAX_CHARACTERS],
+            evidence=seen(content) if content else {},
+        )
+    tell_of_moderation(act.user)
+
+
+def _in_force(act: Act) -> QuerySet[Strike]:
+    """The strikes that an act takes back. Who ends a suspension also lets the owner in again."""
+    measures = [act.measure]
+    if act.measure == Measure.SUSPEND:
+        measures.append(Measure.FREEZE)
+    rows = Strike.objects.filter(user=act.user, measure__in=measures, undone_at=None)
+    return rows.filter(post_id=act.post_id)
+
+
+def seen(content: PostContent) -> dict[str, object]:
+    """A post as people saw it. The files of its pictures end with it, their descriptions stay."""
+    return {
+        "body": content.body,
+        "content_warning": content.content_warning,
+        "pictures": [picture.alt for picture in content.pictures],
+        "poll": list(content.poll.options) if content.poll else [],
+    }
+
+
+def keep_evidence(report: Report, posts: Sequence[PostContent]) -> None:
+    """Keep reported posts as they are, because their authors may edit or delete them."""
+    Evidence.objects.bulk_create(
+        Evidence(report=report, post_id=post.id, seen=seen(post)) for post in posts
+    )
+
+
+def purge() -> None:
+    """Delete what posts said after `EVIDENCE_KEPT`, unless somebody still has to decide about it."""
+    before = timezone.now() - EVIDENCE_KEPT
+    sql.purge(Evidence.objects.filter(report__resolved_at__lt=before).order_by("pk"))
+    old = Strike.objects.filter(created_at__lt=before).exclude(evidence={})
+    decided = old.exclude(appeal__in=Appeal.objects.filter(decided_at=None)).order_by("created_at")
+    ids = list(decided.values_list("pk", flat=True)[:PURGE_BATCH])
+    Strike.objects.filter(pk__in=ids).update(evidence={})
+
+
+# -- measures ------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def decide(
+    report: Report, measure: str, *, by: User, text: str = "", post_ids: Collection[int] = ()
+) -> int:
+    """Take a measure about a report, and close it with all open reports of the same; returns how many were closed.
+
+    `text` is for the person. Measures about posts need `post_ids` of the report. "" as the measure dismisses the
+    report. Invalid, NotFound, and NotAllowed without the permissions of the measure.
+    """
+    require_permission(by, CHANGE_REPORTS)
+    if len(text) > TEXT_MAX_CHARACTERS:
+        message = _("At most %(count)d characters.") % {"count": TEXT_MAX_CHARACTERS}
+        raise invalid("text", message)
+    named = set(report.posts.values_list("post_id", flat=True))
+    if not named.issuperset(post_ids):
+        raise NotFound(_("There is no such post."))
+    if measure:
+        _take(Measure(measure), report, by=by, text=text, post_ids=sorted(post_ids))
+    same = _reports_of_the_same(report, measure, named)
+    for one in same:
+        resolve_report(one, by=by, outcome=text)
+    return len(same)
+
+
+def _take(
+    measure: Measure, report: Report, *, by: User, text: str, post_ids: Sequence[int]
+) -> None:
+    if report.target_id == by.pk:
+        raise NotAllowed(_("This doesn't work with your own account."))
+    strikes = Strike.objects.filter(user=report.target_id, measure=measure, undone_at=None)
+    if measure in PER_POST:
+        if not post_ids:
+            raise Invalid(_("Choose a post."), code="no_post")
+        done = set(strikes.values_list("post_id", flat=True))
+        for post_id in (one for one in post_ids if one not in done):
+            _ABOUT_POST[measure](post_id, by=by, reason=text, report=report)
+    elif measure == Measure.WARN or not strikes.exists():
+        _ABOUT_ACCOUNT[measure](report.target, by=by, reason=text, report=report)
+
+
+def _reports_of_the_same(report: Report, measure: str, named: Collection[int]) -> list[Report]:
+    """This report, and the open ones that the decision answers as well: all about the account if it is closed now,
+    else those about one of the same posts.
+    """
+    others = Report.objects.filter(target=report.target_id, resolved_at=None).exclude(pk=report.pk)
+    if measure not in {Measure.FREEZE, Measure.SUSPEND}:
+        others = others.filter(posts__post__in=named).distinct()
+    return [report, *others]
+
+
+@transaction.atomic
+def warn(user: User, *, by: User, reason: str = "", report: Report | None = None) -> None:
+    """A strike without other consequences. NotAllowed without the permission to change reports."""
+    require_permission(by, CHANGE_REPORTS, over=user)
+    log_action(by, user, f"Warned: {reason}" if reason else "Warned.")
+    record(Act(Measure.WARN, user, by, reason, report))
+
+
+@transaction.atomic
+def take_back(strike: Strike, *, by: User, reason: str = "") -> None:
+    """Undo the measure of a strike; does nothing if it was undone. NotAllowed without its permission."""
+    strike = Strike.objects.select_for_update().select_related("user").get(pk=strike.pk)
+    if strike.undone_at is None:
+        _UNDO[Measure(strike.measure)](strike, by=by, reason=reason)
+
+
+def _withdraw_warning(strike: Strike, *, by: User, reason: str) -> None:
+    _close(strike, "Warning withdrawn", CHANGE_REPORTS, by=by, reason=reason)
+
+
+def _close(strike: Strike, what: str, permission: str, *, by: User, reason: str) -> None:
+    require_permission(by, permission, over=strike.user)
+    log_action(by, strike.user, f"{what}: {reason}" if reason else f"{what}.")
+    Strike.objects.filter(pk=strike.pk).update(undone_at=timezone.now(), undone_by=by)
+    tell_of_moderation(strike.user)
+
+
+def _about_account(act: Callable[..., None], strike: Strike, *, by: User, reason: str) -> None:
+    act(strike.user, by=by, reason=reason)
+
+
+def _about_post(act: Callable[..., None], strike: Strike, *, by: User, reason: str) -> None:
+    if Post.objects.filter(pk=strike.post_id or 0, deleted_at=None).exists():
+        act(strike.post_id, by=by, reason=reason)
+    else:  # its author has deleted it: nothing comes back, but the strike goes
+        _close(strike, "Strike withdrawn", DELETE_POSTS, by=by, reason=reason)
+
+
+_ABOUT_ACCOUNT: dict[Measure, Callable[..., None]] = {
+    Measure.WARN: warn,
+    Measure.FREEZE: acts.freeze_user,
+    Measure.SUSPEND: acts.suspend_user,
+}
+_ABOUT_POST: dict[Measure, Callable[..., None]] = {
+    Measure.HIDE: acts.hide_post,
+    Measure.SENSITIVE: acts.mark_sensitive,
+}
+_UNDO: dict[Measure, Callable[..., None]] = {
+    Measure.WARN: _withdraw_warning,
+    Measure.HIDE: partial(_about_post, acts.show_post),
+    Measure.SENSITIVE: partial(_about_post, acts.unmark_sensitive),
+    Measure.FREEZE: partial(_about_account, acts.unfreeze_user),
+    Measure.SUSPEND: partial(_about_account, acts.restore_user),
+}
+if untaken := set(Measure) - _UNDO.keys() or set(Measure) - {*_ABOUT_ACCOUNT, *_ABOUT_POST}:
+    raise TypeError(f"no function takes or undoes {', '.join(untaken)}")
+
+
+@transaction.atomic
+def add_note(user: User, *, by: User, text: str) -> Note:
+    """A note about an account, for staff only. Invalid; NotAllowed without the permission to change reports."""
+    require_permission(by, CHANGE_REPORTS)
+    return Note.objects.create(user=user, by=by, text=_clean(text))
+
+
+# -- appeals -------------------------------------------------------------------------------------
+
+
+def appeal(strike: Strike, *, text: str) -> Appeal:
+    """Appeal against a strike, once. Invalid; NotAllowed if it is too late, or the strike was taken back."""
+    text = _clean(text)
+    if not strike.may_be_appealed:
+        raise NotAllowed(_("You can't appeal against this decision (any more)."))
+    try:
+        with transaction.atomic():
+            return Appeal.objects.create(strike=strike, text=text)
+    except IntegrityError:
+        raise NotAllowed(_("You have appealed against this decision already.")) from None
+
+
+@transaction.atomic
+def answer_appeal(row: Appeal, *, by: User, is_accepted: bool, text: str = "") -> None:
+    """Accept an appeal, which takes the measure back, or reject it; the person is told. The first answer counts.
+
+    NotAllowed without the permission to change reports and, to accept, that of the measure.
+    """
+    require_permission(by, CHANGE_REPORTS)
+    row = Appeal.objects.select_for_update().select_related("strike__user").get(pk=row.pk)
+    if row.decided_at is not None:
+        raise NotAllowed(_("This appeal has been answered already."))
+    row.decided_at, row.decided_by = timezone.now(), by
+    row.is_accepted, row.answer = is_accepted, text[:TEXT_MAX_CHARACTERS]
+    row.save()
+    what = "Appeal accepted" if is_accepted else "Appeal rejected"
+    log_action(by, row.strike.user, f"{what}: {text}" if text else f"{what}.")
+    if is_accepted:
+        take_back(row.strike, by=by, reason=text)
+    else:
+        tell_of_moderation(row.strike.user)
+
+
+def _clean(text: str) -> str:
+    text = text.strip()
+    if not text:
+        raise invalid("text", _("Write something."), "blank")
+    if len(text) > TEXT_MAX_CHARACTERS:
+        message = _("At most %(count)d characters.") % {"count": TEXT_MAX_CHARACTERS}
+        raise invalid("text", message)
+    return text

@@ -1,0 +1,68 @@
+"""The page of one's own strikes, and the same for owners of closed accounts, who come by a link from the login."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import render
+from django.urls import URLPattern, path
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+
+from apps.accounts.models import User
+from apps.errors import DomainError
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
+from apps.strikes.actions import appeal
+from apps.strikes.models import TEXT_MAX_CHARACTERS
+from apps.strikes.queries import own_strike, own_strikes, owner_of
+from apps.web.forms.accounts import render_settings
+
+
+@require_get_or_post
+@login_required
+def settings(request: AuthenticatedRequest) -> HttpResponseBase:
+    """One's own strikes, each with a form to appeal."""
+    failed = _appeal(request, request.user)
+    if request.method == "POST" and not failed:
+        return SeeOther(request.path)
+    context = {**_context(request.user), **failed}
+    response = render_settings(request, "strikes/settings.html", "strikes", context)
+    response.status_code = 422 if failed else response.status_code
+    return response
+
+
+@require_get_or_post
+@never_cache
+def closed(request: HttpRequest, token: str) -> HttpResponseBase:
+    """The same for the owner of an account that nobody can log in to."""
+    owner = owner_of(token)
+    failed = _appeal(request, owner)
+    if request.method == "POST" and not failed:
+        return SeeOther(request.path)
+    context = {**_context(owner), **failed, "handle": owner.handle, "is_open": owner.is_active}
+    return render(request, "strikes/closed.html", context, status=422 if failed else 200)
+
+
+def _appeal(request: HttpRequest, user: User) -> dict[str, Any]:
+    """Appeal, if a form was sent; what the page says if that failed. NotFound for strikes of others."""
+    if request.method != "POST":
+        return {}
+    number, text = request.POST.get("strike", ""), request.POST.get("text", "")
+    is_number = number.isascii() and number.isdecimal() and len(number) <= 18
+    strike = own_strike(user, int(number) if is_number else 0)
+    try:
+        appeal(strike, text=text)
+    except DomainError as error:
+        return {"failed": strike.pk, "typed": text, "error": error.message}
+    messages.success(request, _("Your appeal has been sent. You will be told of the answer."))
+    return {}
+
+
+def _context(user: User) -> dict[str, Any]:
+    return {"strikes": own_strikes(user), "text_max": TEXT_MAX_CHARACTERS}
+
+
+urlpatterns: list[URLPattern] = [
+    path("settings/strikes", settings, name="settings_strikes"),
+    path("strikes/<str:token>", closed, name="strikes_closed"),
+]

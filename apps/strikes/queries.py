@@ -1,0 +1,299 @@
+"""Reads of the queue, of strikes and appeals, and of what staff did."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.contrib.admin.models import LogEntry
+from django.core import signing
+from django.db.models import Count, Prefetch, Q, QuerySet
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from apps.accounts.models import User
+from apps.api.hooks import ModerationWarning
+from apps.errors import BadRequest, NotFound
+from apps.moderation.models import Measure, Report, ReportedPost
+from apps.moderation.records import MAX_SHOWN, Version, reported_posts
+from apps.posts.models import Poll, Post
+from apps.strikes.models import PER_POST, Appeal, Evidence, Note, Strike
+
+PER_PAGE = 20
+MAX_COUNTED = 1000
+SALT, TOKEN_SECONDS = "apps.strikes", 24 * 3600
+STATES = {
+    "open": gettext_lazy("Open"),
+    "mine": gettext_lazy("Mine"),
+    "unassigned": gettext_lazy("Taken on by nobody"),
+    "resolved": gettext_lazy("Resolved"),
+}
+
+
+class Filter(NamedTuple):
+    """Which reports a page of the queue shows. `after` is the number of the last report of the page before."""
+
+    state: str = "open"
+    language: str = ""
+    after: int = 0
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> "Filter":
+        """BadRequest for an unknown state, and a number that is none."""
+        state, after = query.get("state") or "open", query.get("after") or "0"
+        if state not in STATES:
+            raise BadRequest(_("There is no such list."), code="bad_parameter")
+        if not (after.isascii() and after.isdecimal()) or len(after) > 18:
+            raise BadRequest(_("This is not a number."), code="bad_cursor")
+        return cls(state, (query.get("language") or "")[:10].lower(), int(after))
+
+    def rows(self, staff: User) -> QuerySet[Report]:
+        """All reports of the list: open ones from the oldest, so that nobody waits for ever, others from the newest."""
+        rows = Report.objects.filter(resolved_at__isnull=self.state != "resolved")
+        if self.state == "mine":
+            rows = rows.filter(assignee=staff)
+        elif self.state == "unassigned":
+            rows = rows.filter(assignee=None)
+        if self.language:
+            rows = rows.filter(language=self.language)
+        return rows.order_by("-pk" if self.state == "resolved" else "pk")
+
+    def rest(self, staff: User) -> QuerySet[Report]:
+        """Those behind `after`."""
+        beyond = {"pk__lt" if self.state == "resolved" else "pk__gt": self.after}
+        rows = self.rows(staff)
+        return rows.filter(**beyond) if self.after else rows
+
+    @property
+    def query(self) -> dict[str, str]:
+        """As parameters, without `after`."""
+        chosen = {"state": self.state, "language": self.language}
+        return {name: value for name, value in chosen.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    report: Report
+    post: Post | None  # the first one that is reported
+    posts: int
+
+
+def queue(chosen: Filter, staff: User) -> tuple[list[QueueRow], int]:
+    """A page of the queue in four queries, and the `after` of the next one, 0 at the end."""
+    named = Prefetch("posts", ReportedPost.objects.order_by("pk"))
+    found = list(
+        chosen.rest(staff)
+        .select_related("target", "reporter", "assignee")
+        .prefetch_related(named, "strikes")[: PER_PAGE + 1]
+    )
+    shown = found[:PER_PAGE]
+    first = {row.pk: row.posts.all()[0].post_id for row in shown if row.posts.all()}
+    posts = Post.objects.in_bulk(list(first.values()))
+    rows = [QueueRow(row, posts.get(first.get(row.pk, 0)), len(row.posts.all())) for row in shown]
+    return rows, shown[-1].pk if len(found) > PER_PAGE else 0
+
+
+def languages() -> list[str]:
+    """The languages of the open reports (of the oldest thousand)."""
+    oldest = Report.objects.filter(resolved_at=None).order_by("pk")[:MAX_COUNTED]
+    return sorted({row for row in oldest.values_list("language", flat=True) if row})
+
+
+@dataclass(frozen=True, slots=True)
+class CasePost:
+    """A reported post: as it is, and as it was when it was reported if that differs.
+
+    `seen` is what was kept of a post that is deleted now. `strikes` are those in force about it.
+    """
+
+    post: Post
+    now: Version
+    then: Version | None
+    options: Sequence[str]
+    seen: dict[str, Any] | None
+    strikes: Sequence[Strike]
+
+
+def case_posts(report: Report) -> list[CasePost]:
+    """The posts of a report, in seven queries for any number of posts."""
+    shown = reported_posts(report)
+    ids = [one.post.pk for one in shown]
+    kept = dict(Evidence.objects.filter(report=report).values_list("post_id", "seen"))
+    polls = dict(Poll.objects.filter(post__in=ids).values_list("post", "options"))
+    strikes = list(Strike.objects.filter(user=report.target_id, post_id__in=ids, undone_at=None))
+    return [
+        CasePost(
+            one.post,
+            one.now,
+            one.then,
+            polls.get(one.post.pk, ()),
+            kept.get(one.post.pk) if one.post.deleted_at else None,
+            [strike for strike in strikes if strike.post_id == one.post.pk],
+        )
+        for one in shown
+    ]
+
+
+def case_strikes(user: User) -> list[Strike]:
+    """The newest strikes of an account, with their appeals."""
+    rows = Strike.objects.filter(user=user).select_related("by", "undone_by", "appeal")
+    return list(rows.order_by("-pk")[:MAX_SHOWN])
+
+
+def notes_of(user: User) -> list[Note]:
+    return list(Note.objects.filter(user=user).select_related("by").order_by("-pk")[:MAX_SHOWN])
+
+
+def account_figures(user: User) -> dict[str, int]:
+    """How often an account was reported and struck, and how many reports its owner filed."""
+    against = Report.objects.filter(target=user)
+    strikes = Strike.objects.filter(user=user).aggregate(
+        all=Count("pk"), in_force=Count("pk", filter=Q(undone_at=None))
+    )
+    return {
+        "reported": against[:MAX_COUNTED].count(),
+        "open": against.filter(resolved_at=None)[:MAX_COUNTED].count(),
+        "filed": Report.objects.filter(reporter=user)[:MAX_COUNTED].count(),
+        "strikes": strikes["all"],
+        "in_force": strikes["in_force"],
+    }
+
+
+def next_case(chosen: Filter, staff: User, report: Report, *, back: bool = False) -> int | None:
+    """The number of the report behind (or before) this one in the queue."""
+    rows = chosen.rows(staff)
+    is_up = (chosen.state == "resolved") == back
+    if back:
+        rows = rows.reverse()
+    rows = rows.filter(**{"pk__gt" if is_up else "pk__lt": report.pk})
+    return rows.values_list("pk", flat=True).first()
+
+
+def open_appeals(after: int = 0) -> tuple[list[Appeal], int]:
+    """A page of appeals without an answer, from the oldest, and the `after` of the next one, 0 at the end."""
+    rows = Appeal.objects.filter(decided_at=None, pk__gt=after).order_by("pk")
+    found = list(rows.select_related("strike__user", "strike__by")[: PER_PAGE + 1])
+    shown = found[:PER_PAGE]
+    return shown, shown[-1].pk if len(found) > PER_PAGE else 0
+
+
+# -- what the person sees ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStrike:
+    """A strike as the person reads it, in the language of the request."""
+
+    strike: Strike
+
+    @property
+    def what(self) -> str:
+        return _WHAT[Measure(self.strike.measure)]()
+
+    @property
+    def appeal(self) -> Appeal | None:
+        return getattr(self.strike, "appeal", None)
+
+    @property
+    def is_about_post(self) -> bool:
+        return self.strike.measure in PER_POST
+
+
+_WHAT = {
+    Measure.WARN: lambda: _("You have been warned. Nothing else has changed."),
+    Measure.HIDE: lambda: _("A post of yours is hidden. Only you still see it."),
+    Measure.SENSITIVE: lambda: _(
+        "The pictures of a post of yours are behind a button, which you cannot take away."
+    ),
+    Measure.FREEZE: lambda: _(
+        "Your account is frozen. Nobody can log in to it; your posts are still here."
+    ),
+    Measure.SUSPEND: lambda: _(
+        "Your account is suspended. Nobody can log in to it, and nobody sees it or its posts."
+    ),
+}
+
+
+def own_strikes(user: User) -> list[OwnStrike]:
+    """All strikes of an account, the newest first."""
+    rows = Strike.objects.filter(user=user).select_related("appeal").order_by("-pk")
+    return [OwnStrike(row) for row in rows[:MAX_COUNTED]]
+
+
+def own_strike(user: User, number: int) -> Strike:
+    """NotFound for those of others."""
+    strike = Strike.objects.filter(user=user, pk=number).select_related("appeal").first()
+    if strike is None:
+        raise NotFound(_("There is no such decision."))
+    return strike
+
+
+def token_of(user: User) -> str:
+    """With it the owner of a closed account reads its strikes and appeals, for a day; it is good for nothing else."""
+    return signing.dumps(user.pk, salt=SALT)
+
+
+def address_of_closed(user: User) -> str:
+    """Where the owner of a closed account reads why; empty if no strike says why."""
+    if Strike.objects.filter(user=user, undone_at=None).exists():
+        return reverse("strikes_closed", args=[token_of(user)])
+    return ""
+
+
+def appeals_that_wait() -> Iterator[tuple[str, str]]:
+    """For the first page of staff."""
+    if number := Appeal.objects.filter(decided_at=None)[:MAX_COUNTED].count():
+        text = ngettext(
+            "%(count)s appeal waits for an answer.", "%(count)s appeals wait for an answer.", number
+        )
+        yield text % {"count": number}, reverse("admin:strikes_appeals")
+
+
+def owner_of(token: str) -> User:
+    """The owner of a closed account by a token. NotFound."""
+    try:
+        number = signing.loads(token, salt=SALT, max_age=TOKEN_SECONDS)
+    except signing.BadSignature:
+        raise NotFound(_("This link does not work any more. Log in to get a new one.")) from None
+    return User.objects.get(pk=number)
+
+
+# Mastodon's words for measures.
+_ACTIONS = {
+    Measure.WARN: "none",
+    Measure.HIDE: "delete_statuses",
+    Measure.SENSITIVE: "mark_statuses_as_sensitive",
+    Measure.FREEZE: "disable",
+    Measure.SUSPEND: "suspend",
+}
+
+
+def newest_warning(user: User) -> ModerationWarning | None:
+    """The newest strike of an account, for programs."""
+    row = Strike.objects.filter(user=user).select_related("appeal").order_by("-pk").first()
+    if row is None:
+        return None
+    said = OwnStrike(row).appeal
+    state = "pending"
+    if said is not None and said.decided_at is not None:
+        state = "approved" if said.is_accepted else "rejected"
+    return ModerationWarning(
+        row.pk,
+        _ACTIONS[Measure(row.measure)],
+        row.text,
+        row.post_id,
+        row.created_at,
+        (said.text, state) if said else None,
+    )
+
+
+# -- the log -------------------------------------------------------------------------------------
+
+
+def log_lines(rows: QuerySet[LogEntry], maximum: int) -> Iterator[list[str]]:
+    """Entries of the log as lines of a table, the newest first."""
+    found = rows.select_related("user", "content_type").order_by("-pk")[:maximum]
+    for row in found.iterator(chunk_size=1000):
+        kind = row.content_type.model if row.content_type else ""
+        when, number = row.action_time.isoformat(), row.object_id or ""
+        yield [when, row.user.handle, kind, number, row.object_repr, row.get_change_message()]

@@ -1,0 +1,11 @@
+"""Celery tasks of strikes."""
+
+from celery import shared_task
+
+from apps.strikes import actions
+
+
+@shared_task
+def purge() -> None:
+    """Delete what reported posts said, long after the decision."""
+    actions.purge()
