@@ -103,6 +103,7 @@ def nightly_jobs() -> list[Job]:
         ("fuzz", "--requests", "100000"),
         ("drill", "--minutes", "10"),
         *_citus(),
+        ("drill", "--minutes", "2", "--upgrade", "HEAD~20"),
         ("drill", "--minutes", "2", "--redis", "sentinel"),
         ("drill", "--minutes", "4", "--rate", "20", "--with-clocks", "--with-widths"),
         ("scale",),
