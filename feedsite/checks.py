@@ -9,8 +9,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from importlib.util import find_spec
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit

@@ -111,7 +111,8 @@ def test_every_redis_is_a_service(setting, profile):
 def test_what_must_be_kept_lies_in_a_redis_that_keeps_it(setting, profile):
     service = host_of(example(profile)[setting])
     assert option(service, "--maxmemory-policy", profile) == "noeviction"
-    assert (option(service, "--appendonly", profile), option(service, "--appendfsync", profile)) == ("yes", "everysec")  # fmt: skip
+    assert option(service, "--appendonly", profile) == "yes"
+    assert option(service, "--appendfsync", profile) == "everysec"
     assert any(volume.endswith(":/data") for volume in services(profile)[service]["volumes"])
 
 

@@ -1,7 +1,8 @@
 """Service level objectives: what the site promises, and how much of it was kept.
 
-An objective is the share of events that have to be good: requests that are answered, home pages and deliveries that are
-quick enough. What may be bad is its error budget. The counts of all processes are in Redis (`feedcache.servers.totals`).
+An objective is the share of events that have to be good: requests that are answered, home pages and deliveries that
+are quick enough. What may be bad is its error budget. The counts of all processes are in Redis
+(`feedcache.servers.totals`).
 """
 
 from collections.abc import Iterator
@@ -52,7 +53,7 @@ class Result:
 
     @property
     def within(self) -> float | None:
-        """The least bound, in seconds, that `share` of the events kept; None without events, or when it is above all."""
+        """The least bound, in seconds, that `share` of the events kept; None without events, or above all bounds."""
         enough = self.objective.share * self.events
         kept = (bound for bound, number in self.bounds if number >= enough)
         return next(kept, None) if self.events else None

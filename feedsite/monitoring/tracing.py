@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry, for sites with OTEL_EXPORTER_OTLP_ENDPOINT; without it nothing of OpenTelemetry is imported."""
+"""Traces by OpenTelemetry, for sites with OTEL_EXPORTER_OTLP_ENDPOINT; without it nothing of it is imported."""
 
 from django.conf import settings
 

@@ -141,10 +141,10 @@ class Upgrade:
             if one.end > self._migrated_from and one.begin < self._migrated_until
         ]
         statuses = ", ".join(f"{status} {number}" for status, number in sorted(answered.items()))
-        return [
+        line = (
             f"upgrade from {self._older.commit}: migrations took"
             f" {self._migrated_until - self._migrated_from:.1f} s, with {len(during)} operations, the longest"
             f" {max(during, default=0.0):.2f} s; both versions beside each other for"
-            f" {self._beside_until - self._beside_from:.1f} s",
-            f"answers: {statuses}",
-        ]
+            f" {self._beside_until - self._beside_from:.1f} s"
+        )
+        return [line, f"answers: {statuses}"]

@@ -31,22 +31,22 @@ HELD, SEVERAL = "rows-changed-under-a-lock", "several-tables-locked"
 EXPAND = "Expand first: a later release contracts, when no process of this one's predecessor runs any more."
 # By the rule of squawk: what to write in a migration of Django instead.
 INSTEAD = {
-    HELD: "ALTER TABLE locks everybody out until the transaction ends. Put `atomic = False` on the migration, change the"
-    " rows in batches (RunPython), or put the change of the table into a migration of its own.",
-    SEVERAL: "Requests read several tables, in any order: one waits for the migration, which waits for it, and PostgreSQL"
-    " ends one of them. A migration for each table, or `atomic = False` with statements that can be repeated.",
+    HELD: "ALTER TABLE locks everybody out until the transaction ends. Put `atomic = False` on the migration,"
+    " change the rows in batches (RunPython), or put the change of the table into a migration of its own.",
+    SEVERAL: "Requests read several tables, in any order: one waits for the migration, which waits for it, and"
+    " PostgreSQL ends one of them. A migration for each table, or `atomic = False` with statements that can be repeated.",
     "adding-field-with-default": "AddField with a constant db_default; a function that gives another value for each row"
     " rewrites the table. Add the field with null=True and fill it in batches.",
     "adding-required-field": "AddField with db_default, so that processes of the release before, which do not know the"
     " field, can insert rows.",
-    "adding-not-nullable-field": "AddConstraintNotValid with `field IS NOT NULL`, ValidateConstraint in a migration of its"
-    " own, then null=False: PostgreSQL believes the constraint and does not read the table.",
-    "adding-foreign-key-constraint": "ForeignKey(db_constraint=False) first, or the constraint with NOT VALID by RunSQL,"
-    " and VALIDATE CONSTRAINT in a migration of its own.",
+    "adding-not-nullable-field": "AddConstraintNotValid with `field IS NOT NULL`, ValidateConstraint in a migration"
+    " of its own, then null=False: PostgreSQL believes the constraint and does not read the table.",
+    "adding-foreign-key-constraint": "ForeignKey(db_constraint=False) first, or the constraint with NOT VALID by"
+    " RunSQL, and VALIDATE CONSTRAINT in a migration of its own.",
     "constraint-missing-not-valid": "AddConstraintNotValid, and ValidateConstraint in a migration of its own"
     " (django.contrib.postgres.operations).",
-    "disallowed-unique-constraint": "A unique index, built with CREATE UNIQUE INDEX CONCURRENTLY (RunSQL, atomic = False,"
-    " state_operations=[AddConstraint]).",
+    "disallowed-unique-constraint": "A unique index, built with CREATE UNIQUE INDEX CONCURRENTLY (RunSQL,"
+    " atomic = False, state_operations=[AddConstraint]).",
     "require-concurrent-index-creation": "AddIndexConcurrently, in a migration with `atomic = False`.",
     "require-concurrent-index-deletion": "RemoveIndexConcurrently, in a migration with `atomic = False`.",
     "changing-column-type": "A new column, which both releases fill; the old one goes in a later release.",

@@ -89,8 +89,8 @@ def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Outcom
 def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
     """Mark a chunk as done and append its receipt to its job's chain, in one statement. Idempotent.
 
-    Notifies the streams, so that the author can follow the delivery (`apps.audit.journey`). The time since the second in
-    the id of the post, which the web server's clock wrote, counts for the objective of deliveries.
+    Notifies the streams, so that the author can follow the delivery (`apps.audit.journey`). The time since the second
+    in the id of the post, which the web server's clock wrote, counts for the objective of deliveries.
     """
     values: dict[str, Any] = {
         "expected": 0,

@@ -118,9 +118,7 @@ class Command(Migrate):
     """Migrates over a direct connection, without a statement timeout, retrying when a table is locked."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate data of a supported release; wait and retry when a lock times out, or when requests and a migration wait
-        for each other.
-        """
+        """Migrate data of a supported release; wait and retry when a lock times out or there is a deadlock."""
         connection = connections[options["database"]]
         if connection.in_atomic_block:  # in the caller's transaction
             refuse_other_data(connection)

@@ -1,4 +1,4 @@
-"""`manage version`: the version of the code, what the database has of its migrations, PostgreSQL, the epoch of the caches."""
+"""`manage version`: the version of the code, what the database has of its migrations, PostgreSQL, the epoch."""
 
 import json
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -21,7 +21,7 @@ examples:
 
 
 class Command(BaseCommand):
-    help = "Print the version of the code, which migrations the database lacks, PostgreSQL's version, the epoch of the caches."
+    help = "Print the versions of code and PostgreSQL, the migrations that the database lacks, the epoch of the caches."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:

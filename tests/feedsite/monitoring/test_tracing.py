@@ -29,7 +29,8 @@ django.setup()
 import feedsite.celery, feedsite.rsgi
 from feedsite.celery import follow_topology
 follow_topology()
-print(sorted(name for name, module in sys.modules.items() if module and "opentelemetry" in name or name.endswith(".otel")))
+loaded = [name for name, module in sys.modules.items() if module]
+print(sorted(name for name in loaded if "opentelemetry" in name or name.endswith(".otel")))
 """
 
 
