@@ -34,7 +34,7 @@ INSTEAD = {
     HELD: "ALTER TABLE locks everybody out until the transaction ends. Put `atomic = False` on the migration,"
     " change the rows in batches (RunPython), or put the change of the table into a migration of its own.",
     SEVERAL: "Requests read several tables, in any order: one waits for the migration, which waits for it, and"
-    " PostgreSQL ends one of them. A migration for each table, or `atomic = False` and statements that can be sent again.",
+    " PostgreSQL ends one. A migration for each table, or `atomic = False` and statements that can be sent again.",
     "adding-field-with-default": "AddField with a constant db_default; a function that gives another value for each row"
     " rewrites the table. Add the field with null=True and fill it in batches.",
     "adding-required-field": "AddField with db_default, so that processes of the release before, which do not know the"
