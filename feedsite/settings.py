@@ -217,8 +217,8 @@ if not DATABASE_POOLER:
 # `manage.py migrate` connects past the pooler, perhaps as the role that owns the tables. Building an index may take
 # hours. Waiting for a lock blocks all later lock requests, so it times out soon and is retried.
 MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")
-MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 3_000)
-MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 20)
+MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 1_500)
+MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 40)
 
 
 def _as_default(url: str, **pool: Any) -> dict[str, Any]:

@@ -155,8 +155,6 @@ class Drill:
         load.start()
         if self._widths is not None:
             self._widths.start(world)
-        if self._upgrade is not None:
-            self._upgrade.begin()
 
     def _is_changing(self) -> bool:
         is_changing_slots = self._widths is not None and self._widths.is_running

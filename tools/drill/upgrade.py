@@ -21,9 +21,9 @@ from tools.drill.processes import Processes
 from tools.drill.verdict import Verdicts
 from tools.drill.wire import is_alive
 
-# As shares of the load: when the migrations begin; when, at the earliest, older workers and then the last older web
-# server end.
-MIGRATED_AT, WORKERS_END_AT, WEB_ENDS_AT = 0.2, 0.5, 0.8
+# As shares of the load: how long the older processes are alone, how long workers and then web servers of both versions
+# run beside each other.
+ALONE, WORKERS_BESIDE, WEB_BESIDE = 0.2, 0.25, 0.25
 ALIVE_SECONDS = 90.0
 UNAVAILABLE = 503
 
@@ -50,12 +50,9 @@ class Upgrade:
         self._seconds = seconds
         self._steps = self._all_steps()
         self._is_done: Callable[[], bool] = lambda: True
-        self._began = self._migrated_from = self._migrated_until = self._beside_from = 0.0
+        self._migrated_from = self._migrated_until = self._beside_from = 0.0
         self._beside_until = 0.0
         self._migrate: subprocess.Popen[bytes] | None = None
-
-    def begin(self) -> None:
-        self._began = time.time()
 
     def step(self) -> None:
         """Take the next step if the one before is done."""
@@ -66,7 +63,7 @@ class Upgrade:
 
     def _all_steps(self) -> Iterator[Callable[[], bool]]:
         """Each step ends with the condition for the next one."""
-        yield self._is_time(MIGRATED_AT)
+        yield self._after(ALONE)
         self._start_migrations()
         yield self._has_migrated
         for name in (WORKER, BEAT):
@@ -74,17 +71,19 @@ class Upgrade:
             self._processes.by_name[process.name] = process
             process.start()
         self._beside_from = time.time()
-        yield self._is_time(WORKERS_END_AT)
+        yield self._after(WORKERS_BESIDE)
         for name in (WORKER, BEAT):
             self._processes.by_name.pop(name).stop()
         first, second = self._processes.links
         yield self._replace(first.name, first.address)
-        yield self._is_time(WEB_ENDS_AT)
+        yield self._after(WEB_BESIDE)
         self._beside_until = time.time()
         yield self._replace(second.name, second.address)
 
-    def _is_time(self, share: float) -> Callable[[], bool]:
-        return lambda: time.time() > self._began + self._seconds * share
+    def _after(self, share: float) -> Callable[[], bool]:
+        """From now on until a share of the load is over."""
+        until = time.time() + self._seconds * share
+        return lambda: time.time() > until
 
     def _replace(self, name: str, address: str) -> Callable[[], bool]:
         """Stop an older web server, as for a new version, and start one of this checkout at its port."""
