@@ -1,9 +1,9 @@
 """Counts requests, including slow and failed ones, logs them, and shows staff the time of each stage.
 
-Counts are kept by the class of the request (`apps.http.interfaces`) and by objective (`apps.operations.objectives`), and
-added to those of all processes (`feedcache.servers.totals`). `Server-Timing` has the steps of a page (source 000);
-browsers show it beside the request. Milliseconds; stages that wait at the same time each count the whole wait. Others do
-not see it, since the time of a stage may reveal what it read. With DEBUG everybody does.
+Counts are kept by the class of the request (`apps.http.interfaces`) and by objective (`apps.operations.objectives`),
+and added to those of all processes (`feedcache.servers.totals`). `Server-Timing` has the steps of a page (source 000);
+browsers show it beside the request. Milliseconds; stages that wait at the same time each count the whole wait. Others
+do not see it, since the time of a stage may reveal what it read. With DEBUG everybody does.
 """
 
 import logging
