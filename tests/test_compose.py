@@ -67,8 +67,8 @@ def option(service, name, profile="large"):
 
 
 def megabytes(text):
-    number, unit = re.fullmatch(r"(\d+)([mg])b?", text).groups()
-    return int(number) * (1024 if unit == "g" else 1)
+    number, unit = text.removesuffix("b")[:-1], text.removesuffix("b")[-1]
+    return int(number) * {"m": 1, "g": 1024}[unit]
 
 
 def host_of(address):

@@ -44,12 +44,14 @@ class Result:
     @property
     def burn_rate(self) -> float | None:
         """What was bad, as a multiple of what may be; at 1 the error budget lasts exactly for the period."""
-        return (1 - self.share) / (1 - self.objective.share) if self.share is not None else None
+        if self.share is None:
+            return None
+        return round((1 - self.share) / (1 - self.objective.share), 6)
 
     @property
     def budget_left(self) -> float | None:
         """The share of the error budget that is left; negative when more was bad than may be."""
-        return 1 - self.burn_rate if self.burn_rate is not None else None
+        return round(1 - self.burn_rate, 6) if self.burn_rate is not None else None
 
     @property
     def within(self) -> float | None:
