@@ -40,4 +40,5 @@ LOCK = uv pip compile --quiet --universal --python-version 3.11 --generate-hashe
 
 lock:
 	$(LOCK) requirements.in -o requirements.txt
+	$(LOCK) requirements-otel.in -o requirements-otel.txt
 	$(LOCK) requirements-dev.in -o requirements-dev.txt

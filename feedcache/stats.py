@@ -11,21 +11,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from typing import Protocol
 
 HIT, MISS, NEGATIVE, GARBAGE, STALE = "hit", "miss", "negative", "garbage", "stale"
 ERROR = "error"  # a tier was skipped, or did not answer
 CALL, REQUESTS = "call:", "requests:"  # prefixes of backends and of classes of interfaces
 OUTGOING = "outgoing:"  # prefix of requests to other sites
 POOL = "pool:"  # prefix of pools of database connections
+OBJECTIVE = "objective:"  # prefix of service level objectives
 CALLS, MICROSECONDS, FAILED = "calls", "microseconds", "failed"
 SLOW, REFUSED = "slow", "refused"  # outcomes of requests
+GOOD = "good"  # events that keep their objective
 BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds of requests: the limits of a histogram
+OBJECTIVE_BOUNDS = (*BOUNDS, 5.0, 10.0, 30.0, 60.0)  # of home pages and deliveries
 
 Counts = Counter[tuple[str, str]]  # (subject, outcome) -> how often
 Stages = dict[str, float]  # name -> seconds, in the order in which they first ended
 
 _counts: Counts = Counter()
 _lock = threading.Lock()
+_observers: list["CallObserver"] = []
 _stages: ContextVar[Stages | None] = ContextVar("stages", default=None)
 _calls: ContextVar[Counter[str] | None] = ContextVar("calls", default=None)
 
@@ -46,9 +51,9 @@ def count(subject: str, numbers: Mapping[str, int]) -> None:
                 _counts[subject, outcome] += number
 
 
-def bound_of(seconds: float) -> str:
-    """The outcome by which a request counts in the histogram; empty for one above all bounds."""
-    return next((f"within {bound}" for bound in BOUNDS if seconds <= bound), "")
+def bound_of(seconds: float, bounds: Iterable[float] = BOUNDS) -> str:
+    """The outcome by which a time counts in the histogram; empty for one above all bounds."""
+    return next((f"within {bound}" for bound in bounds if seconds <= bound), "")
 
 
 def drain() -> Counts:
@@ -71,16 +76,28 @@ def count_call(backend: str, began: float, *, failed: bool = False) -> None:
 
     The time is that from the request to its answer. If several calls wait at once, each counts the whole wait.
     """
-    microseconds = int((time.perf_counter() - began) * 1e6)
+    seconds = time.perf_counter() - began
     subject = CALL + backend
     with _lock:
         _counts[subject, CALLS] += 1
-        _counts[subject, MICROSECONDS] += microseconds
+        _counts[subject, MICROSECONDS] += int(seconds * 1e6)
         if failed:
             _counts[subject, FAILED] += 1
+    for observe in _observers:
+        observe(backend, seconds, failed=failed)
     calls = _calls.get()
     if calls is not None:
         calls[backend] += 1
+
+
+class CallObserver(Protocol):
+    def __call__(self, backend: str, seconds: float, *, failed: bool) -> None: ...
+
+
+def observe_calls(observer: CallObserver) -> None:
+    """Call `observer` after each call of a backend, in its thread."""
+    if observer not in _observers:
+        _observers.append(observer)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from django.db import close_old_connections
 
 from feedcache.servers import topology_listener
 from feedsite.checks import stop_if_refused
-from feedsite.monitoring import pools
+from feedsite.monitoring import pools, tracing
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
 
@@ -70,6 +70,7 @@ def follow_topology(**_signal: Any) -> None:
     """Start the topology listener in each child of the worker."""
     topology_listener.listener().every_second(pools.count)
     topology_listener.start("worker")
+    tracing.start("worker")
     freeze_gc()
 
 

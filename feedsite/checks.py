@@ -4,10 +4,12 @@
 workers and beat refuse to start if one fails: see `stop_if_refused`. PRODUCTION=0 is for tests and development.
 """
 
+import math
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
@@ -367,6 +369,40 @@ def check_metrics(**_options: object) -> list[CheckMessage]:
         )
         for text in settings.METRICS_ADDRESSES
         if _network(text) is None
+    ]
+
+
+@checks.register
+def check_traces(**_options: object) -> list[CheckMessage]:
+    """Without the packages every process would end with an ImportError."""
+    if not settings.OTEL_EXPORTER_OTLP_ENDPOINT or find_spec("opentelemetry"):
+        return []
+    return [
+        Error(
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, and OpenTelemetry is not installed.",
+            hint="pip install --require-hashes -r requirements-otel.txt, or leave the setting out.",
+            id="feedsite.E030",
+        )
+    ]
+
+
+@checks.register
+def check_objectives(**_options: object) -> list[CheckMessage]:
+    """An objective of everything leaves no error budget to divide by, and one of nothing is none."""
+    return [
+        Error(
+            f"{name} is {getattr(settings, name)}.",
+            hint="A share between 0 and 1, such as 0.999."
+            if most == 1
+            else "Seconds, more than 0.",
+            id="feedsite.E029",
+        )
+        for name, most in (
+            ("SLO_AVAILABILITY", 1.0),
+            ("SLO_HOME_SECONDS", math.inf),
+            ("SLO_DELIVERY_SECONDS", math.inf),
+        )
+        if not 0 < getattr(settings, name) < most
     ]
 
 

@@ -13,10 +13,11 @@ django.setup()
 
 # models are not ready before this
 from apps.timeline.fanout import lag
-from feedsite.monitoring import pools
+from feedsite.monitoring import pools, tracing
 from feedsite.server.handler import Handler
 from feedsite.templates import load_all
 
+tracing.start("web")
 application = Handler()
 stop_if_refused()
 load_all()

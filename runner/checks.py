@@ -104,6 +104,7 @@ def nightly_jobs() -> list[Job]:
         ("fuzz", "--requests", "100000"),
         ("drill", "--minutes", "10"),
         *_citus(),
+        ("drill", "--minutes", "2", "--rate", "12", "--upgrade", "91cb9976"),  # 0.2.0
         ("drill", "--minutes", "2", "--redis", "sentinel"),
         ("drill", "--minutes", "4", "--rate", "20", "--with-clocks", "--with-widths"),
         ("scale",),

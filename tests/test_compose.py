@@ -11,14 +11,40 @@ from feedcache.topology import Sizes, configured, problems, warnings
 from runner import programs
 
 ROOT = Path(__file__).resolve().parent.parent
-SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+COMPOSE = (ROOT / "docker-compose.yml").read_text()
+PROFILES = {"large": ".env.example", "small": "deploy/small.env"}
+GIGABYTES = {"large": 32, "small": 4}  # of the host
+VARIABLE = re.compile(r"\$\{(\w+)(?::?([-?])([^}]*))?\}|\$(\$)")
+ONCE = {"migrate", "backup"}  # they end
+LIMITS_OF_ALL = 1.3  # limits are for the worst moment of each, which is not the same for all
 
 
-def example():
-    """The variables of .env.example as a shell would read them."""
-    lines = (ROOT / ".env.example").read_text().splitlines()
+def example(profile="large"):
+    """The variables of an example as a shell would read them."""
+    lines = (ROOT / PROFILES[profile]).read_text().splitlines()
     words = [word for line in lines for word in shlex.split(line, comments=True)]
     return dict(word.split("=", 1) for word in words)
+
+
+def services(profile="large", *others):
+    """What Compose starts with a profile, with the variables of its example filled in."""
+
+    def value(found):
+        name, kind, otherwise, dollar = found.groups()
+        if dollar:
+            return "$"
+        given = example(profile).get(name)
+        assert given or kind == "-", f"{name} is needed and not in {PROFILES[profile]}"
+        return given or otherwise
+
+    found = yaml.safe_load(VARIABLE.sub(value, COMPOSE))["services"]
+    active = {profile, *others}
+    return {
+        name: one for name, one in found.items() if active.intersection(one.get("profiles", active))
+    }
+
+
+SERVICES = services()
 
 
 def topology():
@@ -35,9 +61,14 @@ def topology():
     )
 
 
-def option(service, name):
-    command = SERVICES[service]["command"]
+def option(service, name, profile="large"):
+    command = services(profile)[service]["command"]
     return command[command.index(name) + 1]
+
+
+def megabytes(text):
+    number, unit = text.removesuffix("b")[:-1], text.removesuffix("b")[-1]
+    return int(number) * {"m": 1, "g": 1024}[unit]
 
 
 def host_of(address):
@@ -70,22 +101,119 @@ def test_every_node_is_a_service_with_the_memory_that_is_told():
         "CELERY_BROKER_URL",
     ],
 )
-def test_every_redis_is_a_service(setting):
-    assert host_of(example()[setting]) in SERVICES
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_redis_is_a_service(setting, profile):
+    assert host_of(example(profile)[setting]) in services(profile)
 
 
 @pytest.mark.parametrize("setting", ["REDIS_COUNTERS_URL", "REDIS_EXISTENCE_URL", "CELERY_BROKER_URL"])  # fmt: skip
-def test_what_must_be_kept_lies_in_a_redis_that_keeps_it(setting):
-    service = host_of(example()[setting])
-    assert option(service, "--maxmemory-policy") == "noeviction"
-    assert (option(service, "--appendonly"), option(service, "--appendfsync")) == ("yes", "everysec")  # fmt: skip
-    assert any(volume.endswith(":/data") for volume in SERVICES[service]["volumes"])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_must_be_kept_lies_in_a_redis_that_keeps_it(setting, profile):
+    service = host_of(example(profile)[setting])
+    assert option(service, "--maxmemory-policy", profile) == "noeviction"
+    assert option(service, "--appendonly", profile) == "yes"
+    assert option(service, "--appendfsync", profile) == "everysec"
+    assert any(volume.endswith(":/data") for volume in services(profile)[service]["volumes"])
 
 
 def test_the_site_waits_for_the_servers_it_needs():
     waited = SERVICES["web"]["depends_on"]
     needed = {name for name in SERVICES if name.startswith("redis-") and "replica" not in name}
     assert needed <= set(waited)
+
+
+# --- profiles ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=PROFILES)
+def profile(request):
+    return request.param
+
+
+def test_a_profile_is_named_by_its_example_and_no_server_of_it_is_missing(profile):
+    given, found = example(profile), services(profile)
+    assert given["COMPOSE_PROFILES"] == profile
+    assert {"postgres", "web", "streaming", "worker", "beat", "migrate"} <= set(found)
+    hosts = {
+        host_of(value)
+        for name, value in given.items()
+        if name.startswith("REDIS_") and value.startswith("redis://")
+    }
+    nodes = {node.partition(":")[0] for node in given["MEMCACHED_URLS"].split(",")}
+    assert hosts | nodes <= set(found)
+
+
+def test_services_wait_only_for_services_that_there_are(profile):
+    found = services(profile, "proxy", "backup")
+    for name, service in found.items():
+        for other, how in service.get("depends_on", {}).items():
+            assert other in found or how.get("required") is False, (name, other)
+
+
+def test_every_queue_has_a_worker(profile):
+    served = {
+        queue
+        for name, service in services(profile).items()
+        if name.startswith("worker")
+        for queue in service["command"][service["command"].index("-Q") + 1].split(",")
+    }
+    assert served == set(programs.QUEUES.split(","))
+
+
+def test_logs_and_memory_have_a_limit_and_all_that_run_on_say_how_they_are(profile):
+    found = services(profile, "proxy", "backup")
+    for name, service in found.items():
+        assert service["logging"]["options"]["max-size"], name
+        assert megabytes(service["mem_limit"]) > 0, name
+        assert name in ONCE or service["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}, name
+        assert (service["restart"] == "no") == (name in ONCE), name
+    running = [one for name, one in found.items() if name not in ONCE]
+    total = sum(megabytes(one["mem_limit"]) for one in running)
+    assert total <= GIGABYTES[profile] * 1024 * LIMITS_OF_ALL
+
+
+def test_a_redis_and_a_memcached_fit_into_their_memory(profile):
+    for name, service in services(profile).items():
+        limit, command = megabytes(service["mem_limit"]), service.get("command", [])
+        if "--maxmemory" in command:
+            assert megabytes(command[command.index("--maxmemory") + 1]) * 1.5 <= limit, name
+        if "-m" in command and name.startswith("memcached"):
+            assert int(command[command.index("-m") + 1]) * 1.5 <= limit, name
+
+
+def test_every_variable_of_the_file_is_explained_in_an_example_or_has_a_default():
+    names = {found[1] for found in VARIABLE.finditer(COMPOSE) if found[1]}
+    explained = set(example()) | set(example("small"))
+    assert {name for name in names if f"${{{name}:?" in COMPOSE} <= explained
+    assert names - explained <= {"CERTIFICATES", "ACME"}
+
+
+def test_volumes_and_anchors_are_declared():
+    whole = yaml.safe_load(COMPOSE)
+    named = {
+        volume.partition(":")[0]
+        for service in whole["services"].values()
+        for volume in service.get("volumes", [])
+        if re.match(r"\w+:", volume)
+    }
+    assert named == set(whole["volumes"])
+
+
+def test_the_proxy_passes_on_to_the_ports_that_are_published():
+    found = services("large", "proxy")
+    conf = (ROOT / "deploy" / "nginx.conf").read_text()
+    assert found["proxy"]["network_mode"] == "host"
+    for name in ("web", "streaming"):
+        (port,) = found[name]["ports"]
+        assert f"server {port.rpartition(':')[0]};" in conf
+    mounted = {volume.split(":")[1] for volume in found["proxy"]["volumes"]}
+    assert "/etc/letsencrypt" in mounted
+    assert "/etc/letsencrypt/live/" in conf
+    assert "/var/log/nginx/feedsite.log" in conf
+    assert "ln -sf /dev/stdout /var/log/nginx/feedsite.log" in found["proxy"]["command"][2]
+
+
+# --- processes ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["web", "streaming", "worker", "worker-bulk", "beat"])

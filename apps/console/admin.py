@@ -28,6 +28,7 @@ from apps.operations import actions
 from apps.operations.actions import Author
 from apps.operations.bursts import BURST_SECONDS, burst_policy, heat
 from apps.operations.models import CacheNode, TopologyVersion
+from apps.operations.objectives import results
 from apps.operations.queries import (
     finding_texts,
     fleet,
@@ -103,11 +104,13 @@ class CacheNodeAdmin(StaffList):
         except RedisError:
             day = []
         last_hour = sum((counts for _began, counts in day[-SPANS_AN_HOUR:]), Counts())
+        whole_day = sum((counts for _began, counts in day), Counts())
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": _("Service level"),
             "level": service_level(last_hour) if day else None,
+            "objectives": list(zip(results(last_hour), results(whole_day), strict=True)),
             "charts": charts_of(day, settings.SERVICE_TARGETS) if day else [],
             "hours": hours_of(day),
             "targets": settings.SERVICE_TARGETS,

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from apps.events import leases
+from apps.events import leases, tracing
 from apps.events.models import Event
 from apps.sql import purge, rows_of
 from feedcache.breaker import Breaker
@@ -138,7 +138,7 @@ def recording(name: str, **payload: Any) -> dict[str, Any]:
     return {
         "event_state": leases.State.PENDING.value,
         "event": name,
-        "payload": orjson.dumps(payload).decode(),
+        "payload": orjson.dumps(tracing.with_context(payload)).decode(),
         "subscribers": " ".join(subscribers(name)),
     }
 
@@ -178,7 +178,8 @@ def _handle(event: Event) -> None:
     subscriber = RENAMED.get(event.subscriber, event.subscriber)
     if subscriber.partition(".handlers.")[0] in settings.LEFT_OUT_APPS:
         return  # recorded before the app was left out
-    _handlers[event.name][subscriber](event.payload)  # KeyError when it no longer exists
+    with tracing.handling(subscriber, event.payload):
+        _handlers[event.name][subscriber](event.payload)  # KeyError when it no longer exists
 
 
 def sweep(

@@ -34,6 +34,8 @@ CORE = frozenset({
     "api/v1/instance", "api/v2/instance", "api/v1/custom_emojis", "api/v1/announcements",
 })  # fmt: skip
 
+HOME = frozenset({"", "home", "api/v1/timelines/home"})  # whose readers are members
+
 # Prefixes of routes whose writes are `REST` too. All other writes are `WRITES`.
 REST = (
     "admin/",
@@ -64,6 +66,11 @@ def class_of(request: HttpRequest | Request) -> InterfaceClass:
     if request.method not in READS:
         return InterfaceClass.WRITES
     return InterfaceClass.CORE if route in CORE else InterfaceClass.REST
+
+
+def is_home_page(request: HttpRequest) -> bool:
+    """Whether a request reads a page of the home timeline, or the front page, which visitors see without one."""
+    return request.method == "GET" and _route_of(request.path_info) in HOME
 
 
 @lru_cache(maxsize=2048)

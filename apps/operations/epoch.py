@@ -87,7 +87,7 @@ def last_return() -> CacheEpoch | None:
 
 
 def _current() -> CacheEpoch:
-    newest = _newest()
+    newest = newest_epoch()
     if newest is None:
         return _begin(Reason.INSTALLED, after=None)
     nodes = _nodes()
@@ -98,7 +98,8 @@ def _current() -> CacheEpoch:
     return newest
 
 
-def _newest() -> CacheEpoch | None:
+def newest_epoch() -> CacheEpoch | None:
+    """The row of the current epoch; None on a site that has never run."""
     return CacheEpoch.objects.order_by("-pk").first()
 
 
@@ -107,7 +108,7 @@ def _begin(reason: Reason, *, after: CacheEpoch | None, beats: int = 0) -> Cache
     with transaction.atomic():
         with connection.cursor() as sql:
             sql.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-        newest = _newest()
+        newest = newest_epoch()
         if newest is not None and newest != after:
             return newest
         system, timeline, table = _server()

@@ -43,7 +43,7 @@ def refuse_other_migrations(applied: Collection[Name]) -> None:
     """CommandError when data with these migrations, of a database or of a backup, cannot be brought along."""
     migrations = _known_migrations()
     replaced = {name for migration in migrations.values() for name in migration.replaces}
-    own = {name for name in applied if name[0] not in _left_out()}
+    own = {name for name in applied if name[0] not in left_out()}
     if unknown := own - set(migrations) - replaced:
         raise CommandError(_too_old(unknown) if is_behind(own) else _too_new(unknown))
 
@@ -63,7 +63,7 @@ def _known_migrations() -> Mapping[Name, Migration]:
     return loader.disk_migrations
 
 
-def _left_out() -> set[str]:
+def left_out() -> set[str]:
     """Optional apps that are switched off now; their tables stay, in case they are switched on again."""
     return {name.rpartition(".")[2] for name in settings.LEFT_OUT_APPS}
 

@@ -1,9 +1,9 @@
 """Counts requests, including slow and failed ones, logs them, and shows staff the time of each stage.
 
-Counts are kept by the class of the request (`apps.http.interfaces`), and added to those of all processes
-(`feedcache.servers.totals`). `Server-Timing` has the steps of a page (source 000); browsers show it beside the request.
-Milliseconds; stages that wait at the same time each count the whole wait. Others do not see it, since a stage's time
-may reveal what it read. With DEBUG everybody does.
+Counts are kept by the class of the request (`apps.http.interfaces`) and by objective (`apps.operations.objectives`),
+and added to those of all processes (`feedcache.servers.totals`). `Server-Timing` has the steps of a page (source 000);
+browsers show it beside the request. Milliseconds; stages that wait at the same time each count the whole wait. Others
+do not see it, since the time of a stage may reveal what it read. With DEBUG everybody does.
 """
 
 import logging
@@ -14,8 +14,9 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from apps.http.interfaces import class_of
+from apps.http.interfaces import class_of, is_home_page
 from apps.http.requests import viewer_of
+from apps.operations import objectives
 from feedcache import stats
 from feedsite.middleware.load_shedding import REFUSED
 
@@ -24,6 +25,7 @@ logger = logging.getLogger("feedsite.access")
 SECRET_PARAMETERS = frozenset({"token", "uidb64"})  # in the addresses of mails
 # The long tail of requests (source 004); people feel that the site is stuck (source 001).
 SLOW_SECONDS = 1.0
+ANSWERED = (200, 304)
 
 
 class TimingMiddleware:
@@ -61,6 +63,8 @@ def _count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> 
     if bound := stats.bound_of(seconds):
         outcomes[bound] = 1
     stats.count(stats.REQUESTS + class_of(request), outcomes)
+    if response.status_code in ANSWERED and is_home_page(request) and viewer_of(request):
+        objectives.count(objectives.HOME, seconds)
 
 
 def _log(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:

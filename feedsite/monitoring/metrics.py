@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
+    GaugeMetricFamily,
     HistogramMetricFamily,
     Metric,
     SummaryMetricFamily,
@@ -25,6 +26,7 @@ from prometheus_client.registry import Collector
 from apps.errors import NotAllowed, Unavailable
 from apps.http.requests import client_ip, viewer_of
 from apps.http.verification import may_act_as_staff
+from apps.operations.objectives import results
 from apps.operations.queries import ServiceLevel, service_level
 from feedcache import stats
 from feedcache.connections import RedisError
@@ -128,11 +130,12 @@ class _Counted(Collector):
         for (subject, outcome), number in sorted(self._counts.items()):
             if subject.startswith(stats.OUTGOING):
                 outgoing.add_metric([subject.removeprefix(stats.OUTGOING), outcome], number)
-            elif not subject.startswith((stats.CALL, stats.REQUESTS, stats.POOL)):
+            elif not subject.startswith((stats.CALL, stats.REQUESTS, stats.POOL, stats.OBJECTIVE)):
                 reads.add_metric([subject, outcome], number)
         yield reads
         yield outgoing
         yield from self._pools()
+        yield from self._objectives()
 
     def _buckets(self, name: str, number: int) -> list[tuple[str, float]]:
         """The buckets of a histogram: bounds in seconds with numbers of requests, cumulative, as Prometheus expects."""
@@ -142,6 +145,32 @@ class _Counted(Collector):
             within += self._counts[stats.REQUESTS + name, stats.bound_of(bound)]
             buckets.append((str(bound), within))
         return [*buckets, ("+Inf", number)]
+
+    def _objectives(self) -> Iterator[Metric]:
+        labels = ["objective"]
+        target = GaugeMetricFamily(
+            "feedsite_objective_target", "The share of events that have to be good.", labels=labels
+        )
+        events = CounterMetricFamily(
+            "feedsite_objective_events", "Requests, home pages, deliveries.", labels=labels
+        )
+        good = CounterMetricFamily(
+            "feedsite_objective_good", "Those that kept their objective.", labels=labels
+        )
+        times = HistogramMetricFamily(
+            "feedsite_objective_duration_seconds",
+            "The time of home pages and deliveries.",
+            labels=labels,
+        )
+        for one in results(self._counts):
+            name = [one.objective.name]
+            target.add_metric(name, one.objective.share)
+            events.add_metric(name, one.events)
+            good.add_metric(name, one.good)
+            if one.bounds:
+                bounds = [(str(bound), number) for bound, number in one.bounds]
+                times.add_metric(name, [*bounds, ("+Inf", one.events)], one.total_seconds)
+        yield from (target, events, good, times)
 
     def _pools(self) -> Iterator[Metric]:
         labels = ["database"]

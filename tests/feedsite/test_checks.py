@@ -87,6 +87,8 @@ def example_key():
         ("METRICS_TOKEN", f"replace-me-{KEY}", "E011"),
         ("METRICS_ADDRESSES", ["10.0.0.7", "::/0"], "E012"),
         ("METRICS_ADDRESSES", ["prometheus"], "E013"),
+        ("SLO_AVAILABILITY", 1.0, "E029"),
+        ("SLO_HOME_SECONDS", 0.0, "E029"),
         ("WEB_CONCURRENCY", {"core": 4, "writes": 0, "rest": 2}, "E014"),
         ("WEB_CONCURRENCY", {"core": 40, "writes": 3, "rest": 2}, "W003"),
         ("SECURE_PROXY_SSL_HEADER", None, "W001"),

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.core.management.commands.migrate import Command as Migrate
-from django.db import OperationalError, connection, models
+from django.db import OperationalError, connection, models, transaction
 
 from apps.posts.models import Post
 from feedsite.management.commands import migrate as migrate_command
@@ -130,6 +130,35 @@ def test_a_concurrent_index_waits_for_old_transactions(migrate):
         assert migrate(build) == ""
         timer.join()
     assert is_valid(INDEX.name) is True
+
+
+def test_a_deadlock_with_a_request_is_no_failure(migrate, settings):
+    """PostgreSQL ends one of two that wait for each other, before any lock times out."""
+    settings.MIGRATIONS_LOCK_TIMEOUT_MS = 60_000
+    attempts, locked = [], threading.Event()
+    with other() as request:
+        request.execute(
+            "SET deadlock_timeout = '60s'; BEGIN; LOCK TABLE posts_poll IN ACCESS SHARE MODE"
+        )
+
+        def read_the_other_table():
+            locked.wait(30)
+            request.execute("LOCK TABLE posts_mention IN ACCESS SHARE MODE; COMMIT")
+
+        reading = threading.Thread(target=read_the_other_table)
+        reading.start()
+
+        def alter_both():
+            attempts.append(1)
+            with transaction.atomic():
+                run("SET LOCAL deadlock_timeout = '300ms'")
+                run("LOCK TABLE posts_mention IN ACCESS EXCLUSIVE MODE")
+                locked.set()
+                run("LOCK TABLE posts_poll IN ACCESS EXCLUSIVE MODE")
+
+        assert "A table was locked (attempt 1)" in migrate(alter_both)
+        reading.join()
+    assert len(attempts) == 2
 
 
 def test_a_busy_table_is_asked_for_again(migrate):

@@ -68,6 +68,13 @@ HEALTHY = {
     "feedsite_postgresql_connections_max": gauge(100, 100),
     'feedsite_pool_timeouts_total{database="default"}': counter(0, 0),
     'feedsite_replica_lag_seconds{replica="replica-1"}': gauge(1, 5),
+    'feedsite_objective_target{objective="availability"}': gauge(0.999, 0.999),
+    'feedsite_objective_events_total{objective="availability"}': counter(6000, 6000),
+    'feedsite_objective_good_total{objective="availability"}': counter(5997, 5997),
+    'feedsite_objective_target{objective="delivery"}': gauge(0.95, 0.95),
+    'feedsite_objective_events_total{objective="delivery"}': counter(1, 1),  # a quiet night
+    'feedsite_objective_good_total{objective="delivery"}': counter(1, 1),
+    'feedsite_objective_duration_seconds_bucket{objective="delivery",le="+Inf"}': counter(1, 1),
 }  # fmt: skip
 FAULTS = {
     "SiteUnreachable": {'up{job="feedsite"}': gauge(1, 0)},
@@ -90,6 +97,8 @@ FAULTS = {
     "ReplicaLags": {'feedsite_replica_lag_seconds{replica="replica-1"}': gauge(1, 45)},
     "CacheMisses": {'feedsite_cache_reads_total{cache="post",outcome="miss"}': counter(60, 4000)},
     "StoreFailing": {'feedsite_backend_calls_failed_total{backend="redis",role="graph"}': counter(1, 120)},
+    "ErrorBudgetBurning": {'feedsite_objective_good_total{objective="availability"}': counter(5997, 5800)},
+    "ErrorBudgetShrinking": {'feedsite_objective_good_total{objective="availability"}': counter(5997, 5982)},
     "StoreSlow": {'feedsite_backend_call_duration_seconds_sum{backend="redis",role="graph"}': counter(6, 600)},
 }  # fmt: skip
 

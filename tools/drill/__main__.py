@@ -23,6 +23,7 @@ examples:
   ./run drill --minutes 3 --with-replica  pauses and freezes a streaming replica of PostgreSQL; people follow
   ./run drill --pairs 10000               explains this many random pairs of reader and post at the end
   ./run drill --minutes 3 --citus         on a Citus of three workers: kills one, and drains another
+  ./run drill --minutes 3 --upgrade v0.2.0   old and new processes beside each other, while the migrations run
   ./run drill --redis sentinel            kills the primary of the timelines, whose replica is promoted
   ./run drill --redis cluster --broker rabbitmq
   ./run drill --break no-tombstone        with a mechanism switched off, so it must fail (docs/drill.md)
@@ -40,6 +41,8 @@ def main(command_line: list[str]) -> int:
     options = parser.parse_args(command_line)
     if options.citus and (options.with_clocks or options.with_replica):
         parser.error("--citus goes neither with --with-clocks nor with --with-replica")
+    if options.upgrade and (options.citus or options.with_clocks or options.with_widths):
+        parser.error("--upgrade goes neither with --citus nor with --with-clocks nor --with-widths")
     if options.short:
         return conduct(SHORT, Console())
     return conduct(
@@ -50,7 +53,7 @@ def main(command_line: list[str]) -> int:
             with_postgres=options.with_postgres,
             with_clocks=options.with_clocks,
             with_widths=options.with_widths,
-            without_faults=options.without_faults,
+            without_faults=options.without_faults or bool(options.upgrade),
             broken=options.broken,
             per_second=options.rate,
             keep=options.keep,
@@ -59,6 +62,7 @@ def main(command_line: list[str]) -> int:
             broker=options.broker,
             with_replica=options.with_replica,
             citus=options.citus,
+            upgrade=options.upgrade,
         ),
         Console(),
     )
@@ -160,6 +164,13 @@ def command_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="PostgreSQL is a Citus of a coordinator and three workers; one worker is killed and comes back, another"
         " one is drained of its shards and gets its share again. Neither with --with-clocks nor with --with-replica",
+    )
+    parser.add_argument(
+        "--upgrade",
+        default="",
+        metavar="COMMIT",
+        help="a site of this commit becomes one of this checkout: its migrations run under load, and old and new web"
+        " servers, workers and beats run beside each other. Without other faults",
     )
     parser.add_argument(
         "--keep",

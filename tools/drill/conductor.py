@@ -14,6 +14,7 @@ from runner.terminal import LaunchError
 from tools.drill.breaks import switched_on
 from tools.drill.clocks import PACKAGE, find_library
 from tools.drill.history import History
+from tools.drill.older import OlderCode
 from tools.drill.options import Options
 from tools.drill.processes import Processes
 from tools.drill.proxy import Proxy
@@ -48,7 +49,8 @@ def _run(options: Options, console: Console, place: Path) -> bool:
         servers = stack.enter_context(servers_behind(proxy, place / "site", options))
         if not servers.memcached:
             console.print("Memcached is not installed: its faults are left out.")
-        _set_up_django(servers)
+        older = OlderCode(options.upgrade, place / "older") if options.upgrade else None
+        _set_up_django(servers, older)
         history = History(place / "history.jsonl")
         stack.callback(history.close)
         processes = Processes(
@@ -57,11 +59,12 @@ def _run(options: Options, console: Console, place: Path) -> bool:
             _environment(servers, options),
             proxy,
             servers.clocks,
+            older,
         )
         stack.callback(processes.stop)
         from tools.drill.run import Drill  # noqa: PLC0415 -- it imports models, and Django has just been set up
 
-        return Drill(options, console, servers, processes, history).run()
+        return Drill(options, console, servers, processes, history, older).run()
 
 
 def _environment(servers: Servers, options: Options) -> dict[str, str]:
@@ -71,11 +74,13 @@ def _environment(servers: Servers, options: Options) -> dict[str, str]:
     return environment
 
 
-def _set_up_django(servers: Servers) -> None:
+def _set_up_django(servers: Servers, older: OlderCode | None) -> None:
     """This process connects to the servers directly: no fault may affect the checks."""
     os.environ.update({**servers.environment(), "CACHE_TOPOLOGY_LISTENS": "0"})
     django.setup()
-    if servers.cluster is None:
+    if older is not None:
+        older.set_up(os.environ)
+    elif servers.cluster is None:
         make_tables(os.environ["DATABASE_URL"])
     else:  # Citus runs on another version of PostgreSQL than the stored tables
         call_command("migrate", verbosity=0)

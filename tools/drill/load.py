@@ -3,6 +3,7 @@
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 
 from tools.drill.acts import Acts, repertoire, repertoire_of_follows
@@ -34,10 +35,11 @@ class Load:
         self._may_act = threading.Event()
         self._may_act.set()
         known = KnownPosts()
+        self._wires = [Wire(addresses, first=number) for number in range(THREADS)]
         self._threads = [
             threading.Thread(
                 target=self._run,
-                args=(number, world, known, Wire(addresses, first=number), history, seed),
+                args=(number, world, known, self._wires[number], history, seed),
                 name=f"client-{number}",
                 daemon=True,
             )
@@ -55,6 +57,10 @@ class Load:
             self._may_act.clear()
         else:
             self._may_act.set()
+
+    def answered(self) -> Counter[int]:
+        """How often each status was answered, repeated requests included."""
+        return sum((wire.answered for wire in self._wires), Counter())
 
     def stop(self) -> None:
         self._stop.set()

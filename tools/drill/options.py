@@ -23,3 +23,4 @@ class Options:
     pairs: int = 1000  # of reader and post, to be explained at the end
     with_replica: bool = False
     citus: bool = False
+    upgrade: str = ""  # a commit, whose site becomes one of this checkout

@@ -12,6 +12,7 @@ from runner import programs
 from runner.processes import Child, spawn
 from tools.drill.clocks import Clocks
 from tools.drill.faults import BEAT, WORKER
+from tools.drill.older import OlderCode
 from tools.drill.proxy import Link, Proxy
 
 WEB_SERVERS = 2
@@ -77,10 +78,13 @@ class Processes:
         environment: Mapping[str, str],
         proxy: Proxy,
         clocks: Clocks | None = None,
+        older: OlderCode | None = None,
     ) -> None:
+        """With `older`, `by_name` has processes of that code, and `new` those of this checkout for later."""
         self.environment = environment
         self.links: list[Link] = []
         self.by_name: dict[str, Process] = {}
+        self.new: dict[str, Process] = {}
         commands = {
             BEAT: programs.beat(schedule=beat / "schedule"),
             WORKER: programs.worker(concurrency=WORKER_PROCESSES),
@@ -92,6 +96,14 @@ class Processes:
         for name, command in commands.items():
             own = clocks.python(name, environment) if clocks else environment
             self.by_name[name] = Process(name, command, log / f"{name}.log", own)
+        if older is not None:
+            self.new = {
+                name: Process(f"new {name}", command, log / f"new-{name}.log", environment)
+                for name, command in commands.items()
+            }
+            for name, command in commands.items():
+                own = older.environment(environment)
+                self.by_name[name] = Process(name, older.command(command), log / f"{name}.log", own)
 
     @property
     def web(self) -> list[str]:

@@ -17,15 +17,17 @@ from tools.drill.facts import Facts
 from tools.drill.history import History
 from tools.drill.injector import Injector
 from tools.drill.load import Load
+from tools.drill.older import OlderCode
 from tools.drill.options import Options
 from tools.drill.pages import Pages
 from tools.drill.processes import Processes
 from tools.drill.reader import Reader
 from tools.drill.servers import Servers
+from tools.drill.upgrade import Upgrade
 from tools.drill.verdict import Verdicts
 from tools.drill.widths import Widths
-from tools.drill.wire import NoAnswerError, Wire
-from tools.drill.world import World, make_world
+from tools.drill.wire import Wire, is_alive
+from tools.drill.world import World, make_world, world_of
 
 READY_SECONDS = 90.0
 STEP_SECONDS = 0.02
@@ -45,6 +47,7 @@ class Drill:
         servers: Servers,
         processes: Processes,
         history: History,
+        older: OlderCode | None = None,
     ) -> None:
         self._options = options
         self._console = console
@@ -66,13 +69,21 @@ class Drill:
                 servers.spare_addresses(), processes.environment, self._addresses, history
             )
         self._watch: clocks.Watch | None = None
+        self._older = older
+        self._upgrade: Upgrade | None = None
+        if older is not None:
+            self._upgrade = Upgrade(
+                older,
+                processes,
+                environment=servers.environment(),
+                log=servers.data.log / "migrate.log",
+                seconds=options.minutes * 60,
+            )
+        self._answered: Counter[int] = Counter()
 
     def run(self) -> bool:
         """Put load on the site, heal it, check it, and report. Returns whether an invariant was violated."""
-        people = round(self._options.minutes * PEOPLE_A_MINUTE)
-        world = make_world(
-            self._options.seed, people=max(FEWEST_PEOPLE, min(MOST_PEOPLE, people)), crowd=CROWD
-        )
+        world = self._make_world()
         if self._deaths is not None:
             self._deaths.observe()
         self._processes.start()
@@ -83,11 +94,21 @@ class Drill:
         self._report()
         return self._verdicts.violations > 0
 
+    def _make_world(self) -> World:
+        seed, number = self._options.seed, round(self._options.minutes * PEOPLE_A_MINUTE)
+        people = max(FEWEST_PEOPLE, min(MOST_PEOPLE, number))
+        if self._older is None:
+            return make_world(seed, people=people, crowd=CROWD)
+        made = self._older.make_world(
+            seed, people=people, crowd=CROWD, environment=self._servers.environment()
+        )
+        return world_of(made)
+
     def _wait_for_web(self) -> None:
         deadline = time.monotonic() + READY_SECONDS
         waiting = list(self._addresses)
         while waiting:
-            waiting = [one for one in waiting if not _is_alive(one)]
+            waiting = [one for one in waiting if not is_alive(one)]
             if time.monotonic() > deadline:
                 log = self._servers.data.log / "web0.log"
                 raise LaunchError(f"the web servers are not responding: {error_line(log)}")
@@ -109,9 +130,11 @@ class Drill:
         self._injector.load(plan, start=start)
         self._start(load, world)
         look_at = start
-        while time.monotonic() - start < seconds or self._is_changing_slots():
+        while time.monotonic() - start < seconds or self._is_changing():
             self._injector.step()
-            if time.monotonic() > look_at:
+            if self._upgrade is not None:
+                self._upgrade.step()
+            if time.monotonic() > look_at and self._has_tables():
                 look_at = time.monotonic() + LOOK_SECONDS
                 load.ease(is_behind=work.pending() > MOST_OWED)
             progress.update(bar, completed=time.monotonic() - start)
@@ -119,6 +142,7 @@ class Drill:
         self._injector.heal_all()
         load.stop()
         self._injector.step()
+        self._answered = load.answered()
         if load.errors:
             raise LaunchError("; ".join(load.errors))
 
@@ -132,8 +156,13 @@ class Drill:
         if self._widths is not None:
             self._widths.start(world)
 
-    def _is_changing_slots(self) -> bool:
-        return self._widths is not None and self._widths.is_running
+    def _is_changing(self) -> bool:
+        is_changing_slots = self._widths is not None and self._widths.is_running
+        return is_changing_slots or (self._upgrade is not None and not self._upgrade.is_over)
+
+    def _has_tables(self) -> bool:
+        """Whether the database has the tables of this checkout."""
+        return self._upgrade is None or self._upgrade.is_migrated
 
     def _plan(self) -> list[faults.Fault]:
         options, seconds = self._options, self._options.minutes * 60
@@ -179,6 +208,7 @@ class Drill:
             ("Published once", lambda: work.published_once(verdicts)),
             ("Slots", self._check_widths),
             ("Citus", self._check_citus),
+            ("Upgrade", self._check_upgrade),
             ("Follows", lambda: self._check_follows(world, facts, reader)),
             (
                 "Pages",
@@ -225,6 +255,11 @@ class Drill:
             citus.judge(self._verdicts, self._deaths, self._history.operations)
             self._told += citus.told(self._deaths, self._history.operations)
 
+    def _check_upgrade(self) -> None:
+        if self._upgrade is not None:
+            self._upgrade.judge(self._verdicts, self._answered, self._history.operations)
+            self._told += self._upgrade.told(self._answered, self._history.operations)
+
     def _check_follows(self, world: World, facts: Facts, reader: Reader) -> None:
         verdicts, history = self._verdicts, self._history
         follows.follows(verdicts, facts, world, time.time())
@@ -264,11 +299,3 @@ class Drill:
             TimeRemainingColumn(),
             console=self._console,
         )
-
-
-def _is_alive(address: str) -> bool:
-    try:
-        answer = Wire([address]).send("GET", "/healthz/live", {})
-    except NoAnswerError:
-        return False
-    return answer.status == 200

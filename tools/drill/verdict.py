@@ -23,6 +23,7 @@ INVARIANTS = {
     "I31": "follows match what people did, in both tables",
     "I33": "Main and Backup change their slots without anybody noticing",
     "I34": "while a Citus worker is away, its accounts get status 503, and all others can publish",
+    "I35": "while processes of two versions run beside each other, no response is an error of the site",
     "I32": "reported times are true, whatever the clocks say",
 }
 

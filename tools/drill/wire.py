@@ -3,6 +3,7 @@
 import http.client
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,7 @@ class Wire:
     def __init__(self, addresses: Sequence[str], *, first: int = 0) -> None:
         self._addresses = addresses
         self._turn = first
+        self.answered: Counter[int] = Counter()  # how often each status
         self._open: dict[str, http.client.HTTPConnection] = {}
 
     def read(self, path: str, headers: Mapping[str, str]) -> Answer:
@@ -93,6 +95,7 @@ class Wire:
             raise NoAnswerError(sent=sent) from None
         if response.will_close:
             self._drop(address)
+        self.answered[response.status] += 1
         told = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, told, text, time.monotonic() - started)
 
@@ -113,3 +116,12 @@ class Wire:
         connection = self._open.pop(address, None)
         if connection is not None:
             connection.close()
+
+
+def is_alive(address: str) -> bool:
+    """Whether a web server answers."""
+    try:
+        answer = Wire([address]).send("GET", "/healthz/live", {})
+    except NoAnswerError:
+        return False
+    return answer.status == 200

@@ -1,8 +1,9 @@
 """The people of a drill: accounts with tokens and sessions, a follow graph, circles; determined by the seed."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
@@ -53,6 +54,20 @@ class World:
     )  # the credentials of the spare tokens' application
     spare: list[SpareToken] = field(default_factory=list)
     ended: list[SpareToken] = field(default_factory=list)  # revoked, or possibly so
+
+
+def world_of(made: Mapping[str, Any]) -> World:
+    """A world from JSON, which has lists for sets and texts for numbers that are keys."""
+    return World(
+        people=[Person(**one) for one in made["people"]],
+        weights=made["weights"],
+        crowd=made["crowd"],
+        follows={(follower, followee) for follower, followee in made["follows"]},
+        circles={int(owner): circle for owner, circle in made["circles"].items()},
+        members={int(circle): set(members) for circle, members in made["members"].items()},
+        client=made["client"],
+        spare=[SpareToken(**one) for one in made["spare"]],
+    )
 
 
 def make_world(seed: int, *, people: int, crowd: int) -> World:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from apps.console.queries import place_code
 from apps.console.series import Chart, Measure
+from apps.operations.objectives import AVAILABILITY, DELIVERY, HOME, Objective, Result
 from feedcache.topology import Phase, State
 
 register = template.Library()
@@ -24,6 +25,27 @@ def percent(share: float | None) -> str:
 def availability(share: float | None) -> str:
     """Write a share like 99.987 %, never rounded up; empty for None."""
     return "" if share is None else f"{number_format(floor(share * 100_000) / 1000, 3)} %"
+
+
+@register.filter
+def objective_name(objective: Objective) -> str:
+    """An objective as a phrase, with the seconds of the settings."""
+    texts = {
+        AVAILABILITY: _("Requests answered without an error of the site"),
+        HOME: _("Home pages within %(seconds)s s"),
+        DELIVERY: _("Deliveries within %(seconds)s s"),
+    }
+    return texts[objective.name] % {"seconds": number_format(objective.seconds or 0)}
+
+
+@register.filter
+def slowest_of_most(result: Result) -> str:
+    """The bound that 95 of 100 events kept, like 0.25 s; “over 60 s” when it is above all; a dash without events."""
+    if not result.bounds or not result.events:
+        return "–"
+    if result.within is None:
+        return _("over %(seconds)s s") % {"seconds": number_format(result.bounds[-1][0])}
+    return _("%(seconds)s s") % {"seconds": number_format(result.within)}
 
 
 @register.filter

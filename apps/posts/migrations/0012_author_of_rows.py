@@ -1,3 +1,12 @@
+"""The author beside the id of a post, in every table of its rows.
+
+Processes of 0.2.0 do not know the column and insert rows meanwhile: triggers fill it in for them, until a release after
+0.3.0 drops the triggers. Rows that were there before are filled by 0014, and 0015 makes the column required.
+
+One table is locked at a time, each by a transaction of its own: requests read several, in any order, and would wait for
+one while this waits for another. What was interrupted goes on.
+"""
+
 from django.db import migrations, models
 
 import apps.posts.keys
@@ -5,60 +14,109 @@ import apps.posts.keys
 # As `feedcache.ids` was at this version: seconds, 28 bits of the author, 4 bits of a sequence.
 OF_POST = "(({} >> 4) & 268435455)"
 TABLES = {
-    "posts_postcounts": OF_POST.format("post_id"),
-    "posts_mention": OF_POST.format("post_id"),
-    "posts_revision": OF_POST.format("post_id"),
-    "posts_poll": OF_POST.format("post_id"),
-    "posts_attachment": f"coalesce(owner_id, {OF_POST.format('coalesce(post_id, past_post_id)')})",
+    "posts_postcounts": OF_POST.format("{0}post_id"),
+    "posts_mention": OF_POST.format("{0}post_id"),
+    "posts_revision": OF_POST.format("{0}post_id"),
+    "posts_poll": OF_POST.format("{0}post_id"),
+    "posts_attachment": f"coalesce({{0}}owner_id, {OF_POST.format('coalesce({0}post_id, {0}past_post_id)')})",
 }
+MODELS = ("postcounts", "mention", "revision", "poll", "attachment")
 
-def fields(null):
-    return [
-        operation(model, "author_id", apps.posts.keys.AuthorOfPost(null=null))
-        for model in ('postcounts', 'mention', 'revision', 'poll', 'attachment')
-        for operation in [migrations.AddField if null else migrations.AlterField]
-    ]
+
+def column(model):
+    return migrations.RunSQL(
+        f"ALTER TABLE posts_{model} ADD COLUMN IF NOT EXISTS author_id bigint",
+        f"ALTER TABLE posts_{model} DROP COLUMN author_id",
+        state_operations=[
+            migrations.AddField(model, "author_id", apps.posts.keys.AuthorOfPost(null=True))
+        ],
+    )
+
+
+def trigger(table, author):
+    return migrations.RunSQL(
+        f"""
+        CREATE OR REPLACE FUNCTION {table}_author() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN NEW.author_id := {author.format("NEW.")}; RETURN NEW; END $$;
+        CREATE OR REPLACE TRIGGER author_of_0_2_0 BEFORE INSERT ON {table}
+            FOR EACH ROW WHEN (NEW.author_id IS NULL) EXECUTE FUNCTION {table}_author()
+        """,
+        f"DROP TRIGGER author_of_0_2_0 ON {table}; DROP FUNCTION {table}_author()",
+    )
 
 
 class Migration(migrations.Migration):
+    atomic = False
 
     dependencies = [
-        ('posts', '0011_delete_pending_post'),
+        ("posts", "0011_delete_pending_post"),
     ]
 
     operations = [
-        *fields(null=True),
-        *(
-            migrations.RunSQL(
-                f"UPDATE {table} SET author_id = {author} WHERE author_id IS NULL", migrations.RunSQL.noop
-            )
-            for table, author in TABLES.items()
-        ),
-        # check deferred foreign keys now: tables with pending checks cannot be altered
-        migrations.RunSQL("SET CONSTRAINTS ALL IMMEDIATE", migrations.RunSQL.noop),
-        *fields(null=False),
+        *(column(model) for model in MODELS),
+        *(trigger(table, author) for table, author in TABLES.items()),
         # only the state changes, not the columns
-        migrations.SeparateDatabaseAndState(state_operations=[
-            migrations.AlterField('post', 'id', apps.posts.keys.PostId(editable=False, primary_key=True, serialize=False)),
-            migrations.AlterField(
-                'postcounts', 'post',
-                apps.posts.keys.OnePostKey(on_delete=models.CASCADE, primary_key=True, related_name='counts', serialize=False, to='posts.post'),
-            ),
-            migrations.AlterField(
-                'mention', 'post',
-                apps.posts.keys.PostKey(db_index=False, on_delete=models.CASCADE, related_name='mentions', to='posts.post'),
-            ),
-            migrations.AlterField(
-                'revision', 'post',
-                apps.posts.keys.PostKey(db_index=False, on_delete=models.CASCADE, related_name='revisions', to='posts.post'),
-            ),
-            migrations.AlterField(
-                'poll', 'post',
-                apps.posts.keys.OnePostKey(on_delete=models.CASCADE, primary_key=True, related_name='poll', serialize=False, to='posts.post'),
-            ),
-            migrations.AlterField(
-                'attachment', 'post',
-                apps.posts.keys.PostKey(blank=True, db_index=False, null=True, on_delete=models.CASCADE, related_name='attachments', to='posts.post'),
-            ),
-        ]),
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.AlterField(
+                    "post",
+                    "id",
+                    apps.posts.keys.PostId(editable=False, primary_key=True, serialize=False),
+                ),
+                migrations.AlterField(
+                    "postcounts",
+                    "post",
+                    apps.posts.keys.OnePostKey(
+                        on_delete=models.CASCADE,
+                        primary_key=True,
+                        related_name="counts",
+                        serialize=False,
+                        to="posts.post",
+                    ),
+                ),
+                migrations.AlterField(
+                    "mention",
+                    "post",
+                    apps.posts.keys.PostKey(
+                        db_index=False,
+                        on_delete=models.CASCADE,
+                        related_name="mentions",
+                        to="posts.post",
+                    ),
+                ),
+                migrations.AlterField(
+                    "revision",
+                    "post",
+                    apps.posts.keys.PostKey(
+                        db_index=False,
+                        on_delete=models.CASCADE,
+                        related_name="revisions",
+                        to="posts.post",
+                    ),
+                ),
+                migrations.AlterField(
+                    "poll",
+                    "post",
+                    apps.posts.keys.OnePostKey(
+                        on_delete=models.CASCADE,
+                        primary_key=True,
+                        related_name="poll",
+                        serialize=False,
+                        to="posts.post",
+                    ),
+                ),
+                migrations.AlterField(
+                    "attachment",
+                    "post",
+                    apps.posts.keys.PostKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=models.CASCADE,
+                        related_name="attachments",
+                        to="posts.post",
+                    ),
+                ),
+            ]
+        ),
     ]

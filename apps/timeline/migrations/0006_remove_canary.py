@@ -1,12 +1,14 @@
 """Without canaries: their authors get the policy of the site, and the history says what a canary was.
 
-Authors whom readers pull stay pulled until `maintain_policies` has pushed what was not: as after any switch.
+Processes of 0.2.0 go on reading and writing the columns for a while: they stay, with defaults for those who do not know
+them, until a release after 0.3.0 drops them. Authors whom readers pull stay pulled until `maintain_policies` has pushed what was not: as after any switch.
 """
 
 from django.db import migrations
 
 _LEAVE = """
-UPDATE timeline_authorpolicy SET policy = 'site', mode = CASE WHEN mode = 'pull' THEN mode END WHERE in_canary
+UPDATE timeline_authorpolicy SET policy = 'site', mode = CASE WHEN mode = 'pull' THEN mode END, in_canary = false
+WHERE in_canary
 """
 # A row of the history without an author is a change of the site's policy, and a canary left that as it was.
 _TELL = """
@@ -15,10 +17,14 @@ UPDATE timeline_policychange SET before = CASE WHEN percent > 0 THEN before ELSE
     reason = concat_ws(': ', format('canary, %s %% of authors, %s', percent, after), nullif(reason, ''))
 WHERE percent IS NOT NULL
 """
+_STAY = """
+UPDATE timeline_sitepolicy SET canary = '', canary_percent = 0;
+ALTER TABLE timeline_authorpolicy ALTER COLUMN in_canary SET DEFAULT false;
+ALTER TABLE timeline_sitepolicy ALTER COLUMN canary SET DEFAULT '', ALTER COLUMN canary_percent SET DEFAULT 0
+"""
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
         ("timeline", "0005_times_of_postgresql"),
     ]
@@ -26,8 +32,13 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RunSQL(_LEAVE),
         migrations.RunSQL(_TELL),
-        migrations.RemoveField(model_name="authorpolicy", name="in_canary"),
-        migrations.RemoveField(model_name="policychange", name="percent"),
-        migrations.RemoveField(model_name="sitepolicy", name="canary"),
-        migrations.RemoveField(model_name="sitepolicy", name="canary_percent"),
+        migrations.SeparateDatabaseAndState(
+            database_operations=[migrations.RunSQL(_STAY)],
+            state_operations=[
+                migrations.RemoveField(model_name="authorpolicy", name="in_canary"),
+                migrations.RemoveField(model_name="policychange", name="percent"),
+                migrations.RemoveField(model_name="sitepolicy", name="canary"),
+                migrations.RemoveField(model_name="sitepolicy", name="canary_percent"),
+            ],
+        ),
     ]

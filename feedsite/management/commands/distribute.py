@@ -74,6 +74,7 @@ WHERE contype = 'f' AND conparentid = 0
     AND (conrelid = ANY(%(tables)s::regclass[]) OR confrelid = ANY(%(tables)s::regclass[]))
 ORDER BY 1, 2
 """
+_TRIGGERS = "SELECT tgname FROM pg_trigger WHERE tgrelid = %(table)s::regclass AND NOT tgisinternal"
 # Unique keys of a table that lack a column. `constraint`: "p" for a primary key, "u" for another; NULL for a bare
 # index.
 _KEYS = """
@@ -108,7 +109,11 @@ def missing() -> list[str]:
 
 
 def loosen(table: str) -> Iterator[str]:
-    """The statements that prepare a table for the move: they drop foreign keys, and add the column to unique keys."""
+    """The statements that prepare a table for the move: they drop foreign keys and triggers, and add the column to
+    unique keys. (Triggers are for processes of the release before, which have ended.)
+    """
+    for (name,) in _rows(_TRIGGERS, table=table):
+        yield f'DROP TRIGGER "{name}" ON {table}'
     for owner, name in _rows(_REFERENCES, tables=[table]):
         yield f'ALTER TABLE {owner} DROP CONSTRAINT "{name}"'
     key = DISTRIBUTED.get(table)

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from django.core.management.commands.migrate import Command as Migrate
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg.errors import LockNotAvailable
+from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from feedsite.environment import Environment, postgresql_options
 from feedsite.management.compatibility import refuse_other_data
@@ -118,7 +118,7 @@ class Command(Migrate):
     """Migrates over a direct connection, without a statement timeout, retrying when a table is locked."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate data of a supported release; wait and retry when a lock times out."""
+        """Migrate data of a supported release; wait and retry when a lock times out or there is a deadlock."""
         connection = connections[options["database"]]
         if connection.in_atomic_block:  # in the caller's transaction
             refuse_other_data(connection)
@@ -138,7 +138,7 @@ class Command(Migrate):
                 super().handle(*args, **options)
             except OperationalError as error:
                 is_last = attempt == settings.MIGRATIONS_LOCK_ATTEMPTS
-                if is_last or not isinstance(error.__cause__, LockNotAvailable):
+                if is_last or not isinstance(error.__cause__, LockNotAvailable | DeadlockDetected):
                     raise
                 self.report(f"A table was locked (attempt {attempt}); retrying in a moment")
                 time.sleep(PAUSE_SECONDS)

@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """Staff hide posts from everybody but their authors, and mark pictures as sensitive."""
 
     dependencies = [
-        ("posts", "0013_longer_picture_texts"),
+        ("posts", "0015_author_of_rows_is_required"),
     ]
 
     operations = [

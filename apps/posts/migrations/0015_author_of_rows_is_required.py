@@ -1,0 +1,44 @@
+"""The author is required: by a constraint that is checked without a lock, which PostgreSQL then believes."""
+
+from importlib import import_module
+
+from django.db import migrations
+
+import apps.posts.keys
+
+of_rows = import_module("apps.posts.migrations.0012_author_of_rows")
+is_required = import_module("apps.posts.migrations.0014_fill_author_of_rows").is_required
+CONSTRAINT = "author_is_there"
+
+
+def require(_apps, editor):
+    with editor.connection.cursor() as cursor:
+        for table in of_rows.TABLES:
+            if is_required(cursor, table):
+                continue
+            cursor.execute(
+                f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {CONSTRAINT}"
+            )  # of an interrupted run
+            cursor.execute(
+                f"ALTER TABLE {table} ADD CONSTRAINT {CONSTRAINT} CHECK (author_id IS NOT NULL) NOT VALID"
+            )
+            cursor.execute(f"ALTER TABLE {table} VALIDATE CONSTRAINT {CONSTRAINT}")
+            cursor.execute(
+                f"ALTER TABLE {table} ALTER COLUMN author_id SET NOT NULL, DROP CONSTRAINT {CONSTRAINT}"
+            )
+
+
+class Migration(migrations.Migration):
+    atomic = False
+
+    dependencies = [("posts", "0014_fill_author_of_rows")]
+
+    operations = [
+        migrations.SeparateDatabaseAndState(
+            database_operations=[migrations.RunPython(require, migrations.RunPython.noop)],
+            state_operations=[
+                migrations.AlterField(model, "author_id", apps.posts.keys.AuthorOfPost())
+                for model in of_rows.MODELS
+            ],
+        ),
+    ]

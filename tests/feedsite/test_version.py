@@ -1,0 +1,47 @@
+"""`manage version`: what an operator looks at before and after an upgrade."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from apps.operations.epoch import current_epoch
+from feedsite import __version__
+
+pytestmark = pytest.mark.django_db
+
+
+def said(*arguments):
+    out = StringIO()
+    call_command("version", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_a_site_that_is_up_to_date():
+    epoch = current_epoch()
+    found = json.loads(said("--json"))
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version")
+        (server,) = cursor.fetchone()
+    assert found["version"] == __version__
+    assert (found["missing"], found["unknown"]) == ([], [])
+    assert found["postgresql"] == f"PostgreSQL {server}"
+    assert found["epoch"] == epoch
+    text = said("--check")
+    assert text.startswith(f"feedsite {__version__}\n")
+    assert f"{found['applied']} applied, 0 missing\n" in text
+
+
+def test_migrations_that_are_missing_and_those_of_a_newer_version():
+    recorder = MigrationRecorder(connection)
+    recorder.record_unapplied("operations", "0005_slots_and_bursts")
+    recorder.record_applied("posts", "0999_later")
+    found = json.loads(said("--json"))
+    assert found["missing"] == ["operations.0005_slots_and_bursts"]
+    assert found["unknown"] == ["posts.0999_later"]
+    assert found["epoch"] is None
+    with pytest.raises(SystemExit):
+        said("--check")

@@ -1,0 +1,133 @@
+"""No migration since the last release locks a site in use, or takes away what the release before needs."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from tests.support.releases import database_of, releases, sql_of
+from tools.lint.unsafe_migrations import EXEMPT, HELD, INSTEAD, SEVERAL, findings
+
+PARAMETER = re.compile(r"%s|%\(\w+\)s")
+TABLE = "CREATE TABLE posts_poll (id bigint PRIMARY KEY)"
+OUT_OF_SIGHT = re.compile(r"\s*(SELECT|SAVEPOINT|RELEASE|SHOW|SET|BEGIN|COMMIT)\b", re.IGNORECASE)
+
+
+def rules(*statements, is_atomic=True):
+    return {one.rule for one in findings("posts.0099_test", statements, is_atomic=is_atomic)}
+
+
+# --- what is refused ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "rule"),
+    [
+        ("ALTER TABLE posts_post DROP COLUMN body", "ban-drop-column"),
+        ("DROP TABLE posts_poll CASCADE", "ban-drop-table"),
+        ('ALTER TABLE "posts_post" RENAME COLUMN "body" TO "text"', "renaming-column"),
+        ("ALTER TABLE posts_post RENAME TO posts_note", "renaming-table"),
+        ("ALTER TABLE posts_post ALTER COLUMN body TYPE varchar(9)", "changing-column-type"),
+        ("ALTER TABLE posts_post ALTER COLUMN place SET NOT NULL", "adding-not-nullable-field"),
+        ("ALTER TABLE posts_post ADD COLUMN place bigint NOT NULL", "adding-required-field"),
+        ("CREATE INDEX place ON posts_post (place)", "require-concurrent-index-creation"),
+        ("DROP INDEX place", "require-concurrent-index-deletion"),
+        (
+            "ALTER TABLE posts_post ADD CONSTRAINT c CHECK (place > 0)",
+            "constraint-missing-not-valid",
+        ),
+        (
+            "ALTER TABLE posts_post ADD CONSTRAINT f FOREIGN KEY (place) REFERENCES tags_tag (id)",
+            "adding-foreign-key-constraint",
+        ),
+        ("ALTER TABLE posts_post ADD CONSTRAINT u UNIQUE (place)", "disallowed-unique-constraint"),
+        (
+            "ALTER TABLE posts_post ADD COLUMN at timestamptz DEFAULT clock_timestamp() NOT NULL",
+            "adding-field-with-default",
+        ),
+    ],
+)
+def test_what_locks_or_takes_away_is_named_with_what_to_do_instead(statement, rule):
+    found = {one.rule: one for one in findings("posts.0099_test", [statement], is_atomic=True)}
+    assert rule in found
+    assert INSTEAD[rule] in str(found[rule])
+    assert statement[:40] in str(found[rule])
+
+
+def test_rows_are_not_changed_while_a_table_is_locked():
+    alter = "ALTER TABLE posts_post ADD COLUMN place bigint"
+    fill = "UPDATE posts_post SET place = 1"
+    assert rules(alter, fill) == {HELD}
+    assert rules(fill, alter) == set()
+    assert rules(alter, fill, is_atomic=False) == set()
+    assert HELD not in rules(TABLE, "ALTER TABLE posts_poll ADD COLUMN place bigint", fill)
+
+
+def test_one_transaction_locks_one_table():
+    alter = "ALTER TABLE posts_post ADD COLUMN place bigint"
+    other = "ALTER TABLE tags_tag ADD COLUMN place bigint"
+    assert rules(alter, other) == {SEVERAL}
+    assert rules(alter, alter) == rules(alter, other, is_atomic=False) == set()
+
+
+# --- what is allowed ---------------------------------------------------------------------------------
+
+
+def test_what_adds_is_allowed():
+    assert rules(
+        TABLE,
+        "CREATE INDEX poll_place ON posts_poll (id)",
+        "ALTER TABLE posts_post ADD COLUMN place bigint NULL",
+        "ALTER TABLE posts_post ADD COLUMN is_new boolean DEFAULT true NOT NULL",
+        "ALTER TABLE posts_post ADD CONSTRAINT c CHECK (place > 0) NOT VALID",
+    ) == set()  # fmt: skip
+    assert rules(TABLE, "CREATE INDEX place ON posts_poll (id)", is_atomic=False) == set()
+    assert rules(
+        "CREATE INDEX CONCURRENTLY place ON posts_post (place)",
+        "ALTER TABLE posts_post VALIDATE CONSTRAINT c",
+        is_atomic=False,
+    ) == set()  # fmt: skip
+
+
+# --- those since the last release --------------------------------------------------------------------
+
+
+def statements_of_all():
+    """Of each migration since the last release its statements, and whether they are one transaction."""
+    found = {}
+
+    def begins(action, migration=None, *_fake):
+        if action == "apply_start":
+            found[migration] = []
+
+    def note(execute, sql, params, many, context):
+        text = PARAMETER.sub("NULL", str(sql))
+        if found and not OUT_OF_SIGHT.match(text) and "django_migrations" not in text:
+            found[next(reversed(found))].append(text)
+        return execute(sql, params, many, context)
+
+    executor = MigrationExecutor(connection, begins)
+    with connection.execute_wrapper(note):
+        executor.migrate(executor.loader.graph.leaf_nodes())
+    return found
+
+
+@pytest.mark.flows
+@pytest.mark.gate
+def test_no_migration_since_the_last_release_is_unsafe(django_db_setup, django_db_blocker):
+    with django_db_blocker.unblock(), database_of(sql_of(releases()[-1]), "of_unsafe"):
+        sent = statements_of_all()
+    found = [
+        one
+        for migration, statements in sent.items()
+        if statements
+        for one in findings(
+            f"{migration.app_label}.{migration.name}", statements, is_atomic=migration.atomic
+        )
+    ]
+    unsafe = [str(one) for one in found if (one.migration, one.rule) not in EXEMPT]
+    assert not unsafe, "\n".join(unsafe)
+    needed = {(one.migration, one.rule) for one in found}
+    assert set(EXEMPT) - needed == set(), "exempted for nothing"
+    assert all(reason.endswith(".") for reason in EXEMPT.values())

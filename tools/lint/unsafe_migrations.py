@@ -1,0 +1,139 @@
+"""What a migration must not do to a site in use, where processes of the release before go on beside it.
+
+A test sends every migration since the last release to a database of that release and gives the statements to `findings`
+(tests/tools/lint/test_unsafe_migrations.py). squawk judges each statement by PostgreSQL's own grammar; how long a
+transaction holds its locks is judged here.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlparse
+
+# Matters of taste, and what `manage migrate` does for every migration: time-outs of locks, statements that go on where
+# they were interrupted.
+NOT_ASKED = (
+    "ban-char-field",
+    "prefer-bigint-over-int",
+    "prefer-bigint-over-smallint",
+    "prefer-identity",
+    "prefer-robust-stmts",
+    "prefer-text-field",
+    "prefer-timestamp-tz",
+    "require-timeout-settings",
+)
+HELD, SEVERAL = "rows-changed-under-a-lock", "several-tables-locked"
+EXPAND = "Expand first: a later release contracts, when no process of this one's predecessor runs any more."
+# By the rule of squawk: what to write in a migration of Django instead.
+INSTEAD = {
+    HELD: "ALTER TABLE locks everybody out until the transaction ends. Put `atomic = False` on the migration,"
+    " change the rows in batches (RunPython), or put the change of the table into a migration of its own.",
+    SEVERAL: "Requests read several tables, in any order: one waits for the migration, which waits for it, and"
+    " PostgreSQL ends one. A migration for each table, or `atomic = False` and statements that can be sent again.",
+    "adding-field-with-default": "AddField with a constant db_default; a function that gives another value for each row"
+    " rewrites the table. Add the field with null=True and fill it in batches.",
+    "adding-required-field": "AddField with db_default, so that processes of the release before, which do not know the"
+    " field, can insert rows.",
+    "adding-not-nullable-field": "AddConstraintNotValid with `field IS NOT NULL`, ValidateConstraint in a migration"
+    " of its own, then null=False: PostgreSQL believes the constraint and does not read the table.",
+    "adding-foreign-key-constraint": "ForeignKey(db_constraint=False) first, or the constraint with NOT VALID by"
+    " RunSQL, and VALIDATE CONSTRAINT in a migration of its own.",
+    "constraint-missing-not-valid": "AddConstraintNotValid, and ValidateConstraint in a migration of its own"
+    " (django.contrib.postgres.operations).",
+    "disallowed-unique-constraint": "A unique index, built with CREATE UNIQUE INDEX CONCURRENTLY (RunSQL,"
+    " atomic = False, state_operations=[AddConstraint]).",
+    "require-concurrent-index-creation": "AddIndexConcurrently, in a migration with `atomic = False`.",
+    "require-concurrent-index-deletion": "RemoveIndexConcurrently, in a migration with `atomic = False`.",
+    "changing-column-type": "A new column, which both releases fill; the old one goes in a later release.",
+    "ban-drop-constraint": f"{EXPAND} Processes of the release before may count on it.",
+    "ban-drop-column": f"{EXPAND} Now: SeparateDatabaseAndState, and db_default for a column that must not be empty.",
+    "ban-drop-table": f"{EXPAND} Now: SeparateDatabaseAndState(state_operations=[DeleteModel(...)]).",
+    "renaming-column": f"{EXPAND} A field keeps its column under another name with db_column.",
+    "renaming-table": f"{EXPAND} A model keeps its table under another name with db_table.",
+}
+# What is named and stays, by migration and rule, with the reason.
+NEW_COLUMN = (
+    "A new column without values is not scanned; the other table takes no writes for the moment of the change, and"
+    " `migrate` gives way to whoever holds it."
+)
+FEW_ROWS = "Two small tables that few requests read, for the moment of a change of the catalogue."
+EXEMPT = {
+    ("moderation.0002_report_assignee", "adding-foreign-key-constraint"): NEW_COLUMN,
+    ("privacy.0004_posts_of_archives", SEVERAL): FEW_ROWS,
+    ("timeline.0006_remove_canary", SEVERAL): FEW_ROWS,
+    ("posts.0010_saved_drafts", "adding-foreign-key-constraint"): NEW_COLUMN,
+    (
+        "posts.0015_author_of_rows_is_required",
+        "ban-drop-constraint",
+    ): "It is the one that the same migration added, by"
+    " which PostgreSQL knows that no row lacks the author.",
+}
+
+_ALTERS = re.compile(r"\s*(?:ALTER|DROP) TABLE (?:IF EXISTS )?(?:ONLY )?\"?(\w+)", re.IGNORECASE)
+_TARGET = re.compile(
+    r"\s*(?:ALTER TABLE (?:IF EXISTS )?(?:ONLY )?|CREATE (?:UNIQUE )?INDEX \S+ ON )\"?(\w+)",
+    re.IGNORECASE,
+)
+_CREATES = re.compile(r"\s*CREATE TABLE (?:IF NOT EXISTS )?\"?(\w+)", re.IGNORECASE)
+_CHANGES_ROWS = re.compile(r"\s*(?:UPDATE|DELETE|INSERT|WITH)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    migration: str
+    rule: str
+    statement: str
+    text: str
+
+    def __str__(self) -> str:
+        instead = INSTEAD.get(self.rule, "")
+        return f"{self.migration}: {self.rule}: {self.text}\n    {self.statement}\n    Instead: {instead}"
+
+
+def findings(migration: str, statements: Sequence[str], *, is_atomic: bool) -> Iterator[Finding]:
+    """What is unsafe in the statements of a migration, exempted or not. `is_atomic`: they are one transaction."""
+    statements = [part for one in statements for part in sqlparse.split(one)]
+    created = {found[1] for one in statements if (found := _CREATES.match(one))}
+    locked: set[str] = set()
+    for statement in statements if is_atomic else ():
+        altered = _ALTERS.match(statement)
+        if altered and altered[1] not in {*created, *locked}:
+            if locked:
+                yield Finding(migration, SEVERAL, _short(statement), _locked(locked))
+            locked.add(altered[1])
+        if locked and _CHANGES_ROWS.match(statement):
+            yield Finding(migration, HELD, _short(statement), _locked(locked))
+    for finding in _squawk(migration, statements, is_atomic=is_atomic):
+        target = _TARGET.match(finding.statement)
+        if not target or target[1] not in created:  # nobody uses a new table yet
+            yield finding
+
+
+def _squawk(migration: str, statements: Sequence[str], *, is_atomic: bool) -> Iterator[Finding]:
+    lines = [" ".join(one.split()).rstrip(";") + ";" for one in statements]
+    command = [
+        str(Path(sys.executable).parent / "squawk"),
+        "--reporter", "json", "--pg-version", "15", f"--exclude={','.join(NOT_ASKED)}",
+        *(["--assume-in-transaction"] if is_atomic else []),
+        "--stdin-filepath", migration,
+    ]  # fmt: skip
+    done = subprocess.run(  # noqa: S603 -- of the development environment
+        command, input="\n".join(lines), capture_output=True, text=True, check=False
+    )
+    if not done.stdout.strip():
+        raise RuntimeError(f"squawk: {done.stderr.strip() or 'no output'}")
+    for found in json.loads(done.stdout):
+        yield Finding(migration, found["rule_name"], _short(lines[found["line"]]), found["message"])
+
+
+def _locked(tables: set[str]) -> str:
+    return f"{', '.join(sorted(tables))} locked meanwhile"
+
+
+def _short(statement: str) -> str:
+    return " ".join(statement.split())[:200]
