@@ -129,6 +129,7 @@ class AnyPost:
     id: int = POST
     author_id: int = AUTHOR
     circle_id: int | None = CIRCLE
+    is_hidden: bool = False
 
 
 def visibility() -> str:
