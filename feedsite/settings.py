@@ -913,11 +913,10 @@ OAUTH2_PROVIDER = {
 }
 
 # --- figures of the running site ------------------------------------------------------------------
-# Objectives with error budgets (apps.operations.objectives): the share of requests that are answered, and the seconds
-# within which 95 of 100 home pages are answered and 95 of 100 deliveries are done.
-SLO_AVAILABILITY = env.float("SLO_AVAILABILITY", 0.9999)
-SLO_HOME_SECONDS = env.float("SLO_HOME_SECONDS", 0.25)
-SLO_DELIVERY_SECONDS = env.float("SLO_DELIVERY_SECONDS", 5.0)
+# Objectives with error budgets (`apps.operations.objectives`).
+SLO_AVAILABILITY = env.float("SLO_AVAILABILITY", 0.9999)  # share of requests that are answered
+SLO_HOME_SECONDS = env.float("SLO_HOME_SECONDS", 0.25)  # of 95 in 100 home pages, at most
+SLO_DELIVERY_SECONDS = env.float("SLO_DELIVERY_SECONDS", 5.0)  # of 95 in 100 deliveries, at most
 # Targets shown to staff beside the figures (sources 000 and 002): shares, and average milliseconds.
 SERVICE_TARGETS = {
     "availability": SLO_AVAILABILITY,

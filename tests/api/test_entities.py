@@ -30,7 +30,8 @@ def test_null_is_a_type(schemas):
 
 def test_what_may_be_missing_is_not_required(schemas):
     notification = schemas["Notification"]
-    assert set(notification["properties"]) - set(notification["required"]) == {"status"}
+    optional = set(notification["properties"]) - set(notification["required"])
+    assert optional == {"status", "moderation_warning"}
     assert notification["properties"]["status"] == {"$ref": "#/components/schemas/Status"}
 
 

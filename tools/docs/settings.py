@@ -65,9 +65,53 @@ ELSEWHERE = {
         "`docker-compose.yml`",
         "The folder of the host for backups ([backup.md](backup.md)). Default: `./backups`.",
     ),
+    "COMPOSE_PROFILES": (
+        "`docker-compose.yml`",
+        "Which services start: `large` or `small`, and `proxy` for nginx with TLS ([deployment.md](deployment.md)).",
+    ),
+    "CERTIFICATES": (
+        "`docker-compose.yml`",
+        "The folder of the host with the certificates of the proxy. Default: `/etc/letsencrypt`.",
+    ),
+    "ACME": (
+        "`docker-compose.yml`",
+        "The folder of the host in which certbot shows that the domain is yours. Default: `/var/www/acme`.",
+    ),
+    "POSTGRES_MEMORY": (
+        "`docker-compose.yml`",
+        "The memory limit of PostgreSQL. Default: `6g`.",
+    ),
+    "REDIS_MEMORY": (
+        "`docker-compose.yml`",
+        "The memory limit of each Redis, above its `maxmemory`. Default: `3g`.",
+    ),
+    "TIMELINE_MAXMEMORY": (
+        "`docker-compose.yml`",
+        "The `maxmemory` of the Redis of home caches. Default: `2gb`.",
+    ),
+    "MEMCACHED_MEMORY": (
+        "`docker-compose.yml`",
+        "The memory limit of each Memcached. Default: `768m`.",
+    ),
+    "MEMCACHED_MAIN_MEGABYTES": (
+        "`docker-compose.yml`",
+        "The size of the cache in the Main pool. Default: 512.",
+    ),
+    "SITE_MEMORY": (
+        "`docker-compose.yml`",
+        "The memory limit of each process of the site. Default: `2g`.",
+    ),
+    "WORKER_QUEUES": (
+        "`docker-compose.yml`",
+        "The queues of the service `worker`. Default: `sweep,default,fanout`.",
+    ),
     "POSTGRES_PASSWORD": (
         "`docker-compose.yml`",
         "The password of the database, the same as in `DATABASE_URL`. Required.",
+    ),
+    "OTEL_SERVICE_NAME": (
+        "OpenTelemetry",
+        "The name of the process in traces. Default: `feedsite-web`, `feedsite-worker` and so on.",
     ),
     "RUST_MIN_STACK": (
         "`serve.py`",

@@ -45,7 +45,9 @@ class OlderCode:
         }
 
     def command(self, command: Sequence[str]) -> list[str]:
-        return [part.replace(f"{ROOT}/", f"{self.root}/") for part in command]
+        """The command with the programs of this code; the interpreter stays, also that of `.venv` in the checkout."""
+        interpreter, *rest = command
+        return [interpreter, *(part.replace(f"{ROOT}/", f"{self.root}/") for part in rest)]
 
     def set_up(self, environment: Mapping[str, str]) -> None:
         """Make the tables and collect the static files."""

@@ -386,7 +386,7 @@ def _check(message: wire.Post) -> None:
         unknown = UnknownFieldSet(part)
         # the number is known, but the field has another type
         if unknown and not _KNOWN[type(part)].isdisjoint(field.field_number for field in unknown):
-            raise ValueError("a field of the wrong type")
+            raise ValueError("a field of another type")
 
 
 def _name(names: dict[int, T], number: int) -> T:
