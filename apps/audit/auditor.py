@@ -1,8 +1,10 @@
-"""The live auditor: continuously compares samples of pages and caches with the oracle, and repairs differences.
+"""The live auditor: continuously compares pages and caches with the tables, and the tables with each other.
 
-A run is bounded: some pages, and the next slices of home caches, ledger, follows, counts and cached values, table by
-table in endless rounds (`rounds`). A difference becomes a violation when three looks confirm it, or at once if nothing
-could excuse it (reliability: I3, I11, I21).
+It repairs the differences that it finds. The oracle (`apps.audit.oracle`) computes what home pages must contain.
+
+A run is bounded: it takes some sampled pages, and of every other subject the next slice (`apps.audit.rounds`); after
+the last row a subject starts again. Differences of pages and caches become violations when three looks confirm them, or at
+once if nothing could excuse them; differences between tables become violations at once.
 """
 
 import json
@@ -51,9 +53,10 @@ LOOKS = 3  # that must confirm a difference, a grace period apart
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """Differences to check again: posts of a page (`sample`) or of a reader's home cache, or keys of a cache.
+    """Differences to check again: the ids of posts that differ on a page (`sample`) or in the viewer's home caches.
 
-    Suspects wait in Redis for the next look; if they are lost, another round finds the difference again.
+    With `cache`, `posts` are keys of that cache instead, and `viewer` is 0. Suspects wait in Redis for the next look.
+    The next round finds a lost suspect of a cache again; a lost page is not looked at again.
     """
 
     viewer: int
@@ -83,7 +86,7 @@ def _pop_suspects(maximum: int) -> list[Suspect]:
     due = []
     for text in texts:
         suspect = Suspect(**json.loads(text))
-        # longer waits than this mean that the clock of the worker that queued it was ahead of this one's
+        # a due time beyond the grace period comes from a worker whose clock is ahead; check such a suspect at once
         if not now < suspect.due <= now + settings.AUDIT_GRACE_SECONDS:
             due.append(suspect)
         else:
@@ -92,30 +95,39 @@ def _pop_suspects(maximum: int) -> list[Suspect]:
 
 
 def run_once() -> AuditRun:
-    """Run all checks once and save the report. Checks that fail or run out of time continue in the next run."""
+    """Run all checks once and save the report.
+
+    A check whose server fails, or for which no time is left, gets its turn in the next run; rounds resume where they
+    stood.
+    """
     audit_pass, began = AuditPass(), time.monotonic()
     for check in CHECKS:
         if time.monotonic() - began < RUN_SECONDS:
             try:
                 check(audit_pass)
-            except (RedisError, OperationalError) as error:  # Redis, or a shard of the follows
-                logger.warning("audit: a server is not available: %s", error)
+            except (RedisError, OperationalError) as error:
+                # Redis or PostgreSQL is down, or a statement timed out
+                logger.warning("audit: a check was interrupted: %s", error)
     audit_pass.run.seconds = time.monotonic() - began
     return _save(audit_pass)
 
 
 def compare_tables() -> AuditPass:
-    """Compare all deliveries, receipts, follows and counts with each other, once. Nothing is repaired or saved.
+    """Check the whole delivery ledger, and all receipts, follows and counts, against the tables alone; repair nothing.
 
-    For a restored database that no site uses: Redis and Memcached belong to another database. Deliveries that were
-    under way at the time of the backup are no findings, because they still wait for workers.
+    For a restored database that no site uses: the Redis and Memcached that this process reaches belong to the live
+    database, so no check may use them. Rounds, runs and findings that were restored are deleted first, because a
+    violation on record would only be counted again, and not be reported. Deliveries that were under way at the time of
+    the backup are not reported, because they still wait for workers.
     """
     audit_pass = AuditPass(repairs=False)
     AuditRound.objects.all().delete()
+    AuditRun.objects.all().delete()  # with their findings
     for check, subjects in TABLE_CHECKS:
         ended = AuditRound.objects.filter(subject__in=subjects, ended_at__isnull=False)
         while ended.count() < len(subjects):
             check(audit_pass)
+            _save(audit_pass)  # so that a later slice with the same row only counts the finding again
     return audit_pass
 
 
@@ -131,7 +143,7 @@ def _save(audit_pass: AuditPass) -> AuditRun:
     audit_pass.run.save()
     for finding in audit_pass.findings:
         finding.run = audit_pass.run
-    AuditFinding.objects.bulk_create(audit_pass.findings)
+    AuditFinding.objects.bulk_create([one for one in audit_pass.findings if one.pk is None])
     return audit_pass.run
 
 
@@ -219,7 +231,7 @@ def recheck(audit_pass: AuditPass) -> None:
 
 
 def _still_wrong(suspect: Suspect) -> dict[int, Difference]:
-    """The suspected posts that still differ, by id."""
+    """The suspected posts or cache keys that still differ, with their differences."""
     posts = set(suspect.posts)
     if suspect.cache:
         _compared, wrong = caches()[suspect.cache].compare(suspect.posts)
@@ -245,7 +257,11 @@ def _read_again(sample: Sample) -> list[Difference]:
 
 
 def report_page(audit_pass: AuditPass, sample: Sample, difference: Difference) -> None:
-    """Report a violation on a page; the repair drops the caches of its reader and reads the page again."""
+    """Report a violation on a page.
+
+    The repair delivers a missing post again, or stores a tombstone for a deleted one, and drops the reader's caches. It
+    succeeds if the page, read again, is right about the post.
+    """
     post_id = difference.post_id
 
     def repair() -> bool:
@@ -294,7 +310,7 @@ CHECKS = (
     checks.check_follows,
     checks.check_counts,
 )
-# Checks of the tables alone, and the rounds that each takes part in.
+# Checks that need only the tables, each with the subjects whose rounds it advances.
 TABLE_CHECKS = (
     (checks.check_jobs, (Subject.DELIVERIES,)),
     (checks.check_receipts, (Subject.RECEIPTS,)),

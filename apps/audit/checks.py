@@ -1,4 +1,4 @@
-"""Checks of the delivery ledger, of the two rows of every follow, and of counts, a slice at a time (I1, I4, I11)."""
+"""Checks of the delivery ledger, of the two rows of every follow, and of counts, a slice at a time."""
 
 from collections.abc import Callable
 from functools import partial

@@ -12,13 +12,17 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
+from django.db.models import F
 
 from apps.accounts.models import User
+from apps.audit import auditor, checks
+from apps.audit.models import AuditFinding
 from apps.graph.actions import follow_user
 from apps.graph.models import Followee, Follower
 from apps.operations.models import CacheEpoch, Reason
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Post
+from apps.timeline.models import FanoutChunk
 from feedcache.servers import topology_listener
 from feedsite.backups import database, folder
 from feedsite.backups.folder import MANIFEST, backups_in
@@ -132,6 +136,38 @@ def test_the_check_finds_a_half_follow_a_lost_delivery_and_a_lost_picture(
     assert "one of its two lists only" in said.getvalue()
     assert "had never begun" in said.getvalue()
     assert [one.pk for one in Followee.objects.all()] == before
+
+
+def falsify_receipt(post):
+    swapped = {"delivered": F("dormant"), "dormant": F("delivered")}
+    FanoutChunk.objects.filter(job=post.pk).update(**swapped)
+
+
+def test_the_check_reports_what_the_auditor_of_the_site_knew_already(post, tmp_path):
+    falsify_receipt(post)
+    assert auditor.run_once().violations == 1
+    assert auditor.run_once().violations == 0  # on record
+    run("backup", tmp_path / "saved")
+    known = list(AuditFinding.objects.values())
+    said = StringIO()
+    with pytest.raises(CommandError, match="it contains errors"):
+        call_command("restore", str(tmp_path / "saved"), check=True, stdout=said)
+    assert ": 1 violations." in said.getvalue()
+    assert "A receipt of the delivery of post" in said.getvalue()
+    assert list(AuditFinding.objects.values()) == known
+
+
+def test_the_check_reports_a_violation_once_although_each_slice_has_the_newest_receipts(
+    post, alice, tmp_path, monkeypatch
+):
+    newest = [delivered(alice, "And again.") for _ in range(3)][-1]
+    falsify_receipt(newest)
+    run("backup", tmp_path / "saved")
+    monkeypatch.setattr(checks, "RECEIPTS", 1)
+    said = StringIO()
+    with pytest.raises(CommandError, match="it contains errors"):
+        call_command("restore", str(tmp_path / "saved"), check=True, stdout=said)
+    assert ": 1 violations." in said.getvalue()
 
 
 def test_the_site_is_left_alone_by_a_check(saved, post):
