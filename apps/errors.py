@@ -1,7 +1,6 @@
-"""Errors that actions and queries raise for people: each has a stable code and an HTTP status.
+"""Errors with messages for people, raised by views and all code below them: each has a stable code and an HTTP status.
 
-Views and the code below them raise these; `apps.http.errors` renders them as pages and JSON, also for DRF
-(`apps.api.errors`).
+`apps.http.errors` renders them as pages and JSON, `apps.api.errors` does so inside DRF.
 """
 
 from collections.abc import Mapping
@@ -33,7 +32,7 @@ class BadRequest(DomainError):
 
 
 class NotAllowed(DomainError):
-    """The viewer may see the object but not do this to it."""
+    """The viewer may not do this, but may know that the object exists; otherwise `NotFound`."""
 
     code, status = "not_allowed", 403
 
@@ -81,7 +80,7 @@ def _wait_text(seconds: int) -> str:
 
 
 class Unavailable(DomainError):
-    """A dependency is down, or there are too many requests; retry after `retry_after` seconds."""
+    """A dependency is down, or the server has too much to do; retry after `retry_after` seconds."""
 
     code, status = "unavailable", 503
 

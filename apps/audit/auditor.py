@@ -3,8 +3,8 @@
 It repairs the differences that it finds. The oracle (`apps.audit.oracle`) computes what home pages must contain.
 
 A run is bounded: it takes some sampled pages, and of every other subject the next slice (`apps.audit.rounds`); after
-the last row a subject starts again. Differences of pages and caches become violations when three looks confirm them, or at
-once if nothing could excuse them; differences between tables become violations at once.
+the last row a subject starts again. Differences of pages and caches become violations when three looks confirm them, or
+at once if nothing could excuse them; differences between tables become violations at once.
 """
 
 import json
@@ -127,7 +127,7 @@ def compare_tables() -> AuditPass:
         ended = AuditRound.objects.filter(subject__in=subjects, ended_at__isnull=False)
         while ended.count() < len(subjects):
             check(audit_pass)
-            _save(audit_pass)  # so that a later slice with the same row only counts the finding again
+            _save(audit_pass)  # a later slice with the same row then only counts the finding again
     return audit_pass
 
 

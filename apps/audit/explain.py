@@ -126,7 +126,10 @@ def explain(viewer: User, post_id: int) -> Explanation:
 
 
 def _look_up(viewer: User, post_id: int) -> Look:
-    """Look up the post, or the newest of its `MAX_REPOSTS` newest reposts that is on the home page. NotFound."""
+    """Look up the post, or the newest of its `MAX_REPOSTS` newest reposts that is on the home page.
+
+    NotFound if the viewer may not see the post.
+    """
     look = look_up(viewer, post_id)
     if look is None:
         raise NotFound(_("This post isn't here."))

@@ -28,7 +28,7 @@ from feedcache.structures.bloom import Marks, mark_many
 
 
 def like_post(user: User, post_id: int) -> None:
-    """Like a post, or the source of a repost. NotFound."""
+    """Like a post, or the source of a repost. NotFound if the user may not see it."""
     add_mark(LIKE, user, post_id)
 
 
@@ -38,7 +38,7 @@ def unlike_post(user: User, post_id: int) -> None:
 
 
 def bookmark_post(user: User, post_id: int) -> None:
-    """Bookmark a post, or the source of a repost. NotFound."""
+    """Bookmark a post, or the source of a repost. NotFound if the user may not see it."""
     add_mark(BOOKMARK, user, post_id)
 
 

@@ -49,7 +49,7 @@ _WORDS = f"""
 (SELECT post_id, {{place}} FROM search_postentry
 WHERE words @@ %({{name}})s::tsquery AND (is_public OR author_id = %(reader)s) AND post_id {_BY_USE})"""  # noqa: S608 -- constants
 
-# For a repost, both the shared post and the repost are checked. A lateral look-up by key asks only the key's shard.
+# For a repost, both the shared post and the repost are checked. On Citus, a lateral look-up by key asks one server.
 _CANDIDATES = f"""
 WITH found(id, place) AS ({{rules}}), candidate AS (
     SELECT id, array_agg(place ORDER BY place) AS places FROM found GROUP BY id ORDER BY id {{order}} LIMIT {SCAN}

@@ -120,7 +120,7 @@ def approve_request(owner: User, requester: User) -> None:
 
 @transaction.atomic
 def reject_request(owner: User, requester: User) -> None:
-    """Delete a follow request; the requester is not notified and may ask again. NotFound."""
+    """Delete a follow request; the requester is not notified and may ask again. NotFound if there is none."""
     _lock(owner, requester)
     if _delete_request(requester, owner) is None:
         raise NotFound(_("There is no such follow request."))
@@ -401,7 +401,7 @@ def _delete_edge(follower: User, followee: User) -> list[RelationChange]:
 
 
 def _rows_of(edge: Followee) -> QuerySet[Followee]:
-    """Filters by owner too: with the id alone, PostgreSQL would query every shard."""
+    """Filters by owner too: with the id alone, Citus would query every shard."""
     return Followee.objects.filter(owner=edge.owner_id, pk=edge.pk)
 
 

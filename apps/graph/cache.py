@@ -126,7 +126,7 @@ def forget_graph_revisions(user_ids: Sequence[int]) -> None:
 
 
 # One statement each, so that a revision and its ids come from the same snapshot. It fetches one id more than a set may
-# hold, to detect sets that are too large. The owner is a constant everywhere, so that PostgreSQL queries one shard.
+# hold, to detect sets that are too large. The owner is a constant everywhere, so that Citus queries one shard.
 _LOAD_SETS = {
     RELATIONS.names: """
 SELECT graph_revision,

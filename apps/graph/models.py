@@ -1,7 +1,7 @@
 """The follow graph in split tables, follow requests, blocks, mutes, notes, lists and circles.
 
-Every follow is written twice, once under each owner (source 004), so that both lists of a user are on one shard. Both
-rows and both counts are written in one transaction. `id` is the keyset of the lists.
+Every follow is written twice, once under each owner (source 004), so that Citus keeps both lists of a user on one
+server. Both rows and both counts are written in one transaction. `id` is the keyset of the lists.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self

@@ -81,7 +81,10 @@ def shrink(pool: Pool, slots: Collection[int], *, by: Author) -> TopologyVersion
 
 
 def abort(pool: Pool, *, by: Author) -> TopologyVersion:
-    """Go back to the old slots: at once, or in further steps if the new slots are already read. Conflict."""
+    """Go back to the old slots: at once, or in further steps if the new slots are already read.
+
+    Conflict if the pool is not being resized, or in the last step.
+    """
     resize = topology_in_force().resizes.get(pool)
     if resize is None:
         raise Conflict(_("This pool is not changing its slots."))

@@ -55,7 +55,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """From the id of an event, or from the id of a post, for everything up to it. BadRequest."""
+        """From the id of an event, or from the id of a post, for everything up to it. BadRequest for any other text."""
         match = _TEXT.fullmatch(text)
         try:
             floor, notification, had = match.groups("") if match else ("", "", "")

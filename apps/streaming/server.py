@@ -179,9 +179,9 @@ def _stream(path: str, query: Mapping[str, str]) -> Stream:
 
 
 def _position(scope: Scope, query: Mapping[str, str]) -> Position | None:
-    """What the client of a stream that was cut off has of it. BadRequest.
+    """How far a client that reconnects has read the stream; None if it does not say. BadRequest for an invalid id.
 
-    The parameter is for pages that open a new EventSource, to which browsers let them give no headers.
+    The parameter is for pages that open a new EventSource, because browsers cannot set headers on it.
     """
     header = next((value for name, value in scope["headers"] if name == b"last-event-id"), b"")
     text = header.decode("latin-1") or query.get("last_event_id", "")

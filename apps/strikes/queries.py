@@ -250,7 +250,7 @@ def appeals_that_wait() -> Iterator[tuple[str, str]]:
 
 
 def owner_of(token: str) -> User:
-    """The owner of a closed account by a token. NotFound."""
+    """The owner of a closed account by a token. NotFound if the token is invalid or has expired."""
     try:
         number = signing.loads(token, salt=SALT, max_age=TOKEN_SECONDS)
     except signing.BadSignature:

@@ -138,7 +138,7 @@ def unfeature_tag(user: User, name: str) -> Tag:
 
 
 def remove_featured_tag(user: User, row_id: int) -> None:
-    """Remove a tag from one's profile, by the id of the row. NotFound."""
+    """Remove a tag from one's profile, by the id of the row. NotFound if it is not there."""
     deleted, _by_model = FeaturedTag.objects.filter(user=user, pk=row_id).delete()
     if not deleted:
         raise NotFound(_("This tag is not on your profile."))

@@ -286,7 +286,7 @@ class TimelineSpan(models.Model):
 
 
 class PostReplica(models.Model):
-    """An open post of the last days, on every shard of readers (source 004: post_rep)."""
+    """An open post of the last days, in every database of `TIMELINE_SHARDS` (source 004: post_rep)."""
 
     pk = models.CompositePrimaryKey("author_id", "post_id")
     author_id = models.BigIntegerField()
@@ -301,7 +301,7 @@ class PostReplica(models.Model):
 
 
 class ReplicaMark(models.Model):
-    """One row per shard: every open post above `oldest` is replicated here, or its event is pending."""
+    """One row per database of replicas: every open post above `oldest` is replicated there, or its event is pending."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     oldest = models.BigIntegerField()

@@ -86,7 +86,7 @@ class ProfileHead:
 def profile_head(
     handle: str, viewer_id: int | None, *, badge: str = "NULL", facts: Sequence[str] = ()
 ) -> ProfileHead:
-    """The head of a profile, in two queries. NotFound.
+    """The head of a profile, in two queries. NotFound if no account has the handle.
 
     `badge` and `facts`: SQL expressions that the page wants evaluated in the same query; they may use `%(viewer)s` and
     `%(owner)s`.

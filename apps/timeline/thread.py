@@ -111,9 +111,10 @@ def thread(
     revision: int | None = None,
     max_ancestors: int = MAX_ANCESTORS,
 ) -> Thread:
-    """A post, its nearest ancestors and its descendants, in a fixed number of queries. NotFound.
+    """A post, its nearest ancestors and its descendants, in a fixed number of queries.
 
-    `revision` is the viewer's `graph_revision`, if the caller has just read it.
+    `revision` is the viewer's `graph_revision`, if the caller has just read it. NotFound if the viewer may not see the
+    post.
     """
     if not is_possible(post_id):
         raise NotFound(_("This post isn't here."))

@@ -1,7 +1,7 @@
 """ETags of the API, and 304 if the client has the same response: the tag is a digest of the body.
 
-A version counter would not do: a like, or a post that is now hidden from this viewer, changes the
-response but no row of the post. The response is built either way; only its transfer is saved.
+A version counter of posts would not do: a like, or a block that hides a post from this viewer, changes the response
+without changing the post's row. The response is built either way; only its transfer is saved.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ TAG_CHARACTERS = 32
 
 
 class ETagMiddleware(MiddlewareMixin):
-    """For GET requests of the API."""
+    """Adds an ETag to successful GET responses below `/api/`, or answers 304."""
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase

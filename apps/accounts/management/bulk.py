@@ -7,8 +7,8 @@ from django.db import connection, transaction
 from apps.accounts.models import User
 
 # Existing handles are skipped before the insert, because a conflict would use up an id, and ids have only 28 bits. The
-# order avoids deadlocks between two loaders of the same accounts. Like Django's unusable passwords, these begin with
-# "!" and differ.
+# order avoids deadlocks between two loaders of the same accounts. The passwords are unusable as Django's are: "!" and a
+# random text, different for each account.
 _MAKE = """
 INSERT INTO accounts_user (handle, password, {columns})
 SELECT missing.handle, '!' || replace(gen_random_uuid()::text, '-', ''), {values}
@@ -25,7 +25,10 @@ SELECT made.id, 0, 0, 0, 0, false, false FROM unnest(%s::bigint[]) AS made(id)
 
 
 def make_accounts(handles: Collection[str]) -> int:
-    """Insert the missing accounts for valid handles, without a password; returns their number."""
+    """Insert an account, with an unusable password, for each handle that has none. Returns how many were inserted.
+
+    The caller has validated the handles.
+    """
     blank = User()
     fields = [  # columns with a database default are left out
         field

@@ -40,7 +40,7 @@ REPOST_SHARE = 0.12
 
 
 def make_posts(world: World) -> None:
-    """Plan all posts, give them ids and insert them; then `world.entries` has all posts that can be liked."""
+    """Plan the posts of this run, give them ids, insert them, and fill `world.entries`."""
     new = cast_entries(world) if world.makes_cast else []
     new += _crowd_entries(world)
     existing = [] if world.makes_cast else _existing_entries(world)

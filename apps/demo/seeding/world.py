@@ -17,7 +17,7 @@ SPAN_SECONDS = 30 * DAY  # posts are spread over the last 30 days
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much a run adds beside the cast. `…_each` are means per account; the actual numbers come close."""
+    """How much a run adds in addition to the cast. `…_each` are means per account; the actual means come close."""
 
     accounts: int
     posts_each: float
@@ -35,7 +35,7 @@ SIZES = {
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """An account; its numbers are those that this run adds to its counts."""
+    """An account. `followers`, `following` and `posts` are what this run adds to its counts."""
 
     pk: int
     handle: str
@@ -69,7 +69,7 @@ class Entry:
     is_new: bool = True
     pk: int = 0
     thread_pk: int = 0
-    counts: Counter[str] = field(default_factory=Counter)  # by the columns of `PostCounts`
+    counts: Counter[str] = field(default_factory=Counter)  # keys: columns of `PostCounts`
 
     @property
     def is_repost(self) -> bool:
@@ -81,7 +81,10 @@ News = tuple[float, Member, NotificationKind, Member, int | None]
 
 @dataclass(slots=True)
 class World:
-    """The state of a run. `cast` and `crowd` are accounts; `entries` are all posts that others can react to."""
+    """The state of a run. `cast` and `crowd` are accounts.
+
+    `entries` are all posts of this run and, in later runs, the cast's earlier open posts.
+    """
 
     content: Content
     size_name: str
@@ -113,12 +116,12 @@ class World:
         actor: Member,
         post_pk: int | None,
     ) -> None:
-        """Add a notification if the account can log in; nobody would read the others."""
+        """Add a notification, but only for accounts that can log in (`fixed`), and not of their own actions."""
         if user.person and user.person.fixed and user is not actor:
             self.news.append((second, user, kind, actor, post_pk))
 
     def rng(self, purpose: str) -> Random:
-        """A random generator for one purpose, so that more of one thing does not change the others."""
+        """A generator for one purpose only, so that drawing more numbers for one leaves the others as they were."""
         return Random(f"{self.seed}/{self.size_name}/{purpose}")
 
 

@@ -169,7 +169,10 @@ def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Changed:
 
 @contextmanager
 def _own(author: User, post_id: int) -> Iterator[tuple[UserCounts, Post]]:
-    """A transaction for a change to one's own post. Locks and yields the author's counts and the post. NotFound."""
+    """A transaction for a change to one's own post. Locks and yields the author's counts and the post.
+
+    NotFound for reposts and for posts that are deleted or another author's.
+    """
     with transaction.atomic():
         counts = store.lock_author(author)
         yield counts, _locked(author, post_id)

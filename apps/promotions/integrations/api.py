@@ -36,7 +36,7 @@ FIELD = StatusField(
     "promotion",
     Annotated[
         PromotionJson | None,
-        "Null unless it is promoted. Only home timelines requested with `promoted=true` have promoted statuses.",
+        "Null unless the status is promoted. Only responses to requests with `promoted=true` have promoted statuses.",
     ],
     _promotion,
 )

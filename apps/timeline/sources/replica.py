@@ -1,9 +1,10 @@
 """Open posts of the last days, once on every shard of readers (source 004: post_rep, pull and push combined).
 
-This is for sites that name databases in `TIMELINE_SHARDS`; other sites write no replicas and read none.
+The shards are the databases that `TIMELINE_SHARDS` names, not those of Citus (`manage distribute`). Sites that name
+none write no replicas and read none.
 
-A reader's followees are spread over all shards, so a refresh would have to query each shard. Instead, a post is written
-once per shard (not once per follower), and a pull is one query on the reader's own shard.
+Without replicas, a pull queries the main database, and with Citus every server that has some of the reader's followees.
+With them, a post is written once per shard (not once per follower), and a pull is one query on the reader's own shard.
 
 The *mark* of a shard bounds what it can answer: every open post above it is there, or the event that writes it is
 pending. A read adds the posts of pending events, so nothing is missing from a shard that was down. The mark moves down

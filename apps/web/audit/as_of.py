@@ -34,7 +34,10 @@ def as_of_another(request: AuthenticatedRequest, owner: User) -> HttpResponse:
 
 
 def _behind_utc(text: str) -> timedelta:
-    """The offset of the reader's clock behind UTC, which scripts add in minutes. BadRequest."""
+    """How far the reader's time zone is behind UTC. BadRequest if there is no such zone.
+
+    `composer.js` fills in the minutes; without scripts the form is in UTC.
+    """
     try:
         minutes = int(text or 0)
     except ValueError:

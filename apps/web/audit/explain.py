@@ -101,7 +101,10 @@ def audit(request: SiteRequest) -> HttpResponse:
 
 
 def _round_text(progress: AuditRound) -> tuple[Any, str]:
-    """The name of a check, and how many rows it has compared, or how long it takes to compare all of them."""
+    """The name of a round and its progress.
+
+    During the first round these are the rows compared so far, later the total and the time of a whole round.
+    """
     if progress.seconds is None or progress.total is None:
         text = _("%(compared)s so far, in the first round") % {"compared": exact(progress.compared)}
     else:
@@ -142,7 +145,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def staff_view_of_account(view: View) -> View:
-    """A page about the home of another account, for staff who may see accounts. Each reading is recorded."""
+    """Decorate a page about another account's home: only for staff who may view accounts, and each visit is logged."""
 
     @wraps(view)
     @require_safe

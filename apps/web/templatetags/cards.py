@@ -31,10 +31,8 @@ from apps.web.templatetags.amounts import compact, exact, moment
 register = template.Library()
 
 TALL_LINES = 12
-WIDE_COLUMNS, NARROW_COLUMNS = (
-    70,
-    38,
-)  # half an ideograph wide each: in a card on a desktop, and on a phone of 390 px
+# Columns that fit in a line of a card: on a desktop, and on a phone 390 px wide. An ideograph takes two.
+WIDE_COLUMNS, NARROW_COLUMNS = 70, 38
 MAX_DESCRIPTION_CHARACTERS = 200  # of the text in meta elements
 
 
@@ -56,7 +54,7 @@ _TIME = "\0"  # stands for the time in a sentence
 
 @register.filter
 def reason(explanation: Explanation) -> SafeString:
-    """The sentence of an explanation, with its time in the reader's time zone and the post's authors as links."""
+    """The sentence of an explanation as HTML: its time in a `<time>` element, author and reposter as links."""
     when, item = explanation.when, explanation.item
     text = str(escape(explanation.sentence(_TIME) if when else explanation.text))
     handles = "|".join({item.author.handle, item.shown.author.handle})
@@ -78,14 +76,14 @@ def in_sight(picture: Picture) -> str:
 
 @register.filter
 def fold(body: str) -> str:
-    """The CSS class of a text that a card cuts off: on every screen, only on narrow ones, or on none."""
+    """CSS classes of a text: `tall` if cards cut it off, `tall narrow` if only on narrow screens, else empty."""
     if _lines(body, columns=WIDE_COLUMNS) > TALL_LINES:
         return "tall"
     return "tall narrow" if _lines(body, columns=NARROW_COLUMNS) > TALL_LINES else ""
 
 
 def _lines(body: str, *, columns: int) -> int:
-    """An estimate of the number of lines of a text; an ideograph is two columns wide."""
+    """An estimate of the number of lines of a text."""
     return sum(
         max(1, -(-sum(1 + (east_asian_width(one) in "WF") for one in line) // columns))
         for line in body.split("\n")
@@ -94,7 +92,7 @@ def _lines(body: str, *, columns: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PollOption:
-    """`percent` is 0 and `is_known` false while the poll hides its votes."""
+    """`is_known` is false, and `percent` 0, if the poll hides its votes or they are not loaded."""
 
     title: str
     percent: int = 0
@@ -120,7 +118,10 @@ def poll_options(item: FeedItem | CardItem) -> list[PollOption]:
 
 @register.simple_tag
 def post_meta(item: FeedItem) -> SafeString:
-    """The meta elements of a post's page, for other sites. Pages of restricted posts have hardly any."""
+    """The meta elements of a post's page, from which other sites make previews.
+
+    A post that is not public has only its canonical address and `noindex`.
+    """
     shown = item.shown
     post, author = shown.post, shown.author
     about: dict[str, Any] = {
@@ -143,7 +144,10 @@ def post_meta(item: FeedItem) -> SafeString:
 
 @register.simple_tag
 def menu_pattern() -> dict[str, Any]:
-    """The item for the menu that `app.js` fills in for each card: it replaces names such as ~name~."""
+    """A stand-in for the item in the menu template that `app.js` copies for each card.
+
+    The script replaces `~handle~`, `~post~` and `~short~`.
+    """
     author = {"url": "/@~handle~", "handle": "~handle~"}
     return {
         "url": "/@~handle~/~post~",
@@ -163,7 +167,7 @@ def toggle(context: Context, verb: str) -> dict[str, Any]:
         "is_member": context["is_member"],
         "address": f"/posts/{item.post.id}/{'un' if pressed else ''}{verb}",
         "url": item.url,
-        # the card of a repost has a different id from the post; the response returns to the card
+        # sent only if the id of the card is not the post's, as for a repost: the redirect leads back to this card
         "at": "" if context["anchor"] == str(item.post.id) else f"p{context['anchor']}",
         "pressed": "true" if pressed else "false",
         "label": label,
@@ -234,9 +238,9 @@ def all_reactions() -> list[tuple[str, str]]:
 
 
 class PlacedCard(NamedTuple):
-    """A card and its position in the feed, from 1; `joined`: a line leads to the next card.
+    """A card and its position in the feed, from 1.
 
-    `left_off`: the reader has read up to it.
+    `joined`: a line leads to the next card. `left_off`: the line “You left off here” is above this card.
     """
 
     card: PostCard
@@ -291,7 +295,7 @@ def feed_cards(
 
 @register.simple_tag(takes_context=True)
 def older_link(context: Context) -> SafeString:
-    """The link to older posts. It loads them into the page, unless `by_hand` makes it a plain link."""
+    """The link to older posts. It loads them into this page; if the context has `by_hand`, it is a plain link."""
     url = escape(f"{context['feed_url']}?max_id={context['page'].older}")
     loads = ""
     if not context.get("by_hand"):
@@ -303,7 +307,7 @@ def older_link(context: Context) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def thread_cards(context: Context, rows: Iterable[ReplyRow], above: int = 0) -> SafeString:
-    """The replies of a thread; `above` is how many cards precede them."""
+    """The replies of a thread; `above` is the number of cards that precede them."""
     viewer = viewer_in(context)
     return placed(
         PlacedCard(_card_of_row(row, viewer, place), place, row.joined)
@@ -319,7 +323,7 @@ def ancestor_card(context: Context, item: FeedItem, place: int) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def focused_card(context: Context, item: FeedItem, place: int) -> SafeString:
-    """The card of the post in focus of a thread."""
+    """The card of the post that a thread page is about."""
     card = card_of(item, viewer_in(context), place)._replace(is_focused=True)
     if receipt := context.get("receipt"):
         below = get_template("timeline/_receipt.html").render({"receipt": receipt, "url": item.url})

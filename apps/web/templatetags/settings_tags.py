@@ -1,4 +1,4 @@
-"""The list of the settings."""
+"""The list of settings pages, in groups, and its search."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -90,7 +90,11 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
 
 @register.simple_tag
 def settings_groups(words: str = "") -> list[Group]:
-    """The entries by group; with `words`, those with all of these words in their name, description or group."""
+    """The groups and their entries.
+
+    With `words`, only entries whose name, description or group contains each of them, also inside a word; empty groups
+    are left out.
+    """
     wanted = words.casefold().split()
     groups = []
     for name, core in _CORE:
@@ -110,6 +114,6 @@ def _has(wanted: list[str], text: str) -> bool:
 
 @register.simple_tag
 def settings_name(tab: str = "") -> "StrOrPromise":
-    """The name of an entry, or of the whole settings."""
+    """The title of a settings page by its key; “Settings” for the list itself or an unknown key."""
     names = {entry.key: entry.name for group in settings_groups() for entry in group.entries}
     return names.get(tab, _("Settings"))
