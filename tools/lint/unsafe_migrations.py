@@ -15,19 +15,18 @@ from pathlib import Path
 
 import sqlparse
 
-# Matters of taste, and what `manage migrate` does for every migration: time-outs of locks, statements that go on where
-# they were interrupted.
+# Matters of taste, and the time-outs of locks, which `manage migrate` sets for every migration.
 NOT_ASKED = (
     "ban-char-field",
     "prefer-bigint-over-int",
     "prefer-bigint-over-smallint",
     "prefer-identity",
-    "prefer-robust-stmts",
     "prefer-text-field",
     "prefer-timestamp-tz",
     "require-timeout-settings",
 )
 HELD, SEVERAL = "rows-changed-under-a-lock", "several-tables-locked"
+ONCE, UNPROVEN = "prefer-robust-stmts", "constraint-dropped-before-its-use"
 EXPAND = "Expand first: a later release contracts, when no process of this one's predecessor runs any more."
 # By the rule of squawk: what to write in a migration of Django instead.
 INSTEAD = {
@@ -35,6 +34,10 @@ INSTEAD = {
     " change the rows in batches (RunPython), or put the change of the table into a migration of its own.",
     SEVERAL: "Requests read several tables, in any order: one waits for the migration, which waits for it, and"
     " PostgreSQL ends one. A migration for each table, or `atomic = False` and statements that can be sent again.",
+    ONCE: "Without a transaction a migration that gives way to a lock stays half done, and its next run meets what it made:"
+    " leave `atomic = False` out and build indexes in a migration of their own, or write RunSQL with IF [NOT] EXISTS.",
+    UNPROVEN: "Within one statement PostgreSQL drops the constraint first, and reads the whole table under a lock to see"
+    " that no row is empty. SET NOT NULL, and DROP CONSTRAINT IF EXISTS by a statement of its own.",
     "adding-field-with-default": "AddField with a constant db_default; a function that gives another value for each row"
     " rewrites the table. Add the field with null=True and fill it in batches.",
     "adding-required-field": "AddField with db_default, so that processes of the release before, which do not know the"
@@ -70,8 +73,7 @@ EXEMPT = {
     (
         "posts.0015_author_of_rows_is_required",
         "ban-drop-constraint",
-    ): "It is the one that the same migration added, by"
-    " which PostgreSQL knows that no row lacks the author.",
+    ): "It is the one that the same migration added, and the column is required by then.",
 }
 
 _ALTERS = re.compile(r"\s*(?:ALTER|DROP) TABLE (?:IF EXISTS )?(?:ONLY )?\"?(\w+)", re.IGNORECASE)
@@ -80,6 +82,13 @@ _TARGET = re.compile(
     re.IGNORECASE,
 )
 _CREATES = re.compile(r"\s*CREATE TABLE (?:IF NOT EXISTS )?\"?(\w+)", re.IGNORECASE)
+# Repeated without harm: `manage migrate` looks for the index first; what is required or validated stays so.
+_REPEATABLE = re.compile(
+    r"\s*(?:CREATE (?:UNIQUE )?INDEX CONCURRENTLY\b"
+    r"|ALTER TABLE \S+ (?:ALTER COLUMN \S+ SET NOT NULL|VALIDATE CONSTRAINT \S+);?$)",
+    re.IGNORECASE,
+)
+_DROPS_PROOF = re.compile(r"(?=.*\bSET NOT NULL\b).*\bDROP CONSTRAINT\b", re.IGNORECASE | re.DOTALL)
 _CHANGES_ROWS = re.compile(r"\s*(?:UPDATE|DELETE|INSERT|WITH)\b", re.IGNORECASE)
 
 
@@ -99,6 +108,8 @@ def findings(migration: str, statements: Sequence[str], *, is_atomic: bool) -> I
     """What is unsafe in the statements of a migration, exempted or not. `is_atomic`: they are one transaction."""
     statements = [part for one in statements for part in sqlparse.split(one)]
     created = {found[1] for one in statements if (found := _CREATES.match(one))}
+    for statement in filter(_DROPS_PROOF.match, statements):
+        yield Finding(migration, UNPROVEN, _short(statement), "SET NOT NULL reads the whole table")
     locked: set[str] = set()
     for statement in statements if is_atomic else ():
         altered = _ALTERS.match(statement)
@@ -109,6 +120,10 @@ def findings(migration: str, statements: Sequence[str], *, is_atomic: bool) -> I
         if locked and _CHANGES_ROWS.match(statement):
             yield Finding(migration, HELD, _short(statement), _locked(locked))
     for finding in _squawk(migration, statements, is_atomic=is_atomic):
+        if finding.rule == ONCE:
+            if not _REPEATABLE.match(finding.statement):
+                yield finding
+            continue
         target = _TARGET.match(finding.statement)
         if not target or target[1] not in created:  # nobody uses a new table yet
             yield finding

@@ -2,13 +2,10 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
-    atomic = False  # builds the index concurrently, so that pictures can be uploaded meanwhile
 
     dependencies = [
         ('posts', '0009_reactions'),
@@ -35,9 +32,5 @@ class Migration(migrations.Migration):
             model_name='attachment',
             name='draft',
             field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='posts.saveddraft'),
-        ),
-        AddIndexConcurrently(
-            model_name='attachment',
-            index=models.Index(condition=models.Q(('draft', None), _negated=True), fields=['draft'], name='attachment_draft'),
         ),
     ]

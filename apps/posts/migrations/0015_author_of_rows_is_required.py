@@ -14,18 +14,17 @@ CONSTRAINT = "author_is_there"
 def require(_apps, editor):
     with editor.connection.cursor() as cursor:
         for table in of_rows.TABLES:
-            if is_required(cursor, table):
-                continue
-            cursor.execute(
-                f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {CONSTRAINT}"
-            )  # of an interrupted run
-            cursor.execute(
-                f"ALTER TABLE {table} ADD CONSTRAINT {CONSTRAINT} CHECK (author_id IS NOT NULL) NOT VALID"
-            )
-            cursor.execute(f"ALTER TABLE {table} VALIDATE CONSTRAINT {CONSTRAINT}")
-            cursor.execute(
-                f"ALTER TABLE {table} ALTER COLUMN author_id SET NOT NULL, DROP CONSTRAINT {CONSTRAINT}"
-            )
+            if not is_required(cursor, table):
+                cursor.execute(
+                    f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {CONSTRAINT}"
+                )  # of an interrupted run
+                cursor.execute(
+                    f"ALTER TABLE {table} ADD CONSTRAINT {CONSTRAINT} CHECK (author_id IS NOT NULL) NOT VALID"
+                )
+                cursor.execute(f"ALTER TABLE {table} VALIDATE CONSTRAINT {CONSTRAINT}")
+                cursor.execute(f"ALTER TABLE {table} ALTER COLUMN author_id SET NOT NULL")
+            # by a statement of its own: within one, PostgreSQL drops it first and then reads the table
+            cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {CONSTRAINT}")
 
 
 class Migration(migrations.Migration):

@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from tests.support.releases import database_of, releases, sql_of
-from tools.lint.unsafe_migrations import EXEMPT, HELD, INSTEAD, SEVERAL, findings
+from tools.lint.unsafe_migrations import EXEMPT, HELD, INSTEAD, ONCE, SEVERAL, UNPROVEN, findings
 
 PARAMETER = re.compile(r"%s|%\(\w+\)s")
 TABLE = "CREATE TABLE posts_poll (id bigint PRIMARY KEY)"
@@ -60,7 +60,7 @@ def test_rows_are_not_changed_while_a_table_is_locked():
     fill = "UPDATE posts_post SET place = 1"
     assert rules(alter, fill) == {HELD}
     assert rules(fill, alter) == set()
-    assert rules(alter, fill, is_atomic=False) == set()
+    assert HELD not in rules(alter, fill, is_atomic=False)
     assert HELD not in rules(TABLE, "ALTER TABLE posts_poll ADD COLUMN place bigint", fill)
 
 
@@ -68,7 +68,24 @@ def test_one_transaction_locks_one_table():
     alter = "ALTER TABLE posts_post ADD COLUMN place bigint"
     other = "ALTER TABLE tags_tag ADD COLUMN place bigint"
     assert rules(alter, other) == {SEVERAL}
-    assert rules(alter, alter) == rules(alter, other, is_atomic=False) == set()
+    assert rules(alter, alter) == set()
+    assert SEVERAL not in rules(alter, other, is_atomic=False)
+
+
+def test_without_a_transaction_every_statement_can_be_sent_again():
+    index = "CREATE INDEX CONCURRENTLY place ON posts_post (place)"
+    column = "ALTER TABLE posts_post ADD COLUMN place bigint"
+    repeatable = column.replace("COLUMN", "COLUMN IF NOT EXISTS")
+    assert rules(TABLE, index, is_atomic=False) == {ONCE}
+    assert rules(column, index, is_atomic=False) == {ONCE}
+    assert rules(repeatable, index, is_atomic=False) == set()
+    assert rules(TABLE, column) == set()
+
+
+def test_a_constraint_is_dropped_after_the_column_that_needs_it_is_required():
+    required = "ALTER TABLE posts_post ALTER COLUMN place SET NOT NULL"
+    assert UNPROVEN in rules(f"{required}, DROP CONSTRAINT place_is_there")
+    assert UNPROVEN not in rules(required, "ALTER TABLE posts_post DROP CONSTRAINT place_is_there")
 
 
 # --- what is allowed ---------------------------------------------------------------------------------
@@ -82,7 +99,7 @@ def test_what_adds_is_allowed():
         "ALTER TABLE posts_post ADD COLUMN is_new boolean DEFAULT true NOT NULL",
         "ALTER TABLE posts_post ADD CONSTRAINT c CHECK (place > 0) NOT VALID",
     ) == set()  # fmt: skip
-    assert rules(TABLE, "CREATE INDEX place ON posts_poll (id)", is_atomic=False) == set()
+    assert rules(TABLE, "CREATE INDEX place ON posts_poll (id)") == set()
     assert rules(
         "CREATE INDEX CONCURRENTLY place ON posts_post (place)",
         "ALTER TABLE posts_post VALIDATE CONSTRAINT c",
