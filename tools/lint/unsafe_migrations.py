@@ -34,10 +34,10 @@ INSTEAD = {
     " change the rows in batches (RunPython), or put the change of the table into a migration of its own.",
     SEVERAL: "Requests read several tables, in any order: one waits for the migration, which waits for it, and"
     " PostgreSQL ends one. A migration for each table, or `atomic = False` and statements that can be sent again.",
-    ONCE: "Without a transaction a migration that gives way to a lock stays half done, and its next run meets what it made:"
-    " leave `atomic = False` out and build indexes in a migration of their own, or write RunSQL with IF [NOT] EXISTS.",
-    UNPROVEN: "Within one statement PostgreSQL drops the constraint first, and reads the whole table under a lock to see"
-    " that no row is empty. SET NOT NULL, and DROP CONSTRAINT IF EXISTS by a statement of its own.",
+    ONCE: "Without a transaction a migration that gives way to a lock stays half done, and its next run meets what it"
+    " made: leave `atomic = False` out and build indexes in a migration of their own, or RunSQL with IF [NOT] EXISTS.",
+    UNPROVEN: "Within one statement PostgreSQL drops the constraint first, and reads the whole table under a lock to"
+    " see that no row is empty. SET NOT NULL, and DROP CONSTRAINT IF EXISTS by a statement of its own.",
     "adding-field-with-default": "AddField with a constant db_default; a function that gives another value for each row"
     " rewrites the table. Add the field with null=True and fill it in batches.",
     "adding-required-field": "AddField with db_default, so that processes of the release before, which do not know the"
@@ -110,8 +110,17 @@ def findings(migration: str, statements: Sequence[str], *, is_atomic: bool) -> I
     created = {found[1] for one in statements if (found := _CREATES.match(one))}
     for statement in filter(_DROPS_PROOF.match, statements):
         yield Finding(migration, UNPROVEN, _short(statement), "SET NOT NULL reads the whole table")
+    if is_atomic:
+        yield from _held(migration, statements, created)
+    for finding in _squawk(migration, statements, is_atomic=is_atomic):
+        if not _is_harmless(finding, created):
+            yield finding
+
+
+def _held(migration: str, statements: Sequence[str], created: set[str]) -> Iterator[Finding]:
+    """What one transaction does while it holds locks."""
     locked: set[str] = set()
-    for statement in statements if is_atomic else ():
+    for statement in statements:
         altered = _ALTERS.match(statement)
         if altered and altered[1] not in {*created, *locked}:
             if locked:
@@ -119,14 +128,13 @@ def findings(migration: str, statements: Sequence[str], *, is_atomic: bool) -> I
             locked.add(altered[1])
         if locked and _CHANGES_ROWS.match(statement):
             yield Finding(migration, HELD, _short(statement), _locked(locked))
-    for finding in _squawk(migration, statements, is_atomic=is_atomic):
-        if finding.rule == ONCE:
-            if not _REPEATABLE.match(finding.statement):
-                yield finding
-            continue
-        target = _TARGET.match(finding.statement)
-        if not target or target[1] not in created:  # nobody uses a new table yet
-            yield finding
+
+
+def _is_harmless(finding: Finding, created: set[str]) -> bool:
+    if finding.rule == ONCE:
+        return bool(_REPEATABLE.match(finding.statement))
+    target = _TARGET.match(finding.statement)
+    return bool(target and target[1] in created)  # nobody uses a new table yet
 
 
 def _squawk(migration: str, statements: Sequence[str], *, is_atomic: bool) -> Iterator[Finding]:
