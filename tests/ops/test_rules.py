@@ -101,6 +101,11 @@ FAULTS = {
     "ErrorBudgetShrinking": {'feedsite_objective_good_total{objective="availability"}': counter(5997, 5982)},
     "StoreSlow": {'feedsite_backend_call_duration_seconds_sum{backend="redis",role="graph"}': counter(6, 600)},
 }  # fmt: skip
+# Fifteen deliveries an hour, every other one too slow: ten times what may be, and too few to wake anybody.
+HALF_OF_FEW = {
+    'feedsite_objective_events_total{objective="delivery"}': counter(0.25, 0.25),
+    'feedsite_objective_good_total{objective="delivery"}': counter(0.25, 0.125),
+}
 
 
 def promtool(*arguments):
@@ -135,6 +140,7 @@ def test_each_alert_fires_with_its_fault_alone_and_is_silent_otherwise(tmp_path)
     assert set(FAULTS) == set(ALERTS)
     cases = [case("a site without faults", HEALTHY, [])]
     cases += [case(alert, HEALTHY | fault, [alert]) for alert, fault in FAULTS.items()]
+    cases.append(case("half of few", HEALTHY | HALF_OF_FEW, ["ErrorBudgetShrinking"]))
     file = tmp_path / "tests.yml"
     whole = {"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": cases}
     file.write_text(yaml.safe_dump(whole))
