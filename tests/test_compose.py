@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -248,3 +249,20 @@ def test_the_image_has_every_folder_whose_modules_it_imports():
         if (ROOT / name).is_dir()
     }
     assert imported - copied == set()
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_healthy"),
+    [("PONG", True), ("LOADING Redis is loading the dataset in memory", False)],
+)
+def test_redis_is_healthy_when_it_has_loaded_its_data(tmp_path, answer, is_healthy):
+    """redis-cli exits with 0 whatever the server answers."""
+    program = tmp_path / "redis-cli"
+    program.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    program.chmod(0o755)
+    kind, line = SERVICES["redis-broker"]["healthcheck"]["test"]
+    assert kind == "CMD-SHELL"
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], env={"PATH": str(tmp_path)}, capture_output=True, check=False
+    )
+    assert (done.returncode == 0) is is_healthy
