@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import urllib.request
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -34,10 +35,16 @@ def answers(port: str, path: str) -> bool:
 
 def reports(role: str) -> bool:
     """Whether a process of this role on this host has reported in the last ten seconds, the lifetime of a report."""
-    server, here = _redis(os.environ["REDIS_URL"]), f"{socket.gethostname()}:"
+    server, here = _redis(_redis_url()), f"{socket.gethostname()}:"
     names = [name.decode() for name in server.smembers(PROCESSES)]
     texts = [server.get(REPORT.format(name)) for name in names if name.startswith(here)]
     return any(f'"{role}"'.encode() in text for text in texts if text)
+
+
+def _redis_url() -> str:
+    """As the site reads it: the file wins over the variable."""
+    file = os.environ.get("REDIS_URL_FILE")
+    return Path(file).read_text().rstrip("\r\n") if file else os.environ["REDIS_URL"]
 
 
 def _redis(url: str) -> Any:

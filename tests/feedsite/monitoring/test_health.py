@@ -264,6 +264,15 @@ def test_a_container_without_a_port_asks_for_its_own_report(monkeypatch, setting
     assert not healthcheck.reports("beat")
 
 
+def test_the_address_of_redis_may_be_in_a_file(monkeypatch, settings, tmp_path):
+    """As every setting, and the file wins."""
+    file = tmp_path / "redis_url"
+    file.write_text(f"{settings.REDIS_URL}\n")
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("REDIS_URL_FILE", str(file))
+    assert not healthcheck.reports("worker")
+
+
 # --- names that are not ours ------------------------------------------------------------------------
 
 
