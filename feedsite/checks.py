@@ -388,21 +388,21 @@ def check_traces(**_options: object) -> list[CheckMessage]:
 
 @checks.register
 def check_objectives(**_options: object) -> list[CheckMessage]:
-    """An objective of everything leaves no error budget to divide by, and one of nothing is none."""
+    """An objective of everything leaves no error budget to divide by; one of little lets no alert fire."""
     return [
         Error(
             f"{name} is {getattr(settings, name)}.",
-            hint="A share between 0 and 1, such as 0.999."
+            hint="A share from 0.95 to below 1, such as 0.999. Below 0.93 not even a site that is down would page."
             if most == 1
-            else "Seconds, more than 0.",
+            else "Seconds, at least 0.001.",
             id="feedsite.E029",
         )
-        for name, most in (
-            ("SLO_AVAILABILITY", 1.0),
-            ("SLO_HOME_SECONDS", math.inf),
-            ("SLO_DELIVERY_SECONDS", math.inf),
+        for name, least, most in (
+            ("SLO_AVAILABILITY", 0.95, 1.0),
+            ("SLO_HOME_SECONDS", 0.001, math.inf),
+            ("SLO_DELIVERY_SECONDS", 0.001, math.inf),
         )
-        if not 0 < getattr(settings, name) < most
+        if not least <= getattr(settings, name) < most
     ]
 
 

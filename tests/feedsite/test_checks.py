@@ -88,6 +88,7 @@ def example_key():
         ("METRICS_ADDRESSES", ["10.0.0.7", "::/0"], "E012"),
         ("METRICS_ADDRESSES", ["prometheus"], "E013"),
         ("SLO_AVAILABILITY", 1.0, "E029"),
+        ("SLO_AVAILABILITY", 0.93, "E029"),  # all bad would be a burn of 14.28
         ("SLO_HOME_SECONDS", 0.0, "E029"),
         ("WEB_CONCURRENCY", {"core": 4, "writes": 0, "rest": 2}, "E014"),
         ("WEB_CONCURRENCY", {"core": 40, "writes": 3, "rest": 2}, "W003"),
