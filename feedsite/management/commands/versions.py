@@ -1,4 +1,4 @@
-"""`manage version`: the version of the code, what the database has of its migrations, PostgreSQL, the epoch."""
+"""`manage versions`: the version of the code, what the database has of its migrations, PostgreSQL, the epoch."""
 
 import json
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -14,9 +14,9 @@ from feedsite.management.compatibility import left_out
 
 EXAMPLES = """
 examples:
-  ./run manage version                          before and after an upgrade
-  ./run manage version --json | jq .missing     for programs
-  ./run manage version --check                  exit status 1 while migrations are missing
+  ./run manage versions                          before and after an upgrade
+  ./run manage versions --json | jq .missing     for programs
+  ./run manage versions --check                  exit status 1 while migrations are missing
 """
 
 
