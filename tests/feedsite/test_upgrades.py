@@ -2,6 +2,8 @@
 
 import os
 import re
+import time
+from importlib import import_module
 from urllib.parse import urlsplit
 
 import psycopg
@@ -210,6 +212,35 @@ def test_authors_of_a_canary_get_the_policy_of_the_site(django_db_setup, django_
         pulled.refresh_from_db()
         assert (pulled.mode, pulled.pulled_since is None) == (None, False)
         assert Backfill.objects.filter(author=pulled.pk).exists()
+    flush()
+
+
+# --- rows that are filled in ---------------------------------------------------------------------------
+
+
+def test_a_batch_that_meets_a_lock_is_repeated(
+    django_db_setup, django_db_blocker, monkeypatch, settings
+):
+    """By the migration itself: `migrate`, which would begin with the first row again, tries once here."""
+    settings.MIGRATIONS_LOCK_TIMEOUT_MS, settings.MIGRATIONS_LOCK_ATTEMPTS = 200, 1
+    filling = import_module("apps.posts.migrations.0014_fill_author_of_rows")
+    with django_db_blocker.unblock(), database_of(sql_of("0.2.0"), "of_a_batch"):
+        call_command("migrate", "posts", "0013", verbosity=0)
+        assert None in rows("SELECT author_id FROM posts_mention")
+        name = connection.settings_dict["NAME"]
+        url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
+        with psycopg.connect(url) as writer:
+            writer.execute("SELECT FROM posts_mention FOR UPDATE")
+            pauses = []
+
+            def end_the_lock(seconds):
+                pauses.append(seconds)
+                writer.rollback()
+
+            monkeypatch.setattr(time, "sleep", end_the_lock)
+            call_command("migrate", "posts", "0014", verbosity=0)
+        assert pauses == [filling.PAUSE_SECONDS]
+        assert None not in rows("SELECT author_id FROM posts_mention")
     flush()
 
 
