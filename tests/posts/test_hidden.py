@@ -17,6 +17,7 @@ from apps.posts.actions.publish import delete_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post
 from apps.posts.queries import visible_posts
+from apps.web.forms.posts import fields_of_post
 from tests.support.cases import each
 from tests.support.factories import deliver, delivered, moderator, publish, repost
 from tests.support.pages import answered_ids
@@ -149,8 +150,24 @@ def test_marks_of_staff_stay_when_the_author_edits(alice, bob, api_of, media):
     assert api_of(bob).get(address).json()["sensitive"] is True
     edit_post(alice, post.pk, body="Look again.", sensitive=False)
     assert api_of(bob).get(address).json()["sensitive"] is True
+    history = api_of(bob).get(f"{address}/history").json()
+    assert [version["sensitive"] for version in history] == [True, True]
     unmark_sensitive(post.pk, by=moderator())
     assert api_of(bob).get(address).json()["sensitive"] is False
+
+
+@each("choice", [True, False])
+def test_marks_of_staff_leave_the_choice_of_the_author(alice, bob, api_of, choice):
+    post = delivered(alice, "Look.", sensitive=choice)
+    address = f"/api/v1/statuses/{post.pk}"
+    mark_sensitive(post.pk, by=moderator())
+    shown = api_of(alice).get(address).json()["sensitive"]
+    assert (shown, fields_of_post(Post.objects.get(pk=post.pk))["sensitive"]) == (True, "on")
+    edit_post(alice, post.pk, body="Look again.", sensitive=shown)  # as forms and programs do
+    unmark_sensitive(post.pk, by=moderator())
+    assert api_of(bob).get(address).json()["sensitive"] is choice
+    history = api_of(bob).get(f"{address}/history").json()
+    assert [version["sensitive"] for version in history] == [choice, choice]
 
 
 @each("act", [hide_post, show_post, mark_sensitive, unmark_sensitive])

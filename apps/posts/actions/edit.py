@@ -163,7 +163,7 @@ def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Changed:
     with _own(author, post_id) as (counts, post):
         if post.is_marked_sensitive == is_marked:
             return Changed(post)
-        post.is_marked_sensitive = post.sensitive = is_marked
+        post.is_marked_sensitive = is_marked
         return _new_version(counts, post)
 
 
@@ -193,8 +193,9 @@ def _relabel(post: Post, edit: Changes, pictures: list[Picture]) -> None:
     if edit.quote_policy is not None:
         check_quote_policy(edit.quote_policy)
         post.quote_policy = edit.quote_policy
-    post.sensitive = post.sensitive if edit.sensitive is None else edit.sensitive
-    post.sensitive = post.sensitive or post.is_marked_sensitive
+    # while staff have marked the post, forms and programs send their mark back as if the author had chosen it
+    if edit.sensitive is not None and not post.is_marked_sensitive:
+        post.sensitive = edit.sensitive
     post.language = post.language if edit.language is None else edit.language
     if post.kind != Kind.QUOTE:
         post.kind = kind_of([picture.medium for picture in pictures])
