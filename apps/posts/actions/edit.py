@@ -38,7 +38,7 @@ from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import Kind, Mention, Post, Revision, Visibility
 from apps.posts.queries import mentions_of
 from apps.posts.store import Changed
-from apps.tags.actions import rewrite_tags
+from apps.tags.actions import publish_tags, rewrite_tags
 from apps.texts import normalise
 from apps.throttling import check_rate_limit
 
@@ -99,8 +99,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Chang
         revision.save(force_insert=True)
         post.edited_at = datetime.fromtimestamp(store.clock(counts), UTC)
         added = _update_mentions(post, list(mentions.values()))
-        is_public = post.visibility == Visibility.PUBLIC
-        rewrite_tags(post.pk, tag_names(post.body), is_public=is_public)
+        rewrite_tags(post.pk, tag_names(post.body), is_public=post.has_public_tags)
         changed = _save_version(counts, post, pictures, mentions)
         record("post_edited", post_id=post.pk, mentioned=sorted(added))
     return changed
@@ -149,6 +148,7 @@ def hide(author: User, post_id: int, *, is_hidden: bool) -> Changed:
             return Changed(post)
         post.hidden_at = timezone.now() if is_hidden else None
         changed = store.save_version(post, counts, ["hidden_at", "version"])
+        publish_tags(post.pk, is_public=post.has_public_tags)
         pictures, mentions = pictures_of(post), mentions_of(post)
         content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
         cache_hidden(counts, content)
