@@ -10,7 +10,13 @@ from django.test import Client
 from apps.audit.oracle import Oracle
 from apps.errors import NotAllowed, NotFound
 from apps.graph.actions import follow_user
-from apps.moderation.actions import hide_post, mark_sensitive, show_post, unmark_sensitive
+from apps.moderation.actions import (
+    file_report,
+    hide_post,
+    mark_sensitive,
+    show_post,
+    unmark_sensitive,
+)
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
@@ -22,7 +28,7 @@ from tests.support.cases import each
 from tests.support.factories import deliver, delivered, moderator, publish, repost
 from tests.support.pages import answered_ids
 from tests.support.pictures import picture
-from tests.support.staff import make_staff
+from tests.support.staff import browser_of, make_staff
 
 pytestmark = pytest.mark.django_db
 LISTS = (
@@ -121,16 +127,24 @@ def test_its_author_cannot_repost_it_but_may_edit_and_delete_it(alice, bob, api_
         show_post(post.pk, by=moderator())
 
 
-def test_its_pictures_are_served_to_nobody(alice, media):
+def test_its_pictures_are_served_to_nobody_and_pages_say_so(alice, bob, media, page_of):
     upload = upload_picture(alice, BytesIO(picture()), alt="A wall.")
     post = delivered(alice, "Look.", media_ids=[upload.pk])
     address = post.attachments.get().file.url
+    complaint = file_report(bob, alice, post_ids=[post.pk])
     for act, status in ((None, 200), (hide, 404), (show, 200)):
         if act:
             act(post)
         answer = Client().get(address)
         answer.getvalue()
         assert answer.status_code == status
+        for page in (
+            page_of(alice).get(f"/@alice/{post.pk}"),
+            browser_of(moderator()).get(f"/admin/posts/post/{post.pk}/change/"),
+            browser_of(moderator()).get(f"/admin/moderation/report/{complaint.pk}/change/"),
+        ):
+            assert page.status_code == 200
+            assert ("are shown to nobody" in page.text) == (status == 404)
 
 
 def test_hiding_twice_is_hiding_once(alice):
