@@ -146,7 +146,7 @@ def test_a_hidden_post_is_told_like_a_deletion_but_not_to_its_author(alice, bob,
     post = delivered(alice, "Some #tea.")
     tea, listed = Stream("hashtag", "tea"), Stream("list", str(mine.pk))
     everybody = [alice.pk, bob.pk, carol.pk]
-    heard = {stream: everybody for stream in (HOME, PUBLIC, tea, listed, Stream("hashtag", "milk"))}
+    heard = dict.fromkeys((HOME, PUBLIC, tea, listed, Stream("hashtag", "milk")), everybody)
     assert list(events_of_delete(post.pk, heard)) == []
     hide_post(post.pk, by=moderator())
     told = {news.listener_id: news for news in events_of_delete(post.pk, heard)}

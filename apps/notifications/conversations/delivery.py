@@ -88,8 +88,8 @@ def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
 
 
 def update_last_post(post_id: int) -> None:
-    """Find the newest post again, for conversations whose newest post was deleted or hidden, or mentions others after an
-    edit.
+    """Find the newest post again, for conversations whose newest post was deleted or hidden, or mentions others after
+    an edit.
     """
     for row in Conversation.objects.filter(last_post=post_id):
         with connection.cursor() as sql:

@@ -162,7 +162,7 @@ class PostContent:
     pictures: tuple[Picture, ...]
     mentions: dict[str, int]
     circle_id: int | None = None  # always None for open posts, the only ones in caches
-    sensitive: bool = False  # its pictures are hidden behind a button, by the author's choice or a mark of staff
+    sensitive: bool = False  # its pictures are behind a button: its author or staff want it
     pinned: bool = False  # on its author's profile
     poll: PollContent | None = None
     application: Application | None = None
