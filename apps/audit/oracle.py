@@ -73,7 +73,8 @@ _SATURATED = """SELECT r.user_id, r.campaign_id
 
 _NEWEST = """SELECT author_id, max(id) AS id,
              max(id) FILTER (WHERE created_at < now() - interval '1 minute') AS before FROM posts_post
-             WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND visibility IN ('public', 'unlisted')
+             WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND hidden_at IS NULL
+             AND visibility IN ('public', 'unlisted')
              AND kind NOT IN ('repost', 'quote') AND reply_to_id IS NULL AND id < %(below)s GROUP BY author_id"""
 
 _VIRTUAL = "UNION ALL SELECT account_id FROM promotions_virtualfollow WHERE user_id = %(viewer)s"

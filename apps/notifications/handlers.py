@@ -227,6 +227,13 @@ def move_edited_post_between_conversations(payload: Payload) -> None:
     add_post(payload["post_id"])
 
 
+@handles("post_hidden")
+def move_hidden_post_between_conversations(payload: Payload) -> None:
+    """Take a hidden post out of the conversations of everybody but its author; put back one that is shown again."""
+    update_last_post(payload["post_id"])
+    add_post(payload["post_id"])
+
+
 @handles("post_deleted")
 def remove_post_from_conversations(payload: Payload) -> None:
     update_last_post(payload["post_id"])

@@ -173,6 +173,11 @@ class Post(models.Model):
     def is_hidden(self) -> bool:
         return self.hidden_at is not None
 
+    @property
+    def has_public_tags(self) -> bool:
+        """Whether the pages of its tags show the post, and counts of their uses include it."""
+        return self.visibility == Visibility.PUBLIC and not self.is_hidden
+
 
 class PostCounts(models.Model):
     """The counts of a post. All but `reads` are updated in the transaction of the row that they count.

@@ -387,7 +387,8 @@ def versions_of(post: PostContent) -> list[PostContent]:
     `created_at` is the time when that version was written. Pictures that an edit removed before release 0.2 are
     missing.
     """
-    rows = list(Revision.objects.filter(post=post.id).order_by("-version")[: MAX_VERSIONS - 1])
+    of_post = Revision.objects.filter(post=post.id).select_related("post")
+    rows = list(of_post.order_by("-version")[: MAX_VERSIONS - 1])
     named = user_ids_by_handle(mentioned_handles(" ".join(row.body for row in rows)))
     past = map(Picture.of, Attachment.objects.filter(past_post_id=post.id)) if rows else ()
     pictures = {picture.id: picture for picture in (*post.pictures, *past)}
@@ -403,7 +404,7 @@ def _version(
         version=row.version,
         body=row.body,
         content_warning=row.content_warning,
-        sensitive=row.sensitive,
+        sensitive=row.sensitive or row.post.is_marked_sensitive,
         created_ms=milliseconds(row.created_at),
         pictures=tuple(
             replace(pictures[pk], alt=alt) for pk, alt in row.pictures if pk in pictures

@@ -193,7 +193,7 @@ def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
     # other people's words must not appear under the account's label
     newest = f"""
         SELECT author_id, max(id) FROM posts_post
-        WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND {is_open()}
+        WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND hidden_at IS NULL AND {is_open()}
           AND kind = 'text' AND reply_to_id IS NULL
         GROUP BY author_id"""  # noqa: S608 -- constants
     return dict(rows_of(newest, {"accounts": list(account_ids)}))

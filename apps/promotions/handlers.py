@@ -54,6 +54,7 @@ def unfollow_virtually(payload: Payload) -> None:
 
 @handles("post_published")
 @handles("post_deleted")
+@handles("post_hidden")
 def renew_newest(payload: Payload) -> None:
     """Drop the cached campaigns: each shows the newest post of its account."""
     if is_promoted(author_of(payload["post_id"])):

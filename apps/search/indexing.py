@@ -97,10 +97,8 @@ def tag_and_index(post_ids: Collection[int]) -> None:
     """Tag and index posts that may be older than the tags and the index."""
     has_sign = Q(body__contains="#") | Q(body__contains="＃")
     rows = Post.objects.filter(has_sign, pk__in=post_ids, deleted_at=None)
-    posts = rows.exclude(kind=Kind.REPOST).only("visibility", "body")
-    add_tags(
-        (post.pk, tag_names(post.body), post.visibility == Visibility.PUBLIC) for post in posts
-    )
+    posts = rows.exclude(kind=Kind.REPOST).only("visibility", "hidden_at", "body")
+    add_tags((post.pk, tag_names(post.body), post.has_public_tags) for post in posts)
     index_posts(post_ids)
 
 

@@ -31,7 +31,7 @@ SELECT id, score FROM (
         FROM posts_post p
         JOIN posts_postcounts c ON c.post_id = p.id AND c.author_id = p.author_id AND c.post_id >= %(first)s
         WHERE p.id >= %(first)s AND p.deleted_at IS NULL AND p.visibility = 'public' AND p.kind <> 'repost'
-          AND p.reply_to_id IS NULL AND c.likes + c.reposts > 0
+          AND p.hidden_at IS NULL AND p.reply_to_id IS NULL AND c.likes + c.reposts > 0
     ) liked
 ) ranked
 WHERE place = 1

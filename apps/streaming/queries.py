@@ -86,11 +86,15 @@ def events_of_missed(
 
 
 def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[StreamEvent]:
-    """A deleted post, for listeners who may have it on a page and have no block with its author."""
-    post = Post.objects.filter(pk=post_id).exclude(deleted_at=None).first()
+    """A deleted post, or one that staff have hidden, for listeners who may have it on a page and have no block with its
+    author. The author still sees a hidden post.
+    """
+    post = Post.objects.filter(pk=post_id).exclude(deleted_at=None, hidden_at=None).first()
     if post is None:
         return
     audience = _audience(post, listeners_by_stream)
+    if post.deleted_at is None:
+        audience.pop(post.author_id, None)
     severed = exact_relations(post.author_id, audience).severed
     for listener_id, streams in audience.items():
         if listener_id not in severed:

@@ -40,6 +40,15 @@ def rewrite_tags(post_id: int, names: Sequence[str], *, is_public: bool) -> None
     write_tags(post_id, [name for name in names if name not in present], is_public=is_public)
 
 
+def publish_tags(post_id: int, *, is_public: bool) -> None:
+    """Make the uses of tags by a post public, or no longer public."""
+    rows = TagUse.objects.filter(post_id=post_id)
+    tag_ids = list(rows.exclude(is_public=is_public).values_list("tag", flat=True))
+    rows.update(is_public=is_public)
+    if not is_public:
+        _clear_cache_if_unused(tag_ids)
+
+
 def delete_tags(post_id: int) -> None:
     """Delete the tags of a deleted post."""
     rows = TagUse.objects.filter(post_id=post_id)
@@ -49,7 +58,9 @@ def delete_tags(post_id: int) -> None:
 
 
 def _clear_cache_if_unused(tag_ids: Collection[int]) -> None:
-    """After uses were deleted, clear the cache if a tag has no public use left, so that no page shows it any more."""
+    """After uses were deleted or hidden, clear the cache if a tag has no public use left, so that no page shows it any
+    more.
+    """
     if tag_ids and publicly_used(Tag.objects.filter(pk__in=tag_ids)).count() < len(set(tag_ids)):
         transaction.on_commit(clear_cached_trending_tags, robust=True)
 

@@ -10,18 +10,25 @@ from django.test import Client
 from apps.audit.oracle import Oracle
 from apps.errors import NotAllowed, NotFound
 from apps.graph.actions import follow_user
-from apps.moderation.actions import hide_post, mark_sensitive, show_post, unmark_sensitive
+from apps.moderation.actions import (
+    file_report,
+    hide_post,
+    mark_sensitive,
+    show_post,
+    unmark_sensitive,
+)
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post
 from apps.posts.queries import visible_posts
+from apps.web.forms.posts import fields_of_post
 from tests.support.cases import each
 from tests.support.factories import deliver, delivered, moderator, publish, repost
 from tests.support.pages import answered_ids
 from tests.support.pictures import picture
-from tests.support.staff import make_staff
+from tests.support.staff import browser_of, make_staff
 
 pytestmark = pytest.mark.django_db
 LISTS = (
@@ -120,16 +127,24 @@ def test_its_author_cannot_repost_it_but_may_edit_and_delete_it(alice, bob, api_
         show_post(post.pk, by=moderator())
 
 
-def test_its_pictures_are_served_to_nobody(alice, media):
+def test_its_pictures_are_served_to_nobody_and_pages_say_so(alice, bob, media, page_of):
     upload = upload_picture(alice, BytesIO(picture()), alt="A wall.")
     post = delivered(alice, "Look.", media_ids=[upload.pk])
     address = post.attachments.get().file.url
+    complaint = file_report(bob, alice, post_ids=[post.pk])
     for act, status in ((None, 200), (hide, 404), (show, 200)):
         if act:
             act(post)
         answer = Client().get(address)
         answer.getvalue()
         assert answer.status_code == status
+        for page in (
+            page_of(alice).get(f"/@alice/{post.pk}"),
+            browser_of(moderator()).get(f"/admin/posts/post/{post.pk}/change/"),
+            browser_of(moderator()).get(f"/admin/moderation/report/{complaint.pk}/change/"),
+        ):
+            assert page.status_code == 200
+            assert ("are shown to nobody" in page.text) == (status == 404)
 
 
 def test_hiding_twice_is_hiding_once(alice):
@@ -149,8 +164,24 @@ def test_marks_of_staff_stay_when_the_author_edits(alice, bob, api_of, media):
     assert api_of(bob).get(address).json()["sensitive"] is True
     edit_post(alice, post.pk, body="Look again.", sensitive=False)
     assert api_of(bob).get(address).json()["sensitive"] is True
+    history = api_of(bob).get(f"{address}/history").json()
+    assert [version["sensitive"] for version in history] == [True, True]
     unmark_sensitive(post.pk, by=moderator())
     assert api_of(bob).get(address).json()["sensitive"] is False
+
+
+@each("choice", [True, False])
+def test_marks_of_staff_leave_the_choice_of_the_author(alice, bob, api_of, choice):
+    post = delivered(alice, "Look.", sensitive=choice)
+    address = f"/api/v1/statuses/{post.pk}"
+    mark_sensitive(post.pk, by=moderator())
+    shown = api_of(alice).get(address).json()["sensitive"]
+    assert (shown, fields_of_post(Post.objects.get(pk=post.pk))["sensitive"]) == (True, "on")
+    edit_post(alice, post.pk, body="Look again.", sensitive=shown)  # as forms and programs do
+    unmark_sensitive(post.pk, by=moderator())
+    assert api_of(bob).get(address).json()["sensitive"] is choice
+    history = api_of(bob).get(f"{address}/history").json()
+    assert [version["sensitive"] for version in history] == [choice, choice]
 
 
 @each("act", [hide_post, show_post, mark_sensitive, unmark_sensitive])

@@ -8,13 +8,14 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from apps.events.leases import claim
+from apps.moderation.actions import hide_post, show_post
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.previews import actions
 from apps.previews.models import Preview, PreviewedPost, PreviewHost
 from feedcache import stats
 from tests.previews.sites import answer, redirect
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, moderator, publish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
@@ -122,6 +123,19 @@ def test_a_preview_stays_as_long_as_a_post_names_it(site, fetched, alice, carol)
     assert not Preview.objects.exists()
     assert not PreviewedPost.objects.exists()
     assert not default_storage.exists(picture)
+
+
+def test_a_hidden_post_has_no_preview_until_it_is_shown_again(site, fetched, alice):
+    post = publish(alice, address(site))
+    fetched()
+    hide_post(post.pk, by=moderator())
+    deliver()
+    assert not Preview.objects.exists()
+    edit_post(alice, post.pk, body=f"Look: {address(site)}")
+    assert fetched() == 0
+    show_post(post.pk, by=moderator())
+    assert fetched() == 1
+    assert Preview.objects.get().title == "Tea at the river"
 
 
 def test_a_post_that_is_gone_before_its_page_was_fetched(site, fetched, alice):

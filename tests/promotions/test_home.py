@@ -19,6 +19,7 @@ from apps.engagement.actions import mark_post_read
 from apps.errors import DomainError
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
+from apps.moderation.actions import hide_post, show_post
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
 from apps.promotions.actions import (
@@ -386,6 +387,12 @@ class TestWhatIsShown:
         repost(shop, source.pk)
         publish(shop, reply_to_id=source.pk)
         publish(shop, quote_of_id=source.pk)
+        deliver()
+        assert equals_oracle(reader) == [new.pk]
+        hide_post(new.pk, by=moderator())
+        deliver()
+        assert equals_oracle(reader) == [old.pk]
+        show_post(new.pk, by=moderator())
         deliver()
         assert equals_oracle(reader) == [new.pk]
         delete_post(new.pk, by=shop)

@@ -10,6 +10,7 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle, UserList
+from apps.moderation.actions import hide_post, show_post
 from apps.notifications.actions import mark_read
 from apps.notifications.models import ReadMarker
 from apps.notifications.queries import latest_notification_id
@@ -30,7 +31,15 @@ from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.list import list_timeline
 from apps.timeline.public import public_timeline
-from tests.support.factories import deliver, delivered, make_user, publish, repost, suspend
+from tests.support.factories import (
+    deliver,
+    delivered,
+    make_user,
+    moderator,
+    publish,
+    repost,
+    suspend,
+)
 
 pytestmark = pytest.mark.django_db
 HOME, PUBLIC = Stream("user"), Stream("public")
@@ -127,6 +136,28 @@ def test_deletes_are_told_to_those_who_could_see_the_post_and_to_nobody_else(ali
         if post.visibility not in {"public", "unlisted"}:
             muting = (people[3].pk, HOME)  # may see it, does not want to
             assert told <= could | {muting}
+
+
+def test_a_hidden_post_is_told_like_a_deletion_but_not_to_its_author(alice, bob, carol):
+    mine = create_group(UserList, bob, name="Mine")
+    follow_user(bob, alice)
+    add_members(UserList, bob, mine.pk, [alice.pk])
+    follow_tag(carol, "tea")
+    post = delivered(alice, "Some #tea.")
+    tea, listed = Stream("hashtag", "tea"), Stream("list", str(mine.pk))
+    everybody = [alice.pk, bob.pk, carol.pk]
+    heard = dict.fromkeys((HOME, PUBLIC, tea, listed, Stream("hashtag", "milk")), everybody)
+    assert list(events_of_delete(post.pk, heard)) == []
+    hide_post(post.pk, by=moderator())
+    told = {news.listener_id: news for news in events_of_delete(post.pk, heard)}
+    assert {pk: news.streams for pk, news in told.items()} == {
+        bob.pk: {HOME, PUBLIC, tea, listed},
+        carol.pk: {HOME, PUBLIC, tea},
+    }
+    assert {(news.event, news.payload) for news in told.values()} == {("delete", str(post.pk))}
+    assert list(events_of_post(post.pk, "update", {HOME: [bob.pk]})) == []
+    show_post(post.pk, by=moderator())
+    assert list(events_of_delete(post.pk, heard)) == []
 
 
 def test_a_deleted_post_and_one_of_a_suspended_author_are_no_news(alice, bob):

@@ -6,7 +6,7 @@ import pytest
 
 from apps.graph.groups.actions import create_group
 from apps.graph.models import Circle
-from apps.moderation.actions import restore_user
+from apps.moderation.actions import hide_post, restore_user, show_post
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.privacy.erasure import delete_account
@@ -107,6 +107,31 @@ def test_a_tag_that_is_edited_away_vanishes(alice, page_of, api_of):
     index_posts([post.pk])
     assert SECRET not in [known.tag.name for known in cached_trending_tags()]
     assert_unknown(api_of(None))
+
+
+def test_the_tags_of_a_hidden_post_vanish_and_come_back(alice, bob, page_of, api_of):
+    post = publish(alice, "#tea")
+    quiet = publish(alice, "#quiet", visibility="unlisted")
+    publish(bob, "#tea")
+    edit_post(alice, post.pk, body=f"#{SECRET} #tea")
+    count_days()
+    assert SECRET in page_of(None).get("/public").content.decode()
+    hide_post(post.pk, by=moderator())
+    assert_unknown(api_of(None))
+    assert [known.tag.name for known in cached_trending_tags()] == ["tea"]
+    edit_post(alice, post.pk, body=f"#{SECRET} #tea #latelyadded")
+    count_days()
+    assert_unknown(api_of(None))
+    assert shown_tags(api_of(None), "latelyadded") == []
+    assert TagDay.objects.get(tag__name="tea").uses == 1
+    for one in (quiet, post):
+        hide_post(one.pk, by=moderator())
+        show_post(one.pk, by=moderator())
+    count_days()
+    assert TagDay.objects.get(tag__name="tea").uses == 2
+    assert shown_tags(api_of(None), SECRET) == [SECRET]
+    assert shown_tags(api_of(None), "latelyadded") == ["latelyadded"]
+    assert shown_tags(api_of(None), "quiet") == []
 
 
 def test_the_tags_of_a_suspended_author_vanish_and_come_back(alice, bob, page_of, api_of):

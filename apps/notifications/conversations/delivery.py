@@ -27,10 +27,11 @@ WHERE c.last_post_id < excluded.last_post_id AND (NOT c.has_left OR NOT excluded
     OR c.is_request AND NOT excluded.is_unread
 RETURNING user_id
 """
-# The newest remaining post of a thread that a user wrote or is mentioned in.
+# The newest remaining post of a thread that a user wrote or is mentioned in. Of hidden posts only the author knows.
 _LAST_POST = """
 SELECT max(id) FROM posts_post p
 WHERE thread_id = %(thread)s AND visibility = 'mentioned' AND deleted_at IS NULL
+  AND (hidden_at IS NULL OR author_id = %(user)s)
   AND (author_id = %(user)s OR EXISTS (SELECT FROM posts_mention m WHERE m.post_id = p.id AND m.author_id = p.author_id
       AND m.user_id = %(user)s))
 """
@@ -44,7 +45,7 @@ SELECT user_id FROM accounts_usercounts told WHERE user_id = ANY(%(users)s) AND 
 
 def add_post(post_id: int) -> None:
     """Make a post the newest in the conversations of its author and of the mentioned people, unless these mute or block
-    the author.
+    the author, or staff have hidden the post.
     """
     if not Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists():
         return  # the case of nearly all posts
@@ -52,7 +53,7 @@ def add_post(post_id: int) -> None:
     post = visible_posts(author_id, [post_id]).posts.get(post_id)
     if post is None or post.visibility != Visibility.MENTIONED:
         return
-    mentioned = set(post.mentions.values()) - {author_id}
+    mentioned = set() if post.is_hidden else set(post.mentions.values()) - {author_id}
     related = exact_relations(author_id, mentioned)
     mutes = Mute.objects.filter(owner__in=mentioned, muted=author_id)
     muting = set(mutes.values_list("owner_id", flat=True))
@@ -87,7 +88,9 @@ def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
 
 
 def update_last_post(post_id: int) -> None:
-    """Find the newest post again, for conversations whose newest post was deleted, or mentions others after an edit."""
+    """Find the newest post again, for conversations whose newest post was deleted or hidden, or mentions others after
+    an edit.
+    """
     for row in Conversation.objects.filter(last_post=post_id):
         with connection.cursor() as sql:
             sql.execute(_LAST_POST, {"thread": row.thread_id, "user": row.user_id})

@@ -38,7 +38,7 @@ from apps.posts.content.text import mentioned_handles, tag_names
 from apps.posts.models import Kind, Mention, Post, Revision, Visibility
 from apps.posts.queries import mentions_of
 from apps.posts.store import Changed
-from apps.tags.actions import rewrite_tags
+from apps.tags.actions import publish_tags, rewrite_tags
 from apps.texts import normalise
 from apps.throttling import check_rate_limit
 
@@ -99,8 +99,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Chang
         revision.save(force_insert=True)
         post.edited_at = datetime.fromtimestamp(store.clock(counts), UTC)
         added = _update_mentions(post, list(mentions.values()))
-        is_public = post.visibility == Visibility.PUBLIC
-        rewrite_tags(post.pk, tag_names(post.body), is_public=is_public)
+        rewrite_tags(post.pk, tag_names(post.body), is_public=post.has_public_tags)
         changed = _save_version(counts, post, pictures, mentions)
         record("post_edited", post_id=post.pk, mentioned=sorted(added))
     return changed
@@ -149,6 +148,7 @@ def hide(author: User, post_id: int, *, is_hidden: bool) -> Changed:
             return Changed(post)
         post.hidden_at = timezone.now() if is_hidden else None
         changed = store.save_version(post, counts, ["hidden_at", "version"])
+        publish_tags(post.pk, is_public=post.has_public_tags)
         pictures, mentions = pictures_of(post), mentions_of(post)
         content = PostContent.of(post, pictures=pictures, mentions=mentions, poll=poll_of(post))
         cache_hidden(counts, content)
@@ -163,7 +163,7 @@ def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Changed:
     with _own(author, post_id) as (counts, post):
         if post.is_marked_sensitive == is_marked:
             return Changed(post)
-        post.is_marked_sensitive = post.sensitive = is_marked
+        post.is_marked_sensitive = is_marked
         return _new_version(counts, post)
 
 
@@ -193,8 +193,9 @@ def _relabel(post: Post, edit: Changes, pictures: list[Picture]) -> None:
     if edit.quote_policy is not None:
         check_quote_policy(edit.quote_policy)
         post.quote_policy = edit.quote_policy
-    post.sensitive = post.sensitive if edit.sensitive is None else edit.sensitive
-    post.sensitive = post.sensitive or post.is_marked_sensitive
+    # while staff have marked the post, forms and programs send their mark back as if the author had chosen it
+    if edit.sensitive is not None and not post.is_marked_sensitive:
+        post.sensitive = edit.sensitive
     post.language = post.language if edit.language is None else edit.language
     if post.kind != Kind.QUOTE:
         post.kind = kind_of([picture.medium for picture in pictures])

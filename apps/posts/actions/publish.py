@@ -78,7 +78,7 @@ def publish_post(
         post.kind = _kind(quoted, draft, uploads)
         idempotency.note(request, post=post)
         if names := tag_names(body):
-            write_tags(post.pk, names, is_public=post.visibility == Visibility.PUBLIC)
+            write_tags(post.pk, names, is_public=post.has_public_tags)
         content = PostContent.of(
             post,
             pictures=_attach(post, draft, uploads) if draft.pictures or uploads else (),

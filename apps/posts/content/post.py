@@ -162,7 +162,7 @@ class PostContent:
     pictures: tuple[Picture, ...]
     mentions: dict[str, int]
     circle_id: int | None = None  # always None for open posts, the only ones in caches
-    sensitive: bool = False  # its pictures are hidden behind a button
+    sensitive: bool = False  # its pictures are behind a button: its author or staff want it
     pinned: bool = False  # on its author's profile
     poll: PollContent | None = None
     application: Application | None = None
@@ -198,7 +198,7 @@ class PostContent:
             pictures=tuple(pictures),
             mentions=mentions or {},
             circle_id=post.circle_id,
-            sensitive=post.sensitive,
+            sensitive=post.sensitive or post.is_marked_sensitive,
             pinned=post.pinned_at is not None,
             poll=PollContent.of(poll) if poll else None,
             application=Application(post.application, post.website) if post.application else None,

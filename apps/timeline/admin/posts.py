@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
@@ -169,7 +169,11 @@ class PostAdmin(StaffList):
     def pictures(self, post: Post) -> SafeString | str:
         attachments = post.attachments.order_by("position")
         links = ((one.file.url, one.alt or one.file.name) for one in attachments)
-        return format_html_join(", ", '<a href="{}">{}</a>', links) or "-"
+        listed = format_html_join(", ", '<a href="{}">{}</a>', links)
+        if listed and post.is_hidden:
+            unseen = _("While it is hidden, its pictures, videos and sound are shown to nobody.")
+            return format_html("{}<br>{}", listed, unseen)
+        return listed or "-"
 
     @admin.display(description=gettext_lazy("replies"))
     def replies(self, post: Post) -> int:

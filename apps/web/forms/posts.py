@@ -314,7 +314,7 @@ def fields_of_post(post: Post) -> dict[str, str]:
         "body": post.body,
         "content_warning": post.content_warning,
         "language": post.language,
-        "sensitive": "on" if post.sensitive else "",
+        "sensitive": "on" if post.sensitive or post.is_marked_sensitive else "",
         "visibility": f"{CIRCLE_PREFIX}{post.circle_id}" if post.circle_id else post.visibility,
         "reply_to": str(post.reply_to_id or ""),
         "quote": str(post.source_id or ""),

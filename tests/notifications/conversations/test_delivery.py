@@ -6,10 +6,11 @@ from apps.api.entities.timeline import ConversationJson
 from apps.events.leases import State
 from apps.events.models import Event
 from apps.graph.actions import block_user, mute_user
+from apps.moderation.actions import hide_post, show_post
 from apps.notifications.models import Conversation
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
-from tests.support.factories import deliver, publish
+from tests.support.factories import deliver, moderator, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -97,6 +98,29 @@ def test_a_deleted_last_word_gives_way_to_the_one_before(alice, bob, listed):
     delete_post(first.pk, by=alice)
     assert listed(bob) == []
     assert not Conversation.objects.exists()
+
+
+def test_a_hidden_last_word_gives_way_for_others_until_it_is_shown_again(alice, bob, listed):
+    first = talk(alice, ["bob"])
+    answer = talk(alice, ["bob"], reply_to_id=first.pk)
+    assert listed(bob) == [(answer.pk, ["alice"], True)]
+    hide_post(answer.pk, by=moderator())
+    assert [said for said, _with, _unread in listed(bob)] == [first.pk]
+    edit_post(alice, answer.pk, body="@bob And nicer.")
+    assert [said for said, _with, _unread in listed(bob)] == [first.pk]
+    assert listed(alice) == [(answer.pk, ["bob"], False)]
+    show_post(answer.pk, by=moderator())
+    assert [said for said, _with, _unread in listed(bob)] == [answer.pk]
+
+
+def test_a_conversation_of_hidden_words_only_comes_back_with_them(alice, bob, listed):
+    post = talk(alice, ["bob"])
+    hide_post(post.pk, by=moderator())  # before anybody got it
+    assert listed(bob) == []
+    assert listed(alice) == [(post.pk, ["bob"], False)]
+    assert not Conversation.objects.filter(user=bob).exists()
+    show_post(post.pk, by=moderator())
+    assert listed(bob) == [(post.pk, ["alice"], True)]
 
 
 def test_an_edit_that_names_others_moves_the_conversation(alice, bob, carol, listed):
