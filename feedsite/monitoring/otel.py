@@ -2,25 +2,49 @@
 
 A trace goes from a request to what follows from it: Celery's messages carry its context in their headers, and so do the
 payloads of events, because a lost message must not end it. OpenTelemetry's own settings (OTEL_TRACES_SAMPLER,
-OTEL_EXPORTER_OTLP_HEADERS, ...) hold. Spans have no texts, no statements and no keys of people.
+OTEL_EXPORTER_OTLP_HEADERS, ...) hold, except OTEL_PROPAGATORS. Spans have no texts, no statements and no keys of
+people: of what the instrumentations note, only the attributes in SENT leave the process.
 """
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from django.conf import settings
 from opentelemetry import propagate, trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.instrumentation.celery import CeleryInstrumentor
 from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace import Event, ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.util.types import Attributes
 
 from apps.events import tracing
 from feedcache import stats
 from feedsite import __version__
+
+# Paths and queries open accounts (links in mails), and messages of exceptions quote rows, so none of them is here.
+SENT = {
+    "celery.action",
+    "celery.retries",
+    "celery.task_name",
+    "db.system",
+    "exception.type",
+    "feedsite.role",
+    "http.method",
+    "http.request.method",
+    "http.response.status_code",
+    "http.route",
+    "http.status_code",
+    "messaging.destination",
+    "messaging.message.id",
+}
+# Refused requests, files and probes have no trace. The instrumentation's own place, the first, would check the host
+# of probes, which use any.
+ABOVE = "feedsite.middleware.load_shedding.LoadSheddingMiddleware"
 
 _tracer = trace.get_tracer("feedsite", __version__)
 
@@ -31,12 +55,41 @@ def start(role: str) -> None:
     provider = TracerProvider(
         resource=Resource.create({"service.name": name, "service.version": __version__})
     )
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    provider.add_span_processor(BatchSpanProcessor(_Exporter()))
     trace.set_tracer_provider(provider)
-    DjangoInstrumentor().instrument()
+    # without baggage: a client's would go into the payload of every event
+    propagate.set_global_textmap(TraceContextTextMapPropagator())
+    DjangoInstrumentor().instrument(middleware_position=settings.MIDDLEWARE.index(ABOVE))
     CeleryInstrumentor().instrument()  # type: ignore[no-untyped-call]  # as the library has it
     tracing.use(_Events())
     stats.observe_calls(_trace_call)
+
+
+class _Exporter(OTLPSpanExporter):
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        return super().export([_without_texts(span) for span in spans])
+
+
+def _without_texts(span: ReadableSpan) -> ReadableSpan:
+    """The span with the attributes in SENT, and of exceptions with their classes."""
+    return ReadableSpan(
+        span.name,
+        span.context,
+        span.parent,
+        span.resource,
+        _sent(span.attributes),
+        [Event(event.name, _sent(event.attributes), event.timestamp) for event in span.events],
+        span.links,
+        span.kind,
+        status=trace.Status(span.status.status_code),
+        start_time=span.start_time,
+        end_time=span.end_time,
+        instrumentation_scope=span.instrumentation_scope,
+    )
+
+
+def _sent(attributes: Attributes) -> Attributes:
+    return {name: value for name, value in (attributes or {}).items() if name in SENT}
 
 
 class _Events:

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+import requests
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from apps.accounts.actions import issue_token
 from apps.events import tracing
-from apps.events.actions import run_due
+from apps.events.actions import enqueue, run_due
 from apps.events.models import Event
 from apps.graph.actions import follow_user
 from apps.timeline.models import FanoutChunk
@@ -187,3 +188,83 @@ def whole(spans):
         not span.parent_span_id or span.parent_span_id in ids for _service, span in trace
     )
     return trace if is_delivered and has_parents else None
+
+
+# --- what is not in it -------------------------------------------------------------------------------
+
+WORD = "Kassandra"  # in everything that clients and errors write
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.flows
+@pytest.mark.gate
+def test_spans_have_nothing_that_clients_or_exceptions_say(receiver, tmp_path):
+    endpoint, spans = receiver
+    token = issue_token(make_user("author"), name="test")
+    settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "200"}
+    web, address = start_web(tmp_path, **settings)
+    worker = start_worker(tmp_path, **settings)
+    headers = {"User-Agent": WORD, "baggage": f"word={WORD}"}
+    try:
+        requests.get(f"{address}/password/reset/{WORD}/{WORD}?q={WORD}", headers=headers, timeout=20)
+        published = requests.post(
+            f"{address}/api/v1/statuses", data={"status": "A post."},
+            headers={**headers, "Authorization": f"Bearer {token}"}, timeout=20,
+        )  # fmt: skip
+        assert published.status_code == 200, published.text
+        contexts = [event.payload[tracing.CONTEXT] for event in Event.objects.all()]
+        assert contexts
+        assert all(set(context) == {"traceparent"} for context in contexts)
+        Event.objects.create(
+            name="post_published",
+            subscriber="apps.timeline.handlers.deliver_post",
+            payload={"post_id": WORD},
+        )
+        enqueue("apps.events.tasks.dispatch", WORD)
+        failed = {"timeline.handlers.deliver_post", "run/apps.events.tasks.dispatch"}
+        wait_until(
+            lambda: failed <= {span.name for _service, span in spans if exceptions_of(span)},
+            lambda: f"failures: {sorted({one.name for _service, one in spans})}",
+        )
+        wait_until(
+            lambda: "GET password/reset/<str:uidb64>/<str:token>" in names_of(spans),
+            lambda: f"the link: {sorted(names_of(spans))}",
+        )
+    finally:
+        stop(web)
+        stop(worker)
+    assert [one for one in spans if WORD.encode() in one[1].SerializeToString()] == []
+    assert {"ValueError"} <= {one for _service, span in spans for one in exceptions_of(span)}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.flows
+@pytest.mark.gate
+def test_probes_by_address_are_answered_and_other_requests_for_a_foreign_host_refused(
+    receiver, tmp_path
+):
+    endpoint, _spans = receiver
+    web, address = start_web(tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=endpoint)
+    foreign = {"Host": "10.1.2.3"}
+    try:
+        probe = requests.get(f"{address}/healthz/live", headers=foreign, timeout=20)
+        page = requests.get(f"{address}/login", headers=foreign, timeout=20)
+    finally:
+        stop(web)
+    assert probe.status_code == 200, probe.text
+    assert page.status_code == 400
+    assert "Content-Security-Policy" in page.headers
+
+
+def names_of(spans):
+    return {span.name for _service, span in spans}
+
+
+def exceptions_of(span):
+    """The classes of the exceptions in a span."""
+    return [
+        one.value.string_value
+        for event in span.events
+        for one in event.attributes
+        if one.key == "exception.type"
+    ]
