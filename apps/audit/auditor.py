@@ -143,7 +143,7 @@ def _save(audit_pass: AuditPass) -> AuditRun:
     audit_pass.run.save()
     for finding in audit_pass.findings:
         finding.run = audit_pass.run
-    AuditFinding.objects.bulk_create([one for one in audit_pass.findings if one.pk is None])
+    AuditFinding.objects.bulk_create([one for one in audit_pass.findings if one._state.adding])
     return audit_pass.run
 
 
