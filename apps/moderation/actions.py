@@ -95,10 +95,19 @@ def _language_of(reporter: User, target: User, posts: Collection[PostContent]) -
     return next(filter(None, said), "").partition("-")[0].lower()
 
 
+def require_other(by: User, user_id: int) -> None:
+    """Raise NotAllowed if `by` would decide about themselves."""
+    if by.pk == user_id:
+        raise NotAllowed(_("This doesn't work with your own account."))
+
+
 @transaction.atomic
 def resolve_report(report: Report, *, by: User, outcome: str) -> None:
-    """Close a report with an outcome. NotAllowed without the permission to change reports."""
+    """Close a report with an outcome. NotAllowed without the permission to change reports, and for reports about
+    oneself.
+    """
     require_permission(by, CHANGE_REPORTS)
+    require_other(by, report.target_id)
     report.resolved_at, report.resolved_by, report.outcome = timezone.now(), by, outcome
     report.save(update_fields=["resolved_at", "resolved_by", "outcome"])
     log_action(by, report, f"Resolved: {outcome}")
@@ -108,6 +117,7 @@ def resolve_report(report: Report, *, by: User, outcome: str) -> None:
 def reopen_report(report: Report, *, by: User) -> None:
     """Open a resolved report again. NotAllowed like `resolve_report`."""
     require_permission(by, CHANGE_REPORTS)
+    require_other(by, report.target_id)
     report.resolved_at = report.resolved_by = None
     report.save(update_fields=["resolved_at", "resolved_by"])
     log_action(by, report, _("Reopened."))
@@ -117,6 +127,7 @@ def reopen_report(report: Report, *, by: User) -> None:
 def assign_report(report: Report, *, by: User, to: User | None) -> None:
     """Assign a report to a member of staff, or to nobody. NotAllowed like `resolve_report`."""
     require_permission(by, CHANGE_REPORTS)
+    require_other(by, report.target_id)
     report.assignee = to
     report.save(update_fields=["assignee"])
     log_action(by, report, f"Taken on by @{to.handle}." if to else "Given back.")

@@ -18,7 +18,7 @@ from apps.accounts.models import User
 from apps.accounts.staff import log_action, require_permission
 from apps.errors import Invalid, NotAllowed, NotFound, invalid
 from apps.moderation import actions as acts
-from apps.moderation.actions import CHANGE_REPORTS, resolve_report
+from apps.moderation.actions import CHANGE_REPORTS, require_other, resolve_report
 from apps.moderation.hooks import Act
 from apps.moderation.models import Measure, Report
 from apps.notifications.actions import tell_of_moderation
@@ -97,9 +97,10 @@ def decide(
     """Take a measure about a report, and close it with all open reports of the same; returns how many were closed.
 
     `text` is for the person. Measures about posts need `post_ids` of the report. "" as the measure dismisses the
-    report. Invalid, NotFound, and NotAllowed without the permissions of the measure.
+    report. Invalid, NotFound, and NotAllowed without the permissions of the measure, and for reports about oneself.
     """
     require_permission(by, CHANGE_REPORTS)
+    require_other(by, report.target_id)
     if len(text) > TEXT_MAX_CHARACTERS:
         message = _("At most %(count)d characters.") % {"count": TEXT_MAX_CHARACTERS}
         raise invalid("text", message)
@@ -117,8 +118,6 @@ def decide(
 def _take(
     measure: Measure, report: Report, *, by: User, text: str, post_ids: Sequence[int]
 ) -> None:
-    if report.target_id == by.pk:
-        raise NotAllowed(_("This doesn't work with your own account."))
     strikes = Strike.objects.filter(user=report.target_id, measure=measure, undone_at=None)
     if measure in PER_POST:
         if not post_ids:
@@ -150,7 +149,10 @@ def warn(user: User, *, by: User, reason: str = "", report: Report | None = None
 
 @transaction.atomic
 def take_back(strike: Strike, *, by: User, reason: str = "") -> None:
-    """Undo the measure of a strike; does nothing if it was undone. NotAllowed without its permission."""
+    """Undo the measure of a strike; does nothing if it was undone. NotAllowed without its permission, and for one's own
+    strikes.
+    """
+    require_other(by, strike.user_id)
     strike = Strike.objects.select_for_update().select_related("user").get(pk=strike.pk)
     if strike.undone_at is None:
         _UNDO[Measure(strike.measure)](strike, by=by, reason=reason)
@@ -224,10 +226,11 @@ def appeal(strike: Strike, *, text: str) -> Appeal:
 def answer_appeal(row: Appeal, *, by: User, is_accepted: bool, text: str = "") -> None:
     """Accept an appeal, which takes the measure back, or reject it; the person is told. The first answer counts.
 
-    NotAllowed without the permission to change reports and, to accept, that of the measure.
+    NotAllowed without the permission to change reports and, to accept, that of the measure; and for one's own appeals.
     """
     require_permission(by, CHANGE_REPORTS)
     row = Appeal.objects.select_for_update().select_related("strike__user").get(pk=row.pk)
+    require_other(by, row.strike.user_id)
     if row.decided_at is not None:
         raise NotAllowed(_("This appeal has been answered already."))
     row.decided_at, row.decided_by = timezone.now(), by

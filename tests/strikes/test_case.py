@@ -1,17 +1,26 @@
 """The page of a report: what staff read there, and what they decide, each by permission and on record."""
 
+from functools import partial
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.files.base import ContentFile
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.errors import NotFound
-from apps.moderation.actions import file_report, resolve_report
+from apps.errors import NotAllowed, NotFound
+from apps.moderation.actions import (
+    assign_report,
+    file_report,
+    hide_post,
+    reopen_report,
+    resolve_report,
+)
 from apps.moderation.models import Measure, Report
 from apps.posts.actions.drafts import NewPicture, PollDraft
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
+from apps.strikes.actions import answer_appeal, appeal, decide, take_back
 from apps.strikes.models import Note, Strike
 from apps.timeline.publishing import edit
 from tests.support.cases import each
@@ -291,13 +300,42 @@ def test_only_strikes_of_the_account_are_taken_back(report, mod, carol, value):
     assert "There is no such decision." in press(browser_of(mod), report, f"take_back:{value}")
 
 
-def test_nobody_decides_about_themselves_nor_about_superusers(carol, mod):
+def test_nobody_decides_about_superusers(carol, mod):
     chief = make_staff(superuser=True, handle="boss")
-    for target, refusal in ((chief, "You may not do this."), (mod, "with your own account")):
-        report = file_report(carol, target, post_ids=[publish(target).pk])
-        for measure in Measure.values:
-            assert refusal in press(browser_of(mod), report, f"decide:{measure}")
+    report = file_report(carol, chief, post_ids=[publish(chief).pk])
+    for measure in Measure.values:
+        assert "You may not do this." in press(browser_of(mod), report, f"decide:{measure}")
     assert on_record() == []
+
+
+def test_nobody_decides_about_themselves(carol, mod):
+    post = publish(mod)
+    report = file_report(carol, mod, post_ids=[post.pk])
+    hide_post(post.pk, by=make_staff(superuser=True), report=report)
+    strike = Strike.objects.get()
+    row, before = appeal(strike, text="It was a quotation."), on_record()
+    refused = [
+        lambda: resolve_report(report, by=mod, outcome=""),
+        lambda: reopen_report(report, by=mod),
+        lambda: assign_report(report, by=mod, to=mod),
+        lambda: take_back(strike, by=mod),
+        lambda: answer_appeal(row, by=mod, is_accepted=True),
+        *(partial(decide, report, one, by=mod, post_ids=[post.pk]) for one in ("", *Measure)),
+    ]
+    for act in refused:
+        with pytest.raises(NotAllowed, match="with your own account"):
+            act()
+    assert on_record() == before
+    assert Strike.objects.get().undone_at is None
+
+
+def test_nobody_reads_who_reported_them(carol, mod):
+    report, browser = file_report(carol, mod), browser_of(mod)
+    assert browser.get(page(report)).status_code == 404
+    assert browser.post(page(report), {"act": "decide:"}).status_code == 404
+    for address in (QUEUE, LIST):
+        assert "@carol" not in browser.get(address).text
+        assert "@carol" in browser_of(make_staff(SEES)).get(address).text
 
 
 def test_the_buttons_are_those_of_the_permissions(report):
