@@ -8,11 +8,12 @@ from django.core.files.base import ContentFile
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.errors import NotAllowed, NotFound
+from apps.errors import Conflict, NotAllowed, NotFound
 from apps.moderation.actions import (
     assign_report,
     file_report,
     hide_post,
+    mark_sensitive,
     reopen_report,
     resolve_report,
 )
@@ -24,8 +25,9 @@ from apps.strikes.actions import answer_appeal, appeal, decide, take_back
 from apps.strikes.models import Note, Strike
 from apps.timeline.publishing import edit
 from tests.support.cases import each
-from tests.support.factories import publish
+from tests.support.factories import publish, repost
 from tests.support.staff import MAX_QUERIES, browser_of, make_staff
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 LIST, QUEUE = "/admin/moderation/report/", "/admin/moderation/report/queue/"
@@ -228,22 +230,96 @@ def state_of(user):
 
 def test_a_measure_that_is_in_force_is_not_taken_twice(report, mod, alice):
     browser = browser_of(mod)
-    for measure in ("hide", "freeze"):
+    for measure in ("hide", "sensitive", "freeze"):
         for _time in range(2):
             press(browser, report, f"decide:{measure}")
-    assert sorted(Strike.objects.values_list("measure", flat=True)) == ["freeze", "hide", "hide"]
+            press(browser, report, "reopen")
+    press(browser, report, "decide:suspend")
+    press(browser, report, "reopen")
+    press(browser, report, "decide:freeze")
+    measures = sorted(Strike.objects.values_list("measure", flat=True))
+    assert measures == ["freeze", "hide", "hide", "sensitive", "sensitive", "suspend"]
 
 
-def test_reports_of_the_same_post_are_closed_together(report, mod, alice, bob, carol):
-    first, _second = post_ids(report)
-    same = file_report(bob, alice, post_ids=[first])
-    other = file_report(bob, alice, post_ids=[publish(alice, "Another.").pk])
-    about_all = file_report(bob, alice)
-    press(browser_of(mod), report, "decide:")
-    assert set(Report.objects.filter(resolved_at=None)) == {other, about_all}
-    press(browser_of(mod), other, "decide:suspend")
-    assert not Report.objects.filter(resolved_at=None).exists()
-    assert same.strikes.count() == 0
+def test_a_resolved_report_is_reopened_before_it_is_decided_again(report, mod):
+    browser = browser_of(mod)
+    press(browser, report, "decide:warn", "An insult.")
+    text = browser.get(page(report)).text
+    assert "decide:" not in text
+    assert "reopen" in text
+    for measure in ("", *Measure.values):  # an old page still has the buttons
+        assert "has been resolved already" in press(browser, report, f"decide:{measure}", "No.")
+    assert Report.objects.get().outcome == "An insult."
+    assert Strike.objects.get().measure == "warn"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_decisions_at_once_the_first_one_counts(report, mod, bob):
+    second = file_report(bob, report.target, post_ids=post_ids(report))
+
+    def both(measure, *reports):
+        def one(number):
+            try:
+                decide(reports[number], measure, by=mod, post_ids=post_ids(report))
+            except Conflict:
+                return 1
+            return 0
+
+        return sum(together(2, one))
+
+    assert both(Measure.WARN, report, report) == 1
+    assert Strike.objects.get().measure == "warn"
+    for row in (report, second):
+        row.refresh_from_db()
+        reopen_report(row, by=mod)
+    assert both(Measure.HIDE, report, second) == 1
+    assert Strike.objects.filter(measure="hide").count() == 2  # one for each post
+    together(2, lambda _number: mark_sensitive(post_ids(report)[0], by=mod))
+    assert Strike.objects.filter(measure="sensitive").count() == 1
+
+
+@each("measure, closed", [
+    ("", {"report"}),
+    ("warn", {"report", "part", "same"}),
+    ("hide", {"report", "part"}),
+    ("sensitive", {"report", "part"}),
+    ("freeze", {"report", "part", "same", "more", "none"}),
+])  # fmt: skip
+def test_a_decision_closes_what_it_answers(report, mod, alice, bob, measure, closed):
+    first, second = post_ids(report)
+    made = {
+        "report": report,
+        "part": file_report(bob, alice, post_ids=[first]),
+        "same": file_report(bob, alice, post_ids=[first, second]),
+        "more": file_report(bob, alice, post_ids=[first, publish(alice, "Another.").pk]),
+        "none": file_report(bob, alice),
+    }
+    other = file_report(alice, bob)
+    text = press(browser_of(mod), report, f"decide:{measure}", post=[first])
+    assert f"{len(closed)} report" in text
+    open_ones = set(Report.objects.filter(resolved_at=None))
+    assert open_ones == {other, *(row for name, row in made.items() if name not in closed)}
+
+
+def test_a_repost_and_a_deleted_post_do_not_hinder_a_decision(report, mod, alice, carol):
+    first, second = post_ids(report)
+    shared = repost(alice, publish(carol).pk)
+    mixed = file_report(carol, alice, post_ids=[first, second, shared.pk])
+    browser = browser_of(mod)
+    assert f'name="post" value="{first}"' in browser.get(page(mixed)).text
+    assert f'name="post" value="{shared.pk}"' not in browser.get(page(mixed)).text
+    assert "Choose a post." in press(browser, mixed, "decide:hide", post=[shared.pk])
+    delete_post(second, by=alice)
+    press(browser, mixed, "decide:hide")
+    assert [row.post_id for row in Strike.objects.all()] == [first]
+    mixed.refresh_from_db()
+    assert mixed.resolved_by == mod
+
+
+def test_enter_in_a_field_decides_nothing(report, mod):
+    text = browser_of(mod).get(page(report)).text
+    form = text[text.index('<form method="post" class="case">') :]
+    assert form[form.index("<button") :].startswith("<button disabled hidden></button>")
 
 
 def test_a_decision_leads_to_the_next_report_of_the_list_and_at_last_to_the_list(mod, alice, carol):
