@@ -122,9 +122,7 @@ def decide(
 
 def _locked_reports(target_id: int) -> dict[int, Report]:
     """The open reports about an account with their posts. The locks put decisions about one account in a row."""
-    rows = Report.objects.select_for_update(of=("self",)).filter(
-        target=target_id, resolved_at=None
-    )
+    rows = Report.objects.select_for_update(of=("self",)).filter(target=target_id, resolved_at=None)
     found = rows.select_related("target").prefetch_related("posts").order_by("pk")
     return {row.pk: row for row in found}
 
@@ -249,7 +247,8 @@ def appeal(strike: Strike, *, text: str) -> Appeal:
 def answer_appeal(row: Appeal, *, by: User, is_accepted: bool, text: str = "") -> None:
     """Accept an appeal, which takes the measure back, or reject it; the person is told. The first answer counts.
 
-    Invalid for too long a text. NotAllowed without the permission to change reports and, to accept, that of the measure; and for one's own appeals.
+    Invalid for too long a text. NotAllowed without the permission to change reports and, to accept, that of the
+    measure; and for one's own appeals.
     """
     require_permission(by, CHANGE_REPORTS)
     _check_length(text)

@@ -17,8 +17,8 @@ from apps.posts.queries import MAX_IDS, reposted_ids, visible_posts
 from feedcache.memcached_tiers import tiers
 from tests.support.factories import make_user, publish, repost
 from tests.support.faults import dead_memcached
-from tests.support.memory import flush
 from tests.support.locks import sessions_that_wait_for_a_lock
+from tests.support.memory import flush
 from tests.support.services import running
 from tests.support.waiting import wait_until
 
