@@ -28,6 +28,7 @@ from apps.posts.actions.publish import DELETE_POSTS
 from apps.posts.content.post import PostContent
 from apps.posts.models import Post
 from apps.posts.queries import visible_posts
+from apps.posts.store import lock_author
 from apps.throttling import check_rate_limit
 from apps.timeline import publishing
 
@@ -95,10 +96,19 @@ def _language_of(reporter: User, target: User, posts: Collection[PostContent]) -
     return next(filter(None, said), "").partition("-")[0].lower()
 
 
+def require_other(by: User, user_id: int) -> None:
+    """Raise NotAllowed if `by` would decide about themselves."""
+    if by.pk == user_id:
+        raise NotAllowed(_("This doesn't work with your own account."))
+
+
 @transaction.atomic
 def resolve_report(report: Report, *, by: User, outcome: str) -> None:
-    """Close a report with an outcome. NotAllowed without the permission to change reports."""
+    """Close a report with an outcome. NotAllowed without the permission to change reports, and for reports about
+    oneself.
+    """
     require_permission(by, CHANGE_REPORTS)
+    require_other(by, report.target_id)
     report.resolved_at, report.resolved_by, report.outcome = timezone.now(), by, outcome
     report.save(update_fields=["resolved_at", "resolved_by", "outcome"])
     log_action(by, report, f"Resolved: {outcome}")
@@ -108,6 +118,7 @@ def resolve_report(report: Report, *, by: User, outcome: str) -> None:
 def reopen_report(report: Report, *, by: User) -> None:
     """Open a resolved report again. NotAllowed like `resolve_report`."""
     require_permission(by, CHANGE_REPORTS)
+    require_other(by, report.target_id)
     report.resolved_at = report.resolved_by = None
     report.save(update_fields=["resolved_at", "resolved_by"])
     log_action(by, report, _("Reopened."))
@@ -117,6 +128,7 @@ def reopen_report(report: Report, *, by: User) -> None:
 def assign_report(report: Report, *, by: User, to: User | None) -> None:
     """Assign a report to a member of staff, or to nobody. NotAllowed like `resolve_report`."""
     require_permission(by, CHANGE_REPORTS)
+    require_other(by, report.target_id)
     report.assignee = to
     report.save(update_fields=["assignee"])
     log_action(by, report, f"Taken on by @{to.handle}." if to else "Given back.")
@@ -124,16 +136,20 @@ def assign_report(report: Report, *, by: User, to: User | None) -> None:
 
 @transaction.atomic
 def hide_post(post_id: int, *, by: User, reason: str = "", report: Report | None = None) -> None:
-    """Hide a post from everybody but its author. NotFound; NotAllowed without the permission to delete posts."""
-    author = _author_of(post_id, by)
-    publishing.hide(author, post_id, is_hidden=True)
-    _record(Act(Measure.HIDE, author, by, reason, report, post_id), f"Post {post_id} hidden")
+    """Hide a post from everybody but its author; does nothing if it is hidden. NotFound; NotAllowed without the
+    permission to delete posts.
+    """
+    post = _locked_post(post_id, by)
+    if not post.is_hidden:
+        publishing.hide(post.author, post_id, is_hidden=True)
+        act = Act(Measure.HIDE, post.author, by, reason, report, post_id)
+        _record(act, f"Post {post_id} hidden")
 
 
 @transaction.atomic
 def show_post(post_id: int, *, by: User, reason: str = "") -> None:
     """Show a hidden post again. NotFound, NotAllowed like `hide_post`."""
-    author = _author_of(post_id, by)
+    author = _locked_post(post_id, by).author
     publishing.hide(author, post_id, is_hidden=False)
     act = Act(Measure.HIDE, author, by, reason, post_id=post_id, is_taken_back=True)
     _record(act, f"Post {post_id} shown again")
@@ -143,19 +159,20 @@ def show_post(post_id: int, *, by: User, reason: str = "") -> None:
 def mark_sensitive(
     post_id: int, *, by: User, reason: str = "", report: Report | None = None
 ) -> None:
-    """Put the pictures of a post behind a button, which its author cannot change. NotFound, NotAllowed like
-    `hide_post`.
+    """Put the pictures of a post behind a button, which its author cannot change; does nothing if they are. NotFound,
+    NotAllowed like `hide_post`.
     """
-    author = _author_of(post_id, by)
-    publishing.mark_sensitive(author, post_id, is_marked=True)
-    act = Act(Measure.SENSITIVE, author, by, reason, report, post_id)
-    _record(act, f"Post {post_id} marked as sensitive")
+    post = _locked_post(post_id, by)
+    if not post.is_marked_sensitive:
+        publishing.mark_sensitive(post.author, post_id, is_marked=True)
+        act = Act(Measure.SENSITIVE, post.author, by, reason, report, post_id)
+        _record(act, f"Post {post_id} marked as sensitive")
 
 
 @transaction.atomic
 def unmark_sensitive(post_id: int, *, by: User, reason: str = "") -> None:
     """Take the mark back. NotFound, NotAllowed like `hide_post`."""
-    author = _author_of(post_id, by)
+    author = _locked_post(post_id, by).author
     publishing.mark_sensitive(author, post_id, is_marked=False)
     act = Act(Measure.SENSITIVE, author, by, reason, post_id=post_id, is_taken_back=True)
     _record(act, f"Post {post_id} not marked as sensitive any more")
@@ -221,13 +238,15 @@ def _save_suspension(user: User) -> None:
     card_changed(user.pk)
 
 
-def _author_of(post_id: int, by: User) -> User:
-    """The author of a post about which `by` may take measures. NotFound, NotAllowed."""
+def _locked_post(post_id: int, by: User) -> Post:
+    """A post, about which `by` may take measures, with its author, whose writes are locked. NotFound, NotAllowed."""
     post = Post.objects.filter(pk=post_id, deleted_at=None).select_related("author").first()
     require_permission(by, DELETE_POSTS, over=post.author if post else None)
     if post is None:
         raise NotFound(_("There is no such post."))
-    return post.author
+    lock_author(post.author)
+    post.refresh_from_db(fields=["hidden_at", "is_marked_sensitive"])
+    return post
 
 
 def _record(act: Act, what: str) -> None:

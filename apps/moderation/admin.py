@@ -49,6 +49,10 @@ class ReportAdmin(SearchedByAccount):
     ordering = ("-id",)
     actions = ("resolve", "reopen", "suspend")
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
+        """Without reports about the reader, who would see the names of those who filed them."""
+        return super().get_queryset(request).exclude(target=staff_of(request))
+
     @admin.display(description=gettext_lazy("account"))
     def target_link(self, report: Report) -> SafeString:
         return user_link(report.target)

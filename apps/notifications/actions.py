@@ -27,7 +27,7 @@ from apps.notifications.models import (
 )
 from apps.notifications.policy import CONDITIONS
 from apps.pagination import id_after
-from apps.sql import PURGE_SECONDS
+from apps.sql import PURGE_SECONDS, rows_of
 
 _MARK = """
 INSERT INTO notifications_readmarker (user_id, timeline, last_read_id, version, updated_at)
@@ -36,6 +36,11 @@ ON CONFLICT (user_id, timeline) DO UPDATE
 SET last_read_id = excluded.last_read_id, version = notifications_readmarker.version + 1,
     updated_at = excluded.updated_at
 WHERE notifications_readmarker.last_read_id < excluded.last_read_id
+"""
+
+_STRIKE = """
+INSERT INTO notifications_notification (user_id, kind, actor_id, created_at)
+VALUES (%(user)s, %(kind)s, %(user)s, now()) ON CONFLICT DO NOTHING RETURNING id
 """
 
 DELETE_BATCH_SIZE = 5000
@@ -73,13 +78,15 @@ def chosen_notification_kinds(user: User) -> list[str]:
 
 @transaction.atomic
 def tell_of_moderation(user: User) -> None:
-    """Tell a person that staff have decided something about them. There is one such notification, which is renewed."""
+    """Tell a person that staff have decided something about them. There is one such notification, which is renewed; of
+    two decisions at once, the first one makes it.
+    """
     kind = NotificationKind.STRIKE
     Notification.objects.filter(user=user, kind=kind).delete()
     if not UnwantedKind.objects.filter(user=user, kind=kind).exists():
-        row = Notification.objects.create(user=user, kind=kind, actor=user)
-        for tell in CREATED:
-            tell([row.pk])
+        if created := rows_of(_STRIKE, {"user": user.pk, "kind": kind.value}):
+            for tell in CREATED:
+                tell([pk for (pk,) in created])
         announce("notified", user_id=user.pk)
 
 

@@ -16,16 +16,16 @@ from django.utils.translation import gettext as _
 from apps import sql
 from apps.accounts.models import User
 from apps.accounts.staff import log_action, require_permission
-from apps.errors import Invalid, NotAllowed, NotFound, invalid
+from apps.errors import Conflict, Invalid, NotAllowed, NotFound, invalid
 from apps.moderation import actions as acts
-from apps.moderation.actions import CHANGE_REPORTS, resolve_report
+from apps.moderation.actions import CHANGE_REPORTS, require_other, resolve_report
 from apps.moderation.hooks import Act
 from apps.moderation.models import Measure, Report
 from apps.notifications.actions import tell_of_moderation
 from apps.posts.actions.publish import DELETE_POSTS
 from apps.posts.cache import load_contents
 from apps.posts.content.post import PostContent
-from apps.posts.models import Post
+from apps.posts.models import Kind, Post
 from apps.strikes.models import PER_POST, TEXT_MAX_CHARACTERS, Appeal, Evidence, Note, Strike
 
 PURGE_BATCH = 1000
@@ -94,50 +94,69 @@ def purge() -> None:
 def decide(
     report: Report, measure: str, *, by: User, text: str = "", post_ids: Collection[int] = ()
 ) -> int:
-    """Take a measure about a report, and close it with all open reports of the same; returns how many were closed.
+    """Take a measure about an open report, and close it with those that the measure answers as well; returns how many
+    were closed.
 
-    `text` is for the person. Measures about posts need `post_ids` of the report. "" as the measure dismisses the
-    report. Invalid, NotFound, and NotAllowed without the permissions of the measure.
+    `text` is for the person. Measures about posts need `post_ids` of the report; posts that were deleted meanwhile are
+    left out. "" as the measure dismisses the report. Conflict for a resolved report. Invalid, NotFound, and NotAllowed
+    without the permissions of the measure, and for reports about oneself.
     """
     require_permission(by, CHANGE_REPORTS)
-    if len(text) > TEXT_MAX_CHARACTERS:
-        message = _("At most %(count)d characters.") % {"count": TEXT_MAX_CHARACTERS}
-        raise invalid("text", message)
-    named = set(report.posts.values_list("post_id", flat=True))
+    require_other(by, report.target_id)
+    _check_length(text)
+    opened = _locked_reports(report.target_id)
+    if report.pk not in opened:
+        raise Conflict(_("This report has been resolved already. Reopen it to decide again."))
+    report = opened[report.pk]
+    named = _posts_of(report)
     if not named.issuperset(post_ids):
         raise NotFound(_("There is no such post."))
     if measure:
-        _take(Measure(measure), report, by=by, text=text, post_ids=sorted(post_ids))
-    same = _reports_of_the_same(report, measure, named)
-    for one in same:
+        _take(Measure(measure), report, by=by, text=text, post_ids=post_ids)
+    decided = set(post_ids) if measure in PER_POST else named
+    closed = [one for one in opened.values() if one == report or _answers(measure, one, decided)]
+    for one in closed:
         resolve_report(one, by=by, outcome=text)
-    return len(same)
+    return len(closed)
+
+
+def _locked_reports(target_id: int) -> dict[int, Report]:
+    """The open reports about an account with their posts. The locks put decisions about one account in a row."""
+    rows = Report.objects.select_for_update(of=("self",)).filter(target=target_id, resolved_at=None)
+    found = rows.select_related("target").prefetch_related("posts").order_by("pk")
+    return {row.pk: row for row in found}
+
+
+def _posts_of(report: Report) -> set[int]:
+    return {row.post_id for row in report.posts.all()}
+
+
+def _answers(measure: str, other: Report, decided: Collection[int]) -> bool:
+    """Whether a measure answers another report of the same account as well: any if the account is closed now, else
+    those about nothing but posts that were decided about. A dismissal answers no other.
+    """
+    if measure in {Measure.FREEZE, Measure.SUSPEND}:
+        return True
+    posts = _posts_of(other)
+    return bool(measure and posts) and posts.issubset(decided)
 
 
 def _take(
-    measure: Measure, report: Report, *, by: User, text: str, post_ids: Sequence[int]
+    measure: Measure, report: Report, *, by: User, text: str, post_ids: Collection[int]
 ) -> None:
-    if report.target_id == by.pk:
-        raise NotAllowed(_("This doesn't work with your own account."))
-    strikes = Strike.objects.filter(user=report.target_id, measure=measure, undone_at=None)
+    """Take a measure, unless its state is there already."""
     if measure in PER_POST:
-        if not post_ids:
+        there = Post.objects.filter(pk__in=post_ids, deleted_at=None).exclude(kind=Kind.REPOST)
+        posts = sorted(there.values_list("pk", flat=True))
+        if not posts:
             raise Invalid(_("Choose a post."), code="no_post")
-        done = set(strikes.values_list("post_id", flat=True))
-        for post_id in (one for one in post_ids if one not in done):
+        for post_id in posts:
             _ABOUT_POST[measure](post_id, by=by, reason=text, report=report)
-    elif measure == Measure.WARN or not strikes.exists():
-        _ABOUT_ACCOUNT[measure](report.target, by=by, reason=text, report=report)
-
-
-def _reports_of_the_same(report: Report, measure: str, named: Collection[int]) -> list[Report]:
-    """This report, and the open ones that the decision answers as well: all about the account if it is closed now,
-    else those about one of the same posts.
-    """
-    others = Report.objects.filter(target=report.target_id, resolved_at=None).exclude(pk=report.pk)
-    if measure not in {Measure.FREEZE, Measure.SUSPEND}:
-        others = others.filter(posts__post__in=named).distinct()
-    return [report, *others]
+        return
+    target = report.target
+    is_taken = {Measure.FREEZE: not target.is_active, Measure.SUSPEND: target.is_suspended}
+    if not is_taken.get(measure, False):
+        _ABOUT_ACCOUNT[measure](target, by=by, reason=text, report=report)
 
 
 @transaction.atomic
@@ -150,8 +169,12 @@ def warn(user: User, *, by: User, reason: str = "", report: Report | None = None
 
 @transaction.atomic
 def take_back(strike: Strike, *, by: User, reason: str = "") -> None:
-    """Undo the measure of a strike; does nothing if it was undone. NotAllowed without its permission."""
-    strike = Strike.objects.select_for_update().select_related("user").get(pk=strike.pk)
+    """Undo the measure of a strike; does nothing if it was undone. NotAllowed without its permission, and for one's own
+    strikes.
+    """
+    require_other(by, strike.user_id)
+    rows = Strike.objects.select_for_update(of=("self",)).select_related("user")
+    strike = rows.get(pk=strike.pk)
     if strike.undone_at is None:
         _UNDO[Measure(strike.measure)](strike, by=by, reason=reason)
 
@@ -224,14 +247,18 @@ def appeal(strike: Strike, *, text: str) -> Appeal:
 def answer_appeal(row: Appeal, *, by: User, is_accepted: bool, text: str = "") -> None:
     """Accept an appeal, which takes the measure back, or reject it; the person is told. The first answer counts.
 
-    NotAllowed without the permission to change reports and, to accept, that of the measure.
+    Invalid for too long a text. NotAllowed without the permission to change reports and, to accept, that of the
+    measure; and for one's own appeals.
     """
     require_permission(by, CHANGE_REPORTS)
-    row = Appeal.objects.select_for_update().select_related("strike__user").get(pk=row.pk)
+    _check_length(text)
+    rows = Appeal.objects.select_for_update(of=("self",)).select_related("strike__user")
+    row = rows.get(pk=row.pk)
+    require_other(by, row.strike.user_id)
     if row.decided_at is not None:
         raise NotAllowed(_("This appeal has been answered already."))
     row.decided_at, row.decided_by = timezone.now(), by
-    row.is_accepted, row.answer = is_accepted, text[:TEXT_MAX_CHARACTERS]
+    row.is_accepted, row.answer = is_accepted, text
     row.save()
     what = "Appeal accepted" if is_accepted else "Appeal rejected"
     log_action(by, row.strike.user, f"{what}: {text}" if text else f"{what}.")
@@ -245,7 +272,11 @@ def _clean(text: str) -> str:
     text = text.strip()
     if not text:
         raise invalid("text", _("Write something."), "blank")
+    _check_length(text)
+    return text
+
+
+def _check_length(text: str) -> None:
     if len(text) > TEXT_MAX_CHARACTERS:
         message = _("At most %(count)d characters.") % {"count": TEXT_MAX_CHARACTERS}
         raise invalid("text", message)
-    return text

@@ -110,6 +110,7 @@ class CaseAdmin(ReportAdmin):
             if one.post.is_restricted and reads_all:  # logged, as on the page of the post
                 log_action(staff_of(request), one.post, _("Read."))
         staff = staff_of(request)
+        may_change = staff.has_perm(CHANGE_REPORTS)
         title = _("Report %(number)s: @%(handle)s")
         context = {
             **self._context(request, title % {"number": report.pk, "handle": report.target.handle}),
@@ -125,7 +126,8 @@ class CaseAdmin(ReportAdmin):
             "previous": queries.next_case(chosen, staff, report, back=True),
             "next": queries.next_case(chosen, staff, report),
             "measures": self._measures(request, report),
-            "may_change": request.user.has_perm(CHANGE_REPORTS),
+            "may_change": may_change,
+            "may_decide": may_change and report.resolved_at is None,
         }
         return TemplateResponse(request, "admin/strikes/case.html", context)
 

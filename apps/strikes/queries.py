@@ -48,8 +48,11 @@ class Filter(NamedTuple):
         return cls(state, (query.get("language") or "")[:10].lower(), int(after))
 
     def rows(self, staff: User) -> QuerySet[Report]:
-        """All reports of the list: open ones from the oldest, so that nobody waits for ever, others from the newest."""
+        """All reports of the list, without those about the reader: open ones from the oldest, so that nobody waits for
+        ever, others from the newest.
+        """
         rows = Report.objects.filter(resolved_at__isnull=self.state != "resolved")
+        rows = rows.exclude(target=staff)
         if self.state == "mine":
             rows = rows.filter(assignee=staff)
         elif self.state == "unassigned":

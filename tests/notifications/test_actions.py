@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -20,7 +21,13 @@ from apps.graph.actions import (
     reject_request,
     unfollow_user,
 )
-from apps.notifications.actions import choose_notification_kinds, clear, dismiss, mark_read
+from apps.notifications.actions import (
+    choose_notification_kinds,
+    clear,
+    dismiss,
+    mark_read,
+    tell_of_moderation,
+)
 from apps.notifications.kinds import NotificationKind
 from apps.notifications.models import Notification
 from apps.notifications.queries import last_read_id, notifications_page, unread_count
@@ -33,7 +40,9 @@ from apps.posts.actions.publish import delete_post
 from apps.posts.models import Poll
 from apps.timeline.publishing import undo_repost
 from tests.support.factories import deliver, delivered, make_user, publish, repost
-from tests.support.threads import together
+from tests.support.locks import sessions_that_wait_for_a_lock
+from tests.support.threads import WAIT_SECONDS, together
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -443,3 +452,15 @@ def test_the_end_of_ones_own_poll_is_not_told_to_who_does_not_want_it(alice, bob
     end_polls(limit=10)
     deliver()
     assert not Notification.objects.filter(kind="poll").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_decisions_at_once_are_one_notification(alice):
+    tell_of_moderation(alice)
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            tell_of_moderation(alice)
+            second = pool.submit(together, 1, lambda _number: tell_of_moderation(alice))
+            wait_until(sessions_that_wait_for_a_lock, "the second decision waits for the first one")
+        second.result(WAIT_SECONDS)
+    assert Notification.objects.get(user=alice).kind == NotificationKind.STRIKE

@@ -17,6 +17,7 @@ from apps.posts.queries import MAX_IDS, reposted_ids, visible_posts
 from feedcache.memcached_tiers import tiers
 from tests.support.factories import make_user, publish, repost
 from tests.support.faults import dead_memcached
+from tests.support.locks import sessions_that_wait_for_a_lock
 from tests.support.memory import flush
 from tests.support.services import running
 from tests.support.waiting import wait_until
@@ -171,13 +172,6 @@ def interrupt(table, change):
         return answer
 
     return connection.execute_wrapper(wrapper)
-
-
-def sessions_that_wait_for_a_lock():
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    with connection.cursor() as cursor:
-        cursor.execute(waiting)
-        return cursor.fetchone()[0]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
+from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -26,6 +27,7 @@ from apps.strikes.models import Appeal, Evidence, Note, Strike
 from tests.support.cases import each
 from tests.support.factories import PASSWORD, make_user, moderator, publish
 from tests.support.staff import browser_of, make_staff
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 OWN, APPEALS = "/settings/strikes", "/admin/moderation/report/appeals/"
@@ -174,6 +176,14 @@ def test_there_is_no_other_strike(alice, page_of, number):
     assert page_of(alice).post(OWN, {"strike": number, "text": "Why?"}).status_code == 404
 
 
+def test_an_answer_is_short_and_kept_whole(strike, mod):
+    row = appeal(strike, text="It was a quotation.")
+    with pytest.raises(Invalid, match="At most 1000 characters"):
+        answer_appeal(row, by=mod, is_accepted=False, text="x" * 1001)
+    answer_appeal(row, by=mod, is_accepted=False, text="x" * 1000)
+    assert Appeal.objects.get().answer == "x" * 1000
+
+
 @each("act", ["", "x:1", "accept:x", "accept:999999"])
 def test_there_are_no_other_answers(strike, mod, act):
     assert browser_of(mod).post(APPEALS, {"act": act}).status_code == 400
@@ -203,6 +213,23 @@ def test_appeals_come_in_pages(mod, alice, monkeypatch):
     found = [row.text for page in (first, second) for row, _own in page.context["appeals"]]
     assert found == ["No. 0", "No. 1", "No. 2"]
     assert second.context["older"] == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_does_not_wait_for_other_writes_of_the_account(alice, mod):
+    """Publishing locks the account's row in a weaker way, after its counts: the other order would be a deadlock."""
+    warn(alice, by=mod)
+    row = appeal(Strike.objects.get(), text="It was a quotation.")
+
+    def answer(_number):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '1s'")
+            answer_appeal(row, by=mod, is_accepted=True)
+
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=alice.pk)
+        together(1, answer)
+    assert Strike.objects.get().undone_by == mod
 
 
 # --- the post is gone, the account is closed --------------------------------------------------------

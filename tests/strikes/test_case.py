@@ -1,22 +1,33 @@
 """The page of a report: what staff read there, and what they decide, each by permission and on record."""
 
+from functools import partial
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.files.base import ContentFile
 
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
-from apps.errors import NotFound
-from apps.moderation.actions import file_report, resolve_report
+from apps.errors import Conflict, NotAllowed, NotFound
+from apps.moderation.actions import (
+    assign_report,
+    file_report,
+    hide_post,
+    mark_sensitive,
+    reopen_report,
+    resolve_report,
+)
 from apps.moderation.models import Measure, Report
 from apps.posts.actions.drafts import NewPicture, PollDraft
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
+from apps.strikes.actions import answer_appeal, appeal, decide, take_back
 from apps.strikes.models import Note, Strike
 from apps.timeline.publishing import edit
 from tests.support.cases import each
-from tests.support.factories import publish
+from tests.support.factories import publish, repost
 from tests.support.staff import MAX_QUERIES, browser_of, make_staff
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
 LIST, QUEUE = "/admin/moderation/report/", "/admin/moderation/report/queue/"
@@ -219,22 +230,96 @@ def state_of(user):
 
 def test_a_measure_that_is_in_force_is_not_taken_twice(report, mod, alice):
     browser = browser_of(mod)
-    for measure in ("hide", "freeze"):
+    for measure in ("hide", "sensitive", "freeze"):
         for _time in range(2):
             press(browser, report, f"decide:{measure}")
-    assert sorted(Strike.objects.values_list("measure", flat=True)) == ["freeze", "hide", "hide"]
+            press(browser, report, "reopen")
+    press(browser, report, "decide:suspend")
+    press(browser, report, "reopen")
+    press(browser, report, "decide:freeze")
+    measures = sorted(Strike.objects.values_list("measure", flat=True))
+    assert measures == ["freeze", "hide", "hide", "sensitive", "sensitive", "suspend"]
 
 
-def test_reports_of_the_same_post_are_closed_together(report, mod, alice, bob, carol):
-    first, _second = post_ids(report)
-    same = file_report(bob, alice, post_ids=[first])
-    other = file_report(bob, alice, post_ids=[publish(alice, "Another.").pk])
-    about_all = file_report(bob, alice)
-    press(browser_of(mod), report, "decide:")
-    assert set(Report.objects.filter(resolved_at=None)) == {other, about_all}
-    press(browser_of(mod), other, "decide:suspend")
-    assert not Report.objects.filter(resolved_at=None).exists()
-    assert same.strikes.count() == 0
+def test_a_resolved_report_is_reopened_before_it_is_decided_again(report, mod):
+    browser = browser_of(mod)
+    press(browser, report, "decide:warn", "An insult.")
+    text = browser.get(page(report)).text
+    assert "decide:" not in text
+    assert "reopen" in text
+    for measure in ("", *Measure.values):  # an old page still has the buttons
+        assert "has been resolved already" in press(browser, report, f"decide:{measure}", "No.")
+    assert Report.objects.get().outcome == "An insult."
+    assert Strike.objects.get().measure == "warn"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_decisions_at_once_the_first_one_counts(report, mod, bob):
+    second = file_report(bob, report.target, post_ids=post_ids(report))
+
+    def both(measure, *reports):
+        def one(number):
+            try:
+                decide(reports[number], measure, by=mod, post_ids=post_ids(report))
+            except Conflict:
+                return 1
+            return 0
+
+        return sum(together(2, one))
+
+    assert both(Measure.WARN, report, report) == 1
+    assert Strike.objects.get().measure == "warn"
+    for row in (report, second):
+        row.refresh_from_db()
+        reopen_report(row, by=mod)
+    assert both(Measure.HIDE, report, second) == 1
+    assert Strike.objects.filter(measure="hide").count() == 2  # one for each post
+    together(2, lambda _number: mark_sensitive(post_ids(report)[0], by=mod))
+    assert Strike.objects.filter(measure="sensitive").count() == 1
+
+
+@each("measure, closed", [
+    ("", {"report"}),
+    ("warn", {"report", "part", "same"}),
+    ("hide", {"report", "part"}),
+    ("sensitive", {"report", "part"}),
+    ("freeze", {"report", "part", "same", "more", "none"}),
+])  # fmt: skip
+def test_a_decision_closes_what_it_answers(report, mod, alice, bob, measure, closed):
+    first, second = post_ids(report)
+    made = {
+        "report": report,
+        "part": file_report(bob, alice, post_ids=[first]),
+        "same": file_report(bob, alice, post_ids=[first, second]),
+        "more": file_report(bob, alice, post_ids=[first, publish(alice, "Another.").pk]),
+        "none": file_report(bob, alice),
+    }
+    other = file_report(alice, bob)
+    text = press(browser_of(mod), report, f"decide:{measure}", post=[first])
+    assert f"{len(closed)} report" in text
+    open_ones = set(Report.objects.filter(resolved_at=None))
+    assert open_ones == {other, *(row for name, row in made.items() if name not in closed)}
+
+
+def test_a_repost_and_a_deleted_post_do_not_hinder_a_decision(report, mod, alice, carol):
+    first, second = post_ids(report)
+    shared = repost(alice, publish(carol).pk)
+    mixed = file_report(carol, alice, post_ids=[first, second, shared.pk])
+    browser = browser_of(mod)
+    assert f'name="post" value="{first}"' in browser.get(page(mixed)).text
+    assert f'name="post" value="{shared.pk}"' not in browser.get(page(mixed)).text
+    assert "Choose a post." in press(browser, mixed, "decide:hide", post=[shared.pk])
+    delete_post(second, by=alice)
+    press(browser, mixed, "decide:hide")
+    assert [row.post_id for row in Strike.objects.all()] == [first]
+    mixed.refresh_from_db()
+    assert mixed.resolved_by == mod
+
+
+def test_enter_in_a_field_decides_nothing(report, mod):
+    text = browser_of(mod).get(page(report)).text
+    form = text[text.index('<form method="post" class="case">') :]
+    assert form[form.index("<button") :].startswith("<button disabled hidden></button>")
 
 
 def test_a_decision_leads_to_the_next_report_of_the_list_and_at_last_to_the_list(mod, alice, carol):
@@ -291,13 +376,42 @@ def test_only_strikes_of_the_account_are_taken_back(report, mod, carol, value):
     assert "There is no such decision." in press(browser_of(mod), report, f"take_back:{value}")
 
 
-def test_nobody_decides_about_themselves_nor_about_superusers(carol, mod):
+def test_nobody_decides_about_superusers(carol, mod):
     chief = make_staff(superuser=True, handle="boss")
-    for target, refusal in ((chief, "You may not do this."), (mod, "with your own account")):
-        report = file_report(carol, target, post_ids=[publish(target).pk])
-        for measure in Measure.values:
-            assert refusal in press(browser_of(mod), report, f"decide:{measure}")
+    report = file_report(carol, chief, post_ids=[publish(chief).pk])
+    for measure in Measure.values:
+        assert "You may not do this." in press(browser_of(mod), report, f"decide:{measure}")
     assert on_record() == []
+
+
+def test_nobody_decides_about_themselves(carol, mod):
+    post = publish(mod)
+    report = file_report(carol, mod, post_ids=[post.pk])
+    hide_post(post.pk, by=make_staff(superuser=True), report=report)
+    strike = Strike.objects.get()
+    row, before = appeal(strike, text="It was a quotation."), on_record()
+    refused = [
+        lambda: resolve_report(report, by=mod, outcome=""),
+        lambda: reopen_report(report, by=mod),
+        lambda: assign_report(report, by=mod, to=mod),
+        lambda: take_back(strike, by=mod),
+        lambda: answer_appeal(row, by=mod, is_accepted=True),
+        *(partial(decide, report, one, by=mod, post_ids=[post.pk]) for one in ("", *Measure)),
+    ]
+    for act in refused:
+        with pytest.raises(NotAllowed, match="with your own account"):
+            act()
+    assert on_record() == before
+    assert Strike.objects.get().undone_at is None
+
+
+def test_nobody_reads_who_reported_them(carol, mod):
+    report, browser = file_report(carol, mod), browser_of(mod)
+    assert browser.get(page(report)).status_code == 404
+    assert browser.post(page(report), {"act": "decide:"}).status_code == 404
+    for address in (QUEUE, LIST):
+        assert "@carol" not in browser.get(address).text
+        assert "@carol" in browser_of(make_staff(SEES)).get(address).text
 
 
 def test_the_buttons_are_those_of_the_permissions(report):
