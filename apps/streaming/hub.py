@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 THREADS = 4
+CATCHING_UP_THREADS = 2  # for what clients have missed: it must not delay tokens and news
 PAUSE_SECONDS = 0.5  # before subscribing again
 SUBSCRIBE_SECONDS = 1.0  # that a process may need to subscribe after its start
 RETRY_AFTER_SECONDS = 5
@@ -46,6 +47,9 @@ Announcement = tuple[str, Mapping[str, Any]]
 class Hub:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="streaming")
+        self._catching_up = ThreadPoolExecutor(
+            CATCHING_UP_THREADS, thread_name_prefix="catching-up"
+        )
         self._by_listener: dict[int, set[Connection]] = defaultdict(set)
         self._newest_notification: dict[int, int] = {}
         self._next_progress: dict[int, float] = {}  # by author
@@ -82,14 +86,22 @@ class Hub:
 
     async def run_in_thread(self, function: Callable[..., T], *args: Any) -> T:
         """Run a function that does blocking I/O in a thread, and return its result."""
+        return await self._run(self._threads, function, *args)
 
+    async def catch_up(self, function: Callable[..., T], *args: Any) -> T:
+        """The same for reading what a client has missed, in threads of its own."""
+        return await self._run(self._catching_up, function, *args)
+
+    async def _run(
+        self, threads: ThreadPoolExecutor, function: Callable[..., T], *args: Any
+    ) -> T:
         def call() -> T:
             try:
                 return function(*args)
             finally:
                 close_old_connections()  # gives the connection back to the pool
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        return await asyncio.get_running_loop().run_in_executor(threads, call)
 
     async def join(self, listener: User, token: str, scopes: frozenset[str]) -> Connection:
         """Register a connection for a user whose token is valid; `scopes` are the token's.

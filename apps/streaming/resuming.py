@@ -32,11 +32,14 @@ from feedcache.ids import first_id_at, parse_id, second_of
 logger = logging.getLogger(__name__)
 
 MAX_MISSED = 400  # posts, and as many notifications: with more, the client reads its pages instead
+MAX_MISSED_MESSAGES = 40  # on the stream of conversations, which are read one by one
+MAX_MISSED_SECONDS = 2 * 24 * 3600  # how old a position may be, if posts of many authors are to be read from there
 BATCH = 40  # posts that are read at once
 MISSED = "feedsite.missed"  # the event that says that there was more
 SETTLE_SECONDS = 30  # by how much a post may arrive later than newer ones and still be found
 MAX_HAD = 128  # post ids in a position: about 1,400 characters
 NOTIFYING = {USER, NOTIFICATIONS}
+OWN = {DIRECT, NOTIFICATIONS}  # one range of the listener's own rows, however old the position is
 _TEXT = re.compile(r"(\d{1,19})(?:\.(\d{1,19})\.([\w-]{0,1366}={0,2}))?", re.ASCII)
 
 
@@ -110,9 +113,9 @@ async def begin(
     listener_id, newest = connection.listener_id, connection.newest_notification
     ids: list[int] | None = []
     if given is not None:
-        ids = await hub.run_in_thread(missed_ids, listener_id, stream, given)
+        ids = await hub.catch_up(missed_ids, listener_id, stream, given)
     if given is None or ids is None:
-        position = await hub.run_in_thread(position_now, listener_id, stream, newest)
+        position = await hub.catch_up(position_now, listener_id, stream, newest)
         return position, _missed(hub, connection, stream, ids, None)
     given.repeated = given.had | set(ids)
     missed = _missed(hub, connection, stream, ids, given.notification)
@@ -131,10 +134,10 @@ async def _missed(
     listener_id = connection.listener_id
     for start in range(0, len(ids), BATCH):
         batch = ids[start : start + BATCH]
-        for item in await hub.run_in_thread(queries.events_of_missed, listener_id, stream, batch):
+        for item in await hub.catch_up(queries.events_of_missed, listener_id, stream, batch):
             yield connection.delivered(stream, item)
     while after is not None and stream in NOTIFYING:
-        newest, events = await hub.run_in_thread(
+        newest, events = await hub.catch_up(
             queries.events_of_notifications, listener_id, after
         )
         for item in events:
@@ -154,18 +157,22 @@ def position_now(listener_id: int, stream: Stream, notification: int) -> Positio
 def missed_ids(listener_id: int, stream: Stream, position: Position) -> list[int] | None:
     """The posts that a client may have missed, oldest first; the rules of its page are still to be applied.
 
-    None if these, or the notifications that it missed, are more than `MAX_MISSED`, or cannot be read.
+    None if these, or the notifications that it missed, are too many or too old, or cannot be read.
     """
+    oldest = first_id_at(int(time.time()) - MAX_MISSED_SECONDS)
+    if stream not in OWN and position.floor < oldest:
+        return None
     if position.notification is not None and stream in NOTIFYING:
         rows = Notification.objects.filter(user=listener_id, pk__gt=position.notification)
         if rows[: MAX_MISSED + 1].count() > MAX_MISSED:
             return None
-    limit = MAX_MISSED + len(position.had) + 1
+    most = MAX_MISSED_MESSAGES if stream == DIRECT else MAX_MISSED
+    limit = most + len(position.had) + 1
     ids = candidate_ids(listener_id, stream, Cursor(min_id=position.floor), limit)
     if ids is None:
         return None
     missed = [post_id for post_id in ids if post_id not in position.had]
-    return missed if len(missed) <= MAX_MISSED else None
+    return missed if len(missed) <= most else None
 
 
 def candidate_ids(listener_id: int, stream: Stream, cursor: Cursor, count: int) -> list[int] | None:

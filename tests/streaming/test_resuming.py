@@ -43,7 +43,7 @@ def one_moment(monkeypatch):
 class Inline(Hub):
     """A hub that reads on the spot: the test's transaction belongs to its thread."""
 
-    async def run_in_thread(self, function, *args):
+    async def catch_up(self, function, *args):
         return function(*args)
 
 
@@ -262,6 +262,30 @@ def test_beyond_the_bound_the_client_is_told_to_read_its_pages(alice, bob, monke
     assert (event.event, event.payload) == ("feedsite.missed", "{}")
     assert last.pk in now.had
     assert resumed(bob, USER, now) == []
+
+
+def test_posts_of_more_than_two_days_are_left_to_the_pages(alice, bob):
+    """One old id would read hundreds of posts of each followee. What belongs to the listener alone is one range."""
+    publish(alice, "@bob psst", visibility="mentioned")
+    deliver()
+    now = int(time.time())
+    fresh, old = (Position(first_id_at(now - hours * 3600), 0) for hours in (47, 49))
+    for stream in (USER, PUBLIC, Stream("hashtag", "river"), Stream("list", "1")):
+        assert missed_ids(bob.pk, stream, fresh) is not None
+        assert missed_ids(bob.pk, stream, old) is None
+    assert missed_ids(bob.pk, NOTIFICATIONS, old) == []
+    assert len(missed_ids(bob.pk, DIRECT, old)) == 1
+
+
+def test_conversations_are_read_one_by_one_so_fewer_are_made_up_for(alice, bob, monkeypatch):
+    monkeypatch.setattr(resuming, "MAX_MISSED_MESSAGES", 1)
+    start = publish(alice)
+    first = publish(alice, "@bob one", visibility="mentioned")
+    deliver()
+    assert missed_ids(bob.pk, DIRECT, Position(start.pk, 0)) == [first.pk]
+    publish(alice, "@bob two", visibility="mentioned")
+    deliver()
+    assert missed_ids(bob.pk, DIRECT, Position(start.pk, 0)) is None
 
 
 def test_streams_go_on_while_a_server_is_away(alice, bob, monkeypatch):
