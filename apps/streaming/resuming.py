@@ -3,6 +3,7 @@
 The id of the last post would not do: posts do not arrive in the order of their ids. A transaction may commit late,
 posts of one second sort by author, and an author's 17th post in a second takes an id of the next one. The id of an
 event is therefore a `Position`: a post id up to which the client has everything, and the posts above it that it has.
+Notifications have the same two parts (`Known`).
 """
 
 import logging
@@ -10,19 +11,20 @@ import re
 import struct
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field
 
 from django.db import DatabaseError
 
 from apps.errors import BadRequest
 from apps.graph.models import RepliesPolicy, UserList
-from apps.notifications.models import Conversation, Notification
+from apps.notifications.models import Conversation
 from apps.pagination import Cursor
 from apps.sql import is_worker_away
 from apps.streaming import queries
 from apps.streaming.connections import Connection, Delivered
 from apps.streaming.hub import Hub
+from apps.streaming.known import Known
 from apps.streaming.queries import DIRECT, NOTIFICATIONS, USER
 from apps.streaming.streams import Stream
 from apps.tags.queries import public_post_ids, tag_named
@@ -33,26 +35,29 @@ logger = logging.getLogger(__name__)
 
 MAX_MISSED = 400  # posts, and as many notifications: with more, the client reads its pages instead
 MAX_MISSED_MESSAGES = 40  # on the stream of conversations, which are read one by one
-MAX_MISSED_SECONDS = 2 * 24 * 3600  # how old a position may be, if posts of many authors are to be read from there
+# How old a position may be, if the posts of many authors are read from there.
+MAX_MISSED_SECONDS = 2 * 24 * 3600
 BATCH = 40  # posts that are read at once
 MISSED = "feedsite.missed"  # the event that says that there was more
 SETTLE_SECONDS = 30  # by how much a post may arrive later than newer ones and still be found
 MAX_HAD = 128  # post ids in a position: about 1,400 characters
 NOTIFYING = {USER, NOTIFICATIONS}
 OWN = {DIRECT, NOTIFICATIONS}  # one range of the listener's own rows, however old the position is
-_TEXT = re.compile(r"(\d{1,19})(?:\.(\d{1,19})\.([\w-]{0,1366}={0,2}))?", re.ASCII)
+_TEXT = re.compile(
+    r"(\d{1,19})(?:\.(\d{1,19})\.([\w-]{0,1366}={0,2})(?:\.([\w-]{1,171}={0,2}))?)?", re.ASCII
+)
 
 
 @dataclass(slots=True)
 class Position:
-    """What a client has of a stream: the posts up to `floor`, those in `had`, the notifications up to `notification`.
+    """What a client has of a stream: the posts up to `floor`, those in `had`, and `notifications`.
 
     For a new stream it is what was there when the stream began. `repeated`: posts that a client had when it resumed, or
     that it missed; they may be announced to it as well. None for a new stream.
     """
 
     floor: int
-    notification: int | None  # None: not known
+    notifications: Known | None  # None: not known
     had: set[int] = field(default_factory=set)
     repeated: set[int] | None = None
 
@@ -61,28 +66,29 @@ class Position:
         """From the id of an event, or from the id of a post, for everything up to it. BadRequest for any other text."""
         match = _TEXT.fullmatch(text)
         try:
-            floor, notification, had = match.groups("") if match else ("", "", "")
-            ids = {number for (number,) in struct.iter_unpack(">Q", urlsafe_b64decode(had))}
-            return cls(_id(floor), _id(notification) if notification else None, ids)
+            floor, below, had, above = match.groups("") if match else ("", "", "", "")
+            notifications = Known(_id(below), frozenset(_ids(above))) if below else None
+            return cls(_id(floor), notifications, set(_ids(had)))
         except (ValueError, struct.error):
             raise BadRequest("This is not the id of an event.", code="bad_event_id") from None
 
     def __str__(self) -> str:
-        had = urlsafe_b64encode(struct.pack(f">{len(self.had)}Q", *sorted(self.had)))
-        return f"{self.floor}.{self.notification or 0}.{had.decode()}"
+        known = self.notifications or Known(0)
+        above = f".{_text(known.had)}" if known.had else ""
+        return f"{self.floor}.{known.floor}.{_text(self.had)}{above}"
 
     def has(self, event: str, number: int) -> bool:
         """Whether a client that has resumed has got this already; `number` is the id of the notification or post."""
         if self.repeated is None or not number:
             return False
         if event == "notification":
-            return number <= (self.notification or 0)
+            return self.notifications is not None and number in self.notifications
         return number in self.repeated
 
     def add(self, event: str, number: int) -> None:
         """Note what is sent."""
         if event == "notification":
-            self.notification = max(number, self.notification or 0)
+            self.notifications = (self.notifications or Known(0)).with_these([number])
         elif number > self.floor:
             self.had.add(number)
             self._settle()
@@ -103,6 +109,15 @@ def _id(text: str) -> int:
     return 0 if text == "0" else parse_id(text)
 
 
+def _ids(text: str) -> list[int]:
+    """The ids that `_text` has written. ValueError, struct.error."""
+    return [number for (number,) in struct.iter_unpack(">Q", urlsafe_b64decode(text))]
+
+
+def _text(ids: Collection[int]) -> str:
+    return urlsafe_b64encode(struct.pack(f">{len(ids)}Q", *sorted(ids))).decode()
+
+
 async def begin(
     hub: Hub, connection: Connection, stream: Stream, given: Position | None
 ) -> tuple[Position, AsyncIterator[Delivered]]:
@@ -110,24 +125,24 @@ async def begin(
 
     `given` is what the client says that it has, None for a new stream.
     """
-    listener_id, newest = connection.listener_id, connection.newest_notification
+    listener_id, notifications = connection.listener_id, connection.notifications
     ids: list[int] | None = []
     if given is not None:
         ids = await hub.catch_up(missed_ids, listener_id, stream, given)
     if given is None or ids is None:
-        position = await hub.catch_up(position_now, listener_id, stream, newest)
+        position = await hub.catch_up(position_now, listener_id, stream, notifications)
         return position, _missed(hub, connection, stream, ids, None)
     given.repeated = given.had | set(ids)
-    missed = _missed(hub, connection, stream, ids, given.notification)
-    if given.notification is None:
-        given.notification = newest
+    missed = _missed(hub, connection, stream, ids, given.notifications)
+    if given.notifications is None:
+        given.notifications = notifications
     return given, missed
 
 
 async def _missed(
-    hub: Hub, connection: Connection, stream: Stream, ids: list[int] | None, after: int | None
+    hub: Hub, connection: Connection, stream: Stream, ids: list[int] | None, known: Known | None
 ) -> AsyncIterator[Delivered]:
-    """These posts, then the notifications above the id `after`, oldest first. Without ids: that they were too many."""
+    """These posts, then the notifications not in `known`, oldest first. Without ids: that they were too many."""
     if ids is None:
         yield Delivered(connection.streams[stream], MISSED, "{}")
         return
@@ -136,22 +151,22 @@ async def _missed(
         batch = ids[start : start + BATCH]
         for item in await hub.catch_up(queries.events_of_missed, listener_id, stream, batch):
             yield connection.delivered(stream, item)
-    while after is not None and stream in NOTIFYING:
-        newest, events = await hub.catch_up(
-            queries.events_of_notifications, listener_id, after
-        )
+    while known is not None and stream in NOTIFYING:
+        before = known
+        known, events = await hub.catch_up(queries.events_of_notifications, listener_id, before)
         for item in events:
             yield connection.delivered(stream, item)
-        after = newest if newest > after else None
+        if known == before:
+            break
 
 
-def position_now(listener_id: int, stream: Stream, notification: int) -> Position:
+def position_now(listener_id: int, stream: Stream, notifications: Known) -> Position:
     """The position of a client whose stream begins: it is not told of what was there before."""
     floor = first_id_at(int(time.time()) - SETTLE_SECONDS) - 1
     ids = candidate_ids(listener_id, stream, Cursor(since_id=floor), MAX_HAD) or []
     if len(ids) == MAX_HAD:
         floor = ids[-1]
-    return Position(floor, notification, set(ids))
+    return Position(floor, notifications, set(ids))
 
 
 def missed_ids(listener_id: int, stream: Stream, position: Position) -> list[int] | None:
@@ -162,8 +177,8 @@ def missed_ids(listener_id: int, stream: Stream, position: Position) -> list[int
     oldest = first_id_at(int(time.time()) - MAX_MISSED_SECONDS)
     if stream not in OWN and position.floor < oldest:
         return None
-    if position.notification is not None and stream in NOTIFYING:
-        rows = Notification.objects.filter(user=listener_id, pk__gt=position.notification)
+    if position.notifications is not None and stream in NOTIFYING:
+        rows = position.notifications.missing(listener_id)
         if rows[: MAX_MISSED + 1].count() > MAX_MISSED:
             return None
     most = MAX_MISSED_MESSAGES if stream == DIRECT else MAX_MISSED

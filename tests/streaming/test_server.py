@@ -14,6 +14,7 @@ from apps.streaming import hub as hub_module
 from apps.streaming import queries, resuming
 from apps.streaming import server as server_module
 from apps.streaming.hub import Hub
+from apps.streaming.known import Known
 from apps.streaming.server import Server
 
 USER_STREAM = "/api/v1/streaming/user"
@@ -50,7 +51,7 @@ def subscribed(monkeypatch):
         return True
 
     monkeypatch.setattr(Hub, "is_subscribed", yes)
-    monkeypatch.setattr(hub_module, "latest_notification_id", lambda _listener: 0)
+    monkeypatch.setattr(hub_module, "known_now", lambda _listener_id: Known(0))
     monkeypatch.setattr(resuming, "candidate_ids", lambda *_arguments: [])
 
 
