@@ -11,7 +11,7 @@ import re
 import struct
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from django.db import DatabaseError
@@ -20,6 +20,7 @@ from apps.errors import BadRequest
 from apps.graph.models import RepliesPolicy, UserList
 from apps.notifications.models import Conversation
 from apps.pagination import Cursor
+from apps.posts.models import Post
 from apps.sql import is_worker_away
 from apps.streaming import queries
 from apps.streaming.connections import Connection, Delivered
@@ -30,6 +31,8 @@ from apps.streaming.streams import Stream
 from apps.tags.queries import public_post_ids, tag_named
 from apps.timeline.sources import merge, sql
 from feedcache.ids import first_id_at, parse_id, second_of
+
+HomeIds = Callable[[int, Cursor, int], list[int]]
 
 logger = logging.getLogger(__name__)
 
@@ -161,11 +164,19 @@ async def _missed(
 
 
 def position_now(listener_id: int, stream: Stream, notifications: Known) -> Position:
-    """The position of a client whose stream begins: it is not told of what was there before."""
+    """The position of a client whose stream begins: it is not told of what was there before.
+
+    Streams begin often, so this looks at the site's newest posts, of seconds, and not at each followee.
+    """
     floor = first_id_at(int(time.time()) - SETTLE_SECONDS) - 1
-    ids = candidate_ids(listener_id, stream, Cursor(since_id=floor), MAX_HAD) or []
+    newest = Cursor(since_id=floor)
+    ids = candidate_ids(listener_id, stream, newest, MAX_HAD, home_ids=sql.home_ids_nearby) or []
     if len(ids) == MAX_HAD:
         floor = ids[-1]
+    # afterwards, so that the floor is not below what was looked at
+    posts = Post.objects.filter(pk__gt=floor).order_by("-pk").values_list("pk", flat=True)
+    for lowest in posts[sql.NEARBY - 1 : sql.NEARBY] if stream == USER else ():
+        floor = lowest - 1
     return Position(floor, notifications, set(ids))
 
 
@@ -190,13 +201,20 @@ def missed_ids(listener_id: int, stream: Stream, position: Position) -> list[int
     return missed if len(missed) <= most else None
 
 
-def candidate_ids(listener_id: int, stream: Stream, cursor: Cursor, count: int) -> list[int] | None:
+def candidate_ids(
+    listener_id: int,
+    stream: Stream,
+    cursor: Cursor,
+    count: int,
+    *,
+    home_ids: HomeIds | None = None,
+) -> list[int] | None:
     """Up to `count` ids of posts that may be on the page of a stream, from PostgreSQL, in the order of the cursor.
 
     None while a server of a distributed site is away: streams go on without what it has.
     """
     try:
-        lists = _candidates(listener_id, stream, cursor, count)
+        lists = _candidates(listener_id, stream, cursor, count, home_ids or sql.home_ids)
     except DatabaseError as error:
         if not is_worker_away(error):
             raise
@@ -206,11 +224,11 @@ def candidate_ids(listener_id: int, stream: Stream, cursor: Cursor, count: int) 
 
 
 def _candidates(
-    listener_id: int, stream: Stream, cursor: Cursor, count: int
+    listener_id: int, stream: Stream, cursor: Cursor, count: int, home_ids: HomeIds
 ) -> list[Sequence[int]]:
     lists: list[Sequence[int]] = []
     if stream == USER:
-        lists.append(sql.home_ids(listener_id, cursor, count))
+        lists.append(home_ids(listener_id, cursor, count))
         lists.append(sql.followed_tag_ids(listener_id, cursor, count))
     elif stream == DIRECT:
         lists.append(_last_messages(listener_id, cursor, count))

@@ -172,6 +172,26 @@ def test_what_was_there_when_a_stream_began_is_not_news(alice, bob):
     assert ids_of(heard(bob, USER, Position.parse(str(before.pk)))[1]) == [after.pk]
 
 
+def test_a_new_stream_does_not_look_at_each_followee(alice, bob, carol, monkeypatch):
+    posts = [publish(alice).pk for _post in range(3)]
+    stranger = publish(carol).pk
+    with monkeypatch.context() as patch:
+        patch.setattr(resuming.sql, "home_ids", None)
+        patch.setattr(resuming.sql, "NEARBY", 1000)
+        position, _events = heard(bob, USER, None)
+        assert position.had == set(posts)
+        # a busy site: so many posts in some seconds that only the last ones are looked at
+        patch.setattr(resuming.sql, "NEARBY", 3)
+        position, _events = heard(bob, USER, None)
+        lowest = sorted([*posts, stranger])[-3]
+        assert (position.floor, position.had) == (
+            lowest - 1,
+            {one for one in posts if one >= lowest},
+        )
+    assert resumed(bob, USER, position) == []
+    assert resumed(bob, USER, Position(posts[0], Known(0))) == posts[1:]
+
+
 def test_a_resumed_stream_is_what_home_shows_above_the_place(alice, bob, carol):
     stranger, enemy = make_user(), make_user()
     for one in (carol, enemy):
@@ -308,7 +328,8 @@ def test_streams_go_on_while_a_server_is_away(alice, bob, monkeypatch):
     def away(*_arguments):
         raise OperationalError
 
-    monkeypatch.setattr("apps.streaming.resuming.sql.home_ids", away)
+    for name in ("home_ids", "home_ids_nearby"):
+        monkeypatch.setattr(resuming.sql, name, away)
     with pytest.raises(OperationalError):
         heard(bob, USER, None)
     monkeypatch.setattr(resuming, "is_worker_away", lambda _error: True)
