@@ -210,11 +210,11 @@ class Hub:
         known = self._notifications.get(listener_id)
         if known is None:
             return
-        known, events = await self.run_in_thread(
+        newest, events = await self.run_in_thread(
             queries.events_of_notifications, listener_id, known
         )
         if listener_id in self._notifications:
-            self._notifications[listener_id] = known
+            self._notifications[listener_id] = newest
         self._deliver(events)
 
     async def _deliver_conversation(self, listener_id: int, post_id: int, *, is_new: bool) -> None:

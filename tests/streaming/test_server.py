@@ -15,6 +15,7 @@ from apps.streaming import queries, resuming
 from apps.streaming import server as server_module
 from apps.streaming.hub import Hub
 from apps.streaming.known import Known
+from apps.streaming.resuming import Position
 from apps.streaming.server import Server
 
 USER_STREAM = "/api/v1/streaming/user"
@@ -52,7 +53,9 @@ def subscribed(monkeypatch):
 
     monkeypatch.setattr(Hub, "is_subscribed", yes)
     monkeypatch.setattr(hub_module, "known_now", lambda _listener_id: Known(0))
-    monkeypatch.setattr(resuming, "candidate_ids", lambda *_arguments: [])
+    monkeypatch.setattr(
+        resuming, "position_now", lambda _listener_id, _stream, known: Position(0, known)
+    )
 
 
 def bearer():
