@@ -477,6 +477,8 @@ RATE_LIMITS = {
     "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # follows, per account
     # Follows from files, per account.
     "import_follow": (env.int("LIMIT_IMPORT_FOLLOW", 1000), 3600),
+    # Streams that continue where they were cut off (`Last-Event-ID`), per account.
+    "resume": (env.int("LIMIT_RESUME", 20), 60),
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # reports, per account
     "check": (env.int("LIMIT_CHECK", 60), 600),  # recomputed pages, per account
     "past": (env.int("LIMIT_PAST", 120), 600),  # earlier home pages, per account

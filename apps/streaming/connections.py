@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from apps.errors import NotAllowed
+from apps.streaming.known import Known
 from apps.streaming.queries import StreamEvent
 from apps.streaming.streams import Stream
 
@@ -28,7 +29,7 @@ class Connection:
     ) -> None:
         self.listener_id = listener_id
         self.token = token
-        self.newest_notification = 0  # when the connection began; later ones are announced to it
+        self.notifications = Known(0)  # when the connection began; others are announced to it
         self._scopes = scopes
         self.streams: dict[Stream, list[str]] = {}
         self._max_queue = max_queue

@@ -26,8 +26,9 @@ EVENTS = """Server-sent events. `data` is JSON, but for `delete` the id of a sta
 Lines that begin with a colon show that the connection is alive. Give the last `id` as `Last-Event-ID` to continue."""
 _RESUME = {
     "description": "The last `id` that came, or the id of the newest status that you have: the stream begins with "
-    "what you missed, or with the event `feedsite.missed` if that are more than 400 posts or notifications.",
-    "schema": {"type": "string", "maxLength": 1500},
+    "what you missed, or with the event `feedsite.missed` if that is more than 400 posts or notifications (40 "
+    "conversations), or posts of more than two days.",
+    "schema": {"type": "string", "maxLength": 1600},
 }
 _ARGUMENTS = {"hashtag": "tag", "hashtag:local": "tag", "list": "list"}
 
@@ -54,7 +55,7 @@ def _operation(name: str) -> dict[str, Any]:
         parameters.append({"name": "only_media", "in": "query", "schema": {"type": "boolean"}})
     problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     refusals = {"400": "A parameter is missing or wrong.", "401": "The access token is missing or invalid.",
-                "403": "The token's scopes do not allow it.", "429": "Too many streams are open.",
+                "403": "The token's scopes do not allow it.", "429": "Too many streams are open, or are continued.",
                 "503": "There are no live updates at the moment."}  # fmt: skip
     return {
         "operationId": f"stream_{name.replace(':', '_')}",

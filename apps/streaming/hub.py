@@ -20,9 +20,9 @@ from django.db import close_old_connections
 from apps.accounts.models import User
 from apps.errors import TooMany, Unavailable
 from apps.events.live import read, subscribe
-from apps.notifications.queries import latest_notification_id
 from apps.streaming import queries
 from apps.streaming.connections import Connection
+from apps.streaming.known import Known, known_now
 from apps.streaming.queries import StreamEvent
 from apps.streaming.streams import Stream
 from feedcache.connections import RedisError
@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 THREADS = 4
+CATCHING_UP_THREADS = 2  # for what clients have missed: it must not delay tokens and news
 PAUSE_SECONDS = 0.5  # before subscribing again
 SUBSCRIBE_SECONDS = 1.0  # that a process may need to subscribe after its start
 RETRY_AFTER_SECONDS = 5
@@ -46,8 +47,11 @@ Announcement = tuple[str, Mapping[str, Any]]
 class Hub:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="streaming")
+        self._catching_up = ThreadPoolExecutor(
+            CATCHING_UP_THREADS, thread_name_prefix="catching-up"
+        )
         self._by_listener: dict[int, set[Connection]] = defaultdict(set)
-        self._newest_notification: dict[int, int] = {}
+        self._notifications: dict[int, Known] = {}  # by listener
         self._next_progress: dict[int, float] = {}  # by author
         self._tasks: list[asyncio.Task[None]] = []
         self._is_subscribed = asyncio.Event()
@@ -82,14 +86,20 @@ class Hub:
 
     async def run_in_thread(self, function: Callable[..., T], *args: Any) -> T:
         """Run a function that does blocking I/O in a thread, and return its result."""
+        return await self._run(self._threads, function, *args)
 
+    async def catch_up(self, function: Callable[..., T], *args: Any) -> T:
+        """The same for reading what a client has missed, in threads of its own."""
+        return await self._run(self._catching_up, function, *args)
+
+    async def _run(self, threads: ThreadPoolExecutor, function: Callable[..., T], *args: Any) -> T:
         def call() -> T:
             try:
                 return function(*args)
             finally:
                 close_old_connections()  # gives the connection back to the pool
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        return await asyncio.get_running_loop().run_in_executor(threads, call)
 
     async def join(self, listener: User, token: str, scopes: frozenset[str]) -> Connection:
         """Register a connection for a user whose token is valid; `scopes` are the token's.
@@ -105,12 +115,11 @@ class Hub:
         self._by_listener[listener.pk].add(connection)
         try:
             await self._require_subscription()
-            newest = await self.run_in_thread(latest_notification_id, listener)
+            notifications = await self.run_in_thread(known_now, listener.pk)
         except BaseException:
             self.leave(connection)
             raise
-        known = self._newest_notification.setdefault(listener.pk, newest)
-        connection.newest_notification = known
+        connection.notifications = self._notifications.setdefault(listener.pk, notifications)
         return connection
 
     async def _require_subscription(self) -> None:
@@ -122,7 +131,7 @@ class Hub:
         connections.discard(connection)
         if not connections:
             self._by_listener.pop(connection.listener_id, None)
-            self._newest_notification.pop(connection.listener_id, None)
+            self._notifications.pop(connection.listener_id, None)
             self._next_progress.pop(connection.listener_id, None)
 
     async def _listen(self) -> None:
@@ -198,14 +207,14 @@ class Hub:
         return {stream: list(user_ids) for stream, user_ids in listeners_by_stream.items()}
 
     async def _deliver_notifications(self, listener_id: int) -> None:
-        after = self._newest_notification.get(listener_id)
-        if after is None:
+        known = self._notifications.get(listener_id)
+        if known is None:
             return
         newest, events = await self.run_in_thread(
-            queries.events_of_notifications, listener_id, after
+            queries.events_of_notifications, listener_id, known
         )
-        if listener_id in self._newest_notification:
-            self._newest_notification[listener_id] = newest
+        if listener_id in self._notifications:
+            self._notifications[listener_id] = newest
         self._deliver(events)
 
     async def _deliver_conversation(self, listener_id: int, post_id: int, *, is_new: bool) -> None:

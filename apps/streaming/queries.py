@@ -15,7 +15,7 @@ from apps.filters.queries import active_filters_of
 from apps.graph.models import RepliesPolicy, UserList
 from apps.graph.queries import exact_relations
 from apps.notifications.conversations.queries import conversation_with_last_post
-from apps.notifications.queries import notifications_page, read_markers
+from apps.notifications.queries import notification_items, read_markers
 from apps.oauth.queries import Bearer, bearer_of
 from apps.pagination import Cursor
 from apps.posts.cache import load_open
@@ -23,6 +23,7 @@ from apps.posts.content.text import tag_names
 from apps.posts.models import OPEN, Kind, Post, Visibility
 from apps.posts.queries import Preloaded
 from apps.posts.visibility import readers_among
+from apps.streaming.known import Known
 from apps.streaming.streams import Stream
 from apps.streaming.tickets import PREFIX, bearer_of_ticket
 from apps.tags.queries import followers_among
@@ -101,18 +102,18 @@ def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[S
             yield StreamEvent(listener_id, frozenset(streams), "delete", str(post_id))
 
 
-def events_of_notifications(listener_id: int, after: int) -> tuple[int, list[StreamEvent]]:
-    """The id to continue from, and the listener's notifications above the id `after`, oldest first."""
+def events_of_notifications(listener_id: int, known: Known) -> tuple[Known, list[StreamEvent]]:
+    """What the listener has then, and the notifications that are not in `known`, oldest first."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
-        return after, []
-    page = notifications_page(listener, Cursor(min_id=after, limit=MAX_NOTIFICATIONS))
+        return known, []
+    rows = list(known.missing(listener_id)[:MAX_NOTIFICATIONS])
     streams = frozenset({USER, NOTIFICATIONS})
     events = [
         StreamEvent(listener_id, streams, "notification", _text(notification_json(item)), item.id)
-        for item in reversed(page.items)
+        for item in notification_items(listener, rows)
     ]
-    return max(after, page.newer or 0), events
+    return known.with_these(row.pk for row in rows), events
 
 
 def events_of_conversation(

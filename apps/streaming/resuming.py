@@ -3,6 +3,7 @@
 The id of the last post would not do: posts do not arrive in the order of their ids. A transaction may commit late,
 posts of one second sort by author, and an author's 17th post in a second takes an id of the next one. The id of an
 event is therefore a `Position`: a post id up to which the client has everything, and the posts above it that it has.
+Notifications have the same two parts (`Known`).
 """
 
 import logging
@@ -10,46 +11,56 @@ import re
 import struct
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from django.db import DatabaseError
 
 from apps.errors import BadRequest
 from apps.graph.models import RepliesPolicy, UserList
-from apps.notifications.models import Conversation, Notification
+from apps.notifications.models import Conversation
 from apps.pagination import Cursor
+from apps.posts.models import Post
 from apps.sql import is_worker_away
 from apps.streaming import queries
 from apps.streaming.connections import Connection, Delivered
 from apps.streaming.hub import Hub
+from apps.streaming.known import Known
 from apps.streaming.queries import DIRECT, NOTIFICATIONS, USER
 from apps.streaming.streams import Stream
 from apps.tags.queries import public_post_ids, tag_named
 from apps.timeline.sources import merge, sql
 from feedcache.ids import first_id_at, parse_id, second_of
 
+HomeIds = Callable[[int, Cursor, int], list[int]]
+
 logger = logging.getLogger(__name__)
 
 MAX_MISSED = 400  # posts, and as many notifications: with more, the client reads its pages instead
+MAX_MISSED_MESSAGES = 40  # on the stream of conversations, which are read one by one
+# How old a position may be, if the posts of many authors are read from there.
+MAX_MISSED_SECONDS = 2 * 24 * 3600
 BATCH = 40  # posts that are read at once
 MISSED = "feedsite.missed"  # the event that says that there was more
 SETTLE_SECONDS = 30  # by how much a post may arrive later than newer ones and still be found
 MAX_HAD = 128  # post ids in a position: about 1,400 characters
 NOTIFYING = {USER, NOTIFICATIONS}
-_TEXT = re.compile(r"(\d{1,19})(?:\.(\d{1,19})\.([\w-]{0,1366}={0,2}))?", re.ASCII)
+OWN = {DIRECT, NOTIFICATIONS}  # one range of the listener's own rows, however old the position is
+_TEXT = re.compile(
+    r"(\d{1,19})(?:\.(\d{1,19})\.([\w-]{0,1366}={0,2})(?:\.([\w-]{1,171}={0,2}))?)?", re.ASCII
+)
 
 
 @dataclass(slots=True)
 class Position:
-    """What a client has of a stream: the posts up to `floor`, those in `had`, the notifications up to `notification`.
+    """What a client has of a stream: the posts up to `floor`, those in `had`, and `notifications`.
 
     For a new stream it is what was there when the stream began. `repeated`: posts that a client had when it resumed, or
     that it missed; they may be announced to it as well. None for a new stream.
     """
 
     floor: int
-    notification: int | None  # None: not known
+    notifications: Known | None  # None: not known
     had: set[int] = field(default_factory=set)
     repeated: set[int] | None = None
 
@@ -58,28 +69,29 @@ class Position:
         """From the id of an event, or from the id of a post, for everything up to it. BadRequest for any other text."""
         match = _TEXT.fullmatch(text)
         try:
-            floor, notification, had = match.groups("") if match else ("", "", "")
-            ids = {number for (number,) in struct.iter_unpack(">Q", urlsafe_b64decode(had))}
-            return cls(_id(floor), _id(notification) if notification else None, ids)
+            floor, below, had, above = match.groups("") if match else ("", "", "", "")
+            notifications = Known(_id(below), frozenset(_ids(above))) if below else None
+            return cls(_id(floor), notifications, set(_ids(had)))
         except (ValueError, struct.error):
             raise BadRequest("This is not the id of an event.", code="bad_event_id") from None
 
     def __str__(self) -> str:
-        had = urlsafe_b64encode(struct.pack(f">{len(self.had)}Q", *sorted(self.had)))
-        return f"{self.floor}.{self.notification or 0}.{had.decode()}"
+        known = self.notifications or Known(0)
+        above = f".{_text(known.had)}" if known.had else ""
+        return f"{self.floor}.{known.floor}.{_text(self.had)}{above}"
 
     def has(self, event: str, number: int) -> bool:
         """Whether a client that has resumed has got this already; `number` is the id of the notification or post."""
         if self.repeated is None or not number:
             return False
         if event == "notification":
-            return number <= (self.notification or 0)
+            return self.notifications is not None and number in self.notifications
         return number in self.repeated
 
     def add(self, event: str, number: int) -> None:
         """Note what is sent."""
         if event == "notification":
-            self.notification = max(number, self.notification or 0)
+            self.notifications = (self.notifications or Known(0)).with_these([number])
         elif number > self.floor:
             self.had.add(number)
             self._settle()
@@ -100,6 +112,15 @@ def _id(text: str) -> int:
     return 0 if text == "0" else parse_id(text)
 
 
+def _ids(text: str) -> list[int]:
+    """The ids that `_text` has written. ValueError, struct.error."""
+    return [number for (number,) in struct.iter_unpack(">Q", urlsafe_b64decode(text))]
+
+
+def _text(ids: Collection[int]) -> str:
+    return urlsafe_b64encode(struct.pack(f">{len(ids)}Q", *sorted(ids))).decode()
+
+
 async def begin(
     hub: Hub, connection: Connection, stream: Stream, given: Position | None
 ) -> tuple[Position, AsyncIterator[Delivered]]:
@@ -107,74 +128,93 @@ async def begin(
 
     `given` is what the client says that it has, None for a new stream.
     """
-    listener_id, newest = connection.listener_id, connection.newest_notification
+    listener_id, notifications = connection.listener_id, connection.notifications
     ids: list[int] | None = []
     if given is not None:
-        ids = await hub.run_in_thread(missed_ids, listener_id, stream, given)
+        ids = await hub.catch_up(missed_ids, listener_id, stream, given)
     if given is None or ids is None:
-        position = await hub.run_in_thread(position_now, listener_id, stream, newest)
+        position = await hub.catch_up(position_now, listener_id, stream, notifications)
         return position, _missed(hub, connection, stream, ids, None)
     given.repeated = given.had | set(ids)
-    missed = _missed(hub, connection, stream, ids, given.notification)
-    if given.notification is None:
-        given.notification = newest
+    missed = _missed(hub, connection, stream, ids, given.notifications)
+    if given.notifications is None:
+        given.notifications = notifications
     return given, missed
 
 
 async def _missed(
-    hub: Hub, connection: Connection, stream: Stream, ids: list[int] | None, after: int | None
+    hub: Hub, connection: Connection, stream: Stream, ids: list[int] | None, known: Known | None
 ) -> AsyncIterator[Delivered]:
-    """These posts, then the notifications above the id `after`, oldest first. Without ids: that they were too many."""
+    """These posts, then the notifications not in `known`, oldest first. Without ids: that they were too many."""
     if ids is None:
         yield Delivered(connection.streams[stream], MISSED, "{}")
         return
     listener_id = connection.listener_id
     for start in range(0, len(ids), BATCH):
         batch = ids[start : start + BATCH]
-        for item in await hub.run_in_thread(queries.events_of_missed, listener_id, stream, batch):
+        for item in await hub.catch_up(queries.events_of_missed, listener_id, stream, batch):
             yield connection.delivered(stream, item)
-    while after is not None and stream in NOTIFYING:
-        newest, events = await hub.run_in_thread(
-            queries.events_of_notifications, listener_id, after
-        )
+    while known is not None and stream in NOTIFYING:
+        before = known
+        known, events = await hub.catch_up(queries.events_of_notifications, listener_id, before)
         for item in events:
             yield connection.delivered(stream, item)
-        after = newest if newest > after else None
+        if known == before:
+            break
 
 
-def position_now(listener_id: int, stream: Stream, notification: int) -> Position:
-    """The position of a client whose stream begins: it is not told of what was there before."""
+def position_now(listener_id: int, stream: Stream, notifications: Known) -> Position:
+    """The position of a client whose stream begins: it is not told of what was there before.
+
+    Streams begin often, so this looks at the site's newest posts, of seconds, and not at each followee.
+    """
     floor = first_id_at(int(time.time()) - SETTLE_SECONDS) - 1
-    ids = candidate_ids(listener_id, stream, Cursor(since_id=floor), MAX_HAD) or []
+    newest = Cursor(since_id=floor)
+    ids = candidate_ids(listener_id, stream, newest, MAX_HAD, home_ids=sql.home_ids_nearby) or []
     if len(ids) == MAX_HAD:
         floor = ids[-1]
-    return Position(floor, notification, set(ids))
+    # afterwards, so that the floor is not below what was looked at
+    posts = Post.objects.filter(pk__gt=floor).order_by("-pk").values_list("pk", flat=True)
+    for lowest in posts[sql.NEARBY - 1 : sql.NEARBY] if stream == USER else ():
+        floor = lowest - 1
+    return Position(floor, notifications, set(ids))
 
 
 def missed_ids(listener_id: int, stream: Stream, position: Position) -> list[int] | None:
     """The posts that a client may have missed, oldest first; the rules of its page are still to be applied.
 
-    None if these, or the notifications that it missed, are more than `MAX_MISSED`, or cannot be read.
+    None if these, or the notifications that it missed, are too many or too old, or cannot be read.
     """
-    if position.notification is not None and stream in NOTIFYING:
-        rows = Notification.objects.filter(user=listener_id, pk__gt=position.notification)
+    oldest = first_id_at(int(time.time()) - MAX_MISSED_SECONDS)
+    if stream not in OWN and position.floor < oldest:
+        return None
+    if position.notifications is not None and stream in NOTIFYING:
+        rows = position.notifications.missing(listener_id)
         if rows[: MAX_MISSED + 1].count() > MAX_MISSED:
             return None
-    limit = MAX_MISSED + len(position.had) + 1
+    most = MAX_MISSED_MESSAGES if stream == DIRECT else MAX_MISSED
+    limit = most + len(position.had) + 1
     ids = candidate_ids(listener_id, stream, Cursor(min_id=position.floor), limit)
     if ids is None:
         return None
     missed = [post_id for post_id in ids if post_id not in position.had]
-    return missed if len(missed) <= MAX_MISSED else None
+    return missed if len(missed) <= most else None
 
 
-def candidate_ids(listener_id: int, stream: Stream, cursor: Cursor, count: int) -> list[int] | None:
+def candidate_ids(
+    listener_id: int,
+    stream: Stream,
+    cursor: Cursor,
+    count: int,
+    *,
+    home_ids: HomeIds | None = None,
+) -> list[int] | None:
     """Up to `count` ids of posts that may be on the page of a stream, from PostgreSQL, in the order of the cursor.
 
     None while a server of a distributed site is away: streams go on without what it has.
     """
     try:
-        lists = _candidates(listener_id, stream, cursor, count)
+        lists = _candidates(listener_id, stream, cursor, count, home_ids or sql.home_ids)
     except DatabaseError as error:
         if not is_worker_away(error):
             raise
@@ -184,11 +224,11 @@ def candidate_ids(listener_id: int, stream: Stream, cursor: Cursor, count: int) 
 
 
 def _candidates(
-    listener_id: int, stream: Stream, cursor: Cursor, count: int
+    listener_id: int, stream: Stream, cursor: Cursor, count: int, home_ids: HomeIds
 ) -> list[Sequence[int]]:
     lists: list[Sequence[int]] = []
     if stream == USER:
-        lists.append(sql.home_ids(listener_id, cursor, count))
+        lists.append(home_ids(listener_id, cursor, count))
         lists.append(sql.followed_tag_ids(listener_id, cursor, count))
     elif stream == DIRECT:
         lists.append(_last_messages(listener_id, cursor, count))

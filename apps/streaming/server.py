@@ -17,6 +17,7 @@ from apps.streaming.queries import listener_of
 from apps.streaming.resuming import Position
 from apps.streaming.streams import NAMES, Stream, StreamError
 from apps.streaming.transports import Receive, Send
+from apps.throttling import check_rate_limit
 
 ROOT = "/api/v1/streaming"
 TOKEN_MAX_CHARACTERS = 200
@@ -100,12 +101,15 @@ class Server:
             return
         try:
             connection.add(stream, stream.labels_of(query))
+            if position is not None:
+                subject = str(connection.listener_id)
+                await self.hub.run_in_thread(check_rate_limit, "resume", subject)
             # after subscribing: whatever is published while this reads is announced to the connection
             position, missed = await resuming.begin(self.hub, connection, stream, position)
             await transports.serve_sse(
                 connection, receive, send, COMMON_HEADERS, position=position, missed=missed
             )
-        except NotAllowed as refusal:
+        except (NotAllowed, TooMany) as refusal:  # before the answer has begun
             await _refuse(scope, send, refusal)
         finally:
             self.hub.leave(connection)

@@ -16,11 +16,11 @@ from apps.notifications.grouping import get_group, groups_page
 from apps.notifications.models import Notification, NotificationPolicy
 from apps.notifications.queries import (
     held_back_notifications,
-    latest_notification_id,
     notifications_page,
     unread_count,
 )
 from apps.pagination import Cursor
+from apps.streaming.known import known_now
 from apps.streaming.queries import events_of_notifications
 from tests.support.cases import each
 from tests.support.factories import deliver, delivered, make_user, publish
@@ -169,7 +169,7 @@ def test_requests_are_looked_at_accepted_and_dismissed(life, alice, bob, carol, 
 def test_what_is_held_back_is_no_news_on_streams(life, alice, carol):
     for verdict in ("filter", "drop"):
         change_policy(alice, for_not_following=verdict)
-        before = latest_notification_id(alice)
+        before = known_now(alice.pk)
         delivered(carol, "@alice again")
         _newest, news = events_of_notifications(alice.pk, before)
         assert news == []

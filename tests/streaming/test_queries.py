@@ -13,9 +13,9 @@ from apps.graph.models import Circle, UserList
 from apps.moderation.actions import hide_post, show_post
 from apps.notifications.actions import mark_read
 from apps.notifications.models import ReadMarker
-from apps.notifications.queries import latest_notification_id
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
+from apps.streaming.known import known_now
 from apps.streaming.queries import (
     DIRECT,
     event_of_delivery,
@@ -173,7 +173,7 @@ def test_notifications_are_told_once_oldest_first_and_without_those_who_are_mute
     alice, bob, carol
 ):
     post = delivered(alice)
-    before = latest_notification_id(alice)
+    before = known_now(alice.pk)
     mute_user(alice, carol)
     like_post(carol, post.pk)
     like_post(bob, post.pk)

@@ -13,6 +13,7 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import UserList
+from apps.notifications.models import Notification
 from apps.notifications.queries import latest_notification_id
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
@@ -20,7 +21,14 @@ from apps.posts.actions.uploads import upload_picture
 from apps.streaming import resuming
 from apps.streaming.connections import Connection
 from apps.streaming.hub import Hub
-from apps.streaming.queries import DIRECT, NOTIFICATIONS, USER, events_of_post
+from apps.streaming.known import MAX_KEPT, Known, known_now
+from apps.streaming.queries import (
+    DIRECT,
+    NOTIFICATIONS,
+    USER,
+    events_of_notifications,
+    events_of_post,
+)
 from apps.streaming.resuming import MAX_HAD, SETTLE_SECONDS, Position, begin, missed_ids
 from apps.streaming.streams import Stream
 from apps.tags.actions import follow_tag
@@ -43,14 +51,14 @@ def one_moment(monkeypatch):
 class Inline(Hub):
     """A hub that reads on the spot: the test's transaction belongs to its thread."""
 
-    async def run_in_thread(self, function, *args):
+    async def catch_up(self, function, *args):
         return function(*args)
 
 
 def heard(listener, stream, position):
     """The position after a stream was resumed, and what came first."""
     connection = Connection(listener.pk, "token", frozenset(stream.scopes), max_queue=10)
-    connection.newest_notification = latest_notification_id(listener)
+    connection.notifications = known_now(listener.pk)
     connection.add(stream, [stream.name])
 
     async def scene():
@@ -78,15 +86,17 @@ def resumed(listener, stream, position):
 
 
 def test_an_id_says_what_the_client_has():
-    position = Position(7, 12, {2**62, 9, 8})
-    assert Position.parse(str(position)) == position
+    for known in (Known(12), Known(12, frozenset({2**62, 14}))):
+        position = Position(7, known, {2**62, 9, 8})
+        assert Position.parse(str(position)) == position
     assert Position.parse("115") == Position(115, None)
-    assert Position.parse(str(Position(0, 0))) == Position(0, 0)
+    assert Position.parse(str(Position(0, Known(0)))) == Position(0, Known(0))
 
 
 @pytest.mark.parametrize(
     "text",
-    ["x", "-1", "1.2", "1.2.A", "1.2.AAAA", "01", "1." + "9" * 19 + ".", "9" * 19, "1.2.!", "٣", "1.2." + "A" * 2000],
+    ["x", "-1", "1.2", "1.2.A", "1.2.AAAA", "01", "1." + "9" * 19 + ".", "9" * 19, "1.2.!", "٣", "1.2." + "A" * 2000,
+     "1.2..", "1.2..AAAA", "1.2..!", "1.2.." + "A" * 200],
 )  # fmt: skip
 def test_other_ids_are_refused(text):
     with pytest.raises(BadRequest):
@@ -95,7 +105,7 @@ def test_other_ids_are_refused(text):
 
 def test_an_id_stays_short_and_forgets_only_what_is_settled():
     second = 1_790_000_000
-    position = Position(0, 0)
+    position = Position(0, Known(0))
     for number in range(300):
         position.add("update", compose(second + number, 5, 0))
     newest = second + 299
@@ -105,12 +115,15 @@ def test_an_id_stays_short_and_forgets_only_what_is_settled():
         position.add("update", compose(newest, 100 + number, 0))
     assert len(position.had) == MAX_HAD
     assert position.floor < min(position.had)
-    assert len(str(position)) < 1500
+    for number in range(MAX_KEPT):
+        position.add("notification", 2**62 + number)
+    assert len(str(position)) < 1600
+    assert Position.parse(str(position)) == position
 
 
 def test_an_author_ahead_of_the_clock_settles_nothing(monkeypatch):
     monkeypatch.setattr("apps.streaming.resuming.time.time", lambda: 1_790_000_000.0)
-    position = Position(0, 0)
+    position = Position(0, Known(0))
     position.add("update", compose(1_790_000_500, 5, 0))
     assert second_of(position.floor + 1) == 1_790_000_000 - SETTLE_SECONDS
 
@@ -159,6 +172,26 @@ def test_what_was_there_when_a_stream_began_is_not_news(alice, bob):
     assert ids_of(heard(bob, USER, Position.parse(str(before.pk)))[1]) == [after.pk]
 
 
+def test_a_new_stream_does_not_look_at_each_followee(alice, bob, carol, monkeypatch):
+    posts = [publish(alice).pk for _post in range(3)]
+    stranger = publish(carol).pk
+    with monkeypatch.context() as patch:
+        patch.setattr(resuming.sql, "home_ids", None)
+        patch.setattr(resuming.sql, "NEARBY", 1000)
+        position, _events = heard(bob, USER, None)
+        assert position.had == set(posts)
+        # a busy site: so many posts in some seconds that only the last ones are looked at
+        patch.setattr(resuming.sql, "NEARBY", 3)
+        position, _events = heard(bob, USER, None)
+        lowest = sorted([*posts, stranger])[-3]
+        assert (position.floor, position.had) == (
+            lowest - 1,
+            {one for one in posts if one >= lowest},
+        )
+    assert resumed(bob, USER, position) == []
+    assert resumed(bob, USER, Position(posts[0], Known(0))) == posts[1:]
+
+
 def test_a_resumed_stream_is_what_home_shows_above_the_place(alice, bob, carol):
     stranger, enemy = make_user(), make_user()
     for one in (carol, enemy):
@@ -180,7 +213,7 @@ def test_a_resumed_stream_is_what_home_shows_above_the_place(alice, bob, carol):
     block_user(enemy, bob)
     deliver()
     page = home_timeline(bob, Cursor(min_id=start.pk)).items
-    came = resumed(bob, USER, Position(start.pk, 0))
+    came = resumed(bob, USER, Position(start.pk, Known(0)))
     assert came == [item.id for item in reversed(page)]
     assert sorted(came) == sorted(post.pk for post in shown)
 
@@ -188,7 +221,7 @@ def test_a_resumed_stream_is_what_home_shows_above_the_place(alice, bob, carol):
 def test_it_says_the_same_as_the_stream_would_have(alice, bob):
     start, post = publish(alice), publish(alice, "Hello #river.")
     [told] = events_of_post(post.pk, "update", {USER: [bob.pk]})
-    _position, [came] = heard(bob, USER, Position(start.pk, 0))
+    _position, [came] = heard(bob, USER, Position(start.pk, Known(0)))
     assert (came.event, came.payload, came.number) == (told.event, told.payload, told.number)
 
 
@@ -199,7 +232,7 @@ def test_other_streams_continue_with_theirs(alice, bob, carol):
     plain, tagged = publish(alice), publish(carol, "#river")
     pictured = publish(carol, media_ids=[upload_picture(carol, BytesIO(picture())).pk])
     told = {
-        name: resumed(bob, stream, Position(start.pk, 0))
+        name: resumed(bob, stream, Position(start.pk, Known(0)))
         for name, stream in {
             "public": PUBLIC,
             "media": Stream("public:media"),
@@ -216,7 +249,7 @@ def test_other_streams_continue_with_theirs(alice, bob, carol):
     assert told["list"] == [plain.pk]
     assert told["remote"] == told["no tag"] == told["notifications"] == []
     foreign = Stream("list", str(mine.pk))
-    assert resumed(carol, foreign, Position(start.pk, 0)) == []
+    assert resumed(carol, foreign, Position(start.pk, Known(0))) == []
 
 
 def test_notifications_and_messages_continue_too(alice, bob, carol):
@@ -228,23 +261,23 @@ def test_notifications_and_messages_continue_too(alice, bob, carol):
     said = publish(bob, "@alice psst", visibility="mentioned")
     deliver()
     for stream in (USER, NOTIFICATIONS):
-        position, events = heard(alice, stream, Position(said.pk, newest))
+        position, events = heard(alice, stream, Position(said.pk, Known(newest)))
         kinds = [json.loads(one.payload)["type"] for one in events]
         assert sorted(kinds) == ["favourite", "mention"]
-        assert position.notification == latest_notification_id(alice)
+        assert latest_notification_id(alice) in position.notifications
         assert heard(alice, stream, Position.parse(str(position)))[1] == []
-    [talk] = heard(alice, DIRECT, Position(post.pk, 0))[1]
+    [talk] = heard(alice, DIRECT, Position(post.pk, Known(0)))[1]
     assert (talk.event, json.loads(talk.payload)["last_status"]["id"]) == ("conversation", str(said.pk))  # fmt: skip
     # the id of a post says nothing about notifications: none of them comes, and later ones do
     position, events = heard(alice, USER, Position.parse(str(said.pk)))
-    assert (events, position.notification) == ([], latest_notification_id(alice))
+    assert (events, position.notifications) == ([], known_now(alice.pk))
 
 
 def test_what_comes_both_ways_comes_once(alice, bob):
     start, post = publish(alice), publish(alice)
     new, _events = heard(bob, USER, None)
     assert not new.has("update", post.pk)  # it may have been published since the page was read
-    position, _events = heard(bob, USER, Position(start.pk, 5))
+    position, _events = heard(bob, USER, Position(start.pk, Known(5)))
     assert position.has("update", post.pk)
     assert not position.has("update", publish(alice).pk)
     assert not position.has("status.update", 0)
@@ -255,13 +288,37 @@ def test_beyond_the_bound_the_client_is_told_to_read_its_pages(alice, bob, monke
     monkeypatch.setattr(resuming, "MAX_MISSED", 3)
     start = publish(alice)
     posts = [publish(alice) for _post in range(3)]
-    position = Position(start.pk, latest_notification_id(bob))
+    position = Position(start.pk, known_now(bob.pk))
     assert missed_ids(bob.pk, USER, position) == [post.pk for post in posts]
     last = publish(alice)
     now, [event] = heard(bob, USER, position)
     assert (event.event, event.payload) == ("feedsite.missed", "{}")
     assert last.pk in now.had
     assert resumed(bob, USER, now) == []
+
+
+def test_posts_of_more_than_two_days_are_left_to_the_pages(alice, bob):
+    """One old id would read hundreds of posts of each followee. What belongs to the listener alone is one range."""
+    publish(alice, "@bob psst", visibility="mentioned")
+    deliver()
+    now = int(time.time())
+    fresh, old = (Position(first_id_at(now - hours * 3600), Known(0)) for hours in (47, 49))
+    for stream in (USER, PUBLIC, Stream("hashtag", "river"), Stream("list", "1")):
+        assert missed_ids(bob.pk, stream, fresh) is not None
+        assert missed_ids(bob.pk, stream, old) is None
+    assert missed_ids(bob.pk, NOTIFICATIONS, old) == []
+    assert len(missed_ids(bob.pk, DIRECT, old)) == 1
+
+
+def test_conversations_are_read_one_by_one_so_fewer_are_made_up_for(alice, bob, monkeypatch):
+    monkeypatch.setattr(resuming, "MAX_MISSED_MESSAGES", 1)
+    start = publish(alice)
+    first = publish(alice, "@bob one", visibility="mentioned")
+    deliver()
+    assert missed_ids(bob.pk, DIRECT, Position(start.pk, Known(0))) == [first.pk]
+    publish(alice, "@bob two", visibility="mentioned")
+    deliver()
+    assert missed_ids(bob.pk, DIRECT, Position(start.pk, Known(0))) is None
 
 
 def test_streams_go_on_while_a_server_is_away(alice, bob, monkeypatch):
@@ -271,13 +328,14 @@ def test_streams_go_on_while_a_server_is_away(alice, bob, monkeypatch):
     def away(*_arguments):
         raise OperationalError
 
-    monkeypatch.setattr("apps.streaming.resuming.sql.home_ids", away)
+    for name in ("home_ids", "home_ids_nearby"):
+        monkeypatch.setattr(resuming.sql, name, away)
     with pytest.raises(OperationalError):
         heard(bob, USER, None)
     monkeypatch.setattr(resuming, "is_worker_away", lambda _error: True)
     position, events = heard(bob, USER, None)
     assert (position.had, events) == (set(), [])
-    [event] = heard(bob, USER, Position(start.pk, 0))[1]
+    [event] = heard(bob, USER, Position(start.pk, Known(0)))[1]
     assert event.event == "feedsite.missed"
 
 
@@ -287,5 +345,56 @@ def test_so_do_notifications(alice, bob, monkeypatch):
     for fan in (bob, make_user()):
         like_post(fan, post.pk)
     deliver()
-    assert missed_ids(alice.pk, NOTIFICATIONS, Position(post.pk, 0)) is None
-    assert missed_ids(alice.pk, PUBLIC, Position(post.pk, 0)) == []
+    assert missed_ids(alice.pk, NOTIFICATIONS, Position(post.pk, Known(0))) is None
+    assert missed_ids(alice.pk, PUBLIC, Position(post.pk, Known(0))) == []
+
+
+def followed(user, number, *, is_held_back=False):
+    """A notification with this id, committed now."""
+    Notification.objects.create(
+        pk=number, user=user, kind="follow", actor=make_user(), is_held_back=is_held_back
+    )
+
+
+def numbers_of(events):
+    return [one.number for one in events]
+
+
+def test_a_notification_that_was_committed_after_later_ones_comes_once(alice):
+    """Its id was taken before theirs. On the stream and after it, wherever it is cut off."""
+    first = latest_notification_id(alice) + 100
+    connected, _events = heard(alice, NOTIFICATIONS, None)
+    followed(alice, first + 1)
+    known, events = events_of_notifications(alice.pk, connected.notifications)
+    assert numbers_of(events) == [first + 1]
+    connected.add("notification", first + 1)
+    followed(alice, first)  # now it is committed
+    assert numbers_of(events_of_notifications(alice.pk, known)[1]) == [first]
+    position, events = heard(alice, NOTIFICATIONS, Position.parse(str(connected)))
+    assert numbers_of(events) == [first]
+    assert position.has("notification", first)  # also announced
+    assert heard(alice, NOTIFICATIONS, Position.parse(str(position)))[1] == []
+    # an id that a client has made up concerns nobody else
+    made_up = Known(first - 1, frozenset({2**64 - 1}))
+    assert numbers_of(heard(alice, NOTIFICATIONS, Position(0, made_up))[1]) == [first, first + 1]
+
+
+def test_what_is_known_of_notifications_stays_short(alice):
+    known = Known(0).with_these(range(1, 2 * MAX_KEPT, 2))
+    assert (known.floor, len(known.had)) == (0, MAX_KEPT)
+    assert 2 not in known
+    known = known.with_these([2])  # late
+    assert (known.floor, len(known.had)) == (1, MAX_KEPT)
+    for number in range(100, 200):
+        known = known.with_these([number])
+    assert (known.floor, min(known.had)) == (199 - MAX_KEPT, 200 - MAX_KEPT)
+    assert known.with_these([5]) == known
+
+
+def test_notifications_held_back_are_neither_counted_nor_told(alice, monkeypatch):
+    monkeypatch.setattr(resuming, "MAX_MISSED", 1)
+    start, first = known_now(alice.pk), latest_notification_id(alice) + 1
+    followed(alice, first)
+    for number in (first + 1, first + 2):
+        followed(alice, number, is_held_back=True)
+    assert numbers_of(heard(alice, NOTIFICATIONS, Position(0, start))[1]) == [first]

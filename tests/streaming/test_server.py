@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 
 import pytest
 from django.db import OperationalError
@@ -13,17 +14,19 @@ from apps.streaming import hub as hub_module
 from apps.streaming import queries, resuming
 from apps.streaming import server as server_module
 from apps.streaming.hub import Hub
+from apps.streaming.known import Known
+from apps.streaming.resuming import Position
 from apps.streaming.server import Server
 
 USER_STREAM = "/api/v1/streaming/user"
 
 
-def scope_of(path):
-    headers = [(b"authorization", b"Bearer token")]
+def scope_of(path, *more):
+    headers = [(b"authorization", b"Bearer token"), *more]
     return {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": headers}
 
 
-async def status_of(server, path):
+async def status_of(server, path, *headers):
     """The status that a client gets who hangs up once the answer has begun."""
     started, statuses = asyncio.Event(), []
 
@@ -37,7 +40,7 @@ async def status_of(server, path):
             started.set()
 
     # not through the whole application: it would start the hub, which subscribes to Redis
-    await server._http(scope_of(path), receive, send)
+    await server._http(scope_of(path, *headers), receive, send)
     return statuses[0]
 
 
@@ -49,8 +52,10 @@ def subscribed(monkeypatch):
         return True
 
     monkeypatch.setattr(Hub, "is_subscribed", yes)
-    monkeypatch.setattr(hub_module, "latest_notification_id", lambda _listener: 0)
-    monkeypatch.setattr(resuming, "candidate_ids", lambda *_arguments: [])
+    monkeypatch.setattr(hub_module, "known_now", lambda _listener_id: Known(0))
+    monkeypatch.setattr(
+        resuming, "position_now", lambda _listener_id, _stream, known: Position(0, known)
+    )
 
 
 def bearer():
@@ -87,6 +92,37 @@ def test_a_token_that_is_revoked_meanwhile_is_refused(subscribed, settings, monk
     async def scene():
         server = Server()
         assert [await status_of(server, USER_STREAM) for _ in range(2)] == [401, 401]
+
+    asyncio.run(scene())
+
+
+def test_a_stream_is_not_continued_over_and_over(subscribed, settings, monkeypatch):
+    """New streams are not counted, and a refused one leaves its place."""
+    settings.STREAMING_CONNECTIONS_PER_USER = 1
+    settings.RATE_LIMITS = settings.RATE_LIMITS | {"resume": (2, 60)}
+    monkeypatch.setattr(server_module, "listener_of", lambda _token: bearer())
+    monkeypatch.setattr(resuming, "missed_ids", lambda *_arguments: None)
+
+    async def scene():
+        server, place = Server(), (b"last-event-id", b"1")
+        assert [await status_of(server, USER_STREAM, place) for _ in range(3)] == [200, 200, 429]
+        assert await status_of(server, USER_STREAM) == 200
+
+    asyncio.run(scene())
+
+
+def test_reading_what_was_missed_does_not_delay_tokens():
+    """As many clients catch up as there are threads for it, and more wait; a token is looked at meanwhile."""
+
+    async def scene():
+        hub, goes_on = Hub(), threading.Event()
+        waits = [asyncio.create_task(hub.catch_up(goes_on.wait)) for _ in range(10)]
+        await asyncio.sleep(0)  # they begin
+        try:
+            assert await asyncio.wait_for(hub.run_in_thread(str, 1), 5) == "1"
+        finally:
+            goes_on.set()
+        await asyncio.gather(*waits)
 
     asyncio.run(scene())
 

@@ -25,6 +25,7 @@ from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Mute, UserList
 from apps.posts.actions.edit import edit_post, pin_post
 from apps.posts.queries import ViewerContext
+from apps.streaming.known import Known
 from apps.streaming.queries import (
     events_of_conversation,
     events_of_notifications,
@@ -186,7 +187,7 @@ def heard(world):
     for post in world.posts:
         for event in events_of_post(post.pk, "update", {one: [reader] for one in streams}):
             yield event.payload
-    for event in events_of_notifications(reader, 0)[1]:
+    for event in events_of_notifications(reader, Known(0))[1]:
         yield event.payload
     for event in events_of_conversation(reader, world.posts[4].pk):
         yield event.payload

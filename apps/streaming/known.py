@@ -1,0 +1,43 @@
+"""The notifications that a listener has already got.
+
+Their ids come from a sequence, and are taken before the commit: 101 may be visible before 100. The newest id alone
+would leave out 100 for good.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from apps.accounts.models import User
+from apps.notifications.models import Notification
+from apps.notifications.queries import notifications_of
+
+MAX_KEPT = 16  # of a listener's notifications: so many may come before an earlier one
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The notifications up to the id `floor`, and above it those in `had`."""
+
+    floor: int
+    had: frozenset[int] = frozenset()
+
+    def __contains__(self, number: int) -> bool:
+        return number <= self.floor or number in self.had
+
+    def with_these(self, ids: Iterable[int]) -> "Known":
+        above = sorted({number for number in ids if number > self.floor} | self.had)
+        settled, kept = above[:-MAX_KEPT], above[-MAX_KEPT:]
+        return Known(settled[-1] if settled else self.floor, frozenset(kept))
+
+    def missing(self, listener_id: int) -> QuerySet[Notification]:
+        """The listener's other notifications, without those held back, oldest first."""
+        rows = notifications_of(User(pk=listener_id)).filter(pk__gt=self.floor)
+        return rows.exclude(pk__in=self.had).order_by("pk")
+
+
+def known_now(listener_id: int) -> Known:
+    """All that the listener has at the moment, visible or not."""
+    newest = Notification.objects.filter(user=listener_id).order_by("-pk")
+    return Known(0).with_these(newest.values_list("pk", flat=True)[: MAX_KEPT + 1])
