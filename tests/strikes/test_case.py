@@ -225,7 +225,7 @@ def state_of(user):
         return True, None, [(None, False)] * 2
     user = User.objects.get(pk=user.pk)
     posts = Post.objects.filter(author=user).order_by("pk")
-    return user.is_active, user.suspended_at, list(posts.values_list("hidden_at", "sensitive"))
+    return user.is_active, user.suspended_at, list(posts.values_list("hidden_at", "is_marked_sensitive"))
 
 
 def test_a_measure_that_is_in_force_is_not_taken_twice(report, mod, alice):
