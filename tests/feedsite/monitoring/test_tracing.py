@@ -206,7 +206,9 @@ def test_spans_have_nothing_that_clients_or_exceptions_say(receiver, tmp_path):
     worker = start_worker(tmp_path, **settings)
     headers = {"User-Agent": WORD, "baggage": f"word={WORD}"}
     try:
-        requests.get(f"{address}/password/reset/{WORD}/{WORD}?q={WORD}", headers=headers, timeout=20)
+        requests.get(
+            f"{address}/password/reset/{WORD}/{WORD}?q={WORD}", headers=headers, timeout=20
+        )
         published = requests.post(
             f"{address}/api/v1/statuses", data={"status": "A post."},
             headers={**headers, "Authorization": f"Bearer {token}"}, timeout=20,
