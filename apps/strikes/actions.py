@@ -25,7 +25,7 @@ from apps.notifications.actions import tell_of_moderation
 from apps.posts.actions.publish import DELETE_POSTS
 from apps.posts.cache import load_contents
 from apps.posts.content.post import PostContent
-from apps.posts.models import Kind, Post
+from apps.posts.models import OPEN, Kind, Post
 from apps.strikes.models import PER_POST, TEXT_MAX_CHARACTERS, Appeal, Evidence, Note, Strike
 
 PURGE_BATCH = 1000
@@ -67,6 +67,7 @@ def seen(content: PostContent) -> dict[str, object]:
         "content_warning": content.content_warning,
         "pictures": [picture.alt for picture in content.pictures],
         "poll": list(content.poll.options) if content.poll else [],
+        "is_restricted": content.visibility not in OPEN,
     }
 
 
@@ -80,9 +81,12 @@ def keep_evidence(report: Report, posts: Sequence[PostContent]) -> None:
 def purge() -> None:
     """Delete what posts said after `EVIDENCE_KEPT`, unless somebody still has to decide about it."""
     before = timezone.now() - EVIDENCE_KEPT
-    sql.purge(Evidence.objects.filter(report__resolved_at__lt=before).order_by("pk"))
+    waiting = Appeal.objects.filter(decided_at=None)
+    appealed = Report.objects.filter(strikes__appeal__in=waiting)
+    reported = Evidence.objects.filter(report__resolved_at__lt=before)
+    sql.purge(reported.exclude(report__in=appealed).order_by("pk"))
     old = Strike.objects.filter(created_at__lt=before).exclude(evidence={})
-    decided = old.exclude(appeal__in=Appeal.objects.filter(decided_at=None)).order_by("created_at")
+    decided = old.exclude(appeal__in=waiting).order_by("created_at")
     ids = list(decided.values_list("pk", flat=True)[:PURGE_BATCH])
     Strike.objects.filter(pk__in=ids).update(evidence={})
 

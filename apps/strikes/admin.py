@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.db.models import QuerySet
 from django.http import (
     HttpRequest,
     HttpResponse,
@@ -22,7 +24,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from apps.accounts.admin import SearchedByAccount, staff_of, user_link
 from apps.accounts.staff import CHANGE_USERS, log_action
 from apps.errors import BadRequest, DomainError, NotAllowed, NotFound
-from apps.events.admin import StaffList, number_in
+from apps.events.admin import StaffList, number_in, reason_of
 from apps.http.requests import as_download
 from apps.languages import WRITTEN
 from apps.moderation.actions import (
@@ -34,6 +36,7 @@ from apps.moderation.admin import ReportAdmin
 from apps.moderation.house_rules import RULES
 from apps.moderation.models import Measure, Report
 from apps.posts.actions.publish import DELETE_POSTS
+from apps.posts.models import Post
 from apps.privacy.archive import escape_formula
 from apps.strikes import queries
 from apps.strikes.actions import add_note, answer_appeal, decide, take_back
@@ -212,14 +215,25 @@ class CaseAdmin(ReportAdmin):
             self._answer(request)
             return HttpResponseRedirect(request.get_full_path())
         rows, after = queries.open_appeals(number_in(request.GET.get("after", "")))
+        reads_all = request.user.has_perm(READ_RESTRICTED)
+        if reads_all:
+            self._log_read(request, [row.strike for row in rows])
         context = {
             **self._context(request, _("Appeals")),
-            "appeals": [(row, queries.OwnStrike(row.strike)) for row in rows],
+            "appeals": rows,
+            "reads_all": reads_all,
             "older": f"?after={after}" if after else "",
             "text_max": TEXT_MAX_CHARACTERS,
             "may_change": request.user.has_perm(CHANGE_REPORTS),
         }
         return TemplateResponse(request, "admin/strikes/appeals.html", context)
+
+    def _log_read(self, request: HttpRequest, strikes: list[Strike]) -> None:
+        """As on the page of the post; for a post that is gone, in the history of the strike."""
+        restricted = [one for one in strikes if one.evidence.get("is_restricted")]
+        posts = Post.objects.in_bulk([one.post_id for one in restricted])
+        for strike in restricted:
+            log_action(staff_of(request), posts.get(strike.post_id or 0, strike), _("Read."))
 
     def _answer(self, request: HttpRequest) -> None:
         name, _colon, value = request.POST.get("act", "").partition(":")
@@ -254,7 +268,7 @@ def _query(chosen: Filter) -> str:
 
 @admin.register(Strike)
 class StrikeAdmin(SearchedByAccount):
-    """All strikes, to look at; they are taken back on the page of a report, or by the lists of accounts and posts."""
+    """All strikes; they are taken back here, on the page of a report, or by the list of accounts."""
 
     list_display = (
         "id",
@@ -273,10 +287,37 @@ class StrikeAdmin(SearchedByAccount):
     search_help_text = gettext_lazy("The whole handle of an account.")
     ordering = ("-id",)
     list_display_links = None
+    # without `evidence`, the text of a post, which is read by permission and on record
+    fields = (
+        "user", "measure", "post_id", "by", "report", "rule_ids", "text", "created_at", "undone_at", "undone_by",
+    )  # fmt: skip
+    actions = ("take_back",)
 
     @admin.display(description=gettext_lazy("account"))
     def user_link(self, strike: Strike) -> Any:
         return user_link(strike.user)
+
+    @admin.action(description=gettext_lazy("Take back"), permissions=["take_back"])
+    def take_back(self, request: HttpRequest, queryset: QuerySet[Any]) -> TemplateResponse | None:
+        """Take strikes back, after asking for the reason; `actions.take_back` asks for the permission of each."""
+        rows = self.chosen(request, queryset.filter(undone_at=None))
+        question = ngettext(
+            "Take %(count)d strike back?", "Take %(count)d strikes back?", len(rows)
+        )
+        text = question % {"count": len(rows)}
+        if rows and (page := self.confirmation(request, rows, question=text, ask_reason=True)):
+            return page
+        by, reason = staff_of(request), reason_of(request)
+        number = self.attempt(request, rows, lambda row: take_back(row, by=by, reason=reason))
+        said = ngettext("%(count)d strike taken back.", "%(count)d strikes taken back.", number)
+        self.message_user(request, said % {"count": number})
+        return None
+
+    def has_take_back_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(CHANGE_REPORTS)
+
+    def line(self, row: Strike) -> str:
+        return f"{row.user}: {row.get_measure_display()}"
 
 
 @admin.register(LogEntry)
@@ -304,7 +345,10 @@ class LogAdmin(StaffList):
         """The list as CSV, with the filters of the list, at most `CSV_MAX_LINES` lines."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("You may not do this."))
-        rows = self.get_changelist_instance(request).get_queryset(request)
+        try:
+            rows = self.get_changelist_instance(request).get_queryset(request)
+        except IncorrectLookupParameters:
+            raise BadRequest(_("There is no such list.")) from None
         writer = csv.writer(_Line())
         lines = (map(escape_formula, line) for line in queries.log_lines(rows, CSV_MAX_LINES))
         body = (writer.writerow(line) for line in (LOG_COLUMNS, *lines))

@@ -33,7 +33,7 @@ class Strike(models.Model):
     """A measure that staff took about the account `user`; it is in force until it is taken back.
 
     `text` is for the person. `evidence` is the post as it was then: `body`, `content_warning`, descriptions of its
-    `pictures`, and options of its `poll`; empty for measures about the whole account.
+    `pictures`, options of its `poll`, and whether it `is_restricted`; empty for measures about the whole account.
     """
 
     user = models.ForeignKey(

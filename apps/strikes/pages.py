@@ -9,13 +9,16 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
+from apps.accounts.authentication.second_factor import has_second_factor, verify_code
 from apps.accounts.models import User
-from apps.errors import DomainError
+from apps.errors import DomainError, TooMany
 from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
 from apps.strikes.actions import appeal
 from apps.strikes.models import TEXT_MAX_CHARACTERS
 from apps.strikes.queries import own_strike, own_strikes, owner_of
-from apps.web.forms.accounts import render_settings
+from apps.web.forms.accounts import CodeForm, render_form, render_settings
+
+VERIFIED = "strikes_verified"  # in the session: the link whose owner has shown the second factor
 
 
 @require_get_or_post
@@ -34,13 +37,34 @@ def settings(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_get_or_post
 @never_cache
 def closed(request: HttpRequest, token: str) -> HttpResponseBase:
-    """The same for the owner of an account that nobody can log in to."""
+    """The same for the owner of an account that nobody can log in to, who shows the second factor of the account
+    first.
+    """
     owner = owner_of(token)
+    if has_second_factor(owner) and request.session.get(VERIFIED) != token:
+        return _second_factor(request, owner, token)
     failed = _appeal(request, owner)
     if request.method == "POST" and not failed:
         return SeeOther(request.path)
-    context = {**_context(owner), **failed, "handle": owner.handle, "is_open": owner.is_active}
+    context = {**_context(owner), **failed, "handle": owner.handle}
     return render(request, "strikes/closed.html", context, status=422 if failed else 200)
+
+
+def _second_factor(request: HttpRequest, owner: User, token: str) -> HttpResponseBase:
+    """Ask for a code of the app or a recovery code; a passkey belongs to a login, which there is none of."""
+    form = CodeForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            device = verify_code(owner, form.cleaned_data["code"])
+        except TooMany as error:
+            form.add_error("code", error.message)
+        else:
+            if device is not None:
+                request.session[VERIFIED] = token
+                return SeeOther(request.path)
+            form.add_error("code", _("This code is wrong, or was used before."))
+    context = {"form": form, "handle": owner.handle}
+    return render_form(request, "strikes/closed.html", context, form)
 
 
 def _appeal(request: HttpRequest, user: User) -> dict[str, Any]:

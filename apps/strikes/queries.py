@@ -8,6 +8,7 @@ from django.contrib.admin.models import LogEntry
 from django.core import signing
 from django.db.models import Count, Prefetch, Q, QuerySet
 from django.urls import reverse
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -191,7 +192,8 @@ class OwnStrike:
 
     @property
     def what(self) -> str:
-        return _WHAT[Measure(self.strike.measure)]()
+        texts = _WHAT if self.strike.undone_at is None else _FORMER
+        return texts[Measure(self.strike.measure)]()
 
     @property
     def appeal(self) -> Appeal | None:
@@ -215,6 +217,13 @@ _WHAT = {
         "Your account is suspended. Nobody can log in to it, and nobody sees it or its posts."
     ),
 }
+_FORMER = {  # of strikes that were taken back
+    Measure.WARN: lambda: _("You were warned."),
+    Measure.HIDE: lambda: _("A post of yours was hidden."),
+    Measure.SENSITIVE: lambda: _("The pictures of a post of yours were behind a button."),
+    Measure.FREEZE: lambda: _("Your account was frozen."),
+    Measure.SUSPEND: lambda: _("Your account was suspended."),
+}
 
 
 def own_strikes(user: User) -> list[OwnStrike]:
@@ -232,13 +241,21 @@ def own_strike(user: User, number: int) -> Strike:
 
 
 def token_of(user: User) -> str:
-    """With it the owner of a closed account reads its strikes and appeals, for a day; it is good for nothing else."""
-    return signing.dumps(user.pk, salt=SALT)
+    """With it the owner of a closed account reads its strikes and appeals, for a day, until the account has a new
+    password or is open again; it is good for nothing else.
+    """
+    return signing.dumps([user.pk, _fingerprint(user)], salt=SALT)
+
+
+def _fingerprint(user: User) -> str:
+    """Changes with the password."""
+    return salted_hmac(SALT, user.password).hexdigest()
 
 
 def address_of_closed(user: User) -> str:
-    """Where the owner of a closed account reads why; empty if no strike says why."""
-    if Strike.objects.filter(user=user, undone_at=None).exists():
+    """Where the owner of a closed account reads why; empty if no strike closed it."""
+    closing = (Measure.FREEZE, Measure.SUSPEND)
+    if Strike.objects.filter(user=user, measure__in=closing, undone_at=None).exists():
         return reverse("strikes_closed", args=[token_of(user)])
     return ""
 
@@ -255,10 +272,13 @@ def appeals_that_wait() -> Iterator[tuple[str, str]]:
 def owner_of(token: str) -> User:
     """The owner of a closed account by a token. NotFound if the token is invalid or has expired."""
     try:
-        number = signing.loads(token, salt=SALT, max_age=TOKEN_SECONDS)
+        number, password = signing.loads(token, salt=SALT, max_age=TOKEN_SECONDS)
     except signing.BadSignature:
-        raise NotFound(_("This link does not work any more. Log in to get a new one.")) from None
-    return User.objects.get(pk=number)
+        number, password = 0, ""
+    user = User.objects.filter(pk=number, is_active=False).first()
+    if user is None or not constant_time_compare(password, _fingerprint(user)):
+        raise NotFound(_("This link does not work any more. Log in to get a new one."))
+    return user
 
 
 # Mastodon's words for measures.

@@ -33,6 +33,7 @@ from apps.streaming.resuming import MAX_HAD, SETTLE_SECONDS, Position, begin, mi
 from apps.streaming.streams import Stream
 from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
+from apps.timeline.sources import sql
 from feedcache.ids import compose, first_id_at, second_of
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pictures import picture
@@ -176,12 +177,12 @@ def test_a_new_stream_does_not_look_at_each_followee(alice, bob, carol, monkeypa
     posts = [publish(alice).pk for _post in range(3)]
     stranger = publish(carol).pk
     with monkeypatch.context() as patch:
-        patch.setattr(resuming.sql, "home_ids", None)
-        patch.setattr(resuming.sql, "NEARBY", 1000)
+        patch.setattr(sql, "home_ids", None)
+        patch.setattr(sql, "NEARBY", 1000)
         position, _events = heard(bob, USER, None)
         assert position.had == set(posts)
         # a busy site: so many posts in some seconds that only the last ones are looked at
-        patch.setattr(resuming.sql, "NEARBY", 3)
+        patch.setattr(sql, "NEARBY", 3)
         position, _events = heard(bob, USER, None)
         lowest = sorted([*posts, stranger])[-3]
         assert (position.floor, position.had) == (
@@ -307,7 +308,7 @@ def test_posts_of_more_than_two_days_are_left_to_the_pages(alice, bob):
         assert missed_ids(bob.pk, stream, fresh) is not None
         assert missed_ids(bob.pk, stream, old) is None
     assert missed_ids(bob.pk, NOTIFICATIONS, old) == []
-    assert len(missed_ids(bob.pk, DIRECT, old)) == 1
+    assert len(missed_ids(bob.pk, DIRECT, old) or []) == 1
 
 
 def test_conversations_are_read_one_by_one_so_fewer_are_made_up_for(alice, bob, monkeypatch):
@@ -329,7 +330,7 @@ def test_streams_go_on_while_a_server_is_away(alice, bob, monkeypatch):
         raise OperationalError
 
     for name in ("home_ids", "home_ids_nearby"):
-        monkeypatch.setattr(resuming.sql, name, away)
+        monkeypatch.setattr(sql, name, away)
     with pytest.raises(OperationalError):
         heard(bob, USER, None)
     monkeypatch.setattr(resuming, "is_worker_away", lambda _error: True)

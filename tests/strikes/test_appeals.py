@@ -4,9 +4,14 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
+from django.contrib.admin.models import LogEntry
+from django.core import signing
 from django.db import connection, transaction
 from django.utils import timezone
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from apps.accounts.authentication.second_factor import new_codes
 from apps.accounts.models import User
 from apps.errors import Invalid, NotAllowed, NotFound
 from apps.moderation.actions import (
@@ -26,7 +31,7 @@ from apps.strikes.actions import add_note, answer_appeal, appeal, take_back, war
 from apps.strikes.models import Appeal, Evidence, Note, Strike
 from tests.support.cases import each
 from tests.support.factories import PASSWORD, make_user, moderator, publish
-from tests.support.staff import browser_of, make_staff
+from tests.support.staff import browser_of, confirm, make_staff
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
@@ -210,7 +215,7 @@ def test_appeals_come_in_pages(mod, alice, monkeypatch):
     staff = browser_of(mod)
     first = staff.get(APPEALS)
     second = staff.get(APPEALS + first.context["older"])
-    found = [row.text for page in (first, second) for row, _own in page.context["appeals"]]
+    found = [row.text for page in (first, second) for row in page.context["appeals"]]
     assert found == ["No. 0", "No. 1", "No. 2"]
     assert second.context["older"] == ""
 
@@ -230,6 +235,46 @@ def test_an_answer_does_not_wait_for_other_writes_of_the_account(alice, mod):
         User.objects.select_for_update(no_key=True).get(pk=alice.pk)
         together(1, answer)
     assert Strike.objects.get().undone_by == mod
+
+
+def test_restricted_texts_are_read_by_permission_and_on_record(alice, bob, mod):
+    post = publish(alice, "For few.", visibility="followers")
+    hide_post(post.pk, by=mod)
+    strike = Strike.objects.get()
+    appeal(strike, text="It was a quotation.")
+    chief = make_staff(superuser=True)
+    LogEntry.objects.all().delete()
+    change = f"/admin/strikes/strike/{strike.pk}/change/"
+    for reader in (mod, make_staff("moderation.view_report", "strikes.view_strike"), chief):
+        assert "For few." not in browser_of(reader).get(change).text
+    for reader in (mod, make_staff("moderation.view_report")):
+        text = browser_of(reader).get(APPEALS).text
+        assert "It was a quotation." in text
+        assert "For few." not in text
+    assert not LogEntry.objects.exists()
+    assert "For few." in browser_of(chief).get(APPEALS).text
+    entry = LogEntry.objects.get()
+    assert (entry.user, entry.object_id, entry.change_message) == (chief, str(post.pk), "Read.")
+
+
+def test_strikes_are_taken_back_from_their_list(alice, mod, chief):
+    for number in range(12):
+        hide_post(publish(alice, f"No. {number}").pk, by=mod)
+    freeze_user(alice, by=mod)
+    chosen, address = Strike.objects.all(), "/admin/strikes/strike/"
+    reader = browser_of(make_staff("strikes.view_strike"))
+    confirm(reader, address, "take_back", chosen, reason="A mistake.")
+    assert Strike.objects.filter(undone_at=None).count() == 13
+    page = confirm(chief, address, "take_back", chosen, reason="A mistake.")
+    assert "13 strikes taken back." in page.text
+    assert not Strike.objects.filter(undone_at=None).exists()
+    assert not Post.objects.exclude(hidden_at=None).exists()
+    assert User.objects.get(pk=alice.pk).is_active
+    few = browser_of(make_staff("strikes.view_strike", "moderation.change_report"))
+    freeze_user(alice, by=mod)
+    page = confirm(few, address, "take_back", chosen.filter(undone_at=None), reason="A mistake.")
+    assert "You may not do this." in page.text
+    assert not User.objects.get(pk=alice.pk).is_active
 
 
 # --- the post is gone, the account is closed --------------------------------------------------------
@@ -286,18 +331,66 @@ def test_a_frozen_account_keeps_its_posts_and_loses_sessions_and_tokens(alice, b
     assert log_in(page_of(None), alice).url == "/"
 
 
-def test_a_link_is_good_for_one_account_and_a_day(alice, page_of, monkeypatch):
+def test_a_link_is_good_for_one_closed_account_and_a_day(alice, mod, page_of, monkeypatch):
+    freeze_user(alice, by=mod)
     token = queries.token_of(alice)
     assert queries.owner_of(token) == alice
-    for wrong in ("x", token[:-1], f"{token}x"):
+    for wrong in ("x", token[:-1], f"{token}x", signing.dumps(alice.pk, salt="other")):
         assert page_of(None).get(f"/strikes/{wrong}").status_code == 404
     monkeypatch.setattr(queries, "TOKEN_SECONDS", -1)
     assert page_of(None).get(f"/strikes/{token}").status_code == 404
 
 
-def test_without_a_strike_a_closed_account_gets_the_answer_of_a_wrong_password(alice, page_of):
+def test_a_link_ends_with_the_password_and_when_the_account_is_open_again(alice, mod, page_of):
+    freeze_user(alice, by=mod)
+    address = log_in(page_of(None), alice).url
+    assert page_of(None).get(address).status_code == 200
+    unfreeze_user(alice, by=mod)
+    assert page_of(None).get(address).status_code == 404
+    freeze_user(alice, by=mod)
+    alice.set_password("another passphrase")
+    alice.save()
+    assert page_of(None).get(address).status_code == 404
+
+
+def test_the_password_alone_opens_no_page_of_an_account_with_a_second_factor(alice, mod, page_of):
+    TOTPDevice.objects.create(user=alice, name="app", confirmed=True)
+    codes = new_codes(alice)
+    freeze_user(alice, by=mod, reason="You sell things.")
+    strike, browser = Strike.objects.get(), page_of(None)
+    address = log_in(browser, alice).url
+    assert "You sell things." not in browser.get(address).text
+    for sent in ({"code": "00000000"}, {"strike": strike.pk, "text": "I do not."}):
+        answer = browser.post(address, sent)
+        assert answer.status_code == 422
+        assert "You sell things." not in answer.text
+    assert not Appeal.objects.exists()
+    StaticDevice.objects.update(throttling_failure_timestamp=None, throttling_failure_count=0)
+    assert browser.post(address, {"code": codes[0]}).url == address
+    assert "You sell things." in browser.get(address).text
+    browser.post(address, {"strike": strike.pk, "text": "I do not."})
+    assert Appeal.objects.get().text == "I do not."
+    assert "You sell things." not in page_of(None).get(address).text
+
+
+def test_without_a_strike_a_closed_account_gets_the_answer_of_a_wrong_password(alice, mod, page_of):
+    warn(alice, by=mod)  # says nothing about why
     User.objects.filter(pk=alice.pk).update(is_active=False)
     assert log_in(page_of(None), alice).status_code == 422
+
+
+@each("measure, now, then", [
+    ("warn", "You have been warned.", "You were warned."),
+    ("hide", "A post of yours is hidden.", "A post of yours was hidden."),
+    ("sensitive", "which you cannot take away.", "were behind a button."),
+    ("freeze", "Your account is frozen.", "Your account was frozen."),
+    ("suspend", "Your account is suspended.", "Your account was suspended."),
+])  # fmt: skip
+def test_what_was_taken_back_is_told_as_of_the_past(strike, measure, now, then):
+    Strike.objects.update(measure=measure)
+    assert now in queries.own_strikes(strike.user)[0].what
+    Strike.objects.update(undone_at=timezone.now())
+    assert then in queries.own_strikes(strike.user)[0].what
 
 
 # --- what is kept -----------------------------------------------------------------------------------
@@ -311,11 +404,12 @@ def test_what_posts_said_goes_when_nobody_has_to_decide_any_more(strike, alice, 
     Strike.objects.update(created_at=old)
     row = Appeal.objects.create(strike=strike, text="Please.")
     actions.purge()
-    assert [one.report for one in Evidence.objects.all()] == [open_report]
+    assert Evidence.objects.count() == 2
     assert Strike.objects.get().evidence["body"] == "You are all fools."
     Appeal.objects.filter(pk=row.pk).update(decided_at=old)
     actions.purge()
     actions.purge()
+    assert [one.report for one in Evidence.objects.all()] == [open_report]
     assert Strike.objects.get().evidence == {}
     assert Strike.objects.get().text == "An insult."
 

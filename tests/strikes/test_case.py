@@ -1,5 +1,6 @@
 """The page of a report: what staff read there, and what they decide, each by permission and on record."""
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -225,7 +226,11 @@ def state_of(user):
         return True, None, [(None, False)] * 2
     user = User.objects.get(pk=user.pk)
     posts = Post.objects.filter(author=user).order_by("pk")
-    return user.is_active, user.suspended_at, list(posts.values_list("hidden_at", "is_marked_sensitive"))
+    return (
+        user.is_active,
+        user.suspended_at,
+        list(posts.values_list("hidden_at", "is_marked_sensitive")),
+    )
 
 
 def test_a_measure_that_is_in_force_is_not_taken_twice(report, mod, alice):
@@ -390,7 +395,7 @@ def test_nobody_decides_about_themselves(carol, mod):
     hide_post(post.pk, by=make_staff(superuser=True), report=report)
     strike = Strike.objects.get()
     row, before = appeal(strike, text="It was a quotation."), on_record()
-    refused = [
+    refused: list[Callable[[], object]] = [
         lambda: resolve_report(report, by=mod, outcome=""),
         lambda: reopen_report(report, by=mod),
         lambda: assign_report(report, by=mod, to=mod),

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from apps.accounts.staff import log_action
+from apps.strikes.admin import LogAdmin
 from tests.support.staff import browser_of, make_staff
 
 pytestmark = pytest.mark.django_db
@@ -63,3 +64,10 @@ def test_it_is_searched_by_number(entries, alice, chief):
     text = chief.get(f"{LOG}?q={alice.pk}").text
     assert "Suspended" in text
     assert "HYPERLINK" not in text
+
+
+def test_the_file_has_no_pages_and_refuses_what_is_no_filter(entries, chief, monkeypatch):
+    monkeypatch.setattr(LogAdmin, "list_per_page", 1)
+    assert f'{FILE}?q=1"' in chief.get(f"{LOG}?q=1&p=1").text
+    for query in ("?p=999", "?user__id__exact=x", "?nonsense=1"):
+        assert chief.get(f"{FILE}{query}").status_code == 400, query
