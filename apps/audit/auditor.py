@@ -143,7 +143,7 @@ def _save(audit_pass: AuditPass) -> AuditRun:
     audit_pass.run.save()
     for finding in audit_pass.findings:
         finding.run = audit_pass.run
-    unsaved = [one for one in audit_pass.findings if one.pk is None]  # type: ignore[redundant-expr]
+    unsaved = [one for one in audit_pass.findings if one.pk is None]  # type: ignore[redundant-expr]  # not until saved
     AuditFinding.objects.bulk_create(unsaved)
     return audit_pass.run
 
