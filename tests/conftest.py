@@ -74,7 +74,7 @@ def django_db_keepdb():
 
 @receiver(setting_changed)
 def _tell_feedcache(setting, **_of_the_signal):
-    """Configure feedcache anew when a test changes one of Django's settings for the caches."""
+    """Configure feedcache again when a test changes one of Django's settings for the caches."""
     if setting.startswith(("REDIS_", "MEMCACHED_", "CACHE_")):
         configure_feedcache()
 

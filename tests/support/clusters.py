@@ -209,5 +209,5 @@ def addresses(settings, **urls) -> Iterator[None]:
 
 
 def forget() -> None:
-    """Drop all clients, so that the next use connects anew."""
+    """Drop all clients, so that the next use connects again."""
     connections.forget_clients()

@@ -1,4 +1,4 @@
-"""People with some of everything, so that requested things exist; created anew for each round, which deletes much."""
+"""People with some of everything, so that requested things exist; created again for each round, which deletes much."""
 
 import random
 from collections.abc import Callable, Sequence

@@ -62,7 +62,7 @@ INSTEAD = {
 # What is named and stays, by migration and rule, with the reason.
 NEW_COLUMN = (
     "A new column without values is not scanned; the other table takes no writes for the moment of the change, and"
-    " `migrate` gives way to whoever holds it."
+    " `migrate` gives way to the session that holds it."
 )
 FEW_ROWS = "Two small tables that few requests read, for the moment of a change of the catalogue."
 EXEMPT = {

@@ -48,8 +48,7 @@ def shard(_services: Services, directory: Path) -> Iterator[Settings]:
     try:
         [url] = server.settings().values()
         settings = {"TIMELINE_SHARD_URLS": url, "TIMELINE_SHARDS": "default,shard1"}
-        migrate = manage_command("migrate", "--database", "shard1", "--verbosity", "0")
-        subprocess.run(migrate, env={**os.environ, **settings}, check=True)
+        _manage("migrate", "--database", "shard1", "--verbosity", "0", **settings)
         yield settings
     finally:
         server.stop()
@@ -136,8 +135,7 @@ def cassandra(_services: Services, directory: Path) -> Iterator[Settings]:
     servers.install()
     with servers.cassandra(directory) as node:
         settings = {"TIMELINE_STORE": node.url, "CASSANDRA_TIMEOUT_SECONDS": "5"}
-        create = manage_command("cassandra", "--verbosity", "0")
-        subprocess.run(create, env={**os.environ, **settings}, check=True)
+        _manage("cassandra", "--verbosity", "0", **settings)
         yield settings
 
 
