@@ -10,6 +10,7 @@ from functools import partial
 import orjson
 
 from apps.api.entities.base import optional_timestamp
+from apps.events.leases import State
 from apps.media.addresses import path_of
 from apps.previews.models import Preview, key_of
 from apps.timeline.pipeline.items import LinkPreview
@@ -46,12 +47,16 @@ PREVIEWS: ReadThrough[str, LinkPreview] = ReadThrough(
     encode=_encode,
     decode=_decode,
     family="content",
-    negative_ttl_seconds=0,  # a missing preview is stored as `NOTHING`
+    negative_ttl_seconds=60,  # of an address whose page is still being fetched
 )
 
 
 def read(addresses: Collection[str]) -> dict[str, LinkPreview]:
-    """Previews by address, `NOTHING` if there is none. Takes a round trip unless all are in this process's cache."""
+    """Previews by address, `NOTHING` if there is none. Takes a round trip unless all are in this process's cache.
+
+    That cache has no addresses whose pages are being fetched: streams announce a new preview, and may do so before the
+    message arrives that drops an entry.
+    """
     listener().subscribe_channel(CHANNEL, _on_message)
     current()  # starts the listener of this process
     known = {address: LOCAL.get(address, _nothing_yet) for address in addresses}
@@ -60,7 +65,7 @@ def read(addresses: Collection[str]) -> dict[str, LinkPreview]:
         for address, preview in PREVIEWS.get_many(missing, load).items():
             found[address] = preview
             LOCAL.get(address, partial(_known, preview))
-    return found
+    return {address: found.get(address, NOTHING) for address in addresses}
 
 
 def _known(preview: LinkPreview) -> LinkPreview:
@@ -89,11 +94,10 @@ def _shown(row: Preview) -> LinkPreview:
 
 
 def load(addresses: Collection[str]) -> dict[str, LinkPreview]:
-    """Read previews from PostgreSQL."""
+    """Read previews from PostgreSQL, `NOTHING` for pages without one; none for pages that are still being fetched."""
     keys = {key_of(address): address for address in addresses}
-    rows = Preview.objects.filter(key__in=keys).exclude(title="")
-    found = {keys[row.key]: _shown(row) for row in rows}
-    return {address: found.get(address, NOTHING) for address in addresses}
+    rows = Preview.objects.filter(key__in=keys).exclude(title="", state=State.PENDING)
+    return {keys[row.key]: _shown(row) if row.title else NOTHING for row in rows}
 
 
 def forget(address: str) -> None:

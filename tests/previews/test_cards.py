@@ -10,7 +10,7 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.uploads import upload_picture
 from apps.previews import actions
-from apps.previews.cache import forget
+from apps.previews.cache import LOCAL, NOTHING, PREVIEWS, forget, read
 from apps.previews.models import Preview, key_of, new_picture_name
 from tests.support.factories import deliver, publish
 from tests.support.pictures import picture
@@ -34,6 +34,24 @@ def known(address=TEA, **fields):
 def text_of(response):
     assert response.status_code == 200
     return response.content.decode()
+
+
+def test_no_process_keeps_that_a_page_is_still_being_fetched():
+    """A stream announces the preview, and may do so before the message that drops a cached entry has arrived."""
+    address = "https://news.example/just-asked-for"
+    Preview.objects.create(key=key_of(address), address=address)
+    assert read([address]) == {address: NOTHING}
+    shown = {"title": "Tea at the river", "state": "done", "finished_at": timezone.now()}
+    Preview.objects.update(**shown)
+    PREVIEWS.forget([address])  # the message to the processes is under way
+    assert read([address])[address].title == "Tea at the river"
+    Preview.objects.update(title="")
+    PREVIEWS.forget([address])
+    LOCAL.forget(address)
+    assert read([address]) == {address: NOTHING}
+    assert LOCAL.get(address, lambda: None) == NOTHING, (
+        "a page without a preview costs no round trip"
+    )
 
 
 def test_a_page_of_the_test_is_shown(site, alice, bob, page_of, api_of):
