@@ -6,7 +6,7 @@ import pytest
 from django.db import ProgrammingError, transaction
 
 from apps.accounts.models import User, UserCounts
-from apps.accounts.queries import personal_token, user_by_handle, active_viewer
+from apps.accounts.queries import active_viewer, personal_token, user_by_handle
 from apps.search.suggestions import suggested_people
 from apps.sql import TimeLimit, TooSlow, rows_of
 

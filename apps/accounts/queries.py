@@ -82,7 +82,7 @@ def account_of(row: Row) -> User:
 
 
 def active_viewer(user_id: int) -> User | None:
-    """An account that may use the site, with its counts; None if it is suspended or inactive. No SQL if it is cached."""
+    """An account with its counts; None if it is suspended or inactive. No SQL if it is cached."""
     viewer = cached_viewer(user_id)
     if viewer is not None:
         return viewer.user()

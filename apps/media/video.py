@@ -67,7 +67,7 @@ PICTURE_BRANDS = (
 
 
 class Unfit(Exception):
-    """The upload cannot be prepared, also without ffmpeg or after the time limit; `explained` gives the `reason` in words."""
+    """The upload cannot be prepared; `explained` gives the `reason` in words. Also without ffmpeg, and after a time."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -132,8 +132,8 @@ def is_available() -> bool:
 def ffmpeg_path(named: str) -> str | None:
     """The absolute path of the ffmpeg to use; None if there is none.
 
-    Of several, one that lacks a required encoder or filter is skipped: Fedora's does not encode H.264. The last is taken
-    untested.
+    Of several, one that lacks a required encoder or filter is skipped: Fedora's does not encode H.264. The last is
+    taken untested.
     """
     programs = _programs(named)
     able = (program for program in programs[:-1] if _makes_video(program))

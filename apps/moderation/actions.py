@@ -160,8 +160,9 @@ def show_post(post_id: int, *, by: User, reason: str = "") -> None:
 def mark_sensitive(
     post_id: int, *, by: User, reason: str = "", report: Report | None = None
 ) -> None:
-    """Put the pictures of a post behind a button, which its author cannot change; does nothing if they are there. NotFound,
-    NotAllowed like `hide_post`.
+    """Put the pictures of a post behind a button, which its author cannot take away; does nothing if they are.
+
+    NotFound, NotAllowed like `hide_post`.
     """
     post = _locked_post(post_id, by)
     if not post.is_marked_sensitive:

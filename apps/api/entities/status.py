@@ -274,7 +274,8 @@ class QuoteJson(TypedDict):
 
     state: Annotated[
         Literal["accepted", "muted_account", "revoked", "unauthorized"],
-        "`muted_account`: the viewer mutes the author of the quoted status; collapse it. `revoked`: the quoted author has withdrawn it. "
+        "`muted_account`: the viewer mutes the author of the quoted status; collapse it. "
+        "`revoked`: the quoted author has withdrawn it. "
         "`unauthorized`: there is nothing to show.",
     ]
     quoted_status: "StatusJson | None"
@@ -318,7 +319,7 @@ class StatusExtensionJson(TypedDict):
     reads_count: Annotated[int | None, "How many people opened the post; its author alone sees it."]
     because: Annotated[
         list[str],
-        "On home timelines, sentences in the viewer's language: that it has a followed tag, or is older than the follow.",
+        "On home, sentences in the viewer's language: that it has a followed tag, or is older than the follow.",
     ]
     group_key: Annotated[
         str | None, "The same for all reposts of one status, to show them as one. Null for others."
@@ -477,8 +478,7 @@ def _circle(item: FeedItem) -> StatusCircleJson | None:
 
 
 def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fragment]:
-    """Statuses for a JSON response, as bytes if they can be cached with the content of the post: see `_cache_key`.
-    """
+    """Statuses for a JSON response, as bytes if they can be cached with the content of the post: see `_cache_key`."""
     statuses: list[StatusJson | orjson.Fragment] = []
     for item in items:
         key = _cache_key(item)

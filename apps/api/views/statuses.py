@@ -454,7 +454,7 @@ def scheduled_statuses(request: Request) -> Response:
 
 @operation("A scheduled post", ScheduledStatusJson, method="GET", name="show_scheduled_status")
 @operation(
-    "Change when it is published",
+    "Reschedule a scheduled post",
     ScheduledStatusJson,
     method="PUT",
     name="reschedule_status",

@@ -16,7 +16,7 @@
 
 | store | step | holds | without it |
 |---|---|---|---|
-| Memcached | 1, 3 | filters, promotions; posts, authors, link previews, what the viewer reposted, muted threads | PostgreSQL |
+| Memcached | 1, 3 | filters, promotions; posts, authors, previews, own reposts, muted threads | PostgreSQL |
 | Redis, configuration | 1 | whether Memcached is current | `is_fresh` is false: `hydrate._read_exactly` |
 | Redis, timelines | 1 | the newest ids of home, the version of the policies | PostgreSQL (`sources.older`) |
 | Redis, relations | 3 | the viewer's follows, mutes and blocks | PostgreSQL (`apps.graph.queries`) |
