@@ -340,14 +340,13 @@ class UserCounts(models.Model):
     graph_revision = models.PositiveIntegerField(default=0, db_default=0)
     # of the user's followers,
     followers_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # of the ids and contents of the user's open posts,
+    # of the ids and contents of the user's open posts, and (below) of the user's word filters.
     outbox_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # of the user's word filters.
-    filters_revision = models.PositiveIntegerField(default=0, db_default=0)
     # Read with the user: where one of these is 0 or False, the query for such rows is left out.
     followed_tags = models.PositiveIntegerField(default=0, db_default=0)
     exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
     filters = models.PositiveIntegerField(default=0, db_default=0)
+    filters_revision = models.PositiveIntegerField(default=0, db_default=0)
     pinned_feeds = models.PositiveIntegerField(default=0, db_default=0)
     # whether notifications are, or can be, held back by the policy
     holds_notifications = models.BooleanField(default=False, db_default=False)
