@@ -563,7 +563,7 @@ class MemcachedNode:
         )
 
     def _connected(self, request: bytes) -> Connection | None:
-        """A connection on which the request was sent; repeated while only idle connections are broken."""
+        """Send a request; returns the connection, None if the node failed. Repeated after broken idle connections."""
         while True:
             try:
                 connection = self._idle.pop()

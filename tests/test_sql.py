@@ -6,7 +6,7 @@ import pytest
 from django.db import ProgrammingError, transaction
 
 from apps.accounts.models import User, UserCounts
-from apps.accounts.queries import personal_token, user_by_handle, user_of_session
+from apps.accounts.queries import active_viewer, personal_token, user_by_handle
 from apps.search.suggestions import suggested_people
 from apps.sql import TimeLimit, TooSlow, rows_of
 
@@ -63,7 +63,7 @@ def test_an_account_has_every_field_and_its_counts(alice, carol, django_assert_n
 def test_the_account_that_asks_has_every_field_and_count_some_read_when_they_are_asked_for(alice):
     User.objects.filter(pk=alice.pk).update(bio="Hello.")
     UserCounts.objects.filter(pk=alice.pk).update(posts=7)
-    found, exact = user_of_session(alice.pk), User.objects.get(pk=alice.pk)
+    found, exact = active_viewer(alice.pk), User.objects.get(pk=alice.pk)
     assert found is not None
     for field in User._meta.concrete_fields:
         assert getattr(found, field.attname) == getattr(exact, field.attname)
@@ -72,7 +72,7 @@ def test_the_account_that_asks_has_every_field_and_count_some_read_when_they_are
 
 
 def test_an_account_that_was_read_can_be_saved(alice):
-    found = user_of_session(alice.pk)
+    found = active_viewer(alice.pk)
     assert found
     found.display_name = "Ada"
     found.save(update_fields=["display_name"])
@@ -82,7 +82,7 @@ def test_an_account_that_was_read_can_be_saved(alice):
 
 def test_an_account_without_counts_is_an_account():
     bare = User.objects.create(handle="bare", password="!")
-    found = user_of_session(bare.pk)
+    found = active_viewer(bare.pk)
     assert found == bare
     assert not UserCounts.objects.filter(user=bare).exists()
 

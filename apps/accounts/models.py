@@ -103,7 +103,7 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """An account. The id is part of every post id: 28 bits."""
+    """An account. Post ids contain the id of their author in 28 bits, so `id` is at most MAX_AUTHOR_ID."""
 
     handle = models.CharField(
         _("handle"),
@@ -225,9 +225,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     created_at = models.DateTimeField(_("joined"), default=timezone.now)
 
     objects: ClassVar[UserManager] = UserManager()
-    derived: dict[Any, Any] | None = (
-        None  # computed from the cached account, and shared by all pages of the process
-    )
+    # Values that pages computed from the cached account, shared by all requests of the process.
+    derived: dict[Any, Any] | None = None
     has_new_password = False  # True from `set_password` until the account is saved
     session_hash = ""  # set for an account from the cache: its password is not cached
     # Set for a cached account behind a request: random, and new at each load, so that tokens and sessions cached with
@@ -293,7 +292,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @property
     def name(self) -> str:
-        """The display name, or the handle without one."""
+        """The display name; the handle if it is empty."""
         return self.display_name or self.handle
 
     @property
@@ -335,14 +334,15 @@ class UserCounts(models.Model):
     last_open_post_id = models.BigIntegerField(default=0, db_default=0)
     # True, to be safe, for accounts older than this column
     wrote_restricted = models.BooleanField(default=False, db_default=True)
-    revision = models.PositiveIntegerField(default=0, db_default=0)  # of these counts
-    # of the accounts that the user follows, blocks or mutes
+    # Each revision counts the changes of something: of these counts,
+    revision = models.PositiveIntegerField(default=0, db_default=0)
+    # of the accounts that the user follows, blocks or mutes,
     graph_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # of the user's followers
+    # of the user's followers,
     followers_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # of the ids and contents of the user's open posts
+    # of the ids and contents of the user's open posts, and (below) of the user's word filters.
     outbox_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # How many of each the user has, or whether any. They are read with the user, so that 0 and False save a query.
+    # Read with the user: where one of these is 0 or False, the query for such rows is left out.
     followed_tags = models.PositiveIntegerField(default=0, db_default=0)
     exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
     filters = models.PositiveIntegerField(default=0, db_default=0)
@@ -444,8 +444,8 @@ class MailKind(models.TextChoices):
 class Mail(SlowRow):
     """A mail to be sent. It contains no link and no token: the worker makes them when it sends the mail.
 
-    `address` is the recipient of mails that do not go to the address of `user`. Mails for a new password have only it,
-    and the worker finds the account by it.
+    `address` is the recipient of mails that do not go to the address of `user`. Mails for a new password have an
+    `address` and no `user`: the worker looks up the account.
     """
 
     kind = models.CharField(_("kind"), max_length=20, choices=MailKind.choices)

@@ -81,8 +81,8 @@ def account_of(row: Row) -> User:
     return user
 
 
-def user_of_session(user_id: int) -> User | None:
-    """The account of a session, with its counts; None if it is suspended or inactive. Without SQL if it is cached."""
+def active_viewer(user_id: int) -> User | None:
+    """An account with its counts; None if it is suspended or inactive. No SQL if it is cached."""
     viewer = cached_viewer(user_id)
     if viewer is not None:
         return viewer.user()

@@ -252,7 +252,7 @@ class ShrinkForm(ChangeForm):
 
 
 class AbortForm(ChangeForm):
-    title = gettext_lazy("Give up a change of slots")
+    title = gettext_lazy("Cancel a change of slots")
     pool = forms.ChoiceField(label=gettext_lazy("Pool"))
 
     def field_choices(self, topology: Topology) -> dict[str, Choices]:
@@ -329,7 +329,7 @@ class SwitchForm(ChangeForm):
 
 
 class LeaveForm(SwitchForm):
-    title = gettext_lazy("Leave the server that is not read")
+    title = gettext_lazy("Stop writing to the server that is not read")
 
     def question(self) -> str:
         return _("Stop writing “%(name)s” to the server that is not read?") % self.cleaned_data

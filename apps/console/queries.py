@@ -142,5 +142,5 @@ _WITHOUT = {
     "existence": gettext_lazy("PostgreSQL is asked for every mark."),
     "limits": gettext_lazy("Each process counts for itself, so limits are less strict."),
     "cache": gettext_lazy("Nothing is missing."),
-    "broadcasts": gettext_lazy("Open pages hear of news late."),
+    "broadcasts": gettext_lazy("Open pages show new posts late."),
 }  # fmt: skip

@@ -23,7 +23,7 @@ def end_token(user: User) -> str:
 
 
 def reader_of(token: str) -> User:
-    """The member whom a link unsubscribes, whether subscribed or not. NotFound if it is no valid link."""
+    """The member whom a link unsubscribes, whether subscribed or not. NotFound for an invalid link."""
     try:
         number = signing.loads(token, salt=SALT)
     except signing.BadSignature:

@@ -1,4 +1,4 @@
-"""Where a tracer is told of events: their payloads carry its context from the request to the workers.
+"""The interface between events and a tracer: payloads carry the trace context from the request to the workers.
 
 Without a tracer (feedsite.monitoring.tracing) nothing is added to payloads.
 """

@@ -75,6 +75,7 @@ _NOT_EXCLUDED = {
     "languages": """
         ARRAY[lower(shown.language), split_part(lower(shown.language), '-', 1)] && %(languages)s::text[]""",
     "only_media": "EXISTS (SELECT 1 FROM posts_attachment a WHERE a.post_id = shown.id)",
+    # the rule of `feedcache.ids.answers_another`
     "without_replies": f"""
         (post.reply_to_id IS NULL OR post.reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID} = post.author_id)""",
     "without_reposts": "post.kind <> 'repost'",
@@ -90,8 +91,8 @@ _FOR_OTHERS = """shown.visibility = 'public' AND NOT EXISTS (
 def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedItem]:
     """A page of a feed, saved or not. The owner sees which rules matched each post; others see public posts only.
 
-    At most eight statements read candidates, within `SEARCH_SECONDS` in all; Invalid if they take longer. If nearly all
-    candidates are excluded, the page ends early, with a cursor to continue from.
+    At most `page.MAX_ROUNDS` statements read candidates, within `SEARCH_SECONDS` in all; Invalid if they take longer.
+    If nearly all candidates are excluded, the page ends early, with a cursor to continue from.
     """
     candidates = _Candidates(feed, is_own=viewer is not None and viewer.pk == feed.owner_id)
     reader = Reader(viewer, FilterContext.PUBLIC)

@@ -67,7 +67,7 @@ PICTURE_BRANDS = (
 
 
 class Unfit(Exception):
-    """The upload cannot become video or sound; `explained` turns the `reason` into a sentence."""
+    """The upload cannot be prepared; `explained` gives the `reason` in words. Also without ffmpeg, and after a time."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -132,7 +132,8 @@ def is_available() -> bool:
 def ffmpeg_path(named: str) -> str | None:
     """The absolute path of the ffmpeg to use; None if there is none.
 
-    The distribution's is skipped if it lacks a required encoder or filter: Fedora's does not encode H.264.
+    Of several, one that lacks a required encoder or filter is skipped: Fedora's does not encode H.264. The last is
+    taken untested.
     """
     programs = _programs(named)
     able = (program for program in programs[:-1] if _makes_video(program))
@@ -141,7 +142,7 @@ def ffmpeg_path(named: str) -> str | None:
 
 @lru_cache
 def _programs(named: str) -> list[str]:
-    """The programs found, the preferred first: only the one in the setting, or the distribution's and the wheel's."""
+    """The programs that exist: the one in the setting if it is set, else the distribution's and then the wheel's."""
     wanted = [named] if named else ["ffmpeg", _in_wheel()]
     return [str(Path(path).absolute()) for name in wanted if (path := shutil.which(name))]
 
@@ -197,7 +198,9 @@ def probe(path: Path) -> Probe:
 
 
 def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
-    """Write the file to serve beside `path`, calling `renew` every few seconds. Raises Unfit, and what `renew` raises.
+    """Write the file to serve beside `path`. Raises Unfit, and what `renew` raises.
+
+    `renew` is called every few seconds: it extends the lease of the worker.
 
     The result is checked against the limits again, because a container may lie about its duration.
     """

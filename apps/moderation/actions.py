@@ -148,19 +148,21 @@ def hide_post(post_id: int, *, by: User, reason: str = "", report: Report | None
 
 @transaction.atomic
 def show_post(post_id: int, *, by: User, reason: str = "") -> None:
-    """Show a hidden post again. NotFound, NotAllowed like `hide_post`."""
-    author = _locked_post(post_id, by).author
-    publishing.hide(author, post_id, is_hidden=False)
-    act = Act(Measure.HIDE, author, by, reason, post_id=post_id, is_taken_back=True)
-    _record(act, f"Post {post_id} shown again")
+    """Show a hidden post again; does nothing if it is not hidden. NotFound, NotAllowed like `hide_post`."""
+    post = _locked_post(post_id, by)
+    if post.is_hidden:
+        publishing.hide(post.author, post_id, is_hidden=False)
+        act = Act(Measure.HIDE, post.author, by, reason, post_id=post_id, is_taken_back=True)
+        _record(act, f"Post {post_id} shown again")
 
 
 @transaction.atomic
 def mark_sensitive(
     post_id: int, *, by: User, reason: str = "", report: Report | None = None
 ) -> None:
-    """Put the pictures of a post behind a button, which its author cannot change; does nothing if they are. NotFound,
-    NotAllowed like `hide_post`.
+    """Put the pictures of a post behind a button, which its author cannot take away; does nothing if they are.
+
+    NotFound, NotAllowed like `hide_post`.
     """
     post = _locked_post(post_id, by)
     if not post.is_marked_sensitive:
@@ -171,11 +173,12 @@ def mark_sensitive(
 
 @transaction.atomic
 def unmark_sensitive(post_id: int, *, by: User, reason: str = "") -> None:
-    """Take the mark back. NotFound, NotAllowed like `hide_post`."""
-    author = _locked_post(post_id, by).author
-    publishing.mark_sensitive(author, post_id, is_marked=False)
-    act = Act(Measure.SENSITIVE, author, by, reason, post_id=post_id, is_taken_back=True)
-    _record(act, f"Post {post_id} not marked as sensitive any more")
+    """Take the mark back; does nothing without one. NotFound, NotAllowed like `hide_post`."""
+    post = _locked_post(post_id, by)
+    if post.is_marked_sensitive:
+        publishing.mark_sensitive(post.author, post_id, is_marked=False)
+        act = Act(Measure.SENSITIVE, post.author, by, reason, post_id=post_id, is_taken_back=True)
+        _record(act, f"Post {post_id} not marked as sensitive any more")
 
 
 @transaction.atomic

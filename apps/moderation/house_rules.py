@@ -9,9 +9,7 @@ from django.utils.translation import gettext, gettext_noop, override
 RULES = {
     1: gettext_noop("Be civil. Argue about what is said, not about who says it."),
     2: gettext_noop("No threats, no harassment, no hatred of people for what they are."),
-    3: gettext_noop(
-        "Nothing that is against the law, and nobody's private matters without their consent."
-    ),
+    3: gettext_noop("Nothing illegal, and nobody's private information without their consent."),
     4: gettext_noop("Label what is not for everybody's eyes with a content warning."),
     5: gettext_noop("Do not pose as somebody else, and do not advertise in bulk."),
     6: gettext_noop("Programs say that they are programs."),

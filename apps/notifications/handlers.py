@@ -24,7 +24,8 @@ from apps.posts.visibility import Audience, delivered_to
 from apps.sql import rows_of
 from feedcache.ids import author_of
 
-# For recipients selected by another statement; leaves out those who do not want the notification.
+# Notifies a batch of recipients, found by `_WATCHERS`, `_REPOSTERS` and the like, except of unwanted notifications. The
+# same conditions for a single recipient are in `_notify`.
 _CREATE_MANY = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at)
 SELECT c.user_id, %(kind)s, %(author)s, told.post_id, now()
@@ -67,8 +68,8 @@ WHERE poll_id = %(post)s AND user_id > %(after)s GROUP BY user_id
 """
 _FOR_FRIENDS = delivered_to(Audience.FRIENDS)
 _FOR_FOLLOWERS = (*delivered_to(Audience.FOLLOWERS), *_FOR_FRIENDS)
-# The marks that notify the author. A mark without a kind of notification is an error when the process starts.
-_TOLD_MARKS = {
+# A mark that notifies the author needs a NotificationKind of the same name: without one, the import fails.
+_NOTIFYING_MARKS = {
     mark.kind: (mark.model, NotificationKind(mark.kind))
     for mark in ROW_MARKS
     if mark.notifies_author
@@ -98,7 +99,7 @@ def notify_of_mark(payload: Payload) -> None:
     post, user_id = _post(payload["post_id"]), payload["user_id"]
     if post is None or who_muted(post.thread_id, [post.author_id]):
         return
-    model, kind = _TOLD_MARKS[payload["kind"]]
+    model, kind = _NOTIFYING_MARKS[payload["kind"]]
     if model._default_manager.filter(user=user_id, post=post.id).exists():
         _notify(post.author_id, kind, actor_id=user_id, post_id=post.id)
 
@@ -106,7 +107,7 @@ def notify_of_mark(payload: Payload) -> None:
 @handles("post_unmarked")
 def delete_notification_of_mark(payload: Payload) -> None:
     post_id, user_id = payload["post_id"], payload["user_id"]
-    model, kind = _TOLD_MARKS[payload["kind"]]
+    model, kind = _NOTIFYING_MARKS[payload["kind"]]
     if not model._default_manager.filter(user=user_id, post=post_id).exists():
         _delete(author_of(post_id), kind, user_id, post_id)
 
@@ -132,7 +133,10 @@ def notify_of_published_post(payload: Payload) -> None:
 
 @handles("post_published")
 def notify_watching_followers(payload: Payload) -> None:
-    """Notify the followers who asked for it, except of reposts and of replies to other accounts."""
+    """Notify the followers who asked for it, of posts for followers or friends and of open ones.
+
+    Not of reposts, and not of replies to other accounts.
+    """
     author_id = author_of(payload["post_id"])
     if not Follower.objects.filter(owner=author_id, notifies=True).exists():
         return
@@ -145,7 +149,7 @@ def notify_watching_followers(payload: Payload) -> None:
 
 @handles("post_edited")
 def notify_of_edited_post(payload: Payload) -> None:
-    """Notify the people who reposted or quoted the post, of its first edit only."""
+    """Notify the people who reposted or quoted the post, unless they have a notification of an earlier edit."""
     if (post := _post(payload["post_id"])) is not None:
         _notify_many(_REPOSTERS, post, NotificationKind.EDIT)
         _notify_many(_QUOTERS, post, NotificationKind.QUOTED_EDIT, of_found=True)
@@ -153,7 +157,7 @@ def notify_of_edited_post(payload: Payload) -> None:
 
 @handles("post_edited")
 def notify_whom_an_edit_mentions(payload: Payload) -> None:
-    """Notify the newly mentioned accounts, except those that have a notification of the post."""
+    """Notify the newly mentioned accounts, except those that the post answers, quotes, or mentioned before."""
     added = payload.get("mentioned") or []  # missing in events of 0.1
     post = _post(payload["post_id"]) if added else None
     if post is not None:
@@ -190,8 +194,7 @@ def delete_follow_request_notification(payload: Payload) -> None:
     """Delete the notification of a request that was answered or withdrawn, unless it was repeated."""
     owner_id, requester_id = payload["owner_id"], payload["requester_id"]
     if not FollowRequest.objects.filter(owner=owner_id, requester=requester_id).exists():
-        rows = Notification.objects.filter(user=owner_id, kind=NotificationKind.REQUEST)
-        rows.filter(actor=requester_id).delete()
+        _delete(owner_id, NotificationKind.REQUEST, requester_id)
 
 
 @handles("post_deleted")

@@ -94,7 +94,7 @@ class TopologyVersion(models.Model):
 
 
 class BurstPolicy(models.Model):
-    """What the site may change itself in a burst of reads of a key (source 000). One row, or the defaults if none."""
+    """What the site may change by itself when a key is read very often (source 000): one row, or the defaults."""
 
     is_automatic = models.BooleanField(_("add and remove L1 groups automatically"), default=False)
     spares = models.TextField(

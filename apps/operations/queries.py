@@ -197,7 +197,7 @@ _TEXTS = {
         "“%(url)s” is not an address for “%(name)s”: give redis://host:port/db, unix:///path?db=1 or "
         "redis+cluster://host:port,host:port, without a login."
     ),
-    "twice": gettext_lazy("%(url)s stands twice, at %(other)s and at %(place)s."),
+    "twice": gettext_lazy("%(url)s is listed twice: at %(other)s and %(place)s."),
     "main_unread": gettext_lazy("No node of Main would be read any more."),
     "l1_groups": gettext_lazy("%(count)s L1 groups: %(least)s to %(most)s work best, or none."),
     "l1_size": gettext_lazy(

@@ -43,7 +43,7 @@ def ranked(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _recommended(request: AuthenticatedRequest) -> list[FeedItem]:
-    """Popular posts for the last page. Each is recommended only once, so HEAD, which shows nothing, gets none."""
+    """Popular posts for the last page. Reading them marks them as recommended, so a HEAD request does not read them."""
     return recommended_posts(request.user, limit=MAX_RECOMMENDED) if request.method == "GET" else []
 
 

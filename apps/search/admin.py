@@ -43,7 +43,7 @@ class StarterPackForm(forms.ModelForm):
     language = forms.ChoiceField(
         label=gettext_lazy("language"),
         choices=WRITTEN,
-        help_text=gettext_lazy("Of the title, and of most posts of these accounts."),
+        help_text=gettext_lazy("The language of the title, and of most posts by these accounts."),
     )
     handles = forms.CharField(
         label=gettext_lazy("Handles"),

@@ -1,4 +1,4 @@
-"""The streams that a client can subscribe to, with Mastodon's names."""
+"""The streams that a client can subscribe to, with Mastodon's names. `queries` decides what each listener receives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -37,9 +37,7 @@ def settings(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_get_or_post
 @never_cache
 def closed(request: HttpRequest, token: str) -> HttpResponseBase:
-    """The same for the owner of an account that nobody can log in to, who shows the second factor of the account
-    first.
-    """
+    """The same page for the owner of a frozen or suspended account, after a check of the account's second factor."""
     owner = owner_of(token)
     if has_second_factor(owner) and request.session.get(VERIFIED) != token:
         return _second_factor(request, owner, token)
@@ -51,7 +49,7 @@ def closed(request: HttpRequest, token: str) -> HttpResponseBase:
 
 
 def _second_factor(request: HttpRequest, owner: User, token: str) -> HttpResponseBase:
-    """Ask for a code of the app or a recovery code; a passkey belongs to a login, which there is none of."""
+    """Ask for a code of the app or a recovery code; a passkey cannot be used, because nobody is logged in."""
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:

@@ -40,7 +40,7 @@ class Filter(NamedTuple):
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "Filter":
-        """BadRequest for an unknown state, and a number that is none."""
+        """BadRequest for an unknown state or an invalid number."""
         state, after = query.get("state") or "open", query.get("after") or "0"
         if state not in STATES:
             raise BadRequest(_("There is no such list."), code="bad_parameter")
@@ -208,7 +208,7 @@ _WHAT = {
     Measure.WARN: lambda: _("You have been warned. Nothing else has changed."),
     Measure.HIDE: lambda: _("A post of yours is hidden. Only you still see it."),
     Measure.SENSITIVE: lambda: _(
-        "The pictures of a post of yours are behind a button, which you cannot take away."
+        "The pictures of one of your posts are hidden behind a button that you cannot remove."
     ),
     Measure.FREEZE: lambda: _(
         "Your account is frozen. Nobody can log in to it; your posts are still here."

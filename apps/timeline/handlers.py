@@ -77,7 +77,7 @@ def update_promoted_posts(payload: Payload) -> None:
     backfill.virtual_follow_changed(payload["account_id"], payload["user_ids"])
 
 
-@handles("post_deleted")
+@handles("post_deleted", when=replica.is_used)
 def remove_deleted_post(payload: Payload) -> None:
     """Delete the replicas of a post on the shards; reads skip it already."""
     replica.remove(payload["post_id"])

@@ -1,5 +1,7 @@
 """Which authors are pushed and which are pulled: the delivery policies in force, cached in every process.
 
+`fanout.auto_policy` chooses the mode of an author, `fanout.switch` puts it in force.
+
 Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids: merging too many
 authors, or for too long, does no harm, but the set must contain every author with a post that home caches lack. So a
 switch is announced before it takes effect (`fanout.switch`). Readers notice it by the version of the set: a small key

@@ -19,12 +19,13 @@ MAX_OWN_FRAGMENTS = 2048  # of about 2 KB
 def render_fragment(template: str, **context: Hashable) -> SafeString:
     """A template rendered with these values, in the active language.
 
-    Fragments with `me` belong to one reader. They have a separate cache, so that they do not evict shared ones.
+    Fragments with an argument `me` (the viewer) belong to one reader. They have a separate cache, so that they do not
+    evict shared ones.
     """
     render: Callable[..., SafeString] = _render_own_cached if "me" in context else _render_cached
     if settings.DEBUG:  # a template may have changed
         render = _render
-    # a SafeString equals a plain string with the same text, which must still be escaped
+    # part of the key: a SafeString and a str with the same text are equal, but only the str is escaped
     kinds = tuple(map(type, context.values()))
     return render(template, tuple(context.items()), get_language(), kinds)
 

@@ -90,7 +90,7 @@ _PARTS = (
             "deliveries": gettext_lazy("New posts reach home pages late."),
             "broker": gettext_lazy("New posts reach home pages some seconds late."),
             "beat": gettext_lazy("Scheduled posts and whatever was missed have to wait."),
-            "broadcast": gettext_lazy("Open pages do not show news by themselves."),
+            "broadcast": gettext_lazy("Open pages do not show new posts until they are reloaded."),
         },
     ),
     (

@@ -12,7 +12,7 @@ from apps.throttling import REFUSED_EARLY
 
 
 class AsInfo(logging.Filter):
-    """Logs messages that anybody can cause at will in one line at INFO, whatever their level was."""
+    """For messages that any client can provoke: one line at INFO without a traceback, whatever their level was."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.levelno, record.levelname = logging.INFO, "INFO"
@@ -30,7 +30,10 @@ class RequestIdFilter(logging.Filter):
 
 
 class NotRefusedEarly(logging.Filter):
-    """Drops the lines with which a flood of requests would fill the log; the first refusals by a limit are logged."""
+    """Drops the lines of requests refused because this process already knew that their limit was used up.
+
+    The first refusals by a limit are logged; a flood of requests does not fill the log.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         request = getattr(record, "request", None)

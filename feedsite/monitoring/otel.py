@@ -71,7 +71,7 @@ class _Exporter(OTLPSpanExporter):
 
 
 def _without_texts(span: ReadableSpan) -> ReadableSpan:
-    """The span with the attributes in SENT, and of exceptions with their classes."""
+    """A copy of a span with only the attributes in SENT, so that of an exception only its class remains."""
     return ReadableSpan(
         span.name,
         span.context,

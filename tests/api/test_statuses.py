@@ -5,7 +5,7 @@ import pytest
 
 from apps.accounts.actions import update_profile
 from apps.api.entities.account import AccountJson
-from apps.api.entities.status import VISIBILITIES, DeletedStatusJson, StatusJson
+from apps.api.entities.status import FROM_MASTODON, DeletedStatusJson, StatusJson
 from apps.posts.actions.edit import edit_post
 from apps.posts.models import Post
 from tests.support.factories import make_user, publish, repost, suspend
@@ -68,7 +68,7 @@ OURS = {
 }  # Mastodon has no word for them: programs read "private"
 
 
-@each(("theirs", "ours"), sorted(set(VISIBILITIES.items()) - OURS))
+@each(("theirs", "ours"), sorted(set(FROM_MASTODON.items()) - OURS))
 def test_visibilities_are_mastodons_words_both_ways(api, theirs, ours):
     body = post_json(api, {"status": "hello", "visibility": theirs}).json()
     assert body["visibility"] == theirs

@@ -115,7 +115,7 @@ def test_a_closed_page_tells_of_a_mention_and_a_press_leads_to_it(
         page.context.grant_permissions(["notifications"], origin=page.url.rstrip("/"))
         page.goto(SETTINGS)
         expect(page.locator("[data-push] [role=status]")).to_have_text(
-            "This device does not tell you."
+            "This device does not notify you."
         )
         page.get_by_role("button", name="Notify me on this device").click()
         expect(page.locator("[data-push] [role=status]")).to_have_text("This device notifies you.")

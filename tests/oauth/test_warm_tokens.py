@@ -19,7 +19,7 @@ from apps.accounts.authentication.sessions import user_of_session as user_of_key
 from apps.accounts.cache import VIEWERS, forget_viewers
 from apps.accounts.models import AccessToken as PersonalToken
 from apps.accounts.models import Login, User
-from apps.accounts.queries import user_of_session
+from apps.accounts.queries import active_viewer
 from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
@@ -54,7 +54,7 @@ def bearer(token):
 
 
 def asking(user):
-    found = user_of_session(user.pk)
+    found = active_viewer(user.pk)
     assert found
     return found
 
@@ -205,8 +205,8 @@ def test_a_refreshed_token_ends_the_old_one(alice, program):
 
 def test_a_warm_page_of_a_session_costs_no_sql_for_its_user(alice):
     for _warm in range(2):
-        user_of_session(alice.pk)
-    assert statements_of(lambda: user_of_session(alice.pk)) == 0
+        active_viewer(alice.pk)
+    assert statements_of(lambda: active_viewer(alice.pk)) == 0
     viewer, row = asking(alice), User.objects.get(pk=alice.pk)
     assert viewer.get_session_auth_hash() == row.get_session_auth_hash()
     assert "password" in viewer.get_deferred_fields()
@@ -299,7 +299,7 @@ def test_without_caches_a_session_is_read_from_postgresql(alice):
 
 
 def test_the_password_is_not_in_the_cache(alice):
-    user_of_session(alice.pk)
+    active_viewer(alice.pk)
     (viewer,) = VIEWERS.peek_many([alice.pk]).values()
     password = User.objects.values_list("password", flat=True).get(pk=alice.pk)
     assert password not in str(viewer)
@@ -331,7 +331,7 @@ CHANGES = {
 def test_after_every_change_the_next_request_knows_it(alice, change):
     bob = make_user()
     for _warm in range(2):
-        user_of_session(alice.pk)
+        active_viewer(alice.pk)
     CHANGES[change](User.objects.select_related("counts").get(pk=alice.pk), bob)
     viewer, row = asking(alice), User.objects.select_related("counts").get(pk=alice.pk)
     pairs: list[Any] = [(viewer, row), (viewer.counts, row.counts)]

@@ -382,7 +382,7 @@ def test_without_a_strike_a_closed_account_gets_the_answer_of_a_wrong_password(a
 @each("measure, now, then", [
     ("warn", "You have been warned.", "You were warned."),
     ("hide", "A post of yours is hidden.", "A post of yours was hidden."),
-    ("sensitive", "which you cannot take away.", "were behind a button."),
+    ("sensitive", "that you cannot remove.", "were behind a button."),
     ("freeze", "Your account is frozen.", "Your account was frozen."),
     ("suspend", "Your account is suspended.", "Your account was suspended."),
 ])  # fmt: skip

@@ -270,7 +270,7 @@ def command_parser() -> argparse.ArgumentParser:
         type=float,
         default=0.2,
         metavar="SHARE",
-        help="share of the users that come on a day",
+        help="share of the users who visit on a given day",
     )
     parser.add_argument(
         "--followees", type=int, default=200, metavar="N", help="followees of a user, on average"

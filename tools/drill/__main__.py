@@ -105,7 +105,7 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--with-postgres",
         action="store_true",
-        help="also faults of PostgreSQL; pages fail while it is down",
+        help="also faults of PostgreSQL; pages may return 503 while it is down",
     )
     parser.add_argument(
         "--with-clocks",

@@ -180,9 +180,13 @@ BREAKS: dict[str, Break] = {
         "a window is live before it is whole", "feedcache.structures.home_window", _half_built
     ),
     "wrong-sentinel": Break(
-        "windows end too early", "feedcache.structures.home_window", _wrong_sentinel
+        "rebuilt windows are cut and claim that nothing older exists",
+        "feedcache.structures.home_window",
+        _wrong_sentinel,
     ),
-    "exists-then-add": Break("pushes make windows", SCRIPTS, _exists_then_add),
+    "exists-then-add": Break(
+        "a push creates a window for a reader without one", SCRIPTS, _exists_then_add
+    ),
     "away-for-good": Break(
         "readers who return stay away",
         SCRIPTS,
@@ -200,14 +204,16 @@ BREAKS: dict[str, Break] = {
     "id-cursor": Break("work by id instead of by state", LEASES, _id_cursor),
     "no-lease": Break("claims without a lease", LEASES, _no_lease),
     "no-event-sweeper": Break(
-        "what the doorbell of events missed stays", "apps.events.tasks", _no_sweep
+        "events whose message was lost are never handled", "apps.events.tasks", _no_sweep
     ),
     "no-own-push": Break("authors wait for the workers", "apps.timeline.publishing", _no_own_push),
     "no-backfill": Break(
         "follows change no window", "apps.timeline.fanout.backfill", _nothing("follow_changed")
     ),
     "no-relation-fence": Break(
-        "relations without a fence", "feedcache.structures.longset", _no_relation_fence
+        "cached relations of any revision are accepted",
+        "feedcache.structures.longset",
+        _no_relation_fence,
     ),
     "no-outbox-fence": Break(
         "vectors without a fence", "feedcache.read_through.cache", _no_outbox_fence
@@ -215,7 +221,9 @@ BREAKS: dict[str, Break] = {
     "no-generation": Break(
         "returned nodes are trusted", "feedcache.memcached_node", _no_generation
     ),
-    "before-commit": Break("caches before the commit", "apps.posts.cache", _before_commit),
+    "before-commit": Break(
+        "caches are written before the commit", "apps.posts.cache", _before_commit
+    ),
 }
 
 

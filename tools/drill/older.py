@@ -37,7 +37,7 @@ class OlderCode:
         archive.unlink()
 
     def environment(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """With this code in the place of the checkout's, and static files of its own."""
+        """The environment in which processes run this code instead of the checkout's, with separate static files."""
         return {
             **environment,
             "PYTHONPATH": str(self.root),

@@ -2,7 +2,7 @@
 
 The older code makes the tables and the people and serves them. Then the migrations of this checkout run. A worker and a
 beat of this checkout are added, and the older ones end before the first web server is replaced: older workers know no
-events that only this checkout records. At last the other web server is replaced.
+events that only this checkout records. Finally the other web server is replaced.
 """
 
 import subprocess

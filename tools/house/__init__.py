@@ -1,1 +1,1 @@
-"""`./run house`: the size of the code and the names of its modules, beside the bars in docs/architecture.md."""
+"""`./run house`: the size of the code and the names of its modules, beside their bars (tools/house/report.py)."""

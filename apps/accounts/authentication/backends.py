@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from apps.accounts.models import User
-from apps.accounts.queries import user_of_session
+from apps.accounts.queries import active_viewer
 
 _AT = re.compile(r"^[@\s]+")
 
@@ -51,4 +51,4 @@ class HandleOrEmailBackend(ModelBackend):
 
     def get_user(self, user_id: int) -> User | None:
         """The account with its counts; None if it is suspended."""
-        return user_of_session(user_id)
+        return active_viewer(user_id)

@@ -1,4 +1,7 @@
-"""Django's rule for the length of passwords with our message, and the check of a logged-in user's own password."""
+"""Asks logged-in users for their password again, and the length of passwords.
+
+A new password is stored by `User.save`, which also ends sessions and tokens (`accounts.handlers`).
+"""
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.password_validation import MinimumLengthValidator

@@ -40,7 +40,7 @@ from apps.tags.names import tag_address
 from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from apps.timeline.pipeline.reasons import reasons
 
-MAX_VARIANTS = 8  # of the bytes of a status that are cached
+MAX_VARIANTS = 8  # JSON texts cached with one version of a post, one for each `_cache_key`; then all are dropped
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
 _MASTODON: dict[str, StatusVisibility] = {
@@ -51,10 +51,10 @@ _MASTODON: dict[str, StatusVisibility] = {
 }
 # Clients know neither circles nor friends: such posts are private to them, and `feedsite` has the exact visibility. To
 # write such a post, a client sends this site's name for its visibility.
-VISIBILITY_NAMES: dict[str, StatusVisibility] = {
+TO_MASTODON: dict[str, StatusVisibility] = {
     visibility.value: _MASTODON.get(visibility, "private") for visibility in Visibility
 }
-VISIBILITIES: dict[str, str] = {
+FROM_MASTODON: dict[str, str] = {
     _MASTODON.get(visibility, visibility.value): visibility.value for visibility in Visibility
 }
 
@@ -274,7 +274,8 @@ class QuoteJson(TypedDict):
 
     state: Annotated[
         Literal["accepted", "muted_account", "revoked", "unauthorized"],
-        "`muted_account`: the viewer mutes whom it quotes; fold it. `revoked`: the quoted author took the post out. "
+        "`muted_account`: the viewer mutes the author of the quoted status; collapse it. "
+        "`revoked`: the quoted author has withdrawn it. "
         "`unauthorized`: there is nothing to show.",
     ]
     quoted_status: "StatusJson | None"
@@ -313,12 +314,12 @@ class StatusExtensionJson(TypedDict):
     short_url: Annotated[Uri, "Leads to `url`."]
     reactions: Annotated[
         list[StatusReactionJson],
-        "Those that somebody gave. Each person may give one, beside a like.",
+        "Only those with a count above 0. A person may give one reaction, in addition to a like.",
     ]
     reads_count: Annotated[int | None, "How many people opened the post; its author alone sees it."]
     because: Annotated[
         list[str],
-        "Of home timelines, in the reader's language: that it came by a followed tag, or is older than the follow.",
+        "On home, sentences in the viewer's language: that it has a followed tag, or is older than the follow.",
     ]
     group_key: Annotated[
         str | None, "The same for all reposts of one status, to show them as one. Null for others."
@@ -380,7 +381,7 @@ def status_json(item: FeedItem) -> StatusJson:
         "edited_at": optional_timestamp(post.edited_at),
         "account": account_json(item.author),
         "content": _quote_line(original) + content.absolute_html,
-        "visibility": VISIBILITY_NAMES[post.visibility],
+        "visibility": TO_MASTODON[post.visibility],
         "sensitive": content.sensitive or bool(content.content_warning),
         "spoiler_text": content.content_warning,
         "language": content.language or None,
@@ -477,10 +478,7 @@ def _circle(item: FeedItem) -> StatusCircleJson | None:
 
 
 def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fragment]:
-    """Statuses for a JSON response, as bytes if they can be cached with the content of the post.
-
-    Their cache key is everything else that they depend on: see `_cache_key`.
-    """
+    """Statuses for a JSON response, as bytes if they can be cached with the content of the post: see `_cache_key`."""
     statuses: list[StatusJson | orjson.Fragment] = []
     for item in items:
         key = _cache_key(item)
@@ -612,7 +610,7 @@ def scheduled_json(row: ScheduledPost) -> ScheduledStatusJson:
     draft = Draft.restored(row.draft)
     params: ScheduledParamsJson = {
         "text": draft.body,
-        "visibility": VISIBILITY_NAMES[draft.visibility],
+        "visibility": TO_MASTODON[draft.visibility],
         "in_reply_to_id": _text(draft.reply_to_id),
         "quoted_status_id": _text(draft.quote_of_id),
         "circle_id": _text(draft.circle_id),
@@ -744,7 +742,7 @@ class StatusInput(Input):
     in_reply_to_id = serializers.RegexField(ID, default=None)
     quoted_status_id = serializers.RegexField(ID, default=None)
     visibility = serializers.ChoiceField(
-        list(VISIBILITIES),
+        list(FROM_MASTODON),
         default=None,
         help_text="Without it as your preferences say. `friends` are those who follow you and whom you "
         "follow. `circle` needs a `circle_id`. A reply to a status for a circle goes to that circle.",

@@ -74,7 +74,7 @@ def preferences(request: Request) -> Response:
     "Send the link once more that confirms your e-mail address",
     EMPTY_OBJECT,
     errors=[401, 403, 429],
-    description="An address cannot be given here: where a new password goes is changed with the password only.",
+    description="This cannot change the address: that takes the password, because it receives new passwords.",
 )
 @endpoint(POST="write:accounts")
 def resend_confirmation(request: Request) -> Response:

@@ -126,7 +126,7 @@ def nodeinfo_links(_request: Request) -> Response:
     return Response(nodeinfo_links_json())
 
 
-@operation("What software the site is, and how large", NodeinfoJson, errors=[])
+@operation("The software of the site, and its size", NodeinfoJson, errors=[])
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def nodeinfo(_request: Request) -> Response:

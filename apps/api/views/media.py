@@ -36,9 +36,9 @@ def _upload(version: str, summary: str) -> Any:
         request={"multipart/form-data": MediaInput},
         errors=[400, 401, 403, 415, 422, 429],
         responses={202: Entity(MediaAttachmentJson)},
-        description="A picture is ready when this answers. 202: a video or sound is being prepared, and no status "
-        "takes it before `GET /api/v1/media/{media_id}` answers 200. An upload is deleted when no status takes it "
-        "within a day.",
+        description="A picture is ready when this answers. 202: a video or sound is being prepared, and cannot "
+        "be attached to a status until `GET /api/v1/media/{media_id}` answers 200. An upload that no status uses "
+        "within a day is deleted.",
     )
     @endpoint(POST="write:media")
     def view(request: Request) -> Response:

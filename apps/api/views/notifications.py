@@ -315,7 +315,7 @@ def notification_policy(request: Request) -> Response:
     "Whose notifications are held back",
     list[NotificationRequestJson],
     errors=[400, 401],
-    description="Of the newest thousand notifications that are. One entry for each account; its id is the account's.",
+    description="Covers the newest thousand of these notifications: one entry per account, with its id.",
 )
 @endpoint(GET="read:notifications")
 def notification_requests(request: Request) -> Response:
@@ -328,7 +328,7 @@ def notification_requests(request: Request) -> Response:
     )
 
 
-@operation("What is held back of an account", NotificationRequestJson)
+@operation("The notifications from one account that are held back", NotificationRequestJson)
 @endpoint(GET="read:notifications")
 def notification_request(request: Request, account_id: int) -> Response:
     """The notifications by one account that are held back."""

@@ -81,7 +81,7 @@ def verify_application(request: Request) -> Response:
     TokenJson,
     request=TokenInput,
     errors=[429],
-    description="For a code, for the renewal of a token, for a password, or for the application itself.",
+    description="In exchange for an authorization code, a refresh token or a password, or for the application itself.",
     responses={400: Entity(GrantErrorJson), 401: Entity(GrantErrorJson)},
 )
 @endpoint(POST=ANY_TOKEN, public=True)

@@ -248,7 +248,7 @@ def domain_blocks(request: Request) -> Response:
 
 
 @operation(
-    "How you stand to accounts",
+    "Your relationships with accounts",
     list[RelationshipJson],
     tags=["accounts"],
     errors=[400, 401],
@@ -266,7 +266,7 @@ def relationships(request: Request) -> Response:
 
 
 @operation(
-    "Who of those you follow follows accounts",
+    "Accounts that you follow and that follow these accounts",
     list[FamiliarFollowersJson],
     tags=["accounts"],
     errors=[400, 401],

@@ -19,7 +19,7 @@ from apps.api.authentication import viewer_of
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.status import (
-    VISIBILITIES,
+    FROM_MASTODON,
     ContextJson,
     DeletedStatusJson,
     InteractionPolicyInput,
@@ -135,7 +135,7 @@ def _publish(request: Request) -> Response:
     application = getattr(request.auth, "application", None)
     draft = Draft(
         body=fields["status"],
-        visibility=VISIBILITIES.get(fields["visibility"], viewer.post_visibility),
+        visibility=FROM_MASTODON.get(fields["visibility"], viewer.post_visibility),
         circle_id=_id(fields["circle_id"]),
         reply_to_id=_id(fields["in_reply_to_id"]),
         quote_of_id=_id(fields["quoted_status_id"]),
@@ -454,7 +454,7 @@ def scheduled_statuses(request: Request) -> Response:
 
 @operation("A scheduled post", ScheduledStatusJson, method="GET", name="show_scheduled_status")
 @operation(
-    "Change when it is published",
+    "Reschedule a scheduled post",
     ScheduledStatusJson,
     method="PUT",
     name="reschedule_status",

@@ -136,7 +136,7 @@ def public(request: Request) -> Response:
     list[StatusJson],
     tags=["accounts"],
     errors=[400, 404],
-    description="`pinned` gives all that is pinned, the last pinned first, and heeds nothing else.",
+    description="`pinned` returns all pinned posts, the last pinned first, and ignores all other parameters.",
     parameters=[
         *POSTS_PARAMETERS,
         *(OpenApiParameter(name, bool) for name in PROFILE_FLAGS),
@@ -278,14 +278,16 @@ def explain_status(request: Request, status_id: int) -> Response:
     return Response(explanation_json(reasons.explain(viewer_of(request), status_id)))
 
 
-@operation("Whom a status of yours reached, and when", ReceiptJson, errors=[401, 403, 404])
+@operation(
+    "How many readers one of your statuses reached, and when", ReceiptJson, errors=[401, 403, 404]
+)
 @endpoint(GET="read:statuses")
 def receipt(request: Request, status_id: int) -> Response:
     """The receipt of a post's delivery, for its author only."""
     return Response(receipt_json(receipt_of(viewer_of(request), status_id)))
 
 
-@operation("The way of a status of yours to its readers", JourneyJson, errors=[401, 403, 404])
+@operation("How one of your statuses travels to its readers", JourneyJson, errors=[401, 403, 404])
 @endpoint(GET="read:statuses")
 def journey(request: Request, status_id: int) -> Response:
     """The journey of a post, for its author only."""
@@ -336,7 +338,7 @@ def audit_mine(request: Request) -> Response:
 
 
 @operation(
-    "Your talk with mentioned people, one entry for each thread",
+    "Your private conversations, one entry for each thread",
     list[ConversationJson],
     errors=[400, 401],
     description="The cursor is the id of the last status of a conversation.",

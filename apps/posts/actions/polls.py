@@ -1,4 +1,4 @@
-"""Polls: create, replace, end. Votes are in `engagement.actions`."""
+"""Polls: create, replace, end. `engagement.actions.vote` decides who may vote, and until when."""
 
 from datetime import timedelta
 

@@ -1,13 +1,14 @@
-"""Makes the pages of all timelines: candidate ids, one batch of reads, the verdicts of the rules.
+"""Makes the pages of all timelines: candidate ids, a few round trips of reads, the verdicts of the rules.
 
 `assemble` takes these steps:
 
 1. First round trip (`Batches.first`): the viewer's filters, whether the caches are current, and what the timeline has
-   queued (home: its windows, unless it is read upwards, and what is promoted).
+   queued (home, read downwards: its windows, the promotions to this viewer and recent follows).
 2. Candidate ids, from these answers. Home makes further reads for pulled authors, for posts with followed tags, below
    the windows, and when a window is missing.
 3. Second round trip (`Batches.second`): the posts, their authors, counts, the viewer's relations and marks, and what
-   the rules have queued. Up to two more read what these posts repost, quote or answer, unless an earlier page read it.
+   the rules have queued. The posts that they repost, quote or answer are in it if this process knows their ids; up to
+   two more round trips read the others.
 4. The verdicts of the timeline's rule book (`rulebook.decide`), the viewer's filters last. If they drop too many, steps
    2 to 4 are repeated.
 
@@ -15,7 +16,7 @@
 
 | store | step | holds | without it |
 |---|---|---|---|
-| Memcached | 1, 3 | filters, promotions; posts, authors, reposts, muted threads | loaded from PostgreSQL |
+| Memcached | 1, 3 | filters, promotions; posts, authors, previews, own reposts, muted threads | PostgreSQL |
 | Redis, configuration | 1 | whether Memcached is current | `is_fresh` is false: `hydrate._read_exactly` |
 | Redis, timelines | 1 | the newest ids of home, the version of the policies | PostgreSQL (`sources.older`) |
 | Redis, relations | 3 | the viewer's follows, mutes and blocks | PostgreSQL (`apps.graph.queries`) |

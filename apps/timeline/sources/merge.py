@@ -1,7 +1,8 @@
 """Merge id lists of outboxes, tags and the like: the newest, or the oldest, ids of many lists. Pure functions.
 
 Home cache, inbox and pulled authors are merged by `feedcache.structures.home_window` instead, because windows in Redis
-do not reach the first post.
+do not reach the first post. Two reposts of one post are two ids; the page shows them as one card
+(`pipeline.items.reposts_by_source`).
 
 There are two ways with the same result (source 000: merge, sort, paginate). A rebuild takes hundreds of ids from
 thousands of vectors: numpy joins and partitions them (2,000 x 200 -> 800: 2 ms; plain Python takes 129 ms). A page

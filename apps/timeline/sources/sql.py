@@ -40,9 +40,9 @@ NEARBY = 2_000  # posts of the whole site scanned for a page; costs as much as p
 _ANSWERED = (
     f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"  # the parent's author, from its id
 )
-# NULL for a post without a parent. Continuing one's own thread is no reply to others (Mastodon's rule).
-ANSWERS_ANOTHER = f"{_ANSWERED} <> author_id"
-_WITH_REPLIES = f"(%(replies)s OR NOT COALESCE({ANSWERS_ANOTHER}, FALSE))"
+# Continuing one's own thread is no reply to others (Mastodon's rule).
+ANSWERS_ANOTHER = f"COALESCE({_ANSWERED} <> author_id, FALSE)"
+_WITH_REPLIES = f"(%(replies)s OR NOT {ANSWERS_ANOTHER})"
 
 # Posts by authors that the reader follows, and by the reader. Posts for circles are found by circle instead.
 _RESTRICTED_OF_FOLLOWEE = where_visible(follows="true", among=RESTRICTED_BY_FOLLOW)

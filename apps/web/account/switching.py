@@ -1,4 +1,4 @@
-"""Several accounts in one browser: a signed cookie keeps the sessions of the inactive ones."""
+"""Several accounts in one browser: a signed cookie keeps the sessions of those that are not in use now."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -76,7 +76,7 @@ def _enter(request: SiteRequest, response: HttpResponseBase, key: str, others: l
 
 
 def _others(request: SiteRequest) -> dict[str, User]:
-    """The inactive accounts by session key, except those whose session has ended."""
+    """The other accounts of this browser by session key, except those whose session has ended."""
     kept = request.get_signed_cookie(COOKIE, default="", max_age=settings.SESSION_COOKIE_AGE)
     keys = (kept or "").split(SEPARATOR)[:MAX_OTHERS]
     found = {key: user_of_session(key) for key in keys if key}

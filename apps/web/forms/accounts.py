@@ -329,7 +329,7 @@ class ReadingForm(forms.Form):
     density = forms.ChoiceField(
         label=_("Room of a post"), choices=Density.choices, widget=forms.RadioSelect
     )
-    loads_by_button = switch(_("Load more posts by a button, not by themselves"))
+    loads_by_button = switch(_("Load more posts with a button instead of automatically"))
     hides_read = switch(_("Hide on my home page what I have read"))
     hides_replies = switch(_("On my home page, hide replies to people I do not follow"))
     groups_reposts = switch(_("On my home page, show reposts of the same post as one"))

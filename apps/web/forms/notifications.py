@@ -9,7 +9,7 @@ from apps.web.forms.accounts import SWITCH
 
 VERDICTS = [
     (Treatment.ACCEPT.value, _("Show them")),
-    (Treatment.FILTER.value, _("Hold them back, and let me look")),
+    (Treatment.FILTER.value, _("Hold them back for me to review")),
     (Treatment.DROP.value, _("Hide them")),
 ]
 

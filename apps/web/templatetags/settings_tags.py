@@ -55,7 +55,7 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
             SettingsTab("mutes", gettext_lazy("Muted accounts"), icon="volume-x",
                         about=gettext_lazy("You do not see them, and they do not notice")),
             SettingsTab("blocks", gettext_lazy("Blocked accounts"), icon="ban",
-                        about=gettext_lazy("They do not see you, nor you them")),
+                        about=gettext_lazy("You and they do not see each other")),
         ),
     ),
     (

@@ -17,10 +17,10 @@ PARTS = [*POLICIES, READERS]
 NOTE = (
     "A hundred home pages are read for each publication (source 003). Counted are statements and rows of PostgreSQL,"
     " commands of Redis, those of scripts too, and keys that Memcached was asked for or was given; an item is a row, a"
-    " command or a key. A publication includes its delivery. A page is its posts with all that belongs to them; who"
-    " asks is known already. Source 003 says 10,000:1 of pull and 50:50 of push: it counts entries of timelines, not"
-    " what a page shows with them. Readers of"
-    " 2,000 and 7,500 see the same page both ways."
+    " command or a key. A publication includes its delivery. A page is its posts with all that they show;"
+    " authentication is not counted. Source 003 gives 10,000:1 for pull and 50:50 for push: it counts entries of"
+    " timelines, not what a page shows with them. Readers of 2,000 and 7,500 accounts get the same page by push and by"
+    " pull."
 )
 
 

@@ -120,7 +120,7 @@ def _far_apart(ours: Visitor) -> Line:
         taken[1].append(first())
         taken[FAR].append(ours.ask(_below(HOME, ids[start * PAGE], "max_id"), header))
     return line_of(
-        f"home page deep down, {FEW} of {FOLLOWED} followees wrote then, among {len(here.crowd):,}, p95",
+        f"deep home page, where only {FEW} of {FOLLOWED} followees wrote, in a crowd of {len(here.crowd):,}, p95",
         "posts down",
         {OURS: taken},
         value=partial(percentile, percent=95),

@@ -236,7 +236,7 @@ def _foretold(rate: int, measured: float, costs: _Costs) -> Line:
     writes = rate / (READS_A_WRITE + 1)
     foretold = costs.nothing + (rate - writes) * costs.read + writes * costs.publish
     return Line(
-        f"cores at {rate} requests/s, foretold",
+        f"cores at {rate} requests/s, predicted",
         "cores",
         Spread.exact(foretold),
         {"measured": Spread.exact(measured)},

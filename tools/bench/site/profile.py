@@ -38,8 +38,11 @@ _MEMCACHED, _DJANGO = "Memcached: sending, receiving, tiers", "Django: request, 
 _DRF, _MIDDLEWARE = "Django REST framework", "middleware and server of the site"
 _IDS, _BATCH = "ids of the page", "read-through: batches and decoding"
 _RELATIONS, _CONTENTS = "relations and the viewer's context", "contents, authors, visibility"
-_MARKS, _FILTERS = "what the reader marked: existence filters", "word filters and promotions"
-_WHO, _JSON = "who asks: token and account", "JSON: entities of the API"
+_MARKS, _FILTERS = (
+    "the reader's likes, bookmarks and reads: existence filters",
+    "word filters and promotions",
+)
+_WHO, _JSON = "authentication: token and account", "JSON: entities of the API"
 PURPOSES = {
     "site-packages/psycopg": _POSTGRES,
     "site-packages/django/db/": _POSTGRES,
