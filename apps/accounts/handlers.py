@@ -32,7 +32,7 @@ def remember_on_login(request: HttpRequest, user: User, **_more: Any) -> None:
 
 @receiver(user_logged_out)
 def forget_on_logout(request: HttpRequest, user: User | None, **_more: Any) -> None:
-    """Remove the session from the account's list. Deleting its row then closes its streams (`forget_ended_session`)."""
+    """Delete the login of the session. Django then deletes the session's row, which ends its streams."""
     if user is not None:
         forget_login(request, user)
 
@@ -46,7 +46,7 @@ def end_sessions_and_tokens(user_id: int, *, ends_sessions: bool = True, **_more
 
 @handles("counts_missed")
 def put_missed_user_counts(payload: Payload) -> None:
-    """Put into the caches the counts that an earlier write could not put there."""
+    """Put into Redis the counts of accounts that a change could not put there."""
     put_missed(USER_COUNTS, payload["kind"], payload["ids"])
 
 
@@ -68,6 +68,7 @@ def forget_changed_session(instance: Session, *, created: bool, **_more: Any) ->
 
 @receiver(post_delete, sender=Session)
 def forget_ended_session(instance: Session, **_more: Any) -> None:
+    """Forget the viewer, and end the streams of the account's ended sessions."""
     user_id = instance.get_decoded().get(SESSION_KEY)
     if user_id is not None and instance.expire_date > timezone.now():
         access_changed(int(user_id))
@@ -75,12 +76,12 @@ def forget_ended_session(instance: Session, **_more: Any) -> None:
 
 @handles("account_changed")
 def forget_changed_card(payload: Payload) -> None:
-    """Drop the cached card again, in case the process that changed the account died after its commit."""
+    """Forget the cached card again, in case the process that changed the account died after its commit."""
     forget_cards([payload["user_id"]])
     forget_viewers([payload["user_id"]])
 
 
 @handles("access_ended")
 def forget_ended_access(payload: Payload) -> None:
-    """Clear the cached viewer again, in case the process that ended the access died after its commit."""
+    """Forget the cached viewer again, in case the process that ended the access died after its commit."""
     forget_viewers([payload["user_id"]])

@@ -5,7 +5,8 @@ Celery may lose any message; a periodic sweep finds the rows anyway (`FOR UPDATE
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
@@ -37,7 +38,7 @@ WORKER_DIED = "the worker died or ran out of time at every attempt"
 
 # One statement, since round trips dominate the cost of small work. Ordered by `due_at` so that the planner uses the
 # index of pending rows; ordered by key it would scan the primary key past all rows that are done.
-# The last condition takes the rows up to the first one that was tried before; that one only if it is the oldest.
+# The last condition claims a row that was tried before alone, and only if it is the oldest; else the rows before it.
 _CLAIM = """
 WITH due AS (
     SELECT {key}, attempts FROM {table}
@@ -184,20 +185,31 @@ def run_few(
 
     A server that hangs must not occupy the workers that deliver posts.
     """
-    manager: Any = model._default_manager
-    under_way = manager.filter(state=State.PENDING, started_at__gt=Now() - LEASE)
-    free = at_once - under_way.count()
-    if free <= 0:
-        return 0
 
     def marked(row: S) -> Outcome | None:
-        manager.filter(pk=row.pk).update(started_at=Now())
-        try:
+        with under_way(row):
             return work(row)
-        finally:
-            manager.filter(pk=row.pk).update(started_at=None)
 
-    return run_due(model, marked, limit=min(limit, free), only=only)
+    free = free_places(model, at_once)
+    return run_due(model, marked, limit=min(limit, free), only=only) if free else 0
+
+
+def free_places(model: type[SlowRow], at_once: int) -> int:
+    """How many more rows may be processed now, if at most `at_once` may be at a time."""
+    manager: Any = model._default_manager
+    begun = manager.filter(state=State.PENDING, started_at__gt=Now() - LEASE)
+    return max(0, at_once - int(begun.count()))
+
+
+@contextmanager
+def under_way(row: SlowRow) -> Iterator[None]:
+    """Count a row as being processed while the context lasts."""
+    row_of = type(row)._default_manager.filter(pk=row.pk)
+    row_of.update(started_at=Now())
+    try:
+        yield
+    finally:
+        row_of.update(started_at=None)
 
 
 def due_ids(model: type[LeasedRow], *, limit: int) -> list[int]:

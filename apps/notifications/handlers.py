@@ -284,7 +284,7 @@ def _notify(
     relations = exact_relations(user_id, [actor_id])
     if actor_id in relations.severed | silenced_ids(user_id, relations.muting):
         return
-    verdict = treatment_of(user_id, kind, actor_id, post_id, relations)
+    verdict = treatment_of(user_id, actor_id, post_id, relations)
     if verdict != Treatment.DROP:
         _create(user_id, kind, actor_id, post_id, is_held_back=verdict == Treatment.FILTER)
 

@@ -9,40 +9,34 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.graph.queries import ExactRelations
-from apps.notifications.kinds import NotificationKind
 from apps.notifications.models import NotificationPermission, NotificationPolicy, Treatment
 from apps.posts.models import Post, Visibility
 
 NEW_ACCOUNT = timedelta(days=30)
-# The policy does not apply to these: the recipient asked for them by a vote, a repost, a quote or the bell of a
-# followed account.
-EXEMPT_KINDS = (
-    NotificationKind.POLL,
-    NotificationKind.EDIT,
-    NotificationKind.QUOTED_EDIT,
-    NotificationKind.POST,
-)
 CONDITIONS = ("for_not_following", "for_not_followers", "for_new_accounts", "for_private_mentions")
 
 
 def treatment_of(
-    user_id: int, kind: NotificationKind, actor_id: int, post_id: int | None, to: ExactRelations
+    user_id: int, actor_id: int, post_id: int | None, relations: ExactRelations
 ) -> Treatment:
-    """How to treat a notification for `user_id`, given their relations `to` its actor: the strictest that applies."""
+    """What the policy of `user_id` does with a notification: the strictest treatment whose condition applies.
+
+    Not asked for notifications that the recipient wanted by a vote, a repost, a quote or the bell of an account.
+    """
     policy = NotificationPolicy.objects.filter(user=user_id).first()
     chosen = {name for name in CONDITIONS if policy and getattr(policy, name) != Treatment.ACCEPT}
-    if policy is None or not chosen or kind in EXEMPT_KINDS:
+    if policy is None or not chosen:
         return Treatment.ACCEPT
     if NotificationPermission.objects.filter(user=user_id, actor=actor_id).exists():
         return Treatment.ACCEPT
-    is_followed = actor_id in to.following
-    holds = {
+    is_followed = actor_id in relations.following
+    applying = {
         "for_not_following": not is_followed,
-        "for_not_followers": actor_id not in to.followed_by,
+        "for_not_followers": actor_id not in relations.followed_by,
         "for_new_accounts": "for_new_accounts" in chosen and _is_new(actor_id),
         "for_private_mentions": not is_followed and _is_private(post_id),
     }
-    verdicts = {getattr(policy, name) for name in chosen if holds[name]}
+    verdicts = {getattr(policy, name) for name in chosen if applying[name]}
     strictest_first = (Treatment.DROP, Treatment.FILTER)
     return next((verdict for verdict in strictest_first if verdict in verdicts), Treatment.ACCEPT)
 

@@ -1,11 +1,11 @@
-"""The operations app."""
+"""The operations app. It gives feedcache the stored topology, and counts SQL statements."""
 
 from django.apps import AppConfig
 from django.db.backends.signals import connection_created
 from django.utils.translation import gettext_lazy as _
 
 from apps.sql import count_statements_of
-from feedcache.servers.topology_listener import read_stored_with
+from feedcache.servers.topology_listener import set_store
 
 
 class OperationsConfig(AppConfig):
@@ -13,7 +13,7 @@ class OperationsConfig(AppConfig):
     verbose_name = _("caches")
 
     def ready(self) -> None:
-        from apps.operations.queries import stored  # noqa: PLC0415 -- models are loaded by now
+        from apps.operations.queries import stored  # noqa: PLC0415 -- needs the models
 
-        read_stored_with(stored)
+        set_store(stored)
         connection_created.connect(count_statements_of, dispatch_uid="operations.statements")

@@ -156,11 +156,11 @@ def run_due(*, limit: int, only: list[int] | None = None, network: Network = INT
     """Fetch the pages of due previews, at most `CONCURRENCY` at once; returns the number of claimed rows."""
     if not settings.LINK_PREVIEWS:
         return 0
-    running = Preview.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=Now())
-    free = CONCURRENCY - running.count()
-    rows = leases.claim(Preview, limit=min(limit, free), only=only) if free > 0 else []
+    free = leases.free_places(Preview, CONCURRENCY)
+    rows = leases.claim(Preview, limit=min(limit, free), only=only) if free else []
     for row in rows:
-        _run(row, network)
+        with leases.under_way(row):
+            _run(row, network)
     return len(rows)
 
 

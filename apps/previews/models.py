@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from apps.events.leases import LeasedRow, State
+from apps.events.leases import SlowRow, State
 
 FOLDER = "previews/"
 KEY_CHARACTERS = 64
@@ -27,7 +27,7 @@ def new_picture_name() -> str:
     return f"{FOLDER}{secrets.token_hex(16)}.webp"
 
 
-class Preview(LeasedRow):
+class Preview(SlowRow):
     """The preview of the page at an address, or the reason why there is none.
 
     `url` is the canonical address of the page at which the redirects from `address` ended; `picture` is a name in the

@@ -41,6 +41,11 @@ SESSION_TTL = timedelta(days=1)
 SESSION_MAX_DIGITS = 18
 _THOUSANDTHS = 1000
 
+_DELETE_OLDEST = """
+DELETE FROM ranking_ranksession WHERE viewer_id = %(viewer)s AND id IN (
+    SELECT id FROM ranking_ranksession WHERE viewer_id = %(viewer)s ORDER BY id DESC OFFSET %(kept)s)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class RankCursor:
@@ -138,9 +143,7 @@ def begin(viewer: User) -> tuple[RankSession, dict[int, FeedItem]]:
         weights=list(weights.items()),
         entries=[_encode(scored) for scored in scores],
     )
-    newest = RankSession.objects.filter(viewer=viewer).order_by("-pk").values_list("pk", flat=True)
-    surplus = newest[SESSIONS_PER_READER : 2 * SESSIONS_PER_READER]
-    RankSession.objects.filter(pk__in=list(surplus)).delete()
+    sql.change(_DELETE_OLDEST, viewer=viewer.pk, kept=SESSIONS_PER_READER)
     return session, {item.id: item for item in items}
 
 

@@ -1,4 +1,4 @@
-"""The app of the second level. Optional; its tables belong to the timeline app."""
+"""The app of the second level. Optional; its tables are defined in `apps.timeline.models`."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,10 @@ class SecondLevelConfig(AppConfig):
     verbose_name = _("second level")
 
     def ready(self) -> None:
-        """Add a source of older pages, a write for each delivery, a cache to audit, and a step of erasure."""
+        """Let timelines read older pages and build home caches from stored rows, and write a row at each delivery.
+
+        Let the auditor compare the rows, and delete them with an account.
+        """
         from apps.audit.hooks import CACHES  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ERASURE  # noqa: PLC0415 -- needs the models
         from apps.second_level import auditing, checks, older, privacy, spans  # noqa: F401, PLC0415 -- and registers a check

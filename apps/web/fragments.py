@@ -1,6 +1,7 @@
-"""Parts of pages that are the same for many readers, from a fragment cache in this process.
+"""Parts of pages that many requests share, rendered once and cached in this process.
 
-The cache key of a fragment consists of exactly the values that its template can see, so it is right for every reader.
+The cache key has the template, all values that it can see, and the language. So a cached fragment is right for everyone
+who passes these values.
 Tokens of forms and other values of a single request are rendered outside of fragments.
 """
 
@@ -12,8 +13,7 @@ from django.template import Context, Engine
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
-MAX_FRAGMENTS = 2048  # of about 2 KB
-MAX_OWN_FRAGMENTS = 2048  # of about 2 KB
+MAX_FRAGMENTS = MAX_OWN_FRAGMENTS = 2048  # each about 2 KB
 
 
 def render_fragment(template: str, **context: Hashable) -> SafeString:

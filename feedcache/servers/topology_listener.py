@@ -1,16 +1,17 @@
 """The topology that this process uses, and the thread that keeps it up to date.
 
-One daemon thread per process, started by the first `current` (or by `start`, in processes that may never call it) and
-started again in a forked child. It subscribes to a channel in the Redis of REDIS_URL and also reads the key there every
-second, so a lost message costs a second. While Redis does not answer, the process keeps its topology. If the key is
-missing or older than the topology of this process, Redis has lost the newest one, and the process writes it again. A
-process that has just started also reads the copy stored behind Redis (`read_stored_with`), because that Redis may have
-lost the newest versions. Until it knows a topology, it uses no Memcached and no class of data that may have moved: the
-data may have left the address of the settings.
+One daemon thread per process, started by the first `current` or `Listener.known` (or by `start`, in processes that may
+call neither) and started again in a forked child. It listens to a channel of the Redis at `redis_url`. It also reads
+the key there every second, in case a message was lost. If the key is missing or older than the topology of this
+process, Redis has lost the newest one, and the process writes it again.
 
-Each look that finds a topology in force *confirms* it for some seconds. A process that was stopped for longer, or is
-cut off from Redis, asks the copy behind Redis, which is the truth. The epoch of all cached values is announced in the
-same way, under a separate key.
+There is a copy in a store that outlives Redis (`set_store`). A process reads it when it starts, because Redis may have
+lost the newest versions, and while Redis does not answer. Until one of the two has answered, the process uses neither
+Memcached nor the Redis data that staff can move to other servers: it may have left the address in the settings.
+
+Each look that finds this process's version in Redis *confirms* the topology for `LEASE_SECONDS`. A process that was
+stopped for longer, or is cut off from Redis, asks the copy, which decides. The epoch of all cached values has a
+separate key, which is read at every look.
 """
 
 import atexit
@@ -47,10 +48,11 @@ PROCESSES = "topology:processes"  # the names of the reports below; readers remo
 REPORT = "topology:process:{}"
 REPORT_TTL_SECONDS = 10
 LOOK_SECONDS = 1.0
-LEASE_SECONDS = (
-    5.0  # that a topology is in force after it was confirmed; less than the life of a report
+# How long a topology may be used after it was confirmed; less than REPORT_TTL_SECONDS.
+LEASE_SECONDS = 5.0
+FIRST_SECONDS = (
+    2.0  # how long the first use, or a write without a confirmed topology, waits for the thread
 )
-FIRST_SECONDS = 2.0  # how long the first use of Redis waits for the topology
 SLICE_SECONDS = 0.2  # the longest that a wait may delay the end of the process
 
 # KEYS: the topology. ARGV: version, text, channel. An older version never replaces a newer one.
@@ -69,7 +71,7 @@ return 1
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The report of a running process."""
+    """What a running process reports: its role, and the version of its topology."""
 
     name: str
     role: str
@@ -120,7 +122,7 @@ def processes() -> list[Report]:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The copy stored behind Redis: the newest topology (None if there is none) and the epoch."""
+    """The copy in the store that outlives Redis: the newest topology (None if there is none) and the epoch."""
 
     topology: Topology | None = None
     epoch: int = 0
@@ -134,8 +136,8 @@ class _Store:
 _store = _Store()
 
 
-def read_stored_with(read: Callable[[], Stored]) -> None:
-    """Set the function by which a process that has just started reads the stored topology and epoch."""
+def set_store(read: Callable[[], Stored]) -> None:
+    """Set the function that reads the stored topology and epoch."""
     _store.read = read
 
 
@@ -155,7 +157,7 @@ class Listener:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _redis_is_down: bool = False
     _refused_version: int = -1
-    is_known: bool = False  # whether one of the two stores has answered
+    is_known: bool = False  # whether Redis had a topology, or the store has answered
     # when the last look that found the topology in force began; monotonic
     confirmed_at: float = -math.inf
     _store_is_down: bool = False
@@ -186,7 +188,7 @@ class Listener:
             thread.join(LOOK_SECONDS + SLICE_SECONDS)
 
     def known(self) -> Topology | None:
-        """The topology; None until one of the two stores has answered. The first call waits for it."""
+        """The topology; None until Redis or the store has answered. The first call waits up to FIRST_SECONDS for it."""
         if not listens():  # nothing will be announced: the settings apply
             self._learn()
         if not self.is_known:
@@ -210,7 +212,7 @@ class Listener:
         return self.confirmed_at + LEASE_SECONDS if listens() else math.inf
 
     def wait_until_confirmed(self) -> None:
-        """Wait for the next looks of the thread, for a few seconds, unless the topology is confirmed."""
+        """Wait up to FIRST_SECONDS until a look of the thread has confirmed the topology."""
         deadline = time.monotonic() + FIRST_SECONDS
         while time.monotonic() > self.until and time.monotonic() < deadline:
             self._confirmed.wait(SLICE_SECONDS)
@@ -267,7 +269,10 @@ class Listener:
             logger.info("epoch %x in use", epoch)
 
     def look(self, by: Redis) -> None:
-        """Adopt the topology in Redis, restore it if it was lost, and report. Raises RedisError."""
+        """Adopt the topology and epoch in Redis, or restore them if they were lost. Raises RedisError.
+
+        Reports and confirms, sends this process's counts to the totals, and runs the callbacks of every second.
+        """
         asked_at = time.monotonic()
         topology, epoch = published(by=by), published_epoch(by=by)
         if not self.is_known or asked_at > self.until:
@@ -282,7 +287,7 @@ class Listener:
         if self.topology.version > found:
             publish(self.topology, by=by)
         self._report(by)
-        # last, because the next step of a resize waits for the reports
+        # after the report, for which the next step of a resize waits
         if self.topology.version == found and asked_at <= self.until:
             self._confirm(asked_at)
         totals.add(stats.drain(), by=by)
@@ -290,7 +295,7 @@ class Listener:
             callback()
 
     def _use_stored(self) -> None:
-        """Adopt the topology and the epoch behind Redis."""
+        """Adopt the stored topology and epoch."""
         if not listens():
             return
         asked_at = time.monotonic()
@@ -425,8 +430,9 @@ def current() -> Topology:
 
 
 def epoch_suffix() -> str:
-    """A suffix for key prefixes of values in Redis that are derived from Memcached; empty in the first epoch. So a
-    process that does not know a new epoch yet cannot store such values for processes that do.
+    """The epoch as a suffix for key prefixes of Redis values that were made from Memcached's; empty for epoch 0.
+
+    A process that has not heard of a new epoch writes them under the old keys, which the others do not read any more.
     """
     epoch = listener().topology.epoch
     return f"-{epoch:x}" if epoch else ""

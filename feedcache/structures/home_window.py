@@ -276,19 +276,6 @@ class HomeWindows:
         ids = _ids(members)
         return WindowRange(ids, NO_MORE in members) if members and ids is not None else None
 
-    def scan_owners(self, after: int, count: int) -> tuple[int, list[int]]:
-        """One step of SCAN: readers with a window among about `count` keys, and the next cursor, 0 after the last.
-
-        Nothing in a cluster, where keys cannot be scanned in one place.
-        """
-        if is_cluster(timelines()):
-            return 0, []
-        cursor, keys = cast(
-            "tuple[int, list[bytes]]",
-            timelines().scan(after, match=f"{self.name}:{{*}}:*[0-9]", count=count),
-        )
-        return cursor, [int(key.rpartition(b":")[2]) for key in keys]
-
     def existing(self, reader_ids: Sequence[int]) -> set[int]:
         """The readers among these who have a window."""
         found: set[int] = set()

@@ -264,10 +264,10 @@ def fresh(cache_settings, monkeypatch):
     monkeypatch.setattr(topology_listener, "_listener", made)
     monkeypatch.setattr(connections, "_followers", [topology_listener.listener])
     stored = topology_listener._store.read
-    topology_listener.read_stored_with(Stored)
+    topology_listener.set_store(Stored)
     yield made
     made.stop()
-    topology_listener.read_stored_with(stored)
+    topology_listener.set_store(stored)
 
 
 def moved(url):
@@ -280,7 +280,7 @@ def test_it_waits_for_the_topology_before_it_uses_a_server(fresh, steps):
 
 
 def test_where_redis_lost_the_topology_the_stored_one_holds(fresh, steps):
-    topology_listener.read_stored_with(lambda: Stored(moved(steps[3].url)))
+    topology_listener.set_store(lambda: Stored(moved(steps[3].url)))
     assert fresh.known() == moved(steps[3].url)
     wait_until(
         lambda: topology_listener.published() == moved(steps[3].url), "the topology is put back"
@@ -289,7 +289,7 @@ def test_where_redis_lost_the_topology_the_stored_one_holds(fresh, steps):
 
 def test_where_redis_has_an_older_one_the_stored_one_holds(fresh, steps):
     publish(Topology(version=2, tenants={"timelines": steps[1]}))
-    topology_listener.read_stored_with(lambda: Stored(moved(steps[3].url)))
+    topology_listener.set_store(lambda: Stored(moved(steps[3].url)))
     assert fresh.known() == moved(steps[3].url)
     wait_until(
         lambda: topology_listener.published() == moved(steps[3].url), "the topology is put back"
@@ -297,7 +297,7 @@ def test_where_redis_has_an_older_one_the_stored_one_holds(fresh, steps):
 
 
 def test_and_where_redis_is_away(fresh, steps):
-    topology_listener.read_stored_with(lambda: Stored(moved(steps[3].url)))
+    topology_listener.set_store(lambda: Stored(moved(steps[3].url)))
     with dead_redis():
         assert fresh.known() == moved(steps[3].url)
 
@@ -308,7 +308,7 @@ def test_without_either_no_server_is_used(fresh, monkeypatch):
 
     waits: list[float] = []
     monkeypatch.setattr(fresh._known_event, "wait", waits.append)
-    topology_listener.read_stored_with(fail)
+    topology_listener.set_store(fail)
     with dead_redis():
         for _ in range(3):
             assert fresh.known() is None
@@ -317,7 +317,7 @@ def test_without_either_no_server_is_used(fresh, monkeypatch):
         assert connections.tenant_of("timelines") == connections.NOWHERE
         with pytest.raises(RedisError):
             timelines().get("x")
-    topology_listener.read_stored_with(Stored)
+    topology_listener.set_store(Stored)
     wait_until(lambda: fresh.known() == Topology(), "it is known that nobody has moved anything")
 
 

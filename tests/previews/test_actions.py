@@ -7,7 +7,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from apps.events.leases import claim
+from apps.events.leases import claim, fail, under_way
 from apps.moderation.actions import hide_post, show_post
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
@@ -240,8 +240,21 @@ def test_a_host_behind_many_redirects_is_asked_by_one_at_a_time_too(site, fetche
 def test_at_most_two_pages_are_fetched_at_once(site, alice):
     for number in range(3):
         Preview.objects.create(key=str(number), address=f"http://n{number}.example:{site.port}/tea")
-    assert len(claim(Preview, limit=2)) == 2
-    assert actions.run_due(limit=10, network=site.network()) == 0
+    first, second = claim(Preview, limit=2)
+    with under_way(first), under_way(second):
+        assert actions.run_due(limit=10, network=site.network()) == 0
+    assert actions.run_due(limit=10, network=site.network()) == 1
+
+
+def test_pages_that_wait_for_their_next_attempt_hold_up_no_others(site, alice):
+    for number in range(2):
+        waiting = Preview.objects.create(key=str(number), address=f"http://n{number}.example/")
+        fail(claim(Preview, limit=1)[0], OSError("no route"))
+    publish(alice, address(site))
+    deliver()
+    assert actions.run_due(limit=10, network=site.network()) == 1
+    assert Preview.objects.get(title="Tea at the river").state == "done"
+    assert Preview.objects.get(pk=waiting.pk).started_at is None
 
 
 def test_private_addresses_in_posts_are_never_asked(site, secret, fetched, alice):

@@ -88,7 +88,7 @@ class AccountJson(TypedDict):
 
 
 def account_json(user: User) -> AccountJson:
-    """An account as JSON; `user.counts` must be loaded. Only the counts are computed anew for each cached user."""
+    """An account as JSON; `user.counts` must be loaded. With a cached card the JSON is kept, except for the counts."""
     if user.derived is None:  # loaded from its row, not from a cached card
         return _account_json(user)
     key = "json", settings.SITE_URL
@@ -105,7 +105,7 @@ def account_json(user: User) -> AccountJson:
 
 
 def account_as_bytes(user: User) -> bytes:
-    """An account as encoded JSON, cached until a count changes."""
+    """An account as encoded JSON; kept with a cached card until a count changes."""
     if user.derived is None:
         return orjson.dumps(account_json(user))
     counts = user.counts
@@ -149,7 +149,7 @@ def _account_json(user: User) -> AccountJson:
         "followers_count": user.counts.followers,
         "following_count": user.counts.following,
         "statuses_count": user.counts.posts,
-        # may be cached although posts change it: the author's first post of a day removes the card from the cache
+        # only the day: an author's first open post of a day drops the card with this JSON
         "last_status_at": day_of(user.counts.last_open_post_id),
         "emojis": [],
         "roles": [],
@@ -222,7 +222,7 @@ def _plain_fields(user: User) -> list[FieldJson]:
 
 
 class FeaturedTagJson(TypedDict):
-    """A tag on a profile. Public posts of the account are counted, and their number is a string, as in Mastodon."""
+    """A tag on a profile. `statuses_count` is a string, as in Mastodon: the account's public posts with the tag."""
 
     id: Annotated[str, "For `DELETE`; not the id of the tag."]
     name: str
@@ -379,7 +379,7 @@ def muted_account_json(user: User, ends_at: datetime | None) -> MutedAccountJson
 
 
 class FamiliarFollowersJson(TypedDict):
-    """Followers of an account whom the viewer also follows."""
+    """The followers of an account that the viewer follows."""
 
     id: str
     accounts: list[AccountJson]
@@ -463,7 +463,7 @@ class PostingInput(Input):
 
 
 class ProfileInput(Input):
-    """The fields of a profile to change. `validated_data` has the argument names of `update_profile`."""
+    """The fields of a profile to change. `validated_data` has the arguments of `update_profile`, and `is_locked`."""
 
     display_name = serializers.CharField(required=False, allow_blank=True)
     note = serializers.CharField(
@@ -486,7 +486,7 @@ class ProfileInput(Input):
     show_media = OnlyField(only=True, required=False)
     show_media_replies = OnlyField(only=True, required=False)
     show_featured = OnlyField(only=True, required=False)
-    source = PostingInput(required=False)  # type: ignore[assignment]  # the entity's own name for it
+    source = PostingInput(required=False)  # type: ignore[assignment]  # Mastodon's name; fields of DRF have a `source` too
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         for name in ("hide_collections", "show_media", "show_media_replies", "show_featured"):
@@ -567,7 +567,7 @@ class ReportInput(Input):
     category = serializers.ChoiceField(
         Category.values,
         required=False,
-        help_text="Without it: `violation` beside `rule_ids`, else `other`.",
+        help_text="Default: `violation` with `rule_ids`, else `other`.",
     )
     rule_ids = serializers.ListField(
         child=serializers.RegexField(ID), default=list, help_text="Rules that are broken."

@@ -3,20 +3,20 @@
 `assemble` takes these steps:
 
 1. First round trip (`Batches.first`): the viewer's filters, whether the caches are current, and what the timeline has
-   queued (home, read downwards: its windows, the promotions to this viewer and recent follows).
+   queued (home, read downwards: its windows and the promotions to this viewer).
 2. Candidate ids, from these answers. Home makes further reads for pulled authors, for posts with followed tags, below
    the windows, and when a window is missing.
 3. Second round trip (`Batches.second`): the posts, their authors, counts, the viewer's relations and marks, and what
-   the rules have queued. The posts that they repost, quote or answer are in it if this process knows their ids; up to
-   two more round trips read the others.
-4. The verdicts of the timeline's rule book (`rulebook.decide`), the viewer's filters last. If they drop too many, steps
-   2 to 4 are repeated.
+   the rules have queued (home: the recent follows). The posts that they repost, quote or answer are in it if this
+   process knows their ids; up to two more round trips read the others.
+4. The verdicts of the timeline's rule book (`rulebook.decide`), the viewer's filters last; then promoted posts that are
+   too close together are left out (`spaced`). If too few posts remain, steps 2 to 4 are repeated.
 
 `apps.posts.queries` decides whether the viewer may see a post; `rulebook` decides whether it belongs on this page.
 
 | store | step | holds | without it |
 |---|---|---|---|
-| Memcached | 1, 3 | filters, promotions; posts, authors, previews, own reposts, muted threads | PostgreSQL |
+| Memcached | 1, 3 | filters, promotions; posts, authors, recent follows, own reposts, muted threads | PostgreSQL |
 | Redis, configuration | 1 | whether Memcached is current | `is_fresh` is false: `hydrate._read_exactly` |
 | Redis, timelines | 1 | the newest ids of home, the version of the policies | PostgreSQL (`sources.older`) |
 | Redis, relations | 3 | the viewer's follows, mutes and blocks | PostgreSQL (`apps.graph.queries`) |
@@ -24,8 +24,9 @@
 | Redis, existence | 3 | posts certainly not liked, bookmarked or read | PostgreSQL; every post counts as unread |
 | PostgreSQL | | everything | 503 where it is asked |
 
-A warm page asks PostgreSQL only for polls and restricted posts, for likes and bookmarks that a Bloom filter has found
-(for "read", the filter alone decides), and for the exclusive lists, followed tags and chosen languages of its viewer.
+A warm page asks PostgreSQL only for polls and restricted posts, for likes, bookmarks and reactions that a Bloom filter
+has found (for "read", the filter alone decides), and for the exclusive lists, followed tags and chosen languages of its
+viewer.
 """
 
 from collections.abc import Sequence
@@ -80,7 +81,7 @@ class Assembled:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The verdicts about the candidates in the range of the page that the reader may see, in reading order."""
+        """The verdicts about candidates that the reader may see and whose ids are within the page, in reading order."""
         places = {item.id for item in self.placed}
         within = [verdict for verdict in self.decided if self._is_within(verdict.item.id)]
         return [
@@ -117,7 +118,7 @@ def fill_page(
     book: RuleBook,
     batches: Batches | None = None,
 ) -> Page[FeedItem]:
-    """The page alone, for rule books that need only the reader's relations."""
+    """`assemble` without its verdicts, for rule books that need only the reader's relations."""
     return assemble(candidates, reader, cursor=cursor, book=book, batches=batches).page
 
 
