@@ -30,7 +30,8 @@ MAX_FILTERED_CARDS = 512
 LAZY_FROM = 3  # pictures are loaded lazily from this position in a feed on
 CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
 POLL = "timeline/_poll.html"
-_BELOW = SafeString("\0")  # a placeholder in cached cards for the part below the text
+# Placeholders in rendered cards for what changes by itself: the part below the text, and ages.
+_BELOW, *AGES = map(SafeString, ("\0b", "\0c", "\0d", "\0e"))
 
 
 def circle_label(name: str) -> str:
@@ -47,7 +48,12 @@ class Appearance(NamedTuple):
 
     @classmethod
     def of(cls, user: User) -> "Appearance":
-        return cls(user.handle, user.name, user.avatar_url)
+        """The appearance of an account; made only once for an account from a cached card."""
+        derived = {} if user.derived is None else user.derived
+        found: Appearance | None = derived.get(cls)
+        if found is None:
+            found = derived[cls] = cls(user.handle, user.name, user.avatar_url)
+        return found
 
     @property
     def url(self) -> str:
@@ -95,16 +101,15 @@ class CardItem(NamedTuple):
 
 
 class Viewer(NamedTuple):
-    """The viewer and the time, as far as cards depend on them. The token is for the forms of polls."""
+    """The viewer, as far as cards depend on them. The token is for the forms of polls."""
 
     language: str | None
-    now: datetime
     is_member: bool
     csrf_token: str
 
     @classmethod
     def of(cls, user: User | None, csrf_token: object = "") -> "Viewer":
-        return cls(get_language(), timezone.now(), user is not None, str(csrf_token or ""))
+        return cls(get_language(), user is not None, str(csrf_token or ""))
 
 
 class PostCard(NamedTuple):
@@ -115,7 +120,7 @@ class PostCard(NamedTuple):
     reposters: tuple[Appearance, ...]  # the last one first
     is_member: bool
     language: str | None
-    ages: tuple[str, ...]  # as the template's `ago` renders them now
+    times: tuple[datetime, ...]  # whose ages are on the card
     place: int  # in the feed, at most LAZY_FROM
     is_ballot: bool  # whether the viewer may vote
     is_open: bool  # whether all its posts are open
@@ -137,14 +142,19 @@ class PostCard(NamedTuple):
     @property
     def html(self) -> SafeString:
         """The card without its <article> element, which depends on the position in the feed."""
+        card = self._replace(below=_BELOW) if self.below else self
         if not self.is_cached:
-            return _render(self)
-        is_filtered = self.item.warnings or self.item.covers
-        render = _render_filtered if is_filtered else _render_cached
-        if not self.below:
-            return render(self)
-        # the part below the text changes at every visit: a score, for instance
-        return SafeString(render(self._replace(below=_BELOW)).replace(_BELOW, self.below))
+            html: str = _render(card)
+        elif self.item.warnings or self.item.covers:
+            html = _render_filtered(card)
+        else:
+            html = _render_cached(card)
+        if self.below:  # it changes at every visit: a score, for instance
+            html = html.replace(_BELOW, self.below)
+        now = timezone.now()
+        for placeholder, moment in zip(AGES, self.times, strict=False):
+            html = html.replace(placeholder, age(moment, now=now, language=self.language))
+        return SafeString(html)
 
 
 def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
@@ -153,14 +163,13 @@ def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
     post = shown.post
     is_ballot = viewer.is_member and post.poll is not None and shown.can_vote
     is_open = post.is_open and item.post.is_open and (quoted is None or quoted.post.is_open)
-    times = _times(post, quoted.post if quoted else None)
     return PostCard(
         anchor=str(item.id),
         item=_card_item(shown, quoted),
         reposters=(reposter_of(item),) if item.is_repost else (),
         is_member=viewer.is_member,
         language=viewer.language,
-        ages=tuple([age(at, now=viewer.now, language=viewer.language) for at in times]),
+        times=_times(post, quoted.post if quoted else None),
         place=min(place, LAZY_FROM) if post.pictures else LAZY_FROM,
         is_ballot=is_ballot,
         is_open=is_open,
@@ -213,14 +222,10 @@ def _quoted(item: FeedItem) -> QuotedPost:
     return QuotedPost(item.post, author, item.mutes_author, item.flags.own)
 
 
-def _times(post: PostContent, quoted: PostContent | None) -> list[datetime]:
+def _times(post: PostContent, quoted: PostContent | None) -> tuple[datetime, ...]:
     """The times whose age the card shows."""
-    times = [post.created_at]
-    if post.edited_at:
-        times.append(post.edited_at)
-    if quoted:
-        times.append(quoted.created_at)
-    return times
+    times = post.created_at, post.edited_at, quoted and quoted.created_at
+    return tuple([moment for moment in times if moment])
 
 
 def _render(card: PostCard, template: str = CARD) -> SafeString:

@@ -108,16 +108,16 @@ class Sizing:
         return self.chunks << layer
 
 
-class Record(NamedTuple):
-    """The hash of a (user, post) pair: `start` and `stride` give its positions, `rest` its chunk."""
+Pair = tuple[int, int]  # user id, post id
 
+
+class Record(NamedTuple):
+    """A pair and its hash: `start` and `stride` give its positions, `rest` its chunk."""
+
+    pair: Pair
     start: int
     stride: int
     rest: int
-
-    def positions(self, hashes: int) -> list[int]:
-        """The record's bits in its chunk."""
-        return [(self.start + i * self.stride) % POSITIONS for i in range(hashes)]
 
     @property
     def is_sampled(self) -> bool:
@@ -131,7 +131,17 @@ def record_of(kind: str, user_id: int, post_id: int) -> Record:
     number = int.from_bytes(hashlib.blake2b(pair, digest_size=16, person=kind.encode()).digest())
     number, start = divmod(number, POSITIONS)
     number, stride = divmod(number, POSITIONS - 1)
-    return Record(start, stride + 1, number)
+    return Record((user_id, post_id), start, stride + 1, number)
+
+
+def positions_of(records: Iterable[Record], hashes: int) -> list[int]:
+    """The bits of records in their chunks, in the order of the records."""
+    steps = range(hashes)
+    return [
+        (start + step * stride) % POSITIONS
+        for _pair, start, stride, _rest in records
+        for step in steps
+    ]
 
 
 def records_in(bits_set: int, hashes: int, chunks: int = 1) -> float:
@@ -568,8 +578,6 @@ _FULL = b"full"
 
 _SECOND_SHIFT = AUTHOR_BITS + SEQUENCE_BITS  # the bits of a post id below its second
 
-Pair = tuple[int, int]  # user id, post id
-
 
 class Answer(NamedTuple):
     """The requested posts that may be marked, and those that are unknown. All others are certainly not marked."""
@@ -578,19 +586,13 @@ class Answer(NamedTuple):
     unknown: AbstractSet[int] = frozenset()
 
 
-class _PairRecord(NamedTuple):
-    pair: Pair
-    segment: int
-    hash: Record
-
-
 class _Group(NamedTuple):
     """The records of one chunk."""
 
     key: str
     segment: int
     layer: int
-    members: list[_PairRecord]
+    members: list[Record]
 
 
 _NONE = State()
@@ -644,14 +646,13 @@ def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
 
 def _since(
     second: int, marks: Marks, pairs: Iterable[Pair], segments: Collection[int] | None = None
-) -> list[_PairRecord]:
-    floor = second - EPOCH
+) -> list[Record]:
+    floor, seconds = second - EPOCH, marks.sizing.segment_seconds
     return [
-        _PairRecord((user, post), segment, record_of(marks.kind, user, post))
+        record_of(marks.kind, user, post)
         for user, post in pairs
-        if post >> _SECOND_SHIFT >= floor
-        for segment in [(post >> _SECOND_SHIFT) // marks.sizing.segment_seconds]
-        if segments is None or segment in segments
+        if (published := post >> _SECOND_SHIFT) >= floor
+        and (segments is None or published // seconds in segments)
     ]
 
 
@@ -710,7 +711,7 @@ def _found(
     return {post for group, answer in results for _user, post in _present(group, answer)}
 
 
-def _mark(marks: Marks, records: list[_PairRecord], new: set[Pair]) -> bool:
+def _mark(marks: Marks, records: list[Record], new: set[Pair]) -> bool:
     """Mark records, in one round trip if their segments are open. Adds to `new`; False if it must be repeated."""
     state = _states.get(marks.name, _NONE)
     filters = [(generation, _groups(marks, generation, records)) for generation in state.all]
@@ -749,27 +750,28 @@ def _new(generation: Generation, results: list[tuple[_Group, Any]]) -> set[Pair]
 def _is_ready(
     marks: Marks,
     generation: Generation,
-    records: list[_PairRecord],
+    records: list[Record],
     results: list[tuple[_Group, Any]],
 ) -> bool:
     """Whether a filter took all records. If not, open the missing layers, or drop the filter."""
     if lost := {group.key: group.segment for group, answer in results if not answer}:
         handle_lost(marks, generation, lost)
         return False
-    missing = {(record.segment, 0) for record in records if record.segment not in generation.layers}
+    segments = {_segment_of(marks, record) for record in records}
+    missing = {(segment, 0) for segment in segments if segment not in generation.layers}
     missing |= {(group.segment, group.layer + 1) for group, answer in results if answer == _FULL}
     for segment, layer in missing:
         open_layer(marks, generation, segment, layer)
     return not missing
 
 
-def _groups(marks: Marks, generation: Generation, records: list[_PairRecord]) -> list[_Group]:
+def _groups(marks: Marks, generation: Generation, records: list[Record]) -> list[_Group]:
     """The records of each chunk of each layer. A segment that was never opened has none."""
-    groups: dict[tuple[int, int, int], list[_PairRecord]] = defaultdict(list)
+    groups: dict[tuple[int, int, int], list[Record]] = defaultdict(list)
     for record in records:
-        for layer in range(generation.layers.get(record.segment, 0)):
-            chunk = record.hash.rest % marks.sizing.chunks_of(layer)
-            groups[record.segment, layer, chunk].append(record)
+        segment = _segment_of(marks, record)
+        for layer in range(generation.layers.get(segment, 0)):
+            groups[segment, layer, record.rest % marks.sizing.chunks_of(layer)].append(record)
     return [
         _Group(
             marks.key(generation, segment, layer, chunk),
@@ -782,6 +784,10 @@ def _groups(marks: Marks, generation: Generation, records: list[_PairRecord]) ->
     ]
 
 
+def _segment_of(marks: Marks, record: Record) -> int:
+    return (record.pair[1] >> _SECOND_SHIFT) // marks.sizing.segment_seconds
+
+
 def _check(groups: Sequence[tuple[Marks, _Group]]) -> Command:
     """Look up the records of several chunks, or in a cluster of one chunk."""
     positions = [part for marks, group in groups for part in _positions(marks, group)]
@@ -792,7 +798,7 @@ def _check_or_set(marks: Marks, generation: Generation, group: _Group) -> Comman
     if not _is_newest(generation, group):
         return _check([(marks, group)])
     counts = len(group.members) >= MEASURE_EVERY or any(
-        one.hash.is_sampled for one in group.members
+        one.is_sampled for one in group.members
     )
     maximum = int(marks.sizing.full_at * POSITIONS) if counts else 0
     return ScriptCall(_MARK, [group.key], [*_positions(marks, group), maximum])
@@ -805,7 +811,7 @@ def _is_newest(generation: Generation, group: _Group) -> bool:
 
 def _positions(marks: Marks, group: _Group) -> tuple[int, bytes]:
     hashes = marks.sizing.hashes_of(group.layer)
-    bits = [position for one in group.members for position in one.hash.positions(hashes)]
+    bits = positions_of(group.members, hashes)
     return hashes, struct.pack(f"<{len(bits)}I", *bits)
 
 
