@@ -122,7 +122,7 @@ def _user_of(card: Card, counts: tuple[int, ...]) -> User:
     user = User.from_db(DEFAULT_DB_ALIAS, _COLUMNS, _columns_of(card))
     columns = [card.id, *counts, card.last_open_post_id]
     user.counts = UserCounts.from_db(DEFAULT_DB_ALIAS, _COUNTS, columns)
-    user.derived = card.derived
+    user.derived, user.shown_counts = card.derived, counts
     if len(card.accounts) >= MAX_ACCOUNTS:
         card.accounts.clear()
     card.accounts[counts] = user

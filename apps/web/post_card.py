@@ -5,10 +5,8 @@ viewer is used only if it would be identical. Cards of restricted posts are neve
 """
 
 from datetime import datetime
-from functools import lru_cache
 from typing import NamedTuple
 
-from django.conf import settings
 from django.template import Context, Engine
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -22,6 +20,7 @@ from apps.posts.content.post import PostContent
 from apps.posts.models import Counts
 from apps.timeline.pipeline.items import FeedItem, LinkPreview, Promotion
 from apps.timeline.pipeline.reasons import older_than_follow
+from apps.web.fragments import cached
 from feedcache.ids import to_base36
 
 MAX_CARDS = 4096  # of about 4 KB
@@ -137,7 +136,7 @@ class PostCard(NamedTuple):
     @property
     def is_cached(self) -> bool:
         """Whether the card is cached: all its posts are open, and it has no form with a token."""
-        return self.is_open and not (self.is_ballot or settings.DEBUG)
+        return self.is_open and not self.is_ballot
 
     @property
     def html(self) -> SafeString:
@@ -199,8 +198,7 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
     return CardItem(
         post=item.post,
         author=Appearance.of(item.author),
-        # leaves out values that no card shows
-        counts=item.counts._replace(bookmarks=0, quotes=0, reads=item.readers or 0),
+        counts=_shown_counts(item),
         flags=item.flags,
         reply_to_handle=item.reply_to_handle,
         circle_name=item.circle_name,
@@ -215,6 +213,14 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
         can_repost=item.can_repost,
         can_quote=item.can_quote,
     )
+
+
+def _shown_counts(item: FeedItem) -> Counts:
+    """The counts without those that the card does not show."""
+    counts = item.counts
+    if not (counts.bookmarks or counts.quotes or counts.reads):
+        return counts
+    return counts._replace(bookmarks=0, quotes=0, reads=item.readers or 0)
 
 
 def _quoted(item: FeedItem) -> QuotedPost:
@@ -232,5 +238,5 @@ def _render(card: PostCard, template: str = CARD) -> SafeString:
     return Engine.get_default().get_template(template).render(Context(card._asdict()))
 
 
-_render_cached = lru_cache(maxsize=MAX_CARDS)(_render)
-_render_filtered = lru_cache(maxsize=MAX_FILTERED_CARDS)(_render)
+_render_cached = cached(_render, maximum=MAX_CARDS)
+_render_filtered = cached(_render, maximum=MAX_FILTERED_CARDS)

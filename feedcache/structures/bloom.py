@@ -125,6 +125,9 @@ class Record(NamedTuple):
         return self.rest // 7919 % MEASURE_EVERY == 0
 
 
+Records = dict[int, list[Record]]  # by segment
+
+
 def record_of(kind: str, user_id: int, post_id: int) -> Record:
     """The record of a pair; the same in all processes, machines and versions."""
     pair = struct.pack("<QQ", user_id, post_id)
@@ -646,14 +649,16 @@ def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
 
 def _since(
     second: int, marks: Marks, pairs: Iterable[Pair], segments: Collection[int] | None = None
-) -> list[Record]:
+) -> Records:
+    """The records of the posts since a Unix second; with `segments` only those in one of these."""
     floor, seconds = second - EPOCH, marks.sizing.segment_seconds
-    return [
-        record_of(marks.kind, user, post)
-        for user, post in pairs
-        if (published := post >> _SECOND_SHIFT) >= floor
-        and (segments is None or published // seconds in segments)
-    ]
+    found: Records = defaultdict(list)
+    for user, post in pairs:
+        published = post >> _SECOND_SHIFT
+        segment = published // seconds
+        if published >= floor and (segments is None or segment in segments):
+            found[segment].append(record_of(marks.kind, user, post))
+    return found
 
 
 def _answer(marks: Marks, post_ids: Collection[int], marked: set[int] | None) -> Answer:
@@ -677,7 +682,7 @@ class _Lookup:
         for marks, ids in wanted.items():
             live = self._states[marks].live
             if live and live.layers:  # pairs of unopened segments are not hashed
-                pairs = ((user_id, one) for one in ids)
+                pairs = [(user_id, one) for one in ids]
                 records = _since(marks.horizon, marks, pairs, live.layers)
                 self._groups[marks] = _groups(marks, live, records)
         groups = [(marks, group) for marks, found in self._groups.items() for group in found]
@@ -711,7 +716,7 @@ def _found(
     return {post for group, answer in results for _user, post in _present(group, answer)}
 
 
-def _mark(marks: Marks, records: list[Record], new: set[Pair]) -> bool:
+def _mark(marks: Marks, records: Records, new: set[Pair]) -> bool:
     """Mark records, in one round trip if their segments are open. Adds to `new`; False if it must be repeated."""
     state = _states.get(marks.name, _NONE)
     filters = [(generation, _groups(marks, generation, records)) for generation in state.all]
@@ -750,28 +755,28 @@ def _new(generation: Generation, results: list[tuple[_Group, Any]]) -> set[Pair]
 def _is_ready(
     marks: Marks,
     generation: Generation,
-    records: list[Record],
+    records: Records,
     results: list[tuple[_Group, Any]],
 ) -> bool:
     """Whether a filter took all records. If not, open the missing layers, or drop the filter."""
     if lost := {group.key: group.segment for group, answer in results if not answer}:
         handle_lost(marks, generation, lost)
         return False
-    segments = {_segment_of(marks, record) for record in records}
-    missing = {(segment, 0) for segment in segments if segment not in generation.layers}
+    missing = {(segment, 0) for segment in records if segment not in generation.layers}
     missing |= {(group.segment, group.layer + 1) for group, answer in results if answer == _FULL}
     for segment, layer in missing:
         open_layer(marks, generation, segment, layer)
     return not missing
 
 
-def _groups(marks: Marks, generation: Generation, records: list[Record]) -> list[_Group]:
+def _groups(marks: Marks, generation: Generation, records: Records) -> list[_Group]:
     """The records of each chunk of each layer. A segment that was never opened has none."""
     groups: dict[tuple[int, int, int], list[Record]] = defaultdict(list)
-    for record in records:
-        segment = _segment_of(marks, record)
+    for segment, members in records.items():
         for layer in range(generation.layers.get(segment, 0)):
-            groups[segment, layer, record.rest % marks.sizing.chunks_of(layer)].append(record)
+            chunks = marks.sizing.chunks_of(layer)
+            for record in members:
+                groups[segment, layer, record.rest % chunks].append(record)
     return [
         _Group(
             marks.key(generation, segment, layer, chunk),
@@ -782,10 +787,6 @@ def _groups(marks: Marks, generation: Generation, records: list[Record]) -> list
         for (segment, layer, chunk), members in groups.items()
         for at in range(0, len(members), MAX_GROUP)
     ]
-
-
-def _segment_of(marks: Marks, record: Record) -> int:
-    return (record.pair[1] >> _SECOND_SHIFT) // marks.sizing.segment_seconds
 
 
 def _check(groups: Sequence[tuple[Marks, _Group]]) -> Command:
@@ -816,7 +817,8 @@ def _positions(marks: Marks, group: _Group) -> tuple[int, bytes]:
 
 
 def _present(group: _Group, answer: bytes) -> set[Pair]:
-    return {one.pair for one, bit in zip(group.members, answer, strict=False) if bit == ord("1")}
+    # "1" is odd, "0" is even
+    return {one.pair for one, digit in zip(group.members, answer, strict=False) if digit & 1}
 
 
 def _confirmed(states: Mapping[Marks, State], answer: list[bytes | None]) -> bool:
