@@ -313,7 +313,7 @@ def _visible(
     result = HydratedPosts(
         posts,
         {post_id: entries[post_id] for post_id in posts},
-        {post_id: Counts(*counts[post_id]) for post_id in posts},
+        {post_id: tuple.__new__(Counts, counts[post_id]) for post_id in posts},
         users,
         relations,
         parents={pk: open_posts[pk].author_id for pk in parent_ids if pk in open_posts},

@@ -4,11 +4,10 @@
 viewer is used only if it would be identical. Cards of restricted posts are never cached.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from django.template import Context, Engine
-from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
 
@@ -150,7 +149,7 @@ class PostCard(NamedTuple):
             html = _render_cached(card)
         if self.below:  # it changes at every visit: a score, for instance
             html = html.replace(_BELOW, self.below)
-        now = timezone.now()
+        now = datetime.now(UTC)
         for placeholder, moment in zip(AGES, self.times, strict=False):
             html = html.replace(placeholder, age(moment, now=now, language=self.language))
         return SafeString(html)

@@ -134,7 +134,8 @@ def record_of(kind: str, user_id: int, post_id: int) -> Record:
     number = int.from_bytes(hashlib.blake2b(pair, digest_size=16, person=kind.encode()).digest())
     number, start = divmod(number, POSITIONS)
     number, stride = divmod(number, POSITIONS - 1)
-    return Record((user_id, post_id), start, stride + 1, number)
+    # as Record(...) does, without a Python function: a page makes hundreds of them
+    return tuple.__new__(Record, ((user_id, post_id), start, stride + 1, number))
 
 
 def positions_of(records: Iterable[Record], hashes: int) -> list[int]:
