@@ -378,16 +378,28 @@ def _wrong_counts(field_name: str, table: str) -> int:
     return len(counts)
 
 
-# The terms of relations. Follows and requests: shows reposts, notifies, languages. Mutes: hides notifications, end.
-# Notes: the text. Endorsements: none.
-_TERMS = """
-SELECT 'follow', followee_id, shows_reposts, notifies, NULL::timestamptz, '', languages FROM graph_followee
+# The relationships of `%(viewer)s` to `%(others)s`; `relationships_in` reads the rows. The terms of follows and requests:
+# shows reposts, notifies, languages. Of mutes: hides notifications, end. Of notes: the text.
+RELATIONSHIPS = """
+SELECT 'following', followee_id, shows_reposts, notifies, NULL::timestamptz, '', languages FROM graph_followee
 WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s)
 UNION ALL
-SELECT 'follow', owner_id, shows_reposts, notifies, NULL, '', languages FROM graph_followrequest
+SELECT 'requested', owner_id, shows_reposts, notifies, NULL, '', languages FROM graph_followrequest
 WHERE requester_id = %(viewer)s AND owner_id = ANY(%(others)s)
 UNION ALL
-SELECT 'mute', muted_id, hides_notifications, false, expires_at, '', NULL FROM graph_mute
+SELECT 'requested_by', requester_id, false, false, NULL, '', NULL FROM graph_followrequest
+WHERE owner_id = %(viewer)s AND requester_id = ANY(%(others)s)
+UNION ALL
+SELECT 'followed_by', follower_id, false, false, NULL, '', NULL FROM graph_follower
+WHERE owner_id = %(viewer)s AND follower_id = ANY(%(others)s)
+UNION ALL
+SELECT 'blocking', blocked_id, false, false, NULL, '', NULL FROM graph_block
+WHERE owner_id = %(viewer)s AND blocked_id = ANY(%(others)s)
+UNION ALL
+SELECT 'blocked_by', owner_id, false, false, NULL, '', NULL FROM graph_block
+WHERE blocked_id = %(viewer)s AND owner_id = ANY(%(others)s)
+UNION ALL
+SELECT 'muting', muted_id, hides_notifications, false, expires_at, '', NULL FROM graph_mute
 WHERE owner_id = %(viewer)s AND muted_id = ANY(%(others)s)
 UNION ALL
 SELECT 'note', about_id, false, false, NULL, text, NULL FROM graph_accountnote
@@ -396,12 +408,6 @@ UNION ALL
 SELECT 'endorsement', other_id, true, false, NULL, '', NULL FROM graph_endorsement
 WHERE owner_id = %(viewer)s AND other_id = ANY(%(others)s)
 """
-# The relationships of `%(viewer)s` to `%(others)s`; `relationships_in` reads the rows.
-RELATIONSHIPS = f"""
-SELECT kind, other, false, false, NULL::timestamptz, '', NULL::varchar[] FROM ({RELATED}) AS related (kind, other)
-UNION ALL
-{_TERMS}
-"""  # noqa: S608 -- two constants
 _NOTHING = (False, False, None, "", None)
 
 
@@ -443,8 +449,9 @@ def relationships_in(rows: Iterable[Row], other_ids: Sequence[int]) -> list[Rela
 
 
 def _relationship(other_id: int, found: dict[tuple[str, int], Any]) -> Relationship:
-    reposts, notifies, *_rest, languages = found.get(("follow", other_id), _NOTHING)
-    silent, _none, ends_at, *_rest = found.get(("mute", other_id), _NOTHING)
+    follow = found.get(("requested", other_id)) or found.get(("following", other_id), _NOTHING)
+    reposts, notifies, *_rest, languages = follow
+    silent, _none, ends_at, *_rest = found.get(("muting", other_id), _NOTHING)
     return Relationship(
         id=other_id,
         following=("following", other_id) in found,
