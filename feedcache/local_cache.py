@@ -143,9 +143,7 @@ class CachedDecoder(Generic[V]):
     def many(self, data: Sequence[bytes]) -> list[V | None]:
         """The results for many inputs; None for those that cannot be decoded."""
         young = self._young.get
-        return [
-            value if (value := young(one)) is not None else self._or_none(one) for one in data
-        ]
+        return [value if (value := young(one)) is not None else self._or_none(one) for one in data]
 
     def _or_none(self, data: bytes) -> V | None:
         try:

@@ -378,8 +378,8 @@ def _wrong_counts(field_name: str, table: str) -> int:
     return len(counts)
 
 
-# The relationships of `%(viewer)s` to `%(others)s`; `relationships_in` reads the rows. The terms of follows and requests:
-# shows reposts, notifies, languages. Of mutes: hides notifications, end. Of notes: the text.
+# The relationships of `%(viewer)s` to `%(others)s`; `relationships_in` reads the rows. With follows and requests come:
+# shows reposts, notifies, languages; with mutes: hides notifications, end; with notes: the text.
 RELATIONSHIPS = """
 SELECT 'following', followee_id, shows_reposts, notifies, NULL::timestamptz, '', languages FROM graph_followee
 WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s)

@@ -4,7 +4,7 @@ The cache key of a fragment consists of exactly the values that its template can
 Tokens of forms and other values of a single request are rendered outside of fragments.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from functools import lru_cache
 
 from django.conf import settings
@@ -16,9 +16,9 @@ MAX_FRAGMENTS = 2048  # of about 2 KB
 MAX_OWN_FRAGMENTS = 2048  # of about 2 KB
 
 
-def cached(render: Callable[..., SafeString], *, maximum: int) -> Callable[..., SafeString]:
-    """Cache what a function renders; with DEBUG nothing is cached, because a template may have changed."""
-    return render if settings.DEBUG else lru_cache(maxsize=maximum)(render)
+def kept(maximum: int) -> int:
+    """The size of a cache of rendered parts: 0 with DEBUG, because a template may have changed."""
+    return 0 if settings.DEBUG else maximum
 
 
 def render_fragment(template: str, **context: Hashable) -> SafeString:
@@ -37,5 +37,5 @@ def _render(template: str, items: tuple[tuple[str, Hashable], ...], *_key: Hasha
     return Engine.get_default().get_template(template).render(Context(dict(items)))
 
 
-_render_cached = cached(_render, maximum=MAX_FRAGMENTS)
-_render_own_cached = cached(_render, maximum=MAX_OWN_FRAGMENTS)
+_render_cached = lru_cache(maxsize=kept(MAX_FRAGMENTS))(_render)
+_render_own_cached = lru_cache(maxsize=kept(MAX_OWN_FRAGMENTS))(_render)

@@ -5,6 +5,7 @@ viewer is used only if it would be identical. Cards of restricted posts are neve
 """
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from django.template import Context, Engine
@@ -19,7 +20,7 @@ from apps.posts.content.post import PostContent
 from apps.posts.models import Counts
 from apps.timeline.pipeline.items import FeedItem, LinkPreview, Promotion
 from apps.timeline.pipeline.reasons import older_than_follow
-from apps.web.fragments import cached
+from apps.web.fragments import kept
 from feedcache.ids import to_base36
 
 MAX_CARDS = 4096  # of about 4 KB
@@ -237,5 +238,5 @@ def _render(card: PostCard, template: str = CARD) -> SafeString:
     return Engine.get_default().get_template(template).render(Context(card._asdict()))
 
 
-_render_cached = cached(_render, maximum=MAX_CARDS)
-_render_filtered = cached(_render, maximum=MAX_FILTERED_CARDS)
+_render_cached = lru_cache(maxsize=kept(MAX_CARDS))(_render)
+_render_filtered = lru_cache(maxsize=kept(MAX_FILTERED_CARDS))(_render)

@@ -799,9 +799,7 @@ def _check(groups: Sequence[tuple[Marks, _Group]]) -> Command:
 def _check_or_set(marks: Marks, generation: Generation, group: _Group) -> Command:
     if not _is_newest(generation, group):
         return _check([(marks, group)])
-    counts = len(group.members) >= MEASURE_EVERY or any(
-        one.is_sampled for one in group.members
-    )
+    counts = len(group.members) >= MEASURE_EVERY or any(one.is_sampled for one in group.members)
     maximum = int(marks.sizing.full_at * POSITIONS) if counts else 0
     return ScriptCall(_MARK, [group.key], [*_positions(marks, group), maximum])
 

@@ -230,7 +230,12 @@ def test_a_handle_that_another_account_has_by_now_leads_to_that_one(alice, bob, 
 def test_psycopg_remembers_the_statement_of_a_profile(alice, bob, monkeypatch):
     """It divides a longer one into its parts at every page, which takes a twentieth of the page."""
     seen = []
-    monkeypatch.setattr(profile, "rows_of_each", lambda sql, _values: seen.append(sql) or ((), (), [((), None, [])]))
+
+    def read(sql, _values):
+        seen.append(sql)
+        return (), (), [((), None, [])]
+
+    monkeypatch.setattr(profile, "rows_of_each", read)
     with pytest.raises(NotFound):
         profile_head(
             alice.handle,

@@ -55,7 +55,7 @@ def ago(moment: datetime) -> str:
 @register.simple_tag(takes_context=True)
 def age_of(context: Context, moment: datetime) -> str:
     """The age of a moment; on a card its placeholder, because cards are cached."""
-    times = context.get("times", ())
+    times = context.get("times") or ()
     return AGES[times.index(moment)] if moment in times else ago(moment)
 
 
