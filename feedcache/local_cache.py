@@ -7,7 +7,7 @@ being loaded, its value is not cached, and goes only to callers that asked befor
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -139,6 +139,17 @@ class CachedDecoder(Generic[V]):
         if len(data) <= self._max_bytes:
             self._store(data, value)
         return value
+
+    def many(self, data: Sequence[bytes]) -> list[V | None]:
+        """The results for many inputs; None for those that cannot be decoded."""
+        young = self._young.get
+        return [value if (value := young(one)) is not None else self._or_none(one) for one in data]
+
+    def _or_none(self, data: bytes) -> V | None:
+        try:
+            return self(data)
+        except Exception:  # noqa: BLE001 -- whatever a codec makes of garbage, it is a miss
+            return None
 
     def _store(self, data: bytes, value: V) -> None:
         if len(self._young) >= self._maximum:

@@ -131,7 +131,8 @@ def _read_values(data: bytes, at: int) -> tuple[dict[bytes, Item], int]:
         try:
             word, key, flags, size, token = words
             start, stop = end + 2, end + 2 + int(size)
-            items[key] = Item(data[start:stop], int(flags), int(token))
+            # as Item(...) does, without a Python function: a page reads dozens of them
+            items[key] = tuple.__new__(Item, (data[start:stop], int(flags), int(token)))
         except ValueError:
             raise ProtocolError(data[at : min(end, at + 100)]) from None
         if len(data) < stop + 2:

@@ -378,7 +378,7 @@ def _collect(
 def _get(node: MemcachedNode, keys: Sequence[bytes]) -> RequestBuilder:
     def build(prefix: bytes) -> bytes:
         begin = prefix + VALUE_MARK
-        return get_request([*[begin + key for key in keys], node.stamp_key])
+        return get_request([begin + (b" " + begin).join(keys), node.stamp_key])
 
     return build
 
@@ -451,6 +451,7 @@ REFILL_WITHIN_SECONDS = 5.0  # half the life of a tombstone
 ABSENT, TOMBSTONE = Kind.ABSENT.value, Kind.TOMBSTONE.value  # each is a bit of the flags
 
 _is_key = re.compile(rb"[!-~]{1,200}").fullmatch
+_are_keys = re.compile(rb"[!-~]{1,200}(?: [!-~]{1,200})*").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -515,6 +516,10 @@ def named(keys: Collection[str]) -> dict[str, bytes]:
     """Keys as bytes. Those that Memcached does not accept are left out, which makes them misses."""
     if len(keys) > MAX_KEYS_PER_CALL:
         raise ValueError(f"at most {MAX_KEYS_PER_CALL} keys a call, not {len(keys)}")
+    joined = " ".join(keys).encode()
+    raws = joined.split(b" ")
+    if len(raws) == len(keys) and _are_keys(joined):  # the usual case
+        return dict(zip(keys, raws, strict=True))
     return {key: raw for key in keys if _is_key(raw := key.encode())}
 
 

@@ -122,12 +122,14 @@ def _user_of(card: Card, counts: tuple[int, ...]) -> User:
     user = User.from_db(DEFAULT_DB_ALIAS, _COLUMNS, _columns_of(card))
     columns = [card.id, *counts, card.last_open_post_id]
     user.counts = UserCounts.from_db(DEFAULT_DB_ALIAS, _COUNTS, columns)
-    user.derived = card.derived
+    user.derived, user.shown_counts = card.derived, counts
     if len(card.accounts) >= MAX_ACCOUNTS:
         card.accounts.clear()
     card.accounts[counts] = user
     return user
 
+
+_decode_card = CachedDecoder(_decode, maximum=MAX_DECODED)
 
 # Cards expire after a day. Every change drops them; a change of `last_open_post_id` only does so once a day.
 CARDS: ReadThrough[int, Card] = ReadThrough(
@@ -136,7 +138,8 @@ CARDS: ReadThrough[int, Card] = ReadThrough(
     ttl_seconds=24 * 3600,
     key_of=str,
     encode=_encode,
-    decode=CachedDecoder(_decode, maximum=MAX_DECODED),
+    decode=_decode_card,
+    decode_many=_decode_card.many,
     family="content",
     negative_ttl_seconds=0,  # ids of accounts come from ids of posts, so the accounts exist
 )

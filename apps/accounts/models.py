@@ -227,6 +227,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     objects: ClassVar[UserManager] = UserManager()
     # Values that pages computed from the cached account, shared by all requests of the process.
     derived: dict[Any, Any] | None = None
+    shown_counts: tuple[int, ...] = ()  # of a cached account: the same numbers as in `counts`
     has_new_password = False  # True from `set_password` until the account is saved
     session_hash = ""  # set for an account from the cache: its password is not cached
     # Set for a cached account behind a request: random, and new at each load, so that tokens and sessions cached with

@@ -57,6 +57,8 @@ MAX_HOT_POSTS = 60  # per author: a few pages
 GONE, RESTRICTED = CachedPost(State.GONE), CachedPost(State.RESTRICTED)
 MAX_DECODED = 4096  # entries of about 1 KB each, with everything derived from them
 
+_decode_post = CachedDecoder(decode_cached_post, maximum=MAX_DECODED)
+
 # The state of a post, with its content when it is open.
 CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
     name="post",
@@ -64,7 +66,8 @@ CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
     ttl_seconds=7 * 24 * 3600,
     key_of=str,
     encode=encode_cached_post,
-    decode=CachedDecoder(decode_cached_post, maximum=MAX_DECODED),
+    decode=_decode_post,
+    decode_many=_decode_post.many,
     family="content",
     # no negative entries: a missing id may soon be a post, and ids can be guessed
     negative_ttl_seconds=0,

@@ -7,8 +7,8 @@ post at every read, and about everything while the caches may be stale.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import NamedTuple, Self, TypeVar
 
 from django.db.models import Exists, Model, OuterRef, Q
 from django.utils.translation import gettext as _
@@ -81,13 +81,10 @@ class VisiblePosts:
     relations: Relations = field(default_factory=Relations)
     circles: dict[int, str] = field(default_factory=dict)
 
-    def __or__(self, other: "VisiblePosts") -> "VisiblePosts":
-        return VisiblePosts(
-            self.posts | other.posts,
-            self.counts | other.counts,
-            self.relations | other.relations,
-            self.circles | other.circles,
-        )
+    def __or__(self, other: Self) -> Self:
+        """All of both; where both have a value, that of `other`."""
+        names = [one.name for one in fields(self)]
+        return type(self)(**{name: getattr(self, name) | getattr(other, name) for name in names})
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,31 +227,15 @@ def ask_viewer_marks(batch: Batch, viewer_id: int | None) -> Future[ViewerMarks]
 
 
 @dataclass(frozen=True, slots=True)
-class HydratedPosts:
-    """The posts that the viewer may see, with their authors unless suspended, and the relations to them.
+class HydratedPosts(VisiblePosts):
+    """Visible posts with their cache entries and authors, unless these are suspended, and without their sources.
 
-    `circles` names the posts' circles to which the viewer belongs now. `parents` are the visible posts among the
-    `parents` requested, with the ids of their authors.
+    `parents` are the visible posts among the `parents` requested, with the ids of their authors.
     """
 
-    posts: dict[int, PostContent] = field(default_factory=dict)
-    entries: Mapping[int, CachedPost] = field(default_factory=dict)
-    counts: dict[int, Counts] = field(default_factory=dict)
+    entries: dict[int, CachedPost] = field(default_factory=dict)
     authors: dict[int, User] = field(default_factory=dict)
-    relations: Relations = field(default_factory=Relations)
-    circles: dict[int, str] = field(default_factory=dict)
     parents: dict[int, int] = field(default_factory=dict)
-
-    def __or__(self, other: "HydratedPosts") -> "HydratedPosts":
-        return HydratedPosts(
-            self.posts | other.posts,
-            {**self.entries, **other.entries},
-            self.counts | other.counts,
-            self.authors | other.authors,
-            self.relations | other.relations,
-            self.circles | other.circles,
-            self.parents | other.parents,
-        )
 
 
 def ask_posts(
@@ -312,10 +293,10 @@ def _visible(
     posts = {post_id: post for post_id, post in open_posts.items() if post_id not in parent_ids}
     result = HydratedPosts(
         posts,
-        {post_id: entries[post_id] for post_id in posts},
-        {post_id: Counts(*counts[post_id]) for post_id in posts},
-        users,
+        {post_id: tuple.__new__(Counts, counts[post_id]) for post_id in posts},
         relations,
+        entries={post_id: entries[post_id] for post_id in posts},
+        authors=users,
         parents={pk: open_posts[pk].author_id for pk in parent_ids if pk in open_posts},
     )
     restricted = [

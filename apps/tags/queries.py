@@ -37,7 +37,7 @@ class Day:
     accounts: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TagUsage:
     """A tag with its history, today first, and whether the viewer follows it."""
 

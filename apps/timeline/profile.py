@@ -49,6 +49,8 @@ SELECT {ACCOUNT}, {_PINNED} FROM accounts_user u {WITH_COUNTS} WHERE c.user_id =
 {RELATIONSHIPS};
 SELECT {_FEATURED}, {{badge}}, ARRAY[{{facts}}]::boolean[]
 """  # noqa: S608 -- constants
+MAX_OWNERS = 20_000  # handles that a process remembers
+_owner_ids: dict[str, int] = {}  # by handle; only hints: the row that is read by the id decides
 _WITH_MEDIA = [Kind.PICTURE, Kind.VIDEO, Kind.AUDIO]
 
 
@@ -86,25 +88,37 @@ class ProfileHead:
 def profile_head(
     handle: str, viewer_id: int | None, *, badge: str = "NULL", facts: Sequence[str] = ()
 ) -> ProfileHead:
-    """The head of a profile, in two queries. NotFound if no account has the handle.
+    """The head of a profile, in one query, or in two if this process does not know the handle. NotFound.
 
     `badge` and `facts`: SQL expressions that the page wants evaluated in the same query; they may use `%(viewer)s` and
     `%(owner)s`.
     """
-    owner_id = user_id_by_handle(handle)
+    name, statement = handle.lower(), _HEAD.format(badge=badge, facts=", ".join(facts))
+    known = _owner_ids.get(name)
+    head = _read_head(statement, known, viewer_id) if known else None
+    if head is None or head.owner.handle != name:
+        if len(_owner_ids) >= MAX_OWNERS:
+            _owner_ids.clear()
+        owner_id = _owner_ids[name] = user_id_by_handle(name)
+        head = _read_head(statement, owner_id, viewer_id)
+    if head is None:
+        raise NotFound(_("There is no account with this handle."))
+    return head
+
+
+def _read_head(statement: str, owner_id: int, viewer_id: int | None) -> ProfileHead | None:
     values = {
         "owner": owner_id,
         "others": [owner_id],
         "viewer": viewer_id,
         "pinned": settings.PINNED_POSTS_MAX,
     }
-    statement = _HEAD.format(badge=badge, facts=", ".join(facts))
     owners, related, [(featured, number, held)] = rows_of_each(statement, values)
     for *account, pinned in owners:
         [relationship] = relationships_in(related, [owner_id])
         owner = account_of(tuple(account))
         return ProfileHead(owner, relationship, pinned, featured, number, held)
-    raise NotFound(_("There is no account with this handle."))
+    return None
 
 
 def profile_timeline(

@@ -5,7 +5,7 @@ who passes these values.
 Tokens of forms and other values of a single request are rendered outside of fragments.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from functools import lru_cache
 
 from django.conf import settings
@@ -16,15 +16,18 @@ from django.utils.translation import get_language
 MAX_FRAGMENTS = MAX_OWN_FRAGMENTS = 2048  # each about 2 KB
 
 
+def kept(maximum: int) -> int:
+    """The size of a cache of rendered parts: 0 with DEBUG, because a template may have changed."""
+    return 0 if settings.DEBUG else maximum
+
+
 def render_fragment(template: str, **context: Hashable) -> SafeString:
     """A template rendered with these values, in the active language.
 
     Fragments with an argument `me` (the viewer) belong to one reader. They have a separate cache, so that they do not
     evict shared ones.
     """
-    render: Callable[..., SafeString] = _render_own_cached if "me" in context else _render_cached
-    if settings.DEBUG:  # a template may have changed
-        render = _render
+    render = _render_own_cached if "me" in context else _render_cached
     # part of the key: a SafeString and a str with the same text are equal, but only the str is escaped
     kinds = tuple(map(type, context.values()))
     return render(template, tuple(context.items()), get_language(), kinds)
@@ -34,5 +37,5 @@ def _render(template: str, items: tuple[tuple[str, Hashable], ...], *_key: Hasha
     return Engine.get_default().get_template(template).render(Context(dict(items)))
 
 
-_render_cached = lru_cache(maxsize=MAX_FRAGMENTS)(_render)
-_render_own_cached = lru_cache(maxsize=MAX_OWN_FRAGMENTS)(_render)
+_render_cached = lru_cache(maxsize=kept(MAX_FRAGMENTS))(_render)
+_render_own_cached = lru_cache(maxsize=kept(MAX_OWN_FRAGMENTS))(_render)

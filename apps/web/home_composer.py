@@ -13,6 +13,7 @@ from apps.accounts.models import User
 from apps.graph.groups.queries import CircleChoice, circles_to_post_to
 from apps.media.video import is_available
 from apps.web.forms.posts import HOME_COMPOSER, ComposeForm, composer_context
+from apps.web.fragments import kept
 
 MAX_COMPOSERS = 256  # of 6 KB
 
@@ -43,11 +44,8 @@ class HomeComposer(NamedTuple):
             settings.POST_MAX_CHARACTERS,
         )
 
-    @property
-    def html(self) -> SafeString:
-        return _render(self) if settings.DEBUG else _render_cached(self)
 
-
+@lru_cache(maxsize=kept(MAX_COMPOSERS))
 def _render(composer: HomeComposer) -> SafeString:
     author = User(
         post_visibility=composer.visibility,
@@ -60,9 +58,6 @@ def _render(composer: HomeComposer) -> SafeString:
     return template.render(Context({**composer_context(form), "look": "inline"}))
 
 
-_render_cached = lru_cache(maxsize=MAX_COMPOSERS)(_render)
-
-
 def home_composer_context(author: User) -> dict[str, Any]:
     """The context of the empty composer, with its rendered fields."""
-    return {"fields": HomeComposer.of(author).html, "idempotency_key": str(uuid4())}
+    return {"fields": _render(HomeComposer.of(author)), "idempotency_key": str(uuid4())}

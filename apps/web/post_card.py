@@ -4,13 +4,11 @@
 viewer is used only if it would be identical. Cards of restricted posts are never cached.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from django.conf import settings
 from django.template import Context, Engine
-from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
 
@@ -22,6 +20,7 @@ from apps.posts.content.post import PostContent
 from apps.posts.models import Counts
 from apps.timeline.pipeline.items import FeedItem, LinkPreview, Promotion
 from apps.timeline.pipeline.reasons import older_than_follow
+from apps.web.fragments import kept
 from feedcache.ids import to_base36
 
 MAX_CARDS = 4096  # of about 4 KB
@@ -30,7 +29,8 @@ MAX_FILTERED_CARDS = 512
 LAZY_FROM = 3  # pictures are loaded lazily from this position in a feed on
 CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
 POLL = "timeline/_poll.html"
-_BELOW = SafeString("\0")  # a placeholder in cached cards for the part below the text
+# Placeholders in rendered cards for what changes by itself: the part below the text, and ages.
+_BELOW, *AGES = map(SafeString, ("\0b", "\0c", "\0d", "\0e"))
 
 
 def circle_label(name: str) -> str:
@@ -47,7 +47,12 @@ class Appearance(NamedTuple):
 
     @classmethod
     def of(cls, user: User) -> "Appearance":
-        return cls(user.handle, user.name, user.avatar_url)
+        """The appearance of an account; made only once for an account from a cached card."""
+        derived = {} if user.derived is None else user.derived
+        found: Appearance | None = derived.get(cls)
+        if found is None:
+            found = derived[cls] = cls(user.handle, user.name, user.avatar_url)
+        return found
 
     @property
     def url(self) -> str:
@@ -95,16 +100,15 @@ class CardItem(NamedTuple):
 
 
 class Viewer(NamedTuple):
-    """The viewer and the time, as far as cards depend on them. The token is for the forms of polls."""
+    """The viewer, as far as cards depend on them. The token is for the forms of polls."""
 
     language: str | None
-    now: datetime
     is_member: bool
     csrf_token: str
 
     @classmethod
     def of(cls, user: User | None, csrf_token: object = "") -> "Viewer":
-        return cls(get_language(), timezone.now(), user is not None, str(csrf_token or ""))
+        return cls(get_language(), user is not None, str(csrf_token or ""))
 
 
 class PostCard(NamedTuple):
@@ -115,7 +119,7 @@ class PostCard(NamedTuple):
     reposters: tuple[Appearance, ...]  # the last one first
     is_member: bool
     language: str | None
-    ages: tuple[str, ...]  # as the template's `ago` renders them now
+    times: tuple[datetime, ...]  # whose ages are on the card
     place: int  # in the feed, at most LAZY_FROM
     is_ballot: bool  # whether the viewer may vote
     is_open: bool  # whether all its posts are open
@@ -132,19 +136,24 @@ class PostCard(NamedTuple):
     @property
     def is_cached(self) -> bool:
         """Whether the card is cached: all its posts are open, and it has no form with a token."""
-        return self.is_open and not (self.is_ballot or settings.DEBUG)
+        return self.is_open and not self.is_ballot
 
     @property
     def html(self) -> SafeString:
         """The card without its <article> element, which depends on the position in the feed."""
+        card = self._replace(below=_BELOW) if self.below else self
         if not self.is_cached:
-            return _render(self)
-        is_filtered = self.item.warnings or self.item.covers
-        render = _render_filtered if is_filtered else _render_cached
-        if not self.below:
-            return render(self)
-        # the part below the text changes at every visit: a score, for instance
-        return SafeString(render(self._replace(below=_BELOW)).replace(_BELOW, self.below))
+            html: str = _render(card)
+        elif self.item.warnings or self.item.covers:
+            html = _render_filtered(card)
+        else:
+            html = _render_cached(card)
+        if self.below:  # it changes at every visit: a score, for instance
+            html = html.replace(_BELOW, self.below)
+        now = datetime.now(UTC)
+        for placeholder, moment in zip(AGES, self.times, strict=False):
+            html = html.replace(placeholder, age(moment, now=now, language=self.language))
+        return SafeString(html)
 
 
 def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
@@ -153,14 +162,13 @@ def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
     post = shown.post
     is_ballot = viewer.is_member and post.poll is not None and shown.can_vote
     is_open = post.is_open and item.post.is_open and (quoted is None or quoted.post.is_open)
-    times = _times(post, quoted.post if quoted else None)
     return PostCard(
         anchor=str(item.id),
         item=_card_item(shown, quoted),
         reposters=(reposter_of(item),) if item.is_repost else (),
         is_member=viewer.is_member,
         language=viewer.language,
-        ages=tuple([age(at, now=viewer.now, language=viewer.language) for at in times]),
+        times=_times(post, quoted.post if quoted else None),
         place=min(place, LAZY_FROM) if post.pictures else LAZY_FROM,
         is_ballot=is_ballot,
         is_open=is_open,
@@ -190,8 +198,7 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
     return CardItem(
         post=item.post,
         author=Appearance.of(item.author),
-        # leaves out values that no card shows
-        counts=item.counts._replace(bookmarks=0, quotes=0, reads=item.readers or 0),
+        counts=_shown_counts(item),
         flags=item.flags,
         reply_to_handle=item.reply_to_handle,
         circle_name=item.circle_name,
@@ -208,24 +215,28 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
     )
 
 
+def _shown_counts(item: FeedItem) -> Counts:
+    """The counts without those that the card does not show."""
+    counts = item.counts
+    if not (counts.bookmarks or counts.quotes or counts.reads):
+        return counts
+    return counts._replace(bookmarks=0, quotes=0, reads=item.readers or 0)
+
+
 def _quoted(item: FeedItem) -> QuotedPost:
     author = Appearance.of(item.author)
     return QuotedPost(item.post, author, item.mutes_author, item.flags.own)
 
 
-def _times(post: PostContent, quoted: PostContent | None) -> list[datetime]:
+def _times(post: PostContent, quoted: PostContent | None) -> tuple[datetime, ...]:
     """The times whose age the card shows."""
-    times = [post.created_at]
-    if post.edited_at:
-        times.append(post.edited_at)
-    if quoted:
-        times.append(quoted.created_at)
-    return times
+    times = post.created_at, post.edited_at, quoted and quoted.created_at
+    return tuple([moment for moment in times if moment])
 
 
 def _render(card: PostCard, template: str = CARD) -> SafeString:
     return Engine.get_default().get_template(template).render(Context(card._asdict()))
 
 
-_render_cached = lru_cache(maxsize=MAX_CARDS)(_render)
-_render_filtered = lru_cache(maxsize=MAX_FILTERED_CARDS)(_render)
+_render_cached = lru_cache(maxsize=kept(MAX_CARDS))(_render)
+_render_filtered = lru_cache(maxsize=kept(MAX_FILTERED_CARDS))(_render)

@@ -108,21 +108,24 @@ class Sizing:
         return self.chunks << layer
 
 
-class Record(NamedTuple):
-    """The hash of a (user, post) pair: `start` and `stride` give its positions, `rest` its chunk."""
+Pair = tuple[int, int]  # user id, post id
 
+
+class Record(NamedTuple):
+    """A pair and its hash: `start` and `stride` give its positions, `rest` its chunk."""
+
+    pair: Pair
     start: int
     stride: int
     rest: int
-
-    def positions(self, hashes: int) -> list[int]:
-        """The record's bits in its chunk."""
-        return [(self.start + i * self.stride) % POSITIONS for i in range(hashes)]
 
     @property
     def is_sampled(self) -> bool:
         """Whether marking it also measures the fill of its chunk; the same in every process."""
         return self.rest // 7919 % MEASURE_EVERY == 0
+
+
+Records = dict[int, list[Record]]  # by segment
 
 
 def record_of(kind: str, user_id: int, post_id: int) -> Record:
@@ -131,7 +134,18 @@ def record_of(kind: str, user_id: int, post_id: int) -> Record:
     number = int.from_bytes(hashlib.blake2b(pair, digest_size=16, person=kind.encode()).digest())
     number, start = divmod(number, POSITIONS)
     number, stride = divmod(number, POSITIONS - 1)
-    return Record(start, stride + 1, number)
+    # as Record(...) does, without a Python function: a page makes hundreds of them
+    return tuple.__new__(Record, ((user_id, post_id), start, stride + 1, number))
+
+
+def positions_of(records: Iterable[Record], hashes: int) -> list[int]:
+    """The bits of records in their chunks, in the order of the records."""
+    steps = range(hashes)
+    return [
+        (start + step * stride) % POSITIONS
+        for _pair, start, stride, _rest in records
+        for step in steps
+    ]
 
 
 def records_in(bits_set: int, hashes: int, chunks: int = 1) -> float:
@@ -568,8 +582,6 @@ _FULL = b"full"
 
 _SECOND_SHIFT = AUTHOR_BITS + SEQUENCE_BITS  # the bits of a post id below its second
 
-Pair = tuple[int, int]  # user id, post id
-
 
 class Answer(NamedTuple):
     """The requested posts that may be marked, and those that are unknown. All others are certainly not marked."""
@@ -578,19 +590,13 @@ class Answer(NamedTuple):
     unknown: AbstractSet[int] = frozenset()
 
 
-class _PairRecord(NamedTuple):
-    pair: Pair
-    segment: int
-    hash: Record
-
-
 class _Group(NamedTuple):
     """The records of one chunk."""
 
     key: str
     segment: int
     layer: int
-    members: list[_PairRecord]
+    members: list[Record]
 
 
 _NONE = State()
@@ -644,15 +650,16 @@ def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
 
 def _since(
     second: int, marks: Marks, pairs: Iterable[Pair], segments: Collection[int] | None = None
-) -> list[_PairRecord]:
-    floor = second - EPOCH
-    return [
-        _PairRecord((user, post), segment, record_of(marks.kind, user, post))
-        for user, post in pairs
-        if post >> _SECOND_SHIFT >= floor
-        for segment in [(post >> _SECOND_SHIFT) // marks.sizing.segment_seconds]
-        if segments is None or segment in segments
-    ]
+) -> Records:
+    """The records of the posts since a Unix second; with `segments` only those in one of these."""
+    floor, seconds = second - EPOCH, marks.sizing.segment_seconds
+    found: Records = defaultdict(list)
+    for user, post in pairs:
+        published = post >> _SECOND_SHIFT
+        segment = published // seconds
+        if published >= floor and (segments is None or segment in segments):
+            found[segment].append(record_of(marks.kind, user, post))
+    return found
 
 
 def _answer(marks: Marks, post_ids: Collection[int], marked: set[int] | None) -> Answer:
@@ -676,7 +683,7 @@ class _Lookup:
         for marks, ids in wanted.items():
             live = self._states[marks].live
             if live and live.layers:  # pairs of unopened segments are not hashed
-                pairs = ((user_id, one) for one in ids)
+                pairs = [(user_id, one) for one in ids]
                 records = _since(marks.horizon, marks, pairs, live.layers)
                 self._groups[marks] = _groups(marks, live, records)
         groups = [(marks, group) for marks, found in self._groups.items() for group in found]
@@ -710,7 +717,7 @@ def _found(
     return {post for group, answer in results for _user, post in _present(group, answer)}
 
 
-def _mark(marks: Marks, records: list[_PairRecord], new: set[Pair]) -> bool:
+def _mark(marks: Marks, records: Records, new: set[Pair]) -> bool:
     """Mark records, in one round trip if their segments are open. Adds to `new`; False if it must be repeated."""
     state = _states.get(marks.name, _NONE)
     filters = [(generation, _groups(marks, generation, records)) for generation in state.all]
@@ -749,27 +756,28 @@ def _new(generation: Generation, results: list[tuple[_Group, Any]]) -> set[Pair]
 def _is_ready(
     marks: Marks,
     generation: Generation,
-    records: list[_PairRecord],
+    records: Records,
     results: list[tuple[_Group, Any]],
 ) -> bool:
     """Whether a filter took all records. If not, open the missing layers, or drop the filter."""
     if lost := {group.key: group.segment for group, answer in results if not answer}:
         handle_lost(marks, generation, lost)
         return False
-    missing = {(record.segment, 0) for record in records if record.segment not in generation.layers}
+    missing = {(segment, 0) for segment in records if segment not in generation.layers}
     missing |= {(group.segment, group.layer + 1) for group, answer in results if answer == _FULL}
     for segment, layer in missing:
         open_layer(marks, generation, segment, layer)
     return not missing
 
 
-def _groups(marks: Marks, generation: Generation, records: list[_PairRecord]) -> list[_Group]:
+def _groups(marks: Marks, generation: Generation, records: Records) -> list[_Group]:
     """The records of each chunk of each layer. A segment that was never opened has none."""
-    groups: dict[tuple[int, int, int], list[_PairRecord]] = defaultdict(list)
-    for record in records:
-        for layer in range(generation.layers.get(record.segment, 0)):
-            chunk = record.hash.rest % marks.sizing.chunks_of(layer)
-            groups[record.segment, layer, chunk].append(record)
+    groups: dict[tuple[int, int, int], list[Record]] = defaultdict(list)
+    for segment, members in records.items():
+        for layer in range(generation.layers.get(segment, 0)):
+            chunks = marks.sizing.chunks_of(layer)
+            for record in members:
+                groups[segment, layer, record.rest % chunks].append(record)
     return [
         _Group(
             marks.key(generation, segment, layer, chunk),
@@ -791,9 +799,7 @@ def _check(groups: Sequence[tuple[Marks, _Group]]) -> Command:
 def _check_or_set(marks: Marks, generation: Generation, group: _Group) -> Command:
     if not _is_newest(generation, group):
         return _check([(marks, group)])
-    counts = len(group.members) >= MEASURE_EVERY or any(
-        one.hash.is_sampled for one in group.members
-    )
+    counts = len(group.members) >= MEASURE_EVERY or any(one.is_sampled for one in group.members)
     maximum = int(marks.sizing.full_at * POSITIONS) if counts else 0
     return ScriptCall(_MARK, [group.key], [*_positions(marks, group), maximum])
 
@@ -805,12 +811,13 @@ def _is_newest(generation: Generation, group: _Group) -> bool:
 
 def _positions(marks: Marks, group: _Group) -> tuple[int, bytes]:
     hashes = marks.sizing.hashes_of(group.layer)
-    bits = [position for one in group.members for position in one.hash.positions(hashes)]
+    bits = positions_of(group.members, hashes)
     return hashes, struct.pack(f"<{len(bits)}I", *bits)
 
 
 def _present(group: _Group, answer: bytes) -> set[Pair]:
-    return {one.pair for one, bit in zip(group.members, answer, strict=False) if bit == ord("1")}
+    # "1" is odd, "0" is even
+    return {one.pair for one, digit in zip(group.members, answer, strict=False) if digit & 1}
 
 
 def _confirmed(states: Mapping[Marks, State], answer: list[bytes | None]) -> bool:

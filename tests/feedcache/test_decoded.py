@@ -35,6 +35,15 @@ def test_long_values_and_errors_are_not_kept():
     assert len(decode) == 0
 
 
+def test_many_are_decoded_together_and_garbage_spoils_no_other():
+    decode = CachedDecoder(refuse_nothing, maximum=2)
+    first = decode(b"one")
+    for _ in range(2):  # when the young ones are full, the others are still found
+        one, nothing, two, three = decode.many([b"one", b"garbage", b"two", b"three"])
+        assert (one, nothing, two, three) == ([b"one"], None, [b"two"], [b"three"])
+        assert one is first
+
+
 def test_everything_can_be_forgotten():
     decode = CachedDecoder(refuse_nothing, maximum=10)
     first = decode(b"one")

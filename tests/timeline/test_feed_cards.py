@@ -226,6 +226,26 @@ def test_what_a_card_quotes_is_seen_as_it_is_now(alice, bob, carol, same):
     assert 'class="quote lost"' in same(bob, items_of(bob))
 
 
+def test_a_card_that_only_grows_older_is_not_rendered_again(alice, bob, carol, same):
+    follow_user(bob, carol)
+    quoted = publish(alice, "As it was.")
+    publish(carol, "Look.", quote_of_id=quoted.pk)
+    post = publish(carol, "Once.")
+    edit_post(carol, post.pk, body="Twice.")
+    deliver()
+    now = timezone.now()
+    made = []
+    for hours in (1, 5, 30):
+        with time_machine.travel(now + timedelta(hours=hours), tick=False):
+            page = same(bob, items_of(bob))
+        age = "yesterday" if hours > 24 else f"{hours}h"
+        assert page.count(f">{age}</time>") == 4
+        assert f"Edited {age}" in page
+        assert "\0" not in page
+        made.append(post_card._render_cached.cache_info().misses)
+    assert made == [3, 3, 3]
+
+
 def test_how_a_poll_stands_is_seen(alice, bob, carol, same):
     for reader in (bob, carol):
         follow_user(reader, alice)

@@ -2,17 +2,24 @@ import random
 from dataclasses import replace
 
 import pytest
+from django.utils import timezone
+from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
+from apps.accounts.models import User
 from apps.accounts.queries import user_by_id
+from apps.errors import NotFound
 from apps.graph.actions import block_user, follow_user, mute_user
+from apps.notifications.queries import unread_expression
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.posts.cache import CACHED_POSTS
 from apps.posts.models import Post
 from apps.posts.recent import NO_RECENT
-from apps.timeline.profile import ProfileFilter, profile_ids, profile_timeline
+from apps.timeline import profile
+from apps.timeline.profile import ProfileFilter, profile_head, profile_ids, profile_timeline
 from apps.timeline.sources import outbox
+from apps.web.hooks import PROFILE_LINKS
 from tests.support import pages
 from tests.support.factories import make_user, publish, repost
 from tests.timeline.outboxes import fresh, inside, truth, write
@@ -200,3 +207,40 @@ def test_an_account_that_was_read_before_its_author_published_hides_nothing(tran
         publish(alice)  # now ten public ones
     profile_ids(fresh(alice), None, Cursor(), 21, replies=True)
     assert set(hidden) < set(profile_ids(author, alice.pk, Cursor(), 21, replies=True))
+
+
+def test_a_known_handle_costs_no_query_of_its_own(alice, bob, django_assert_num_queries):
+    profile_head(alice.handle, bob.pk)
+    with django_assert_num_queries(1):
+        assert profile_head(alice.handle.upper(), bob.pk).owner == alice
+
+
+def test_a_handle_that_another_account_has_by_now_leads_to_that_one(alice, bob, carol):
+    profile_head(alice.handle, bob.pk)
+    User.objects.filter(pk=alice.pk).update(handle="alicia")
+    with pytest.raises(NotFound):
+        profile_head("alice", bob.pk)
+    User.objects.filter(pk=carol.pk).update(handle="alice")
+    assert profile_head("alice", bob.pk).owner == carol
+    User.objects.filter(pk=carol.pk).update(suspended_at=timezone.now())
+    with pytest.raises(NotFound):
+        profile_head("alice", bob.pk)
+
+
+def test_psycopg_remembers_the_statement_of_a_profile(alice, bob, monkeypatch):
+    """It divides a longer one into its parts at every page, which takes a twentieth of the page."""
+    seen = []
+
+    def read(sql, _values):
+        seen.append(sql)
+        return (), (), [((), None, [])]
+
+    monkeypatch.setattr(profile, "rows_of_each", read)
+    with pytest.raises(NotFound):
+        profile_head(
+            alice.handle,
+            bob.pk,
+            badge=unread_expression(bob),
+            facts=[link.shown for link in PROFILE_LINKS],
+        )
+    assert len(seen[0]) <= MAX_CACHED_STATEMENT_LENGTH

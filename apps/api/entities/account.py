@@ -104,12 +104,11 @@ def account_json(user: User) -> AccountJson:
     }
 
 
-def account_as_bytes(user: User) -> bytes:
-    """An account as encoded JSON; kept with a cached card until a count changes."""
+def account_as_bytes(user: User, site: str) -> bytes:
+    """An account as encoded JSON; kept with a cached card until a count changes. `site` is `settings.SITE_URL`."""
     if user.derived is None:
         return orjson.dumps(account_json(user))
-    counts = user.counts
-    key = settings.SITE_URL, counts.followers, counts.following, counts.posts
+    key = site, user.shown_counts
     cached: tuple[object, bytes] = user.derived.get("bytes", (None, b""))
     if cached[0] != key:  # one entry per user, replaced when a count changes
         cached = user.derived["bytes"] = key, orjson.dumps(account_json(user))

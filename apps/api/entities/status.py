@@ -480,13 +480,14 @@ def _circle(item: FeedItem) -> StatusCircleJson | None:
 def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fragment]:
     """Statuses for a JSON response, as bytes if they can be cached with the content of the post: see `_cache_key`."""
     statuses: list[StatusJson | orjson.Fragment] = []
+    site = settings.SITE_URL  # read once: Django's settings are slow
     for item in items:
-        key = _cache_key(item)
+        key = _cache_key(item, site)
         statuses.append(status_json(item) if key is None else _cached_status(item, key))
     return statuses
 
 
-def _cache_key(item: FeedItem) -> tuple[Hashable, ...] | None:
+def _cache_key(item: FeedItem, site: str) -> tuple[Hashable, ...] | None:
     """Everything that a status depends on besides the content of its post, also for the post it reposts or quotes.
 
     None for statuses that are not cached: restricted posts, polls, and posts that match a filter or are promoted.
@@ -497,13 +498,13 @@ def _cache_key(item: FeedItem) -> tuple[Hashable, ...] | None:
     source = item.source
     shared = None
     if source is not None:
-        key = _cache_key(source)
+        key = _cache_key(source, site)
         if key is None:
             return None
         shared = source.post.id, source.post.version, source.mutes_author, key
     return (
-        settings.SITE_URL,
-        account_as_bytes(item.author),
+        site,
+        account_as_bytes(item.author, site),
         item.counts,
         item.flags,
         item.can_quote,

@@ -223,7 +223,7 @@ class PostContent:
         """Whether the post is public or unlisted, and not hidden: only such posts may be cached and reposted."""
         return self.visibility in OPEN and not self.is_hidden
 
-    @property
+    @cached_property
     def created_at(self) -> datetime:
         return datetime.fromtimestamp(self.created_ms / 1000, UTC)
 

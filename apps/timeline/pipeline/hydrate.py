@@ -255,8 +255,9 @@ def _item(
     reads: _PageReads, post_id: int, *, in_quote: bool = False, in_repost: bool = False
 ) -> FeedItem | None:
     """The item of a post on the page, or inside another one; None if the viewer may not see it."""
-    post = reads.visible.posts.get(post_id)
-    author = reads.visible.authors.get(post.author_id) if post else None
+    visible = reads.visible
+    post = visible.posts.get(post_id)
+    author = visible.authors.get(post.author_id) if post else None
     if post is None or author is None:
         return None
     source = None
@@ -270,11 +271,11 @@ def _item(
     # a quote inside a repost does not name its parent, which would take one more round trip
     names_parent = post.reply_to_id and not (in_quote and in_repost)
     parent_author_id = reads.parent_author_of(post) if names_parent else None
-    parent_author = reads.visible.authors.get(parent_author_id or 0) if not in_quote else None
+    parent_author = visible.authors.get(parent_author_id or 0) if not in_quote else None
     return FeedItem(
         post=post,
         author=author,
-        counts=reads.visible.counts[post_id],
+        counts=visible.counts[post_id],
         flags=_flags(reads, post),
         source=source,
         is_nested=in_quote,
@@ -282,9 +283,9 @@ def _item(
         reply_to_handle=parent_author.handle if parent_author else "",
         poll=reads.polls.get(post_id) if post.poll else None,
         preview=reads.previews.get(post_id),
-        follows_author=post.author_id in reads.visible.relations.following,
-        mutes_author=post.author_id in reads.visible.relations.muting,
-        circle_name=reads.visible.circles.get(post.circle_id, "") if post.circle_id else "",
+        follows_author=post.author_id in visible.relations.following,
+        mutes_author=post.author_id in visible.relations.muting,
+        circle_name=visible.circles.get(post.circle_id, "") if post.circle_id else "",
     )
 
 

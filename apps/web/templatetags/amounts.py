@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from django import template
+from django.template import Context
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
@@ -10,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
 
 from apps.dates import age, full_time, machine_time
+from apps.web.post_card import AGES
 
 register = template.Library()
 
@@ -48,6 +50,13 @@ def badge(number: int) -> str:
 def ago(moment: datetime) -> str:
     """The age of a moment: now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. app.js updates it by the same rules."""
     return age(moment, now=timezone.now(), language=get_language())
+
+
+@register.simple_tag(takes_context=True)
+def age_of(context: Context, moment: datetime) -> str:
+    """The age of a moment; on a card its placeholder, because cards are cached."""
+    times = context.get("times") or ()
+    return AGES[times.index(moment)] if moment in times else ago(moment)
 
 
 register.filter(full_time)

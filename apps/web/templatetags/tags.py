@@ -27,7 +27,9 @@ class TrendingTag(NamedTuple):
     line: str
 
     @classmethod
+    @lru_cache(maxsize=MAX_LINES)
     def of(cls, usage: TagUsage) -> "TrendingTag":
+        """Cached, because all pages of a minute show the same objects."""
         return cls(usage.tag.name, usage.tag.url, usage.uses, line_of_days(usage))
 
 

@@ -22,6 +22,7 @@ from feedcache.structures.bloom import (
     delete_chunks,
     fills,
     mark_many,
+    positions_of,
     record_of,
     records_in,
 )
@@ -203,7 +204,7 @@ def test_the_hash_is_the_same_for_ever():
     """A change of these numbers needs a new name for the filters."""
     record = record_of("like", 7, 5_000_000_000_000_000_001)
     assert (record.start, record.stride) == (record.start % POSITIONS, record.stride % POSITIONS)
-    assert record.positions(3) == HASHED
+    assert positions_of([record], 3) == HASHED
 
 
 HASHED = [239164, 235677, 232190]
@@ -211,7 +212,7 @@ HASHED = [239164, 235677, 232190]
 
 @given(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1), st.integers(1, 32))
 def test_a_record_has_as_many_different_bits_as_hashes(user, post_id, hashes):
-    bits = record_of("like", user, post_id).positions(hashes)
+    bits = positions_of([record_of("like", user, post_id)], hashes)
     assert len(set(bits)) == hashes
     assert 0 <= min(bits) <= max(bits) < POSITIONS < CHUNK_BYTES * 8
 
@@ -286,7 +287,7 @@ def test_redis_cli_reads_a_filter_with_plain_commands():
         command = [str(program), "-s", str(socket), *map(str, words)]
         return subprocess.run(command, capture_output=True, check=True).stdout.decode().strip()
 
-    for position in record_of("rows", *pair).positions(7):
+    for position in positions_of([record_of("rows", *pair)], 7):
         assert cli("GETBIT", key.decode(), position) == "1"
     assert cli("BITCOUNT", key.decode()) == "8"
     assert cli("STRLEN", key.decode()) == str(CHUNK_BYTES)
