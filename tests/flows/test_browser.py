@@ -19,8 +19,7 @@ def _post(page, text):
     expect(page.locator("#feed .content").first).to_have_text(text)
 
 
-@pytest.mark.gate
-@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False])
 def test_from_signing_up_to_the_second_page(author, visit, scripts):
     for number in range(25):
         publish(author, f"Number {number}.")

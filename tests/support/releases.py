@@ -24,6 +24,7 @@ from django.test import Client
 from django.utils.html import strip_tags
 
 from feedsite import __version__
+from feedsite.management.commands.migrate import Command as Migrate
 from runner.checkout import ROOT
 from runner.services.binaries import in_wheel
 from tests.support.services import SHARED_DIRECTORY
@@ -45,6 +46,9 @@ NEWER = (
     "SET transaction_timeout ",
 )  # commands of psql, and a setting of PostgreSQL 17
 AUTHOR = "vauthor"  # of tests.security.world
+# In a statement of a migration, and statements that neither lock nor change anything.
+PARAMETER = re.compile(r"%s|%\(\w+\)s")
+OUT_OF_SIGHT = re.compile(r"\s*(SELECT|SAVEPOINT|RELEASE|SHOW|SET|BEGIN|COMMIT)\b", re.IGNORECASE)
 
 
 def releases():
@@ -97,12 +101,44 @@ def brought_along(release):
             with _server(name) as empty:
                 empty.execute(sql_of(release))
             _go_to(name)
+            migrate = _NotingMigrate()
             try:
-                call_command("migrate", verbosity=0)
+                with connection.execute_wrapper(migrate.note):
+                    call_command(migrate, verbosity=0)
             finally:
                 _go_to(usual)
-            made.touch()
+            made.write_text(json.dumps(migrate.sent))
     return name
+
+
+def migrations_since(release):
+    """By name, the statements of each migration after a release, and whether they are one transaction."""
+    name = brought_along(release)
+    return json.loads(Path(os.environ[SHARED_DIRECTORY], f"{name}.made").read_text())
+
+
+class _NotingMigrate(Migrate):
+    """`migrate`, which notes what it sends in `sent`."""
+
+    def __init__(self):
+        super().__init__()
+        self.sent = {}
+        self.statements = None
+
+    def migration_progress_callback(self, action, migration=None, fake=False):
+        if action == "apply_start":
+            self.statements = []
+            key = f"{migration.app_label}.{migration.name}"
+            self.sent[key] = {"statements": self.statements, "is_atomic": migration.atomic}
+        elif action == "apply_success":
+            self.statements = None
+
+    def note(self, execute, sql, params, many, context):
+        text = PARAMETER.sub("NULL", str(sql))
+        is_seen = not OUT_OF_SIGHT.match(text) and "django_migrations" not in text
+        if self.statements is not None and is_seen:
+            self.statements.append(text)
+        return execute(sql, params, many, context)
 
 
 def _server(name):

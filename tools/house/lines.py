@@ -27,10 +27,10 @@ class Lines:
 
 def count_lines(source: str) -> Lines:
     """Classify the lines of a module. A blank line or a # within a string belongs to the string."""
-    tree = ast.parse(source)
-    kinds = dict.fromkeys(_lines_of(_strings(tree)), "code")
-    kinds |= dict.fromkeys(_lines_of(_docstrings(tree)), "docstrings")
-    kinds |= dict.fromkeys(_lines_of(_imports(tree)), "imports")
+    nodes = list(ast.walk(ast.parse(source)))
+    kinds = dict.fromkeys(_lines_of(_strings(nodes)), "code")
+    kinds |= dict.fromkeys(_lines_of(_docstrings(nodes)), "docstrings")
+    kinds |= dict.fromkeys(_lines_of(_imports(nodes)), "imports")
     counts = dict.fromkeys(("code", "imports", "docstrings", "comments", "blank"), 0)
     for number, line in enumerate(source.splitlines(), start=1):
         counts[kinds.get(number) or _kind_of(line.strip())] += 1
@@ -61,21 +61,21 @@ def _lines_of(nodes: Iterable[ast.stmt | ast.expr]) -> Iterator[int]:
         yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
-def _strings(tree: ast.Module) -> Iterator[ast.expr]:
-    for node in ast.walk(tree):
+def _strings(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    for node in nodes:
         if isinstance(node, ast.JoinedStr) or (
             isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
         ):
             yield node
 
 
-def _docstrings(tree: ast.Module) -> Iterator[ast.stmt]:
-    for node in ast.walk(tree):
+def _docstrings(nodes: Iterable[ast.AST]) -> Iterator[ast.stmt]:
+    for node in nodes:
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             yield node.body[0]
 
 
-def _imports(tree: ast.Module) -> Iterator[ast.stmt]:
-    for node in ast.walk(tree):
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[ast.stmt]:
+    for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node

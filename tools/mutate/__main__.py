@@ -25,7 +25,7 @@ examples:
   ./run mutate --list           the changes, without running anything
   ./run mutate --row S72 S98    only the mutants of these rows
   ./run mutate --row S72 -v     with the output of pytest
-  ./run mutate --short          two mutants, in seconds, to see that it works
+  ./run mutate --short          one mutant, in seconds, to see that it works
 """
 COLOURS = {
     Verdict.CAUGHT: "green",
@@ -34,7 +34,7 @@ COLOURS = {
     Verdict.BROKEN: "yellow",
 }
 BAD = (Verdict.SURVIVED, Verdict.BROKEN)
-SHORT_ROWS = ("S18", "S111")  # one with a unit test, one with the database
+SHORT_ROWS = ("S19",)  # its test needs the database
 
 
 def main(command_line: Sequence[str]) -> int:
@@ -127,7 +127,7 @@ def command_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     parser.add_argument("--row", nargs="+", default=[], metavar="S72", help="only these rows")
-    parser.add_argument("--short", action="store_true", help="a few rows, in seconds")
+    parser.add_argument("--short", action="store_true", help="one row, in seconds")
     parser.add_argument(
         "--processes",
         type=int,

@@ -35,19 +35,16 @@ from tools.vitals.survey import WIDTHS, survey
 
 TIMED = ("home", "ranked", "local", "profile", "thread", "notifications", "explain", "landing")
 HOME = "home"
-# For --short: the most visited pages, narrow in one language and wide in the other.
+# For --short: a page of each kind (opened, pressed, of a visitor, refused), in both languages and widths.
 SHORT_SURVEY = {
-    ("zh-hans",): (named(("home", "home-menu", "thread", "compose", "notifications")), (390,)),
-    ("en",): (
-        named(("landing", "home-help", "profile", "search", "settings-account", "missing")),
-        (1280,),
-    ),
+    ("zh-hans",): (named(("home-menu", "thread")), (390,)),
+    ("en",): (named(("landing", "missing")), (1280,)),
 }
 SHORT_TIMED = (HOME,)
 EXAMPLES = """\
 examples:
   ./run vitals                                  every page and budget, some ten minutes; writes docs/bench/
-  ./run vitals --short                          a few pages, less than a minute; writes nothing
+  ./run vitals --short                          four pages, less than a minute; writes nothing
   ./run vitals --only home --only 'settings-*'  only these pages, while working on them
   ./run vitals --resume                         resume a stopped run; pages with findings are measured again
   ./run vitals --pages                          list the names of all pages

@@ -1,17 +1,11 @@
 """No migration since the last release locks a site in use, or takes away what the release before needs."""
 
-import re
-
 import pytest
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
-from tests.support.releases import database_of, releases, sql_of
+from tests.support.releases import migrations_since, releases
 from tools.lint.unsafe_migrations import EXEMPT, HELD, INSTEAD, ONCE, SEVERAL, UNPROVEN, findings
 
-PARAMETER = re.compile(r"%s|%\(\w+\)s")
 TABLE = "CREATE TABLE posts_poll (id bigint PRIMARY KEY)"
-OUT_OF_SIGHT = re.compile(r"\s*(SELECT|SAVEPOINT|RELEASE|SHOW|SET|BEGIN|COMMIT)\b", re.IGNORECASE)
 
 
 def rules(*statements, is_atomic=True):
@@ -110,38 +104,16 @@ def test_what_adds_is_allowed():
 # --- those since the last release --------------------------------------------------------------------
 
 
-def statements_of_all():
-    """Of each migration since the last release its statements, and whether they are one transaction."""
-    found = {}
-
-    def begins(action, migration=None, *_fake):
-        if action == "apply_start":
-            found[migration] = []
-
-    def note(execute, sql, params, many, context):
-        text = PARAMETER.sub("NULL", str(sql))
-        if found and not OUT_OF_SIGHT.match(text) and "django_migrations" not in text:
-            found[next(reversed(found))].append(text)
-        return execute(sql, params, many, context)
-
-    executor = MigrationExecutor(connection, begins)
-    with connection.execute_wrapper(note):
-        executor.migrate(executor.loader.graph.leaf_nodes())
-    return found
-
-
 @pytest.mark.flows
 @pytest.mark.gate
 def test_no_migration_since_the_last_release_is_unsafe(django_db_setup, django_db_blocker):
-    with django_db_blocker.unblock(), database_of(sql_of(releases()[-1]), "of_unsafe"):
-        sent = statements_of_all()
+    with django_db_blocker.unblock():
+        sent = migrations_since(releases()[-1])
     found = [
         one
-        for migration, statements in sent.items()
-        if statements
-        for one in findings(
-            f"{migration.app_label}.{migration.name}", statements, is_atomic=migration.atomic
-        )
+        for migration, noted in sent.items()
+        if noted["statements"]
+        for one in findings(migration, noted["statements"], is_atomic=noted["is_atomic"])
     ]
     unsafe = [str(one) for one in found if (one.migration, one.rule) not in EXEMPT]
     assert not unsafe, "\n".join(unsafe)
