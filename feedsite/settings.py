@@ -35,7 +35,7 @@ PAGE_SIGNING_KEY = env.str("PAGE_SIGNING_KEY", "")
 # P-256, 32 bytes in base64url: signs push messages to people's devices. Empty: no push messages are sent.
 VAPID_PRIVATE_KEY = env.str("VAPID_PRIVATE_KEY", "")
 DEBUG = env.bool("DEBUG", False)  # Django's error pages, for development
-DEMO = env.bool("DEMO", False)  # home has a tour
+DEMO = env.bool("DEMO", False)  # home shows a guided tour
 # 0 for tests and `./run` only: with 1, feedsite.checks refuses settings that are not fit for production.
 PRODUCTION = env.bool("PRODUCTION", True)
 # The hosts of the site, as browsers send them; requests for others get 400.
@@ -175,30 +175,30 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # --- load of a web process ------------------------------------------------------------------------
-# The time for a page: it leaves out sources that take longer.
+# The time limit of a page: sources that take longer are left out.
 REQUEST_BUDGET_SECONDS = env.float("REQUEST_BUDGET_SECONDS", 0.8)
-# Concurrent requests of a process in each class of interfaces (`apps.http.interfaces`): core reads, writes, the rest.
-# Together they have to stay below DATABASE_POOL_MAX.
+# How many requests of each class of interfaces (`apps.http.interfaces`) a process handles at the same time: core reads,
+# writes, the rest. Together at most DATABASE_POOL_MAX.
 WEB_CONCURRENCY = {
     "core": env.int("WEB_CONCURRENCY", 4),
     "writes": env.int("WEB_WRITES_CONCURRENCY", 3),
     "rest": env.int("WEB_REST_CONCURRENCY", 2),
 }
-# Waiting requests of each class; further ones get 503. Enough for a pause of 0.2 s at 100 core reads per second.
+# How many requests of each class may wait; further ones get 503. For a pause of 0.2 s at 100 core reads per second.
 WEB_QUEUE = {
     "core": env.int("WEB_QUEUE", 24),
     "writes": env.int("WEB_WRITES_QUEUE", 12),
     "rest": env.int("WEB_REST_QUEUE", 12),
 }
-# How long a request waits; after that it gets 503.
+# How long a request may wait; after that it gets 503.
 WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)
-# The time for the body of a request, else 408. It is read before the request counts for WEB_CONCURRENCY.
+# The time limit for the body of a request, else 408. The body is read before the request counts for WEB_CONCURRENCY.
 BODY_SECONDS = env.float("BODY_SECONDS", 20.0)
 # For pictures and videos BODY_SECONDS grows by the time that the body takes at this rate.
 UPLOAD_BYTES_PER_SECOND = env.int("UPLOAD_BYTES_PER_SECOND", 32 * 1024)
 
 # --- PostgreSQL: the source of truth --------------------------------------------------------------
-# postgres://user:password@host:port/name; for TLS with ?sslmode=verify-full&sslrootcert=/path.pem at its end.
+# postgres://user:password@host:port/name; for TLS append ?sslmode=verify-full&sslrootcert=/path.pem
 DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
 # Django's engine, with a test of pooled connections, which may have been closed by a restart of the server.
 DATABASES["default"]["ENGINE"] = "feedsite.postgresql"
@@ -207,7 +207,7 @@ DATABASES["default"]["CONN_MAX_AGE"] = 0  # the pool allows nothing else
 # timeouts on the role.
 DATABASE_POOLER = env.str("DATABASE_POOLER", "")
 DATABASE_TIMEOUTS = {
-    # For each statement of the site; migrations have no limit.
+    # The time limit of each statement; migrations have none.
     "statement_timeout": env.int("DATABASE_STATEMENT_TIMEOUT_MS", 30_000),
     "lock_timeout": 10_000,
     "idle_in_transaction_session_timeout": 60_000,
@@ -217,7 +217,7 @@ DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {
         "min_size": env.int("DATABASE_POOL_MIN", 1),  # connections that a process keeps open
-        # Connections of a process at most; times processes, this must stay below PostgreSQL's max_connections.
+        # Maximum for a process; times the number of processes, it must stay below PostgreSQL's max_connections.
         "max_size": env.int("DATABASE_POOL_MAX", 12),
         # How long a request waits for a connection; after that it gets 503.
         "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),
@@ -225,12 +225,12 @@ DATABASES["default"]["OPTIONS"] = {
 }
 if not DATABASE_POOLER:
     DATABASES["default"]["OPTIONS"]["options"] = postgresql_options(DATABASE_TIMEOUTS)
-# The address that `manage.py migrate` uses: past the pooler, perhaps as the role that owns the tables. Building an
-# index may take hours. Waiting for a lock blocks all later lock requests, so it times out soon and is retried.
+# The address that `manage.py migrate` uses: without the pooler, perhaps as the role that owns the tables.
 MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")
-# How long a migration waits for a lock, in one of MIGRATIONS_LOCK_ATTEMPTS.
+# How long a migration waits for a lock in each of MIGRATIONS_LOCK_ATTEMPTS: a short time, because requests for the same
+# table have to wait as well.
 MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 1_500)
-# Attempts before `migrate` fails.
+# How often `migrate` tries to get a lock before it fails.
 MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 40)
 
 
@@ -246,8 +246,8 @@ def _as_default(url: str, **pool: Any) -> dict[str, Any]:
 for _number, _url in enumerate(env.list("TIMELINE_SHARD_URLS", default=[]), start=1):
     DATABASES[f"shard{_number}"] = _as_default(_url)
 REPLICA_DATABASES: list[str] = []
-# After this time the primary is queried, and the replica is left out for a while. Longer than SEARCH_SECONDS, or slow
-# searches would count as failures of the replica.
+# After this time the primary is queried, and the replica is left out for a while. It must be longer than
+# SEARCH_SECONDS, or slow searches would count as failures of the replica.
 REPLICA_TIMEOUT_SECONDS = env.float("REPLICA_TIMEOUT_SECONDS", 3.5)
 # Streaming replicas of the default database, each with an alias of its own: replica1, replica2 and so on.
 for _number, _url in enumerate(env.list("REPLICA_DATABASE_URLS", default=[]), start=1):
@@ -260,37 +260,37 @@ REPLICA_MAX_LAG_SECONDS = env.float("REPLICA_MAX_LAG_SECONDS", 10.0)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
-REDIS_URL = env.str("REDIS_URL")  # timelines, and whatever has no server of its own below
-# Authors' recent posts are read from these: they carry a revision that shows stale copies. Home caches carry none.
+REDIS_URL = env.str("REDIS_URL")  # timelines, and all data without a separate server below
+# Replicas for reads of authors' recent posts, which have a revision that shows whether a copy is stale.
 REDIS_TIMELINES_REPLICA_URLS = env.list("REDIS_TIMELINES_REPLICA_URLS", default=[])
 # Each class of data may have a separate server, or be on a Redis Cluster: redis+cluster://host:port,host:port. Only
 # counters cannot use a Cluster; `manage counters move` spreads them over several servers. All may use TLS: rediss://host:port/0.
 REDIS_TLS_FILES = tls_files(env, "REDIS")
 REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
-# Replicas of it, for reads.
+# Replicas of REDIS_GRAPH_URL, for reads.
 REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])
 REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # counters
 REDIS_EXISTENCE_URL = env.str("REDIS_EXISTENCE_URL", REDIS_URL)  # existence filters
 REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # rate limits
 REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache, which no page uses
-REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)  # news for streams
+REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)  # events for streams
 REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)  # a slower answer is a miss
-MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)  # here, too
-# Main: host:port or unix:/path, one for each slot. Without it every read goes to PostgreSQL. These addresses are the
+MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)  # the same for Memcached
+# Main: host:port or unix:/path, one for each slot. If it is empty, every read goes to PostgreSQL. These are the
 # first topology; after that staff change it in the admin or with `manage cache`, without a restart.
 MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])
 MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])  # Backup, in the same way
 MEMCACHED_L1_URLS = [  # L1: groups separated by ";", their nodes by ","
     group.split(",") for group in env.str("MEMCACHED_L1_URLS", "").split(";") if group
 ]
-MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)  # of each node, as its -m says
-# Of each node; in all at most half of Main.
+MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)  # size of each node, as in -m
+# Size of each node; all nodes together have at most half of Main.
 MEMCACHED_BACKUP_MEGABYTES = env.int("MEMCACHED_BACKUP_MEGABYTES", 64)
-# Of each node; a group has a tenth to a sixth of Main.
+# Size of each node; a group has a tenth to a sixth of Main.
 MEMCACHED_L1_MEGABYTES = env.int("MEMCACHED_L1_MEGABYTES", 16)
-# Store loaded values in all groups of L1, instead of only in the one that was read.
+# Store loaded values in all groups of L1 instead of only in the group that was read.
 CACHE_REFILL_ALL_L1 = env.bool("CACHE_REFILL_ALL_L1", False)
-# Follow changes of the topology; 0 only for short-lived tools, which use the one they started with.
+# Follow changes of the topology; 0 only for short-lived tools, which keep the topology that they started with.
 CACHE_TOPOLOGY_LISTENS = env.bool("CACHE_TOPOLOGY_LISTENS", True)
 CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # a prefix for each site that shares a Memcached
 CACHES = {
@@ -325,11 +325,11 @@ COUNTERS_BUCKET_SECONDS = env.int("COUNTERS_BUCKET_SECONDS", 3600)
 COUNTERS_BUCKET_SPLIT = env.int("COUNTERS_BUCKET_SPLIT", 1)
 # Accounts whose counts share a bucket.
 COUNTERS_USERS_PER_BUCKET = env.int("COUNTERS_USERS_PER_BUCKET", 128)
-# The counts of posts of so many days are always in Redis; those of older ones are loaded when they are read.
+# Redis always has the counts of the posts of this many days; those of older posts are loaded when they are read.
 COUNTERS_HOT_DAYS = env.int("COUNTERS_HOT_DAYS", 60)
-# How long loaded counts stay after the last read.
+# How long Redis keeps loaded counts after the last read.
 COUNTERS_LOAD_SECONDS = env.int("COUNTERS_LOAD_SECONDS", 3600)
-# The counts of posts of so many days are compared with their rows continuously.
+# The counts of the posts of this many days are continuously compared with their rows.
 COUNTERS_RECONCILE_DAYS = env.int("COUNTERS_RECONCILE_DAYS", 7)
 # Memory for the counts of one range of post ids; 0: no limit.
 COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)
@@ -353,15 +353,15 @@ FEED_ALGORITHMS = env.list(
     ],
 )
 RANK_CANDIDATES = env.int("RANK_CANDIDATES", 400)  # newest posts of home to score
-RANK_TIMELINE_SECONDS = env.int("RANK_TIMELINE_SECONDS", 3600)  # maximum age of those scores
+RANK_TIMELINE_SECONDS = env.int("RANK_TIMELINE_SECONDS", 3600)  # maximum age of the scores
 # How many of the newest posts are scored for one reader after a delivery.
 RANK_ITEMS_PER_RUN = env.int("RANK_ITEMS_PER_RUN", 50)
 RANK_READERS_PER_TASK = env.int("RANK_READERS_PER_TASK", 100)  # readers that one task scores for
 FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 10_000)  # followers per chunk task
 # While this many posts wait for their delivery to begin, further ones are refused (503).
 FANOUT_MAX_WAITING = env.int("FANOUT_MAX_WAITING", 1000)
-# Policy `auto`: an author with at least this many followers is pulled if pushing costs more than pulling, and stays so
-# until the followers or the cost of pushing fall below 0.8 times that.
+# Policy `auto`: an author with at least this many followers is pulled if pushing costs more than pulling, until
+# the followers or the cost of pushing fall below 0.8 times these values.
 AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
 # Policy `auto`: posts of authors with at most this many followers are pushed to everybody.
 AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
@@ -377,51 +377,53 @@ TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=[])
 # --- audit: compares pages with what they should show ---------------------------------------------
 # One home page in this many is checked; 0: none.
 AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)
-AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # until a difference is checked again
+AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # before a difference is checked again
 AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # maximum time for a delivery
 # How far back home pages can be shown as they were: ended follows, mutes and blocks are kept this long.
 HOME_HISTORY_DAYS = env.int("HOME_HISTORY_DAYS", 90)
-AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # reports of the auditor
-# The readers that each delivery reached; after that only their number is kept.
+AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # how long reports of the auditor are kept
+# How long the ids of the readers of each delivery are kept; after that only their number is.
 RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)
-# Deliveries with their receipts; the auditor checks no older ones. Here and below 0 means for ever (docs/retention.md).
+# How long deliveries and their receipts are kept: the auditor checks no older ones. Here and below 0 means for ever
+# (docs/retention.md).
 LEDGER_DAYS = env.int("LEDGER_DAYS", 0)
-NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", 0)  # notifications
-EVENT_DAYS = env.int("EVENT_DAYS", 3)  # events that were handled
+NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", 0)  # how long notifications are kept
+EVENT_DAYS = env.int("EVENT_DAYS", 3)  # how long handled events are kept
 
 # --- streaming: a separate process, at a separate address -----------------------------------------
 # The address that clients connect to: http(s), not ws(s).
 STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")
-STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)  # open streams of a process
-# Open streams of an account.
+# Maximum number of open streams of a process.
+STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)
+# Maximum number of open streams of an account.
 STREAMING_CONNECTIONS_PER_USER = env.int("STREAMING_CONNECTIONS_PER_USER", 10)
-# Between two heartbeats of a stream.
+# The time between two heartbeats of a stream.
 STREAMING_HEARTBEAT_SECONDS = env.float("STREAMING_HEARTBEAT_SECONDS", 15.0)
-# Between two checks of a stream's token.
+# The time between two checks of a stream's token.
 STREAMING_CHECK_SECONDS = env.float("STREAMING_CHECK_SECONDS", 15.0)
-# A client with more unsent events is disconnected.
+# A client with more unsent events than this is disconnected.
 STREAMING_QUEUE = env.int("STREAMING_QUEUE", 200)
 
 # --- hot authors: every process caches their newest posts --------------------------------------
-# The followers that make an author hot.
+# The number of followers that makes an author hot.
 HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)
-# The reads in one process that make an author hot.
+# The number of reads per second in one process that makes an author hot.
 HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)
 # 1 to 5: how outdated these posts may be if a message that drops them is lost.
 HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)
-HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # of a process, with 60 posts each
+HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # hot authors per process, with 60 posts each
 
 # --- existence filters ----------------------------------------------------------------------------
-# 1.2 bytes per record: 1 % false positives; 1.8: 0.1 %. A change of this or of the next three starts new filters, and
-# PostgreSQL answers until they are rebuilt.
+# 1.2 bytes per record: 1 % false positives; 1.8: 0.1 %. A change of this or of the next three starts new filters;
+# PostgreSQL is queried until they are rebuilt.
 EXISTENCE_BYTES_PER_RECORD = env.float("EXISTENCE_BYTES_PER_RECORD", 1.2)
-EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)  # hashes of a record; 0: the best number
-# Most records of one filter.
+EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)  # hashes per record; 0: the best number
+# Maximum number of records in one filter.
 EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
-# A filter has the records of posts of this period.
+# One filter has the records of the posts of this period.
 EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
-EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # for older posts PostgreSQL answers
-# How long it is known which posts were read; older posts count as unread.
+EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL is queried
+# How long reads of posts are stored; older posts count as unread.
 EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)
 
 # --- relations ------------------------------------------------------------------------------------
@@ -429,21 +431,21 @@ EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
 # The beginning of a list of people is in Redis if the list is at least this long.
 GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)
-GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # entries of such a beginning
+GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # entries of this beginning
 # Larger sets of followers are not cached; "followed by" then queries PostgreSQL.
 GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 
-# How many accounts one account may follow. The push model needs a limit: every follow means a delivery of each post,
+# How many accounts one account may follow. The push model needs a limit: each follow adds a delivery for every post,
 # and all followees are read in one query.
 MAX_FOLLOWEES = env.int("MAX_FOLLOWEES", 7_500)
 
-# The time for PostgreSQL in one search or feed: frequent words lead through many posts.
+# The time limit for PostgreSQL in one search or feed: frequent words mean that many posts are read.
 SEARCH_SECONDS = env.float("SEARCH_SECONDS", 3.0)
 
 # --- promotions -----------------------------------------------------------------------------------
 # Minimum size of a segment of a campaign: smaller ones get no promoted posts, and their size is not shown.
 CAMPAIGN_MIN_PEOPLE = env.int("CAMPAIGN_MIN_PEOPLE", 100)
-# Minimum age of an account for promoted posts.
+# How old an account must be before it is shown promoted posts.
 PROMOTIONS_AFTER_DAYS = env.int("PROMOTIONS_AFTER_DAYS", 7)
 
 # --- rate limits: (number, seconds) ---------------------------------------------------------------
@@ -470,7 +472,7 @@ RATE_LIMITS = {
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # posts, per author
     "search": (env.int("LIMIT_SEARCH", 120), 60),  # searches, per account or address
     "suggest": (env.int("LIMIT_SUGGEST", 240), 60),  # suggestions while typing, per account
-    "translate": (env.int("LIMIT_TRANSLATE", 60), 300),  # requests to the service, per account
+    "translate": (env.int("LIMIT_TRANSLATE", 60), 300),  # translations, per account
     "card": (env.int("LIMIT_CARD", 60), 60),  # generated pictures of posts, per address
     "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # sitemaps of up to 50,000 lines, per address
     "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
@@ -484,14 +486,14 @@ RATE_LIMITS = {
     "past": (env.int("LIMIT_PAST", 120), 600),  # earlier home pages, per account
     "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives, per account
     "import": (env.int("LIMIT_IMPORT", 10), 24 * 3600),  # imported files, per account
-    "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # mails, per address
-    # Mails, per mailbox.
+    "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # reset mails, per IP address
+    # Reset mails, per mailbox.
     "password_reset_account": (env.int("LIMIT_PASSWORD_RESET_ACCOUNT", 5), 1800),
-    # Mails to addresses without an account.
+    # Reset mails to addresses without an account.
     "password_reset_site": (env.int("LIMIT_PASSWORD_RESET_SITE", 1000), 1800),
     "mail": (env.int("LIMIT_MAIL", 10), 3600),  # other mails that strangers can cause, per mailbox
-    "passkey": (env.int("LIMIT_PASSKEY", 60), 300),  # challenges of passkeys, per address
-    # Programs, per address.
+    "passkey": (env.int("LIMIT_PASSKEY", 60), 300),  # passkey challenges, per address
+    # Registered programs, per address.
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),
 }
 
@@ -505,17 +507,17 @@ CARD_FONT = env.str("CARD_FONT", "")
 LINK_PREVIEWS = env.bool("LINK_PREVIEWS", True)
 # A service with LibreTranslate's API, which translates posts for members (apps.translation); empty: no translations.
 TRANSLATE_URL = env.str("TRANSLATE_URL", "")
-TRANSLATE_API_KEY = env.str("TRANSLATE_API_KEY", "")  # of that service, if it wants one
+TRANSLATE_API_KEY = env.str("TRANSLATE_API_KEY", "")  # of that service, if needed
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
 
 # --- video and sound (`apps.media.video`) ---------------------------------------------------------
 # The program: a name or a path. Empty: the distribution's ffmpeg, else that of a wheel.
 FFMPEG = env.str("FFMPEG", "")
-VIDEO_MAX_BYTES = env.int("VIDEO_MAX_MEGABYTES", 40) * 1024 * 1024  # size of an upload
-VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)  # length of an upload
+VIDEO_MAX_BYTES = env.int("VIDEO_MAX_MEGABYTES", 40) * 1024 * 1024  # maximum size of an upload
+VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)  # maximum length of an upload
 VIDEO_MAX_PIXELS = 3840 * 2160  # of a frame of an upload
 VIDEO_SIZE = (1920, 1080)  # maximum of the longer and the shorter side of served video
-VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # time for one upload
+VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # time limit for one upload
 VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at once
 
 # How many days people may appeal against a decision of the moderators.
@@ -524,9 +526,9 @@ APPEAL_DAYS = env.int("APPEAL_DAYS", 20)
 # --- archives and imports -------------------------------------------------------------------------
 EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # how long an archive is kept
 EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # size of the pictures in one archive
-# Size of a file uploaded to an import.
+# Maximum size of a file uploaded for an import.
 ARCHIVE_MAX_BYTES = env.int("ARCHIVE_MAX_MEGABYTES", 256) * 1024 * 1024
-EARLIER_PICTURES_MAX_BYTES = (  # pictures of one account that come from archives
+EARLIER_PICTURES_MAX_BYTES = (  # maximum for pictures of one account that come from archives
     env.int("EARLIER_PICTURES_MAX_MEGABYTES", 1024) * 1024 * 1024
 )
 # How long the reports of imports are kept; until then an import can be undone.
@@ -534,8 +536,8 @@ IMPORT_KEEP_DAYS = env.int("IMPORT_KEEP_DAYS", 30)
 EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # archives built at once
 
 # --- Celery: the work is in rows; a lost message only delays it -----------------------------------
-# redis://, rediss://, sentinel://host:26379;sentinel://host:26379, or amqp:// and amqps:// for RabbitMQ. It must never
-# evict: do not share it with a cache.
+# redis://, rediss://, sentinel://host:26379;sentinel://host:26379, or amqp:// and amqps:// for RabbitMQ. The
+# broker must never evict keys: do not share it with a cache.
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
@@ -728,9 +730,9 @@ LOGOUT_REDIRECT_URL = "/"
 SESSION_ENGINE = "apps.accounts.authentication.session_store"
 SESSION_COOKIE_AGE = 30 * 24 * 3600
 PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the mail
-# How mail goes out: smtp+tls://user:password@host:587; consolemail:// prints it, dummymail:// sends none.
+# How mail is sent: smtp+tls://user:password@host:587; consolemail:// prints it, dummymail:// sends none.
 vars().update(env.email("EMAIL_URL", default="consolemail://"))
-EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # seconds for each step of SMTP
+EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # in seconds, for each step of SMTP
 EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # workers that a slow mail server can block
 # Addresses must be confirmed before they can be used to log in or to reset a password (decision 0062).
 EMAIL_CONFIRMATION_REQUIRED = env.bool("EMAIL_CONFIRMATION_REQUIRED", PRODUCTION)
@@ -738,12 +740,12 @@ DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")  # send
 AVATAR_MAX_BYTES = 4 * 1024 * 1024
 
 # --- web push: through the services of browser vendors ---------------------------------------------
-# For each step of a request to a service.
+# The time limit for each step of a request to a push service.
 PUSH_TIMEOUT_SECONDS = env.float("PUSH_TIMEOUT_SECONDS", 5.0)
-PUSH_CONCURRENCY = env.int("PUSH_CONCURRENCY", 4)  # workers that slow services can block
+PUSH_CONCURRENCY = env.int("PUSH_CONCURRENCY", 4)  # how many workers slow services can block
 
 # --- second factor --------------------------------------------------------------------------------
-# Staff have their permissions only in sessions that were verified with one.
+# Staff have their permissions only in sessions that were verified with a second factor.
 STAFF_SECOND_FACTOR = env.bool("STAFF_SECOND_FACTOR", PRODUCTION)
 OTP_TOTP_ISSUER = SITE_NAME  # shown in authenticator apps
 OTP_WEBAUTHN_RP_NAME = SITE_NAME
@@ -754,12 +756,12 @@ OTP_WEBAUTHN_ALLOWED_ORIGINS = [_passkey_origin]
 SECURE_COOKIES = env.bool("SECURE_COOKIES", not DEBUG)  # cookies are sent over HTTPS only
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_COOKIES
 CSRF_COOKIE_HTTPONLY = True
-# How long browsers refuse plain HTTP after a visit; when everything works, a year: 31536000.
+# How long browsers refuse plain HTTP after a visit. Once everything works, set it to a year: 31536000.
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 0)
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", False)  # plain HTTP is redirected to HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz/"]  # probes use plain HTTP
-# "HTTP_X_FORWARDED_PROTO,https" behind a proxy that ends TLS and always sets the header; without one clients could
-# forge it.
+# "HTTP_X_FORWARDED_PROTO,https" behind a proxy that terminates TLS and always sets the header; without such a proxy
+# clients could forge it.
 SECURE_PROXY_SSL_HEADER = env.tuple("SECURE_PROXY_SSL_HEADER", default=None) or None
 TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # proxies whose X-Forwarded-For is trusted
 SIGNED_COOKIE_LEGACY_SALT_FALLBACK = False
@@ -814,13 +816,14 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_URL = "/media/"
 # Pictures and videos.
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", str(BASE_DIR / "var" / "media")))
-PRIVATE_ROOT = Path(env.str("PRIVATE_ROOT", str(MEDIA_ROOT.parent / "private")))  # archives
+# Archives, and uploaded videos until they are transcoded.
+PRIVATE_ROOT = Path(env.str("PRIVATE_ROOT", str(MEDIA_ROOT.parent / "private")))
 MEDIA_BUCKET = env.str("MEDIA_BUCKET", "")  # an S3 bucket; empty: the folders above
 MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")  # for S3 other than Amazon's
 STORAGES = {
     **storages_of(private=PRIVATE_ROOT, bucket=MEDIA_BUCKET, endpoint=MEDIA_BUCKET_ENDPOINT),
     "staticfiles": {
-        # The class that stores and names them; another one only for tests and ./run dev.
+        # The class that stores and names styles and scripts; another one only for tests and ./run dev.
         "BACKEND": env.str("STATICFILES_BACKEND", "feedsite.files.staticfiles.MinifiedStorage")
     },
 }
@@ -917,8 +920,8 @@ OAUTH2_PROVIDER = {
 # --- figures of the running site ------------------------------------------------------------------
 # Objectives with error budgets (`apps.operations.objectives`).
 SLO_AVAILABILITY = env.float("SLO_AVAILABILITY", 0.9999)  # share of requests that are answered
-SLO_HOME_SECONDS = env.float("SLO_HOME_SECONDS", 0.25)  # of 95 in 100 home pages, at most
-SLO_DELIVERY_SECONDS = env.float("SLO_DELIVERY_SECONDS", 5.0)  # of 95 in 100 deliveries, at most
+SLO_HOME_SECONDS = env.float("SLO_HOME_SECONDS", 0.25)  # for 95 of 100 home pages
+SLO_DELIVERY_SECONDS = env.float("SLO_DELIVERY_SECONDS", 5.0)  # for 95 of 100 deliveries
 # Targets shown to staff beside the figures (sources 000 and 002): shares, and average milliseconds.
 SERVICE_TARGETS = {
     "availability": SLO_AVAILABILITY,
@@ -931,13 +934,13 @@ METRICS_TOKEN = env.str("METRICS_TOKEN", "")
 METRICS_ADDRESSES = env.list("METRICS_ADDRESSES", default=[])  # such as 10.0.0.7 or 10.0.0.0/24
 
 # --- traces ---------------------------------------------------------------------------------------
-# Where OpenTelemetry sends traces, such as http://collector:4318; needs requirements-otel.txt. Empty: there are none.
+# Where OpenTelemetry sends traces, such as http://collector:4318; needs requirements-otel.txt. Empty: no traces.
 OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 
 # --- logs -----------------------------------------------------------------------------------------
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")  # DEBUG, INFO, WARNING or ERROR
-LOG_FORMAT = env.str("LOG_FORMAT", "line")  # "json": an object a line, for programs
-LOG_FILE = env.str("LOG_FILE", "")  # else standard error; it is opened again when it was renamed
+LOG_FORMAT = env.str("LOG_FORMAT", "line")  # "json": one object per line, for programs
+LOG_FILE = env.str("LOG_FILE", "")  # empty: standard error; logrotate may rename the file
 ACCESS_LOG = env.bool("ACCESS_LOG", False)  # a line for each request, without addresses and queries
 LOGGING = {
     "version": 1,

@@ -21,14 +21,14 @@ SETTINGS = ROOT / "feedsite" / "settings.py"
 HEAD = """# Settings
 
 Every setting of a site comes from the environment. `./run` sets what its own servers need, `docker-compose.yml` reads
-`.env` (`.env.example` has an example of most), and a setting that is not there has its default.
+`.env` (`.env.example` has examples of most settings), and a setting that is not set has its default.
 
-- **Secrets in files**: for each setting, `NAME_FILE=/run/secrets/name` may name a file that has the value; it takes
-  precedence over `NAME`.
-- **Lists** are separated by commas. Switches are `1` or `0`. Times are in the unit that the name has.
-- **Wrong values** stop every process at its start. So do the checks in the last column, which also
-  `./run manage check` and `manage migrate` print; those whose code begins with W are only warnings. [What they
-  say](#checks) is below. Checks marked *production* run with `PRODUCTION=1` only.
+- **Secrets in files**: for each setting, `NAME_FILE=/run/secrets/name` may name a file that contains the value; the
+  file takes precedence over `NAME`.
+- **Lists** are separated by commas. Switches are `1` or `0`. Times are in the unit that the name ends with.
+- **Wrong values** stop every process at its start, and so do values that a check in the last column refuses. Checks
+  whose code begins with W are only warnings. `./run manage check` and `manage migrate` print the same messages;
+  [the list](#checks) is below. Checks marked *production* run with `PRODUCTION=1` only.
 
 `./run lint --fix documents` writes this page; `./run lint` fails when it is out of date.
 """
@@ -45,12 +45,12 @@ KINDS = {
 }
 TLS = {
     "CA_FILE": "A PEM file with the CA that signed the certificates of these servers. Empty: the CAs of the system.",
-    "CERT_FILE": "A PEM file with a certificate, for servers that ask for one.",
+    "CERT_FILE": "A PEM file with a certificate, for servers that require one.",
     "KEY_FILE": "A PEM file with the key of that certificate.",
 }
 # What refuses a value outside the system checks, at the start of every process.
 REFUSED_AT_START = {
-    "OPTIONAL_APPS": "names of other apps",
+    "OPTIONAL_APPS": "names of apps that do not exist",
     "MEDIA_BUCKET": "a bucket without the package `django-storages[s3]`",
     "MEDIA_BUCKET_ENDPOINT": "an endpoint without `MEDIA_BUCKET`",
 }
@@ -58,7 +58,7 @@ REFUSED_AT_START = {
 ELSEWHERE = {
     "AWS_ACCESS_KEY_ID": (
         "the S3 client",
-        "The key of the bucket, with `AWS_SECRET_ACCESS_KEY`; without both the role of the machine counts.",
+        "The key of the bucket, with `AWS_SECRET_ACCESS_KEY`; without both, the role of the machine is used.",
     ),
     "AWS_SECRET_ACCESS_KEY": ("the S3 client", "The secret half of that key."),
     "BACKUPS": (
@@ -115,7 +115,7 @@ ELSEWHERE = {
     ),
     "RUST_MIN_STACK": (
         "`serve.py`",
-        "Bytes of stack for each thread of the web server; set by `serve.py` unless it is there.",
+        "Bytes of stack for each thread of the web server; `serve.py` sets it if it is not set.",
     ),
     "FEEDSITE_DATA_DIR": (
         "`./run`",

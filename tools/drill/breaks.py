@@ -175,7 +175,9 @@ BREAKS: dict[str, Break] = {
         SCRIPTS,
         _replaced("PUSH", "redis.call('EXISTS', KEYS[m]) == 0", "true"),
     ),
-    "no-building-key": Break("rebuild without a building key", SCRIPTS, _no_building_key),
+    "no-building-key": Break(
+        "a rebuild does not register a building key", SCRIPTS, _no_building_key
+    ),
     "half-built": Break(
         "a window is live before it is whole", "feedcache.structures.home_window", _half_built
     ),
@@ -188,7 +190,7 @@ BREAKS: dict[str, Break] = {
         "a push creates a window for a reader without one", SCRIPTS, _exists_then_add
     ),
     "away-for-good": Break(
-        "readers who return stay away",
+        "readers who return stay marked as away",
         SCRIPTS,
         _replaced("BEGIN", "if redis.pcall('GETBIT'", "if false and redis.pcall('GETBIT'"),
     ),
@@ -201,14 +203,20 @@ BREAKS: dict[str, Break] = {
             "",
         ),
     ),
-    "id-cursor": Break("work by id instead of by state", LEASES, _id_cursor),
-    "no-lease": Break("claims without a lease", LEASES, _no_lease),
+    "id-cursor": Break("work is claimed by id instead of by state", LEASES, _id_cursor),
+    "no-lease": Break("work is claimed without a lease", LEASES, _no_lease),
     "no-event-sweeper": Break(
         "events whose message was lost are never handled", "apps.events.tasks", _no_sweep
     ),
-    "no-own-push": Break("authors wait for the workers", "apps.timeline.publishing", _no_own_push),
+    "no-own-push": Break(
+        "authors do not see their own posts until a worker has run",
+        "apps.timeline.publishing",
+        _no_own_push,
+    ),
     "no-backfill": Break(
-        "follows change no window", "apps.timeline.fanout.backfill", _nothing("follow_changed")
+        "follows and unfollows do not change any window",
+        "apps.timeline.fanout.backfill",
+        _nothing("follow_changed"),
     ),
     "no-relation-fence": Break(
         "cached relations of any revision are accepted",
@@ -216,10 +224,14 @@ BREAKS: dict[str, Break] = {
         _no_relation_fence,
     ),
     "no-outbox-fence": Break(
-        "vectors without a fence", "feedcache.read_through.cache", _no_outbox_fence
+        "cached vectors of any revision are accepted",
+        "feedcache.read_through.cache",
+        _no_outbox_fence,
     ),
     "no-generation": Break(
-        "returned nodes are trusted", "feedcache.memcached_node", _no_generation
+        "a Memcached node that returns is accepted with its old memory",
+        "feedcache.memcached_node",
+        _no_generation,
     ),
     "before-commit": Break(
         "caches are written before the commit", "apps.posts.cache", _before_commit
