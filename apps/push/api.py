@@ -117,7 +117,11 @@ def _changes(fields: dict[str, Any]) -> dict[str, Any]:
     request=PushChangeInput,
 )
 @operation(
-    "End push messages", EMPTY_OBJECT, method="DELETE", name="push_unsubscribe", tags=["push"]
+    "Unsubscribe from push messages",
+    EMPTY_OBJECT,
+    method="DELETE",
+    name="push_unsubscribe",
+    tags=["push"],
 )
 @endpoint(GET="push", POST="push", PUT="push", DELETE="push")
 def push_subscription(request: Request) -> Response:
