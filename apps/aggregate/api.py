@@ -50,9 +50,7 @@ def action_json(action: Action) -> ActionJson:
     "Follow the `Link` header: no action is lost or repeated.",
     parameters=[
         OpenApiParameter("after", str, description="From the `Link` header."),
-        OpenApiParameter(
-            "limit", int, description="Actions; a number above the maximum is reduced."
-        ),
+        OpenApiParameter("limit", int, description="At most this many; clamped."),
     ],
 )
 @endpoint(GET="read:statuses")

@@ -203,10 +203,7 @@ HEADERS: dict[str, Object] = {
         "description": "How many requests of this kind are allowed in five minutes.",
         "schema": {"type": "integer"},
     },
-    "X-RateLimit-Remaining": {
-        "description": "How many of them are left.",
-        "schema": {"type": "integer"},
-    },
+    "X-RateLimit-Remaining": {"description": "How many are left.", "schema": {"type": "integer"}},
     "X-RateLimit-Reset": {
         "description": "When the count starts again.",
         "schema": {"type": "string", "format": "date-time"},

@@ -117,11 +117,7 @@ def _changes(fields: dict[str, Any]) -> dict[str, Any]:
     request=PushChangeInput,
 )
 @operation(
-    "Unsubscribe from push messages",
-    EMPTY_OBJECT,
-    method="DELETE",
-    name="push_unsubscribe",
-    tags=["push"],
+    "End push messages", EMPTY_OBJECT, method="DELETE", name="push_unsubscribe", tags=["push"]
 )
 @endpoint(GET="push", POST="push", PUT="push", DELETE="push")
 def push_subscription(request: Request) -> Response:

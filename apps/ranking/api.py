@@ -108,9 +108,7 @@ class RankingInput(Input):
     parameters=[
         OpenApiParameter("session", str, description="The order, from the `Link` header."),
         OpenApiParameter("after", str, description="The last status of the previous page."),
-        OpenApiParameter(
-            "limit", int, description="Statuses; a number above the maximum is reduced."
-        ),
+        OpenApiParameter("limit", int, description="At most this many; clamped."),
         *PROMOTED_PARAMETERS,
     ],
 )

@@ -162,8 +162,8 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--citus",
         action="store_true",
-        help="use Citus, with a coordinator and three workers, as PostgreSQL; one worker is killed and restarted, another"
-        " one is drained of its shards and gets them back. Cannot be used with --with-clocks or --with-replica",
+        help="use Citus, with a coordinator and three workers, as PostgreSQL; one worker is killed and restarted, and"
+        " another one is drained of its shards and gets them back. Cannot be used with --with-clocks or --with-replica",
     )
     parser.add_argument(
         "--upgrade",

@@ -32,9 +32,7 @@ class BacklogJson(TypedDict):
         int, "Posts whose delivery has not begun, or is not yet divided into chunks of followers."
     ]
     readers: Annotated[int, "Deliveries still to be made, one for each reader."]
-    oldest_seconds: Annotated[
-        float | None, "How long the oldest has been waiting; null if there are none."
-    ]
+    oldest_seconds: Annotated[float | None, "How long the oldest has waited; null without any."]
 
 
 class RoundJson(TypedDict):

@@ -316,9 +316,7 @@ class StatusExtensionJson(TypedDict):
         list[StatusReactionJson],
         "Only those with a count above 0. A person may give one reaction, in addition to a like.",
     ]
-    reads_count: Annotated[
-        int | None, "How many people opened the post; null for all but its author."
-    ]
+    reads_count: Annotated[int | None, "How many people opened it; null for all but its author."]
     because: Annotated[
         list[str],
         "On home, in the viewer's language: that it has a followed tag, or is older than the follow.",
@@ -761,11 +759,9 @@ class StatusInput(Input):
     )
     spoiler_text = serializers.CharField(allow_blank=True, default="", max_length=200)
     sensitive = serializers.BooleanField(
-        default=None, help_text="Whether to cover its pictures; by default as in your preferences."
+        default=None, help_text="Covers its pictures; default: your preference."
     )
-    language = serializers.RegexField(
-        LANGUAGE, default=None, help_text="By default as in your preferences."
-    )
+    language = serializers.RegexField(LANGUAGE, default=None, help_text="Default: your preference.")
     quote_approval_policy = serializers.ChoiceField(
         QuotePolicy.values,
         default=None,

@@ -105,9 +105,7 @@ class ReceiptJson(TypedDict):
     ]
     expected: Annotated[int, "Followers at publication, or the addressees of a restricted post."]
     reached: Annotated[int, "Readers who were online, and have it on their home page."]
-    when_they_come: Annotated[
-        int, "Readers whose home page is made, with the post, when they return."
-    ]
+    when_they_come: Annotated[int, "Readers who get it when they return."]
     pending: int
     failed: int
     finished_at: Annotated[DateTime | None, "When the last reader so far was reached."]
@@ -138,9 +136,7 @@ class ChunksJson(TypedDict):
     running: int
     done: int
     failed: int
-    longest_wait_seconds: Annotated[
-        float | None, "The longest time that a finished one was queued."
-    ]
+    longest_wait_seconds: Annotated[float | None, "Of the finished ones, in the queue."]
 
 
 class SecondJson(TypedDict):
@@ -164,17 +160,13 @@ class JourneyJson(TypedDict):
 
     id: str
     accepted_at: DateTime
-    committed: Annotated[
-        float | None, "When it was committed with its event; null after some days."
-    ]
+    committed: Annotated[float | None, "With its event; null after some days."]
     taken: Annotated[float | None, "When a worker took the event; null after some days."]
     job: Annotated[float | None, "When its delivery was recorded."]
     receipt: ReceiptJson
     chunks: ChunksJson
     per_second: Annotated[list[SecondJson], "Home pages reached in each second."]
-    first_read: Annotated[
-        float | None, "When a follower first opened it; null for posts to few people."
-    ]
+    first_read: Annotated[float | None, "By a follower; null for posts to few people."]
     reads_count: Annotated[int | None, "People who opened it."]
     layers: Annotated[list[LayerJson], "Of Memcached, now; empty for a restricted post."]
     corrections: Annotated[list[CorrectionJson], "What the auditor found about it."]
@@ -223,8 +215,7 @@ class CatchUpJson(TypedDict):
     since: Annotated[DateTime, "All statuses are newer."]
     last_read_id: Annotated[str | None, "The marker of home; null without one."]
     bound: Annotated[
-        Literal["days", "posts"] | None,
-        "Why it does not reach back to the marker; null if it does.",
+        Literal["days", "posts"] | None, "Why it does not reach the marker; null if it does."
     ]
     max_id: Annotated[str | None, "Where the home timeline continues below these."]
     statuses_count: int

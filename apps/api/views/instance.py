@@ -140,9 +140,7 @@ def nodeinfo(_request: Request) -> Response:
     list[AnnouncementJson],
     errors=[401],
     parameters=[
-        OpenApiParameter(
-            "with_dismissed", bool, description="Also announcements that you have read."
-        )
+        OpenApiParameter("with_dismissed", bool, description="Include those that you have read.")
     ],
 )
 @endpoint(GET="read:accounts")

@@ -65,15 +65,10 @@ GROUPS_DEFAULT, MAX_GROUPS = 40, 80
 UNREAD_GROUPS_DEFAULT, MAX_UNREAD_GROUPS = 100, 1000
 EXPANSIONS = ("full", "partial_avatars")
 GROUPED_PARAMETER = OpenApiParameter(
-    "grouped_types[]",
-    str,
-    many=True,
-    description="Group only these types; by default all that can be grouped.",
+    "grouped_types[]", str, many=True, description="Types to group; by default all that can be."
 )
 Act = Callable[[User, list[int]], None]
-INCLUDE_FILTERED = OpenApiParameter(
-    "include_filtered", bool, description="Also those that are held back."
-)
+INCLUDE_FILTERED = OpenApiParameter("include_filtered", bool, description="Include held-back ones.")
 CHOICE_PARAMETERS = [
     OpenApiParameter("types[]", str, many=True, description="Only these types."),
     OpenApiParameter("exclude_types[]", str, many=True, description="All types except these."),
@@ -241,9 +236,7 @@ def notification_group(request: Request, group_key: str) -> Response:
     return Response(groups_json([get_group(viewer_of(request), group_key)]))
 
 
-@operation(
-    "The accounts in a group of notifications", list[AccountJson], parameters=CURSOR_PARAMETERS
-)
+@operation("The accounts in a notification group", list[AccountJson], parameters=CURSOR_PARAMETERS)
 @endpoint(GET="read:notifications")
 def notification_group_accounts(request: Request, group_key: str) -> Response:
     """The accounts in a group, the last first. Follow the `Link` header: the cursor is not an account id."""
@@ -380,19 +373,11 @@ def _for_several(name: str, summary: str, act: Act) -> Callable[..., Response]:
     return view
 
 
-accept = _for_one(
-    "accept",
-    "Accept an account's notifications: those held back, and later ones",
-    accept_notifications_from,
-)
-dismiss = _for_one(
-    "dismiss", "Dismiss an account's notifications that are held back", dismiss_notifications_from
-)
+accept = _for_one("accept", "Accept all notifications from an account", accept_notifications_from)
+dismiss = _for_one("dismiss", "Dismiss held-back notifications", dismiss_notifications_from)
 accept_several = _for_several(
     "accept", "Accept the notifications of several accounts", accept_notifications_from
 )
 dismiss_several = _for_several(
-    "dismiss",
-    "Dismiss the notifications of several accounts that are held back",
-    dismiss_notifications_from,
+    "dismiss", "Dismiss held-back notifications of accounts", dismiss_notifications_from
 )

@@ -198,11 +198,7 @@ endorsements = _own_list(
     scope="read:accounts",
 )
 follow_requests = _own_list(
-    "follow_requests",
-    "The accounts that asked to follow you",
-    requests_page,
-    account_json,
-    scope="read:follows",
+    "follow_requests", "Requests to follow you", requests_page, account_json, scope="read:follows"
 )
 mutes = _own_list(
     "mutes",
@@ -307,12 +303,6 @@ def _people_endpoint(
 
 
 followers = _people_endpoint("account_followers", "The followers of an account", followers_page)
-following = _people_endpoint(
-    "account_following", "The accounts that an account follows", following_page
-)
-friends = _people_endpoint(
-    "account_friends", "The followers of an account that it follows back", friends_page
-)
-endorsed = _people_endpoint(
-    "account_endorsements", "The accounts that an account recommends", endorsed_page
-)
+following = _people_endpoint("account_following", "The followees of an account", following_page)
+friends = _people_endpoint("account_friends", "The friends of an account", friends_page)
+endorsed = _people_endpoint("account_endorsements", "Recommendations of an account", endorsed_page)

@@ -60,9 +60,7 @@ FOLLOWED_DEFAULT, MAX_FOLLOWED = 100, 200
 TRENDING_DEFAULT, MAX_TRENDING = 10, 20
 KINDS = ("accounts", "statuses", "hashtags")
 DIRECTORY_ORDERS = ("active", "new")
-LIMIT = OpenApiParameter(
-    "limit", int, description="Results of each kind; a number above the maximum is reduced."
-)
+LIMIT = OpenApiParameter("limit", int, description="At most this many of each kind; clamped.")
 OFFSET = OpenApiParameter("offset", int, description="Results to skip, at most 150.")
 
 
@@ -303,9 +301,7 @@ def _trends(name: str) -> Callable[..., Response]:
         tags=["trends"],
         errors=[400],
         parameters=[
-            OpenApiParameter(
-                "limit", int, description="Results; a number above the maximum is reduced."
-            ),
+            OpenApiParameter("limit", int, description="At most this many; clamped."),
             OpenApiParameter("offset", int, description="Results to skip."),
         ],
     )

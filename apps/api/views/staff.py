@@ -39,9 +39,7 @@ CHANGE_SITE_POLICY = "timeline.change_sitepolicy"
     errors=[400, 401, 403],
     parameters=[
         OpenApiParameter("max_id", str, description="Accounts below this id."),
-        OpenApiParameter(
-            "limit", int, description="Results; a number above the maximum is reduced."
-        ),
+        OpenApiParameter("limit", int, description="At most this many; clamped."),
     ],
 )
 @endpoint(GET="read")

@@ -333,10 +333,8 @@ unreblog = _action(
 )
 pin = _action("pin", "Pin your post to the top of your profile", pin_post, scope="write:accounts")
 unpin = _action("unpin", "Unpin your post from your profile", unpin_post, scope="write:accounts")
-mute = _action("mute", "Mute the notifications of a thread", mute_thread, scope="write:mutes")
-unmute = _action(
-    "unmute", "Unmute the notifications of a thread", unmute_thread, scope="write:mutes"
-)
+mute = _action("mute", "Mute notifications of a thread", mute_thread, scope="write:mutes")
+unmute = _action("unmute", "Unmute notifications of a thread", unmute_thread, scope="write:mutes")
 
 
 @operation("Repost a public post", StatusJson, errors=[400, 401, 403, 404, 429])

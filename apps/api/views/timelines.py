@@ -162,9 +162,7 @@ def account_statuses(request: Request, account_id: int) -> Response:
     return statuses_page(request, page)
 
 
-@operation(
-    "The posts that you like", list[StatusJson], errors=[400, 401], parameters=CURSOR_PARAMETERS
-)
+@operation("Posts that you like", list[StatusJson], errors=[400, 401], parameters=CURSOR_PARAMETERS)
 @endpoint(GET="read:favourites")
 def favourites(request: Request) -> Response:
     """The posts that the viewer likes; follow the `Link` header, the cursor is not a status id."""
@@ -174,10 +172,7 @@ def favourites(request: Request) -> Response:
 
 
 @operation(
-    "The posts that you bookmarked",
-    list[StatusJson],
-    errors=[400, 401],
-    parameters=CURSOR_PARAMETERS,
+    "Posts that you bookmarked", list[StatusJson], errors=[400, 401], parameters=CURSOR_PARAMETERS
 )
 @endpoint(GET="read:bookmarks")
 def bookmarks(request: Request) -> Response:
@@ -237,18 +232,9 @@ def of_list(request: Request, list_id: int) -> Response:
     errors=[400, 404],
     parameters=[
         *POSTS_PARAMETERS,
-        OpenApiParameter(
-            "any[]", str, many=True, description="Also posts with one of these tags, at most four."
-        ),
-        OpenApiParameter(
-            "all[]",
-            str,
-            many=True,
-            description="Only posts that also have all these tags, at most four.",
-        ),
-        OpenApiParameter(
-            "none[]", str, many=True, description="Only posts without these tags, at most four."
-        ),
+        OpenApiParameter("any[]", str, many=True, description="Or any of these tags, at most 4."),
+        OpenApiParameter("all[]", str, many=True, description="And all of these tags, at most 4."),
+        OpenApiParameter("none[]", str, many=True, description="None of these tags, at most 4."),
         OpenApiParameter("only_media", bool),
         OpenApiParameter("local", bool, description="No effect: all posts are of this site."),
         REMOTE,

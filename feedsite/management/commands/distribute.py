@@ -169,11 +169,10 @@ class Command(BaseCommand):
     help = """Distribute the tables of this site over the workers of Citus.
 
 Stop all processes that write first. Tables already moved are skipped, so you can run the command again after an
-interruption, or after migrations that added tables."""
+interruption, or after migrations that added tables. With --check, the exit code is 1 if there are tables to move."""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        help_text = "only list the tables to move; exit code 1 if there are any"
-        parser.add_argument("--check", action="store_true", help=help_text)
+        parser.add_argument("--check", action="store_true", help="only list the tables to move")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         default = connections[DEFAULT_DB_ALIAS]
