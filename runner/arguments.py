@@ -49,7 +49,7 @@ SUMMARY = """\
 Starts the site with everything it needs, and its tools.
 
   ./run [options]            set up, start, and serve until Ctrl-C
-  ./run dev [options]        the same for development: templates, styles and code are live
+  ./run dev [options]        the same for development: reloads templates, styles and code
   ./run stop                 stop the site of a data directory
   ./run reset                delete the data of a site
   ./run manage COMMAND ...   a Django management command in the site's environment

@@ -26,9 +26,9 @@ class ActionJson(TypedDict):
         str, "The verb and the object; show actions with the same key on one line."
     ]
     created_at: DateTime
-    account: Annotated[AccountJson, "Who did it."]
-    status: Annotated[StatusJson | None, "What was liked or reposted."]
-    target_account: Annotated[AccountJson | None, "Who was followed."]
+    account: Annotated[AccountJson, "The account that did it."]
+    status: Annotated[StatusJson | None, "The liked or reposted status."]
+    target_account: Annotated[AccountJson | None, "The followed account."]
 
 
 def action_json(action: Action) -> ActionJson:
@@ -43,14 +43,14 @@ def action_json(action: Action) -> ActionJson:
 
 
 @operation(
-    "What the people you follow liked and reposted, and who they followed",
+    "Likes, reposts and follows by the people you follow",
     list[ActionJson],
     errors=[400, 401],
     description="Single actions, newest first. Their `group_key` lets clients show `A, B and 3 others liked ...`. "
     "Follow the `Link` header: no action is lost or repeated.",
     parameters=[
         OpenApiParameter("after", str, description="From the `Link` header."),
-        OpenApiParameter("limit", int, description="How many at most; clamped."),
+        OpenApiParameter("limit", int, description="At most this many; clamped."),
     ],
 )
 @endpoint(GET="read:statuses")

@@ -166,17 +166,17 @@ JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"  # for files
 METHODS = ("get", "post", "put", "patch", "delete")
 TAGS = {
-    "accounts": "Accounts and what they did; your own profile and preferences.",
+    "accounts": "Accounts and their posts; your own profile and preferences.",
     "api": "Other orders of timelines, groups of actions, translations.",
-    "apps": "Applications, which people log in with.",
-    "circles": "Circles, to which one can post.",
+    "apps": "Applications with which people log in.",
+    "circles": "Circles that you can post to.",
     "explain": "Why a post is on a timeline, or why not.",
     "feeds": "Feeds by rules.",
     "filters": "Filters of words and statuses.",
     "instance": "The site: its limits, rules, languages and announcements.",
     "lists": "Lists of accounts.",
     "media": "Pictures, videos and sounds, uploaded before the status that has them.",
-    "notifications": "Notifications, one by one and in groups, and what is held back.",
+    "notifications": "Notifications, one by one and in groups, and those that are held back.",
     "oauth": "Tokens, by OAuth 2.",
     "operations": "The running site, for staff.",
     "polls": "Polls, which have the ids of their statuses.",
@@ -185,9 +185,9 @@ TAGS = {
     "reports": "Reports to staff.",
     "search": "Search and suggestions.",
     "statuses": "Statuses, and what people do with them.",
-    "tags": "Hashtags that one follows or features.",
+    "tags": "Hashtags that you follow or feature.",
     "timelines": "Timelines of statuses, conversations, and how far they are read.",
-    "trends": "What many talk about.",
+    "trends": "Trending posts and tags.",
 }
 _STRING: Object = {"type": "string"}
 HEADERS: dict[str, Object] = {
@@ -196,7 +196,7 @@ HEADERS: dict[str, Object] = {
         "schema": _STRING,
     },
     "ETag": {
-        "description": "Give it as `If-None-Match` to ask for changes only.",
+        "description": "Send it as `If-None-Match` to get a 304 if nothing has changed.",
         "schema": _STRING,
     },
     "X-RateLimit-Limit": {
@@ -205,7 +205,7 @@ HEADERS: dict[str, Object] = {
     },
     "X-RateLimit-Remaining": {"description": "How many are left.", "schema": {"type": "integer"}},
     "X-RateLimit-Reset": {
-        "description": "When they are counted anew.",
+        "description": "When the count starts again.",
         "schema": {"type": "string", "format": "date-time"},
     },
     "Retry-After": {

@@ -42,8 +42,8 @@ class FeedJson(TypedDict):
     only_media: bool
     without_replies: bool
     without_reposts: bool
-    public: Annotated[bool, "Everybody may read it, without its rules."]
-    pinned: Annotated[bool, "It is a tab beside the timelines."]
+    public: Annotated[bool, "Everybody may read the feed, but not its rules."]
+    pinned: Annotated[bool, "The feed has a tab next to the timelines."]
 
 
 def feeds_json(feeds: Sequence[Feed]) -> list[FeedJson]:
@@ -146,13 +146,13 @@ def feed(request: Request, feed_id: int) -> Response:
 
 
 @operation(
-    "The posts that a feed by rules catches",
+    "The posts that match a feed by rules",
     list[FeedStatusJson],
     name="feed_timeline",
     tags=["feeds"],
     errors=[400, 404, 422, 429],
-    description="The feed is yours or public. Others see only its public statuses. A page may be short or empty "
-    "although there is more: follow the `Link` header.",
+    description="The feed must be yours or public. Other people see only its public statuses. A page may be short "
+    "or empty although there is more: follow the `Link` header.",
     parameters=POSTS_PARAMETERS,
 )
 @endpoint(GET="read:lists", public=True)

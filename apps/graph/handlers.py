@@ -30,7 +30,7 @@ def repair_both(payload: Payload) -> None:
 
 @handles("relations_moved")
 def repair_moved(payload: Payload) -> None:
-    """After a mute, the end of one, or the end of a block."""
+    """Repair the cached relations after a mute, or after the end of a mute or block."""
     _repair(payload["user_ids"])
 
 
@@ -53,13 +53,13 @@ def approve_all(payload: Payload) -> None:
 
 @handles("follow_request_ended")
 def remove_requested_from_lists(payload: Payload) -> None:
-    """After a request was rejected or withdrawn. After an approval the account is followed, and stays in lists."""
+    """Remove the account from lists after a request was rejected or withdrawn. After an approval it stays in them."""
     remove_from_lists(payload["requester_id"], payload["owner_id"])
 
 
 @handles("unfollowed")
 def remove_unfollowed_from_lists(payload: Payload) -> None:
-    """After an unfollow: lists may only contain accounts that their owner follows or has asked to follow."""
+    """Remove an unfollowed account from lists, which have only accounts that their owner follows or asked to follow."""
     remove_from_lists(payload["follower_id"], payload["followee_id"])
 
 

@@ -133,7 +133,7 @@ def notify_of_published_post(payload: Payload) -> None:
 
 @handles("post_published")
 def notify_watching_followers(payload: Payload) -> None:
-    """Notify the followers who asked for it, of posts for followers or friends and of open ones.
+    """Notify the followers who asked to be notified of the author's posts, unless it is for named people or a circle.
 
     Not of reposts, and not of replies to other accounts.
     """

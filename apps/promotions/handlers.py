@@ -36,7 +36,7 @@ def repair_readers(payload: Payload) -> None:
 
 @handles("segments_changed")
 def repair_members(payload: Payload) -> None:
-    """Drop cached entries again, as in `repair_readers`."""
+    """Drop cached entries again, in case the process that changed the segments died after its commit."""
     forget_readers(payload["user_ids"])
 
 

@@ -72,7 +72,7 @@ class AlgorithmJson(TypedDict):
     """An algorithm that readers can choose."""
 
     name: str
-    label: Annotated[str, "The text of its button, in the reader's language."]
+    label: Annotated[str, "Its label, in the reader's language."]
     description: Annotated[str, "What it does, in the reader's language."]
 
 
@@ -103,12 +103,12 @@ class RankingInput(Input):
     "The newest posts of your home timeline in the order of an algorithm, each with its reason",
     list[RankedStatusJson],
     errors=[400, 401, 404],
-    description="The order is made with the first page and kept for a day: follow the `Link` header, "
-    "and no status comes twice.",
+    description="The first page makes an order, which is stored for a day. Follow the `Link` header: "
+    "no status comes twice.",
     parameters=[
         OpenApiParameter("session", str, description="The order, from the `Link` header."),
         OpenApiParameter("after", str, description="The last status of the previous page."),
-        OpenApiParameter("limit", int, description="How many at most; clamped."),
+        OpenApiParameter("limit", int, description="At most this many; clamped."),
         *PROMOTED_PARAMETERS,
     ],
 )
@@ -141,9 +141,9 @@ def ranked_timeline(request: Request) -> Response:
     return Response(body, headers=headers)
 
 
-@operation("How your ranked timeline is made", RankingJson, method="GET", errors=[401])
+@operation("The algorithm of your ranked timeline", RankingJson, method="GET", errors=[401])
 @operation(
-    "Choose how your ranked timeline is made",
+    "Choose the algorithm of your ranked timeline",
     RankingJson,
     method="PUT",
     name="choose_ranking_algorithm",

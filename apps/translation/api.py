@@ -58,7 +58,7 @@ class StatusTranslationJson(TypedDict):
 
 
 @operation(
-    "A post in another language",
+    "Translate a post",
     StatusTranslationJson,
     name="translate_status",
     tags=["statuses"],
@@ -91,7 +91,7 @@ def translate(request: Request, status_id: int) -> Response:
 
 
 @operation(
-    "Which languages are translated into which",
+    "The languages that can be translated, and into which ones",
     dict[str, list[str]],
     name="translation_languages",
     tags=["instance"],

@@ -50,11 +50,11 @@ RETENTION = (
               " engagement.Reaction engagement.Vote notifications.Conversation search.PostEntry search.TrendingPost"
               " tags.TagUse previews.Preview previews.PreviewedPost", POST),
     Retention("Read markers", "notifications.ReadMarker notifications.AnnouncementRead"
-              " notifications.AnnouncementReaction", "two of an account, and one for each announcement"),
-    Retention("Read marks of posts", "", "EXISTENCE_READ_HORIZON_DAYS", "it was published; in Redis only"),
+              " notifications.AnnouncementReaction", "for ever: two per account, and one per announcement"),
+    Retention("Read marks of posts (in Redis only)", "", "EXISTENCE_READ_HORIZON_DAYS", "the post was published"),
     Retention("Notifications", "notifications.Notification", "NOTIFICATION_DAYS", "they were made",
               "apps.notifications.tasks.purge"),
-    Retention("Events that were handled; those that failed stay until staff decide", "events.Event", "EVENT_DAYS",
+    Retention("Handled events; failed ones stay until staff decide", "events.Event", "EVENT_DAYS",
               "they were handled", "apps.events.tasks.purge"),
     Retention("Deliveries with their receipts: the ledger", "timeline.FanoutJob timeline.FanoutChunk", "LEDGER_DAYS",
               "the post", "apps.timeline.tasks.purge_history"),
@@ -72,7 +72,7 @@ RETENTION = (
     Retention("Days of the public report", "audit.AuditDay", "apps.audit.report.KEEP_DAYS", "the day",
               "apps.audit.tasks.keep_days"),
     Retention("Sessions", "sessions.Session", "SESSION_COOKIE_AGE", "they began", "apps.accounts.tasks.purge_sessions"),
-    Retention("Mails that were sent; those that failed a week", "accounts.Mail",
+    Retention("Mails that were sent; failed ones are kept for a week", "accounts.Mail",
               "apps.accounts.email.sending.SENT_RETENTION", "sending", "apps.accounts.tasks.purge_mail"),
     Retention("Weekly mails that were sent", "digest.Issue", "apps.digest.sending.RETENTION", "sending",
               "apps.digest.tasks.make"),
@@ -82,7 +82,7 @@ RETENTION = (
               "apps.posts.tasks.purge_keys"),
     Retention("Uploads without a post", "posts.Transcode", "apps.posts.actions.uploads.RETENTION", "the upload",
               "apps.posts.tasks.purge_unused_uploads"),
-    Retention("Codes and tokens of API clients, and clients without any", "oauth2_provider.Grant"
+    Retention("Codes and tokens of API clients, and clients without tokens", "oauth2_provider.Grant"
               " oauth2_provider.AccessToken oauth2_provider.RefreshToken oauth2_provider.IDToken"
               " oauth2_provider.DeviceGrant oauth.UsedCode", "apps.oauth.actions.APPLICATION_IDLE",
               "they ended", "apps.oauth.tasks.purge"),
@@ -90,7 +90,7 @@ RETENTION = (
               "apps.privacy.tasks.purge"),
     Retention("Reports of imports", "privacy.Import privacy.ImportLine", "IMPORT_KEEP_DAYS", "they ended",
               "apps.privacy.tasks.purge"),
-    Retention("Records of erasures", "privacy.Erasure", "for ever: numbers and times"),
+    Retention("Records of erasures", "privacy.Erasure", "for ever: only numbers and times"),
     Retention("Uses of tags by day", "tags.TagDay", "apps.tags.trends.KEEP_DAYS", "the day",
               "apps.tags.tasks.count_tags"),
     Retention("Orders of ranked pages", "ranking.RankSession", "apps.ranking.ordering.SESSION_TTL", "they were made",
@@ -100,7 +100,7 @@ RETENTION = (
     Retention("Hosts that previews were fetched from", "previews.PreviewHost", "apps.previews.actions.HOST_KEPT",
               "the last fetch", "apps.previews.tasks.purge"),
     Retention("Reports to moderators", "moderation.Report moderation.ReportedPost", STAFF),
-    Retention("What reported posts said, unless an appeal still waits", "strikes.Evidence",
+    Retention("The content of reported posts, unless an appeal is pending", "strikes.Evidence",
               "apps.strikes.actions.EVIDENCE_KEPT", "the decision", "apps.strikes.tasks.purge"),
     Retention("Strikes with their appeals, and notes of staff about accounts",
               "strikes.Strike strikes.Appeal strikes.Note", ACCOUNT),

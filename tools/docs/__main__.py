@@ -17,7 +17,7 @@ examples:
   ./run docs                        build the site, and serve it at http://127.0.0.1:8200 until Ctrl-C
   ./run docs --port 8300            at another port
   ./run docs --directory /tmp/site  build it there, for a web server
-  ./run docs --check                build it from scratch; warnings are errors, such as links to nothing
+  ./run docs --check                build it from scratch; warnings, such as broken links, are errors
 """
 
 

@@ -162,15 +162,15 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--citus",
         action="store_true",
-        help="PostgreSQL is a Citus of a coordinator and three workers; one worker is killed and comes back, another"
-        " one is drained of its shards and gets its share again. Neither with --with-clocks nor with --with-replica",
+        help="use Citus, with a coordinator and three workers, as PostgreSQL; one worker is killed and restarted, and"
+        " another one is drained of its shards and gets them back. Cannot be used with --with-clocks or --with-replica",
     )
     parser.add_argument(
         "--upgrade",
         default="",
         metavar="COMMIT",
-        help="a site of this commit becomes one of this checkout: its migrations run under load, and old and new web"
-        " servers, workers and beats run beside each other. Without other faults",
+        help="upgrade a site from this commit to this checkout: the migrations run under load, and old and new web"
+        " servers, workers and beats run at the same time. There are no other faults",
     )
     parser.add_argument(
         "--keep",

@@ -40,7 +40,7 @@ def main(command_line: list[str]) -> int:
 def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run fuzz",
-        description="Sends all kinds of requests to a separate site: valid and invalid ones by the OpenAPI document,"
+        description="Sends all kinds of requests to a separate site: valid and invalid ones from the OpenAPI document,"
         " and every form on every page, with tokens, sessions, neither or invalid ones. A response of 500 or more is a"
         " failure, except 503 with Retry-After. Exit status 1 after a failure, or if a process died.",
         epilog=EXAMPLES,

@@ -73,10 +73,10 @@ class AccountJson(TypedDict):
     header: Uri
     header_static: Uri
     header_description: str
-    hide_collections: Annotated[bool, "Never: there is no such setting."]
-    show_media: Annotated[bool, "Always: there is no such setting."]
-    show_media_replies: Annotated[bool, "Always: there is no such setting."]
-    show_featured: Annotated[bool, "Always: there is no such setting."]
+    hide_collections: Annotated[bool, "Always false: there is no such setting."]
+    show_media: Annotated[bool, "Always true: there is no such setting."]
+    show_media_replies: Annotated[bool, "Always true: there is no such setting."]
+    show_featured: Annotated[bool, "Always true: there is no such setting."]
     feature_approval: Annotated[FeatureApprovalJson, "There are no collections."]
     followers_count: int
     following_count: int
@@ -248,10 +248,10 @@ class ProfileJson(TypedDict):
     display_name: str
     note: str
     fields: list[FieldJson]
-    avatar: Annotated[Uri | None, "Null without a picture of one's own."]
+    avatar: Annotated[Uri | None, "Null if the account has no picture of its own."]
     avatar_static: Uri | None
     avatar_description: str
-    header: Annotated[Uri | None, "Null without a picture of one's own."]
+    header: Annotated[Uri | None, "Null if the account has no picture of its own."]
     header_static: Uri | None
     header_description: str
     locked: bool
@@ -396,7 +396,7 @@ class ReportJson(TypedDict):
     action_taken_at: DateTime | None
     category: Annotated[str, Category]
     comment: str
-    forwarded: Annotated[bool, "Never: there are no other sites."]
+    forwarded: Annotated[bool, "Always false: there are no other sites."]
     created_at: DateTime
     status_ids: list[str]
     rule_ids: list[str]
@@ -530,7 +530,7 @@ class MuteInput(Input):
     """Options of a mute: what it hides, and for how long."""
 
     notifications = serializers.BooleanField(
-        default=None, help_text="Notifications too; null is yes."
+        default=None, help_text="Mute notifications too; null means true."
     )
     duration = serializers.IntegerField(
         source="seconds",
@@ -566,10 +566,10 @@ class ReportInput(Input):
     category = serializers.ChoiceField(
         Category.values,
         required=False,
-        help_text="Default: `violation` with `rule_ids`, else `other`.",
+        help_text="By default `violation` with `rule_ids`, otherwise `other`.",
     )
     rule_ids = serializers.ListField(
-        child=serializers.RegexField(ID), default=list, help_text="Rules that are broken."
+        child=serializers.RegexField(ID), default=list, help_text="The ids of the broken rules."
     )
 
 

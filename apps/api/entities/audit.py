@@ -32,14 +32,14 @@ class BacklogJson(TypedDict):
         int, "Posts whose delivery has not begun, or is not yet divided into chunks of followers."
     ]
     readers: Annotated[int, "Deliveries still to be made, one for each reader."]
-    oldest_seconds: Annotated[float | None, "For how long the oldest has waited; null without any."]
+    oldest_seconds: Annotated[float | None, "How long the oldest has waited; null without any."]
 
 
 class RoundJson(TypedDict):
     """A check that goes through a table in slices, and starts again at its end."""
 
     subject: Annotated[str, Subject]
-    compared: Annotated[int, "Rows so far in this round."]
+    compared: Annotated[int, "Rows compared so far in this round."]
     began_at: DateTime
     last_ended_at: Annotated[
         DateTime | None, "When the last whole round ended; null before the first."

@@ -139,7 +139,7 @@ class ConfigurationJson(LimitsJson):
     vapid: VapidJson
     translation: TranslationJson
     timelines_access: TimelinesAccessJson
-    limited_federation: Annotated[bool, "Always: there are no other sites."]
+    limited_federation: Annotated[bool, "Always true: there are no other sites."]
 
 
 class ThumbnailJson(TypedDict):

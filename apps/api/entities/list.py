@@ -15,7 +15,7 @@ class ListJson(TypedDict):
     id: str
     title: str
     replies_policy: Annotated[str, RepliesPolicy]
-    exclusive: Annotated[bool, "Its people are not on the home page."]
+    exclusive: Annotated[bool, "Posts of its people are not on the home page."]
 
 
 def list_json(user_list: UserList) -> ListJson:

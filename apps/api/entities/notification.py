@@ -119,7 +119,7 @@ class NotificationGroupJson(TypedDict):
     """The same thing done by several accounts, such as likes of one post."""
 
     group_key: str
-    notifications_count: Annotated[int, "Counts only those on this page."]
+    notifications_count: Annotated[int, "Only those on this page."]
     type: Annotated[str, TYPE_NAMES]
     most_recent_notification_id: Annotated[int, "A number, unlike all other ids, as in Mastodon."]
     page_min_id: str

@@ -109,8 +109,8 @@ class SignUpErrorJson(TypedDict):
 class UserInfoJson(TypedDict):
     """The owner of the token, as claims of OpenID Connect."""
 
-    iss: Annotated[Uri, "As `issuer` of the authorization server."]
-    sub: Annotated[Uri, "The address of the account, as `uri` of an account."]
+    iss: Annotated[Uri, "The same as `issuer` of the authorization server."]
+    sub: Annotated[Uri, "The address of the account: its `uri`."]
     name: str
     preferred_username: str
     profile: Uri

@@ -58,9 +58,9 @@ class PolicyInput(Input):
 
     policy = serializers.ChoiceField(
         Policy.values,
-        help_text="Push to everybody, to those online, or pull at reading; whichever costs least; or as "
-        "the whole site.",
+        help_text="Push to everybody, push to readers who are online, pull when a page is read; auto: the "
+        "cheapest of these; site: as the whole site.",
     )
     reason = serializers.CharField(
-        max_length=REASON_MAX_CHARACTERS, help_text="Kept in the history."
+        max_length=REASON_MAX_CHARACTERS, help_text="Stored in the history."
     )

@@ -99,7 +99,7 @@ class MediaAttachmentJson(TypedDict):
         "gifv: a short video without sound, shown as a loop.",
     ]
     url: Annotated[Uri | None, "Null while a video or sound is being prepared."]
-    preview_url: Annotated[Uri | None, "Of a video its poster. Null for sound."]
+    preview_url: Annotated[Uri | None, "For a video, its poster. Null for sound."]
     remote_url: Uri | None
     meta: MediaMetaJson
     description: str | None
@@ -301,14 +301,14 @@ class StatusReactionJson(TypedDict):
 
     name: str
     count: int
-    me: Annotated[bool, "Whether the viewer did."]
+    me: Annotated[bool, "Whether the viewer reacted with it."]
 
 
 class StatusExtensionJson(TypedDict):
     """Fields that Mastodon does not have."""
 
     visibility: Annotated[
-        str, f"Who may see it, in this site's words: one of {', '.join(Visibility.values)}."
+        str, f"Who may see it, in this site's terms: one of {', '.join(Visibility.values)}."
     ]
     circle: StatusCircleJson | None
     short_url: Annotated[Uri, "Leads to `url`."]
@@ -316,13 +316,13 @@ class StatusExtensionJson(TypedDict):
         list[StatusReactionJson],
         "Only those with a count above 0. A person may give one reaction, in addition to a like.",
     ]
-    reads_count: Annotated[int | None, "How many people opened the post; its author alone sees it."]
+    reads_count: Annotated[int | None, "How many people opened it; null for all but its author."]
     because: Annotated[
         list[str],
-        "On home, sentences in the viewer's language: that it has a followed tag, or is older than the follow.",
+        "On home, in the viewer's language: that it has a followed tag, or is older than the follow.",
     ]
     group_key: Annotated[
-        str | None, "The same for all reposts of one status, to show them as one. Null for others."
+        str | None, "The same for all reposts of a status, to show them as one. Null for others."
     ]
 
 
@@ -337,7 +337,7 @@ class StatusJson(TypedDict):
     account: AccountJson
     content: Annotated[
         str,
-        "HTML: p, br, a, span only. That of a quote begins with a paragraph of the class `quote-inline`.",
+        "HTML with p, br, a and span only. In a quote it begins with a paragraph `quote-inline`.",
     ]
     visibility: StatusVisibility
     sensitive: bool
@@ -603,7 +603,7 @@ class ScheduledStatusJson(TypedDict):
 
     id: str
     scheduled_at: DateTime
-    params: Annotated[ScheduledParamsJson, "What was sent, as it will be published."]
+    params: Annotated[ScheduledParamsJson, "The fields that were sent, as they will be published."]
     media_attachments: list[MediaAttachmentJson]
 
 
@@ -680,7 +680,7 @@ class MediaChange(MediaAttributeFields):
     captions = UploadField(
         required=False,
         allow_empty_file=True,
-        help_text="Of video or sound: a WebVTT file of at most 256 kB. An empty one removes them.",
+        help_text="For video or sound: a WebVTT file of at most 256 kB. An empty file removes the captions.",
     )
 
 
@@ -745,7 +745,7 @@ class StatusInput(Input):
     visibility = serializers.ChoiceField(
         list(FROM_MASTODON),
         default=None,
-        help_text="Without it as your preferences say. `friends` are those who follow you and whom you "
+        help_text="By default as in your preferences. `friends` are people who follow you and whom you "
         "follow. `circle` needs a `circle_id`. A reply to a status for a circle goes to that circle.",
     )
     media_ids = media_ids_field(
@@ -760,19 +760,19 @@ class StatusInput(Input):
     )
     spoiler_text = serializers.CharField(allow_blank=True, default="", max_length=200)
     sensitive = serializers.BooleanField(
-        default=None, help_text="Cover its pictures; absent: your default."
+        default=None, help_text="Covers its pictures; default: your preference."
     )
-    language = serializers.RegexField(LANGUAGE, default=None, help_text="Absent: your default.")
+    language = serializers.RegexField(LANGUAGE, default=None, help_text="Default: your preference.")
     quote_approval_policy = serializers.ChoiceField(
         QuotePolicy.values,
         default=None,
-        help_text="Who may quote it; absent: your default. Others can quote public and unlisted posts only.",
+        help_text="Who may quote it; by default as in your preferences. Only open posts can be quoted by others.",
     )
     allowed_mentions = serializers.ListField(
         child=serializers.RegexField(ID),
         max_length=MAX_ALLOWED,
         default=None,
-        help_text="Ids of those who may be named in the text: 422 with `unexpected_accounts` when it names others.",
+        help_text="Ids of the accounts that the text may mention; others: 422 with `unexpected_accounts`.",
     )
     scheduled_at = serializers.DateTimeField(
         default=None, help_text="From five minutes to a year from now."
@@ -792,16 +792,16 @@ class StatusEditInput(Input):
     spoiler_text = serializers.CharField(allow_blank=True, required=False, max_length=200)
     sensitive = serializers.BooleanField(required=False)
     media_ids = media_ids_field(
-        required=False, help_text="The pictures it shall have, in order; absent: those it has."
+        required=False, help_text="The ids of all its pictures, in order; by default unchanged."
     )
     media_attributes = MediaAttribute(many=True, required=False)
     poll = PollInput(
         required=False,
-        help_text="Absent: the one it has. With other options all votes are gone.",
+        help_text="By default unchanged. If the options change, all votes are deleted.",
     )
     language = serializers.RegexField(LANGUAGE, required=False)
     quote_approval_policy = serializers.ChoiceField(
-        QuotePolicy.values, required=False, help_text="Absent: as it is."
+        QuotePolicy.values, required=False, help_text="By default unchanged."
     )
 
 

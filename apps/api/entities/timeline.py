@@ -31,10 +31,10 @@ class PageCheckJson(TypedDict):
     """A page of the home timeline, compared with the tables."""
 
     equal: bool
-    statuses: Annotated[int, "How many the page has."]
-    late: Annotated[int, "Belong on it, and are still on their way."]
+    statuses: Annotated[int, "The number of posts on the page."]
+    late: Annotated[int, "Posts that belong on the page, and are still being delivered."]
     differences: list[PageDifferenceJson]
-    max_id: Annotated[str | None, "Of the next page; null at the end."]
+    max_id: Annotated[str | None, "The cursor of the next page; null at the end."]
 
 
 def page_check_json(check: PageCheck) -> PageCheckJson:
@@ -66,7 +66,7 @@ class ExplanationJson(TypedDict):
     text: Annotated[str, "The reason as a sentence, in the reader's language."]
     at: Annotated[
         DateTime | None,
-        "When it was put on your page, or you followed its author, or it will be tried.",
+        "When it was put on your page, when you followed its author, or when it will be tried.",
     ]
     delivery: DeliveryJson | None
 
@@ -95,7 +95,7 @@ class ReachedJson(TypedDict):
 
 
 class ReceiptJson(TypedDict):
-    """The delivery of a post, in readers: `expected` is the sum of the four below it."""
+    """The delivery of a post, in readers: `expected` is the sum of the four numbers after it."""
 
     id: str
     text: Annotated[str, "The same as a sentence, in the reader's language."]
@@ -103,13 +103,13 @@ class ReceiptJson(TypedDict):
         str | None,
         f"{', '.join(Mode.values)}; null: not recorded yet. `pull` has no numbers: followers read the profile.",
     ]
-    expected: Annotated[int, "Followers at publication, or those whom a post for some only is for."]
-    reached: Annotated[int, "On whose home page it lay ready."]
-    when_they_come: Annotated[int, "Whose page is made, with the post, when they come."]
+    expected: Annotated[int, "Followers at publication, or the addressees of a restricted post."]
+    reached: Annotated[int, "Readers who were online, and have it on their home page."]
+    when_they_come: Annotated[int, "Readers who get it when they return."]
     pending: int
     failed: int
-    finished_at: Annotated[DateTime | None, "When the last of them was reached so far."]
-    seconds: Annotated[float | None, "From publication until then."]
+    finished_at: Annotated[DateTime | None, "When the last reader so far was reached."]
+    seconds: Annotated[float | None, "From publication to `finished_at`."]
     curve: Annotated[list[ReachedJson], "At most sixty points."]
 
 
@@ -136,16 +136,16 @@ class ChunksJson(TypedDict):
     running: int
     done: int
     failed: int
-    longest_wait_seconds: Annotated[float | None, "In the queue, of those that are done."]
+    longest_wait_seconds: Annotated[float | None, "Of the finished ones, in the queue."]
 
 
 class SecondJson(TypedDict):
-    second: Annotated[int, "Since the post was accepted, from 0; 600 and all later ones are one."]
+    second: Annotated[int, "Since the post was accepted, from 0; 600 includes all later seconds."]
     reached: int
 
 
 class LayerJson(TypedDict):
-    name: Annotated[str, "l1, main or backup; there may be several of l1."]
+    name: Annotated[str, "l1, main or backup; l1 may occur several times."]
     serves: Annotated[bool, "Whether it has the post."]
 
 
@@ -156,19 +156,19 @@ class CorrectionJson(TypedDict):
 
 
 class JourneyJson(TypedDict):
-    """The way of a post to its readers, from the rows of the ledger. Times are in seconds after `accepted_at`."""
+    """The delivery of a post to its readers, from the ledger. Times are in seconds after `accepted_at`."""
 
     id: str
     accepted_at: DateTime
-    committed: Annotated[float | None, "With its event; known for some days."]
-    taken: Annotated[float | None, "When a worker took up the event; known for some days."]
+    committed: Annotated[float | None, "With its event; null after some days."]
+    taken: Annotated[float | None, "When a worker took the event; null after some days."]
     job: Annotated[float | None, "When its delivery was recorded."]
     receipt: ReceiptJson
     chunks: ChunksJson
-    per_second: Annotated[list[SecondJson], "Home pages reached, by the second."]
-    first_read: Annotated[float | None, "By a follower; not of posts to few people."]
+    per_second: Annotated[list[SecondJson], "Home pages reached in each second."]
+    first_read: Annotated[float | None, "By a follower; null for posts to few people."]
     reads_count: Annotated[int | None, "People who opened it."]
-    layers: Annotated[list[LayerJson], "Of Memcached, now; empty for a post for some only."]
+    layers: Annotated[list[LayerJson], "Of Memcached, now; empty for a restricted post."]
     corrections: Annotated[list[CorrectionJson], "What the auditor found about it."]
 
 
@@ -212,14 +212,14 @@ class AuthorPostsJson(TypedDict):
 class CatchUpJson(TypedDict):
     """The posts that came to a home timeline since its reader left off."""
 
-    since: Annotated[DateTime, "All statuses are from after it."]
+    since: Annotated[DateTime, "All statuses are newer."]
     last_read_id: Annotated[str | None, "The marker of home; null without one."]
     bound: Annotated[
-        Literal["days", "posts"] | None, "Why it does not reach down to the marker; null: it does."
+        Literal["days", "posts"] | None, "Why it does not reach the marker; null if it does."
     ]
-    max_id: Annotated[str | None, "Where the home timeline goes on below these."]
+    max_id: Annotated[str | None, "Where the home timeline continues below these."]
     statuses_count: int
-    accounts: Annotated[list[AuthorPostsJson], "Who posted most first."]
+    accounts: Annotated[list[AuthorPostsJson], "Those who posted most come first."]
     status_ids: Annotated[list[str], "All of them, those with most reactions first."]
 
 
@@ -245,7 +245,7 @@ def catch_up_json(found: CatchUp, last_read_id: int | None) -> CatchUpJson:
 class ConversationFeedsiteJson(TypedDict):
     """Fields that Mastodon does not have."""
 
-    request: Annotated[bool, "Begun by a stranger, and neither accepted nor answered."]
+    request: Annotated[bool, "Started by a stranger, and neither accepted nor answered."]
     muted: bool
 
 
@@ -273,5 +273,5 @@ class ActivityJson(TypedDict):
     """The unread statuses, newest first."""
 
     items: list[StatusJson]
-    last_id: Annotated[str, "Where to go on from: the next `last_id`."]
-    more: Annotated[bool, "Whether there is more above it."]
+    last_id: Annotated[str, "The `last_id` of the next request."]
+    more: Annotated[bool, "Whether there are more new statuses."]

@@ -63,7 +63,7 @@ _CODES = {
 }  # fmt: skip
 
 
-@operation("How you want to write and read", PreferencesJson, errors=[401])
+@operation("Your preferences for writing and reading", PreferencesJson, errors=[401])
 @endpoint(GET="read:accounts")
 def preferences(request: Request) -> Response:
     """The viewer's defaults, under the names that clients know."""
@@ -71,10 +71,10 @@ def preferences(request: Request) -> Response:
 
 
 @operation(
-    "Send the link once more that confirms your e-mail address",
+    "Send the link that confirms your e-mail address again",
     EMPTY_OBJECT,
     errors=[401, 403, 429],
-    description="This cannot change the address: that takes the password, because it receives new passwords.",
+    description="This cannot change the address, because a change requires the password.",
 )
 @endpoint(POST="write:accounts")
 def resend_confirmation(request: Request) -> Response:
@@ -124,7 +124,7 @@ def verify_credentials(request: Request) -> Response:
     CredentialAccountJson,
     request=ProfileInput,
     errors=[400, 401, 422],
-    description="As a form with files, or as JSON. What is not sent stays; unknown fields are ignored.",
+    description="Send a form with files, or JSON. Absent fields are unchanged; unknown fields are ignored.",
 )
 @endpoint(PATCH="write:accounts")
 def update_credentials(request: Request) -> Response:
@@ -152,7 +152,7 @@ def _update_profile(viewer: User, request: Request) -> None:
     name="change_profile",
     request=ProfileInput,
     errors=[400, 401, 422],
-    description="As `update_credentials`, with another response.",
+    description="The same as `update_credentials`, with another response.",
 )
 @endpoint(GET=("read:accounts", "profile"), PATCH="write:accounts")
 def profile(request: Request) -> Response:
@@ -197,8 +197,8 @@ def _credentials(viewer: User) -> Response:
     name="join",
     request=JoinInput,
     errors=[400, 401, 403, 429],
-    description="With a token of the application itself. The answer is a token of the new account. Whether the e-mail"
-    " address has an account already is not told: its owner gets a mail. It counts once it is confirmed.",
+    description="Requires a token of the application itself, and returns a token of the new account. It does not show"
+    " whether the e-mail address has an account already: its owner gets a mail. The address has to be confirmed.",
     responses={422: Entity(SignUpErrorJson)},
 )
 @endpoint(GET="read:accounts", POST="write:accounts", public=True)
@@ -251,12 +251,12 @@ def _refused(errors: Mapping[str, Sequence[ErrorDetail]]) -> Response:
 
 
 @operation(
-    "Report an account, and posts of it, to the staff",
+    "Report an account and its posts to staff",
     ReportJson,
     tags=["reports"],
     request=ReportInput,
     errors=[400, 401, 403, 404, 422, 429],
-    description="Posts that are not the account's, or that you cannot see, are left out; at most 40.",
+    description="At most 40 posts. Those of other accounts, and those that you cannot see, are left out.",
 )
 @endpoint(POST="write:reports")
 def report_account(request: Request) -> Response:

@@ -32,7 +32,7 @@ from apps.filters.queries import filters_of, own_filter, own_filter_post, own_ke
 READ, WRITE = "read:filters", "write:filters"
 OLD_FILTER = (
     "Show, change or delete a keyword as a filter of its own. "
-    "A filter is deleted with its last keyword, unless it names posts."
+    "A filter is deleted with its last keyword, unless it contains posts."
 )
 
 
@@ -108,9 +108,7 @@ def keyword(request: Request, keyword_id: int) -> Response:
     return Response(keyword_json(actions.change_keyword(viewer, keyword_id, **changes)))
 
 
-@operation(
-    "The posts that a filter names", list[FilterStatusJson], method="GET", name="filter_statuses"
-)
+@operation("The posts in a filter", list[FilterStatusJson], method="GET", name="filter_statuses")
 @operation(
     "Add a post to a filter",
     FilterStatusJson,
@@ -129,7 +127,7 @@ def statuses(request: Request, filter_id: int) -> Response:
     return Response(filter_post_json(actions.add_post(viewer, filter_id, post_id)))
 
 
-@operation("A post that a filter names", FilterStatusJson, method="GET", name="show_filter_status")
+@operation("A post in a filter", FilterStatusJson, method="GET", name="show_filter_status")
 @operation("Remove a post from a filter", EMPTY_OBJECT, method="DELETE", name="unfilter_status")
 @endpoint(GET=READ, DELETE=WRITE)
 def status(request: Request, row_id: int) -> Response:

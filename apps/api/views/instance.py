@@ -37,7 +37,7 @@ from apps.posts.queries import site_size
 from apps.scopes import ANY_TOKEN
 
 
-@operation("What this site is and allows", InstanceJson, errors=[])
+@operation("The site with its limits and features", InstanceJson, errors=[])
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance(_request: Request) -> Response:
@@ -45,7 +45,7 @@ def instance(_request: Request) -> Response:
     return Response(instance_json(site_size()["users"]))
 
 
-@operation("What this site is and allows, for older clients", InstanceV1Json, errors=[])
+@operation("The site with its limits and features, for older clients", InstanceV1Json, errors=[])
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance_v1(_request: Request) -> Response:
@@ -70,7 +70,7 @@ def instance_rules(_request: Request) -> Response:
     return Response(rules_json())
 
 
-@operation("Sites that this one knows: there are none", list[str], errors=[])
+@operation("Other sites: always empty", list[str], errors=[])
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def peers(_request: Request) -> Response:
@@ -78,7 +78,7 @@ def peers(_request: Request) -> Response:
     return Response([])
 
 
-@operation("Sites that this one blocks: there are none", list[DomainBlockJson], errors=[])
+@operation("Blocked sites: always empty", list[DomainBlockJson], errors=[])
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def blocked_sites(_request: Request) -> Response:
@@ -86,7 +86,7 @@ def blocked_sites(_request: Request) -> Response:
     return Response([])
 
 
-@operation("What this site is, at length", TextJson, errors=[])
+@operation("The long description of the site", TextJson, errors=[])
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def extended_description(_request: Request) -> Response:
@@ -94,7 +94,7 @@ def extended_description(_request: Request) -> Response:
     return Response(extended_description_json())
 
 
-@operation("What is stored, and who sees it", TextJson, errors=[])
+@operation("The privacy policy of the site", TextJson, errors=[])
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def privacy_policy(_request: Request) -> Response:
@@ -102,7 +102,7 @@ def privacy_policy(_request: Request) -> Response:
     return Response(privacy_policy_json())
 
 
-@operation("The languages to choose from for a post", list[LanguageJson], errors=[])
+@operation("The languages that pages offer for a post", list[LanguageJson], errors=[])
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance_languages(_request: Request) -> Response:
@@ -110,7 +110,7 @@ def instance_languages(_request: Request) -> Response:
     return Response(languages_json())
 
 
-@operation("Emojis of this site: there are none", list[CustomEmojiJson], errors=[])
+@operation("Custom emoji: always empty", list[CustomEmojiJson], errors=[])
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def custom_emojis(_request: Request) -> Response:
@@ -118,7 +118,7 @@ def custom_emojis(_request: Request) -> Response:
     return Response([])
 
 
-@operation("Where the site says what software it is", NodeinfoLinksJson, errors=[])
+@operation("The address of the NodeInfo document", NodeinfoLinksJson, errors=[])
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def nodeinfo_links(_request: Request) -> Response:
@@ -136,11 +136,11 @@ def nodeinfo(_request: Request) -> Response:
 
 
 @operation(
-    "Announcements of the staff",
+    "Announcements by staff",
     list[AnnouncementJson],
     errors=[401],
     parameters=[
-        OpenApiParameter("with_dismissed", bool, description="Also those that you have read.")
+        OpenApiParameter("with_dismissed", bool, description="Include those that you have read.")
     ],
 )
 @endpoint(GET="read:accounts")

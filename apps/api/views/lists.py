@@ -79,7 +79,7 @@ def user_list(request: Request, list_id: int) -> Response:
 
 
 @operation(
-    "Who is in a list",
+    "The members of a list",
     list[AccountJson],
     method="GET",
     name="list_accounts",
@@ -88,14 +88,14 @@ def user_list(request: Request, list_id: int) -> Response:
     parameters=CURSOR_PARAMETERS,
 )
 @operation(
-    "Put people you follow into a list",
+    "Add people you follow to a list",
     EMPTY_OBJECT,
     method="POST",
     name="add_to_list",
     request=PeopleInput,
 )
 @operation(
-    "Take people out of a list",
+    "Remove people from a list",
     EMPTY_OBJECT,
     method="DELETE",
     name="remove_from_list",
@@ -123,7 +123,7 @@ def _members(request: Request, list_id: int) -> Response:
     return Response(people) if wants_all else paged(request, page, people)
 
 
-@operation("Which of your lists an account is in", list[ListJson])
+@operation("Your lists that contain an account", list[ListJson])
 @endpoint(GET="read:lists")
 def lists_with_account(request: Request, account_id: int) -> Response:
     """The viewer's lists that contain this account."""

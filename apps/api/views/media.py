@@ -36,9 +36,9 @@ def _upload(version: str, summary: str) -> Any:
         request={"multipart/form-data": MediaInput},
         errors=[400, 401, 403, 415, 422, 429],
         responses={202: Entity(MediaAttachmentJson)},
-        description="A picture is ready when this answers. 202: a video or sound is being prepared, and cannot "
-        "be attached to a status until `GET /api/v1/media/{media_id}` answers 200. An upload that no status uses "
-        "within a day is deleted.",
+        description="With 200 the upload is ready. With 202 a video or sound is being prepared, and cannot be "
+        "attached to a status until `GET /api/v1/media/{media_id}` returns 200. An upload that no status uses within "
+        "a day is deleted.",
     )
     @endpoint(POST="write:media")
     def view(request: Request) -> Response:
@@ -57,7 +57,7 @@ def _upload(version: str, summary: str) -> Any:
 
 
 upload_v2 = _upload("v2", "Upload a picture, video or sound")
-upload_v1 = _upload("v1", "Upload a picture, video or sound, as older clients do")
+upload_v1 = _upload("v1", "Upload a picture, video or sound, for older clients")
 
 
 @operation(
@@ -67,10 +67,10 @@ upload_v1 = _upload("v1", "Upload a picture, video or sound, as older clients do
     name="show_media",
     errors=[400, 401, 403, 404, 422],
     responses={206: Entity(MediaAttachmentJson)},
-    description="206 while a video or sound is being prepared, 422 when that has failed.",
+    description="206 while a video or sound is being prepared, 422 if that has failed.",
 )
 @operation(
-    "Another description, focus or captions for your upload, until a status has it",
+    "Change the description, focus or captions of your upload, until a status uses it",
     MediaAttachmentJson,
     method="PUT",
     name="describe_media",
@@ -78,7 +78,7 @@ upload_v1 = _upload("v1", "Upload a picture, video or sound, as older clients do
     errors=[400, 401, 403, 404, 422],
 )
 @operation(
-    "Delete your upload, until a status has it",
+    "Delete your upload, until a status uses it",
     EMPTY_OBJECT,
     method="DELETE",
     name="delete_media",

@@ -65,19 +65,19 @@ GROUPS_DEFAULT, MAX_GROUPS = 40, 80
 UNREAD_GROUPS_DEFAULT, MAX_UNREAD_GROUPS = 100, 1000
 EXPANSIONS = ("full", "partial_avatars")
 GROUPED_PARAMETER = OpenApiParameter(
-    "grouped_types[]", str, many=True, description="Group only these; all that can be, else."
+    "grouped_types[]", str, many=True, description="Types to group; by default all that can be."
 )
 Act = Callable[[User, list[int]], None]
-INCLUDE_FILTERED = OpenApiParameter("include_filtered", bool, description="Those held back too.")
+INCLUDE_FILTERED = OpenApiParameter("include_filtered", bool, description="Include held-back ones.")
 CHOICE_PARAMETERS = [
-    OpenApiParameter("types[]", str, many=True, description="Only these."),
-    OpenApiParameter("exclude_types[]", str, many=True, description="All but these."),
-    OpenApiParameter("account_id", str, description="Only what this account did."),
+    OpenApiParameter("types[]", str, many=True, description="Only these types."),
+    OpenApiParameter("exclude_types[]", str, many=True, description="All types except these."),
+    OpenApiParameter("account_id", str, description="Only notifications about this account."),
 ]
 
 
 @operation(
-    "What happened to you",
+    "Your notifications",
     list[NotificationJson],
     errors=[400, 401],
     parameters=[
@@ -101,7 +101,7 @@ def notifications(request: Request) -> Response:
 
 
 @operation(
-    "How many notifications are unread",
+    "The number of unread notifications",
     UnreadCountJson,
     errors=[400, 401],
     parameters=[*CHOICE_PARAMETERS, OpenApiParameter("limit", int, description="At most 100.")],
@@ -122,7 +122,7 @@ def notification(request: Request, notification_id: int) -> Response:
     return Response(notification_json(get_notification(viewer_of(request), notification_id)))
 
 
-@operation("Forget one notification", EMPTY_OBJECT)
+@operation("Delete a notification", EMPTY_OBJECT)
 @endpoint(POST="write:notifications")
 def dismiss_notification(request: Request, notification_id: int) -> Response:
     """Delete one of the viewer's notifications."""
@@ -131,7 +131,7 @@ def dismiss_notification(request: Request, notification_id: int) -> Response:
 
 
 def _clear(name: str) -> Callable[..., Response]:
-    @operation("Forget all notifications", EMPTY_OBJECT, name=name, errors=[401])
+    @operation("Delete all notifications", EMPTY_OBJECT, name=name, errors=[401])
     @endpoint(POST="write:notifications")
     def view(request: Request) -> Response:
         """Delete all of the viewer's notifications."""
@@ -146,7 +146,7 @@ clear_grouped_notifications = _clear("clear_grouped_notifications")
 
 
 @operation(
-    "How far you have read",
+    "Your read markers",
     MarkersJson,
     method="GET",
     tags=["timelines"],
@@ -154,14 +154,14 @@ clear_grouped_notifications = _clear("clear_grouped_notifications")
     parameters=[OpenApiParameter("timeline[]", str, many=True, enum=ReadMarker.Timeline.values)],
 )
 @operation(
-    "Say how far you have read",
+    "Move your read markers",
     MarkersJson,
     method="POST",
     name="mark_read",
     tags=["timelines"],
     request=ReadMarkersInput,
     errors=[401, 422],
-    description="A marker never goes back.",
+    description="A marker never moves back.",
 )
 @endpoint(GET="read:statuses", POST="write:statuses")
 def markers(request: Request) -> Response:
@@ -200,11 +200,11 @@ def actor_of(request: Request) -> int | None:
 
 
 @operation(
-    "What happened to you, in groups",
+    "Your notifications, in groups",
     GroupedNotificationsJson,
     errors=[400, 401],
-    description="What many did alike within twelve hours is one group. A group that a page cuts goes "
-    "on on the next one, under the same key.",
+    description="When several accounts do the same within twelve hours, this is one group. A group that "
+    "does not fit on a page continues on the next one, with the same key.",
     parameters=[
         *CURSOR_PARAMETERS,
         *CHOICE_PARAMETERS,
@@ -236,7 +236,7 @@ def notification_group(request: Request, group_key: str) -> Response:
     return Response(groups_json([get_group(viewer_of(request), group_key)]))
 
 
-@operation("Who is in a group of notifications", list[AccountJson], parameters=CURSOR_PARAMETERS)
+@operation("The accounts in a notification group", list[AccountJson], parameters=CURSOR_PARAMETERS)
 @endpoint(GET="read:notifications")
 def notification_group_accounts(request: Request, group_key: str) -> Response:
     """The accounts in a group, the last first. Follow the `Link` header: the cursor is not an account id."""
@@ -244,7 +244,7 @@ def notification_group_accounts(request: Request, group_key: str) -> Response:
     return paged(request, page, [account_json(person) for person in page.items])
 
 
-@operation("Forget a group of notifications", EMPTY_OBJECT)
+@operation("Delete a group of notifications", EMPTY_OBJECT)
 @endpoint(POST="write:notifications")
 def dismiss_notification_group(request: Request, group_key: str) -> Response:
     """Delete the notifications of a group; 404 for a malformed key."""
@@ -253,7 +253,7 @@ def dismiss_notification_group(request: Request, group_key: str) -> Response:
 
 
 @operation(
-    "How many groups of notifications are unread",
+    "The number of unread groups of notifications",
     UnreadCountJson,
     errors=[400, 401],
     parameters=[
@@ -286,20 +286,20 @@ def _grouped(request: Request) -> Collection[str]:
 
 
 @operation(
-    "Which notifications are held back or hidden",
+    "Your notification policy",
     NotificationPolicyJson,
     method="GET",
     errors=[401],
 )
 @operation(
-    "Hold back or hide notifications",
+    "Change your notification policy",
     NotificationPolicyJson,
     method="PATCH",
     name="change_notification_policy",
     request=PolicyInput,
     errors=[400, 401, 422],
-    description="It acts on what comes after it. What is held back waits in the requests until you accept or "
-    "dismiss it; what is dropped is not kept.",
+    description="Applies to later notifications. Those that are held back stay in the requests until you accept "
+    "or dismiss them; those that are dropped are not stored.",
 )
 @endpoint(GET="read:notifications", PATCH="write:notifications")
 def notification_policy(request: Request) -> Response:
@@ -312,7 +312,7 @@ def notification_policy(request: Request) -> Response:
 
 
 @operation(
-    "Whose notifications are held back",
+    "The accounts whose notifications are held back",
     list[NotificationRequestJson],
     errors=[400, 401],
     description="Covers the newest thousand of these notifications: one entry per account, with its id.",
@@ -337,7 +337,7 @@ def notification_request(request: Request, account_id: int) -> Response:
     raise NotFound(_("Nothing of this account is held back."))
 
 
-@operation("Whether what was accepted is in the list already", RequestsMergedJson, errors=[401])
+@operation("Whether accepted notifications are in the list yet", RequestsMergedJson, errors=[401])
 @endpoint(GET="read:notifications")
 def notification_requests_merged(request: Request) -> Response:
     """Always true: accepted notifications are in the list at once."""
@@ -373,13 +373,11 @@ def _for_several(name: str, summary: str, act: Act) -> Callable[..., Response]:
     return view
 
 
-accept = _for_one(
-    "accept", "Be told what an account does from now on, and did", accept_notifications_from
-)
-dismiss = _for_one("dismiss", "Forget what is held back of an account", dismiss_notifications_from)
+accept = _for_one("accept", "Accept all notifications from an account", accept_notifications_from)
+dismiss = _for_one("dismiss", "Dismiss held-back notifications", dismiss_notifications_from)
 accept_several = _for_several(
-    "accept", "Be told what accounts do from now on", accept_notifications_from
+    "accept", "Accept the notifications of several accounts", accept_notifications_from
 )
 dismiss_several = _for_several(
-    "dismiss", "Forget what is held back of accounts", dismiss_notifications_from
+    "dismiss", "Dismiss held-back notifications of accounts", dismiss_notifications_from
 )

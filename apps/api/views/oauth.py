@@ -100,7 +100,7 @@ def token(request: Request) -> Response:
 
 
 @operation(
-    "End a token",
+    "Revoke a token",
     EMPTY_OBJECT,
     request=RevocationInput,
     responses={400: Entity(GrantErrorJson), 401: Entity(GrantErrorJson)},
@@ -118,13 +118,13 @@ def revoke_token(request: Request) -> Response:
 
 
 @operation(
-    "Who gave the token, for programs that log people in",
+    "The account of the token, for programs that log people in",
     UserInfoJson,
     method="GET",
     errors=[401, 403],
 )
 @operation(
-    "Who gave the token, as OpenID Connect also asks",
+    "The account of the token, by POST as OpenID Connect allows",
     UserInfoJson,
     method="POST",
     name="post_user_info",
@@ -140,7 +140,7 @@ def _without_content_type(headers: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name != "Content-Type"}
 
 
-@operation("How to ask for tokens here", OAuthServerJson, errors=[404])
+@operation("The metadata of the authorization server", OAuthServerJson, errors=[404])
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def oauth_server(_request: Request) -> Response:

@@ -88,71 +88,71 @@ follow = _change(
     "Follow an account",
     actions.follow_user,
     form=FollowInput,
-    description="A locked account is asked. Of an account that is followed already, or asked, what is said changes.",
+    description="A locked account gets a request. If you already follow it, or asked to, only the options change.",
     scope="write:follows",
 )
 unfollow = _change(
     "unfollow",
-    "Stop following an account, or asking to",
+    "Unfollow an account, or withdraw a follow request",
     actions.unfollow_user,
     scope="write:follows",
 )
 remove_from_followers = _change(
     "remove_from_followers",
-    "End an account's following of you",
+    "Remove an account from your followers",
     actions.remove_follower,
     scope="write:follows",
 )
 block = _change("block", "Block an account", actions.block_user, scope="write:blocks")
-unblock = _change("unblock", "End a block", actions.unblock_user, scope="write:blocks")
+unblock = _change("unblock", "Unblock an account", actions.unblock_user, scope="write:blocks")
 mute = _change(
     "mute",
     "Mute an account",
     actions.mute_user,
     form=MuteInput,
-    description="Muting again changes the terms. A mute with a duration ends within seconds of its time.",
+    description="Muting again changes the options. A mute with a duration ends within seconds of its time.",
     scope="write:mutes",
 )
-unmute = _change("unmute", "End a mute", actions.unmute_user, scope="write:mutes")
+unmute = _change("unmute", "Unmute an account", actions.unmute_user, scope="write:mutes")
 endorse = _change(
     "endorse",
     "Recommend an account on your profile",
     actions.endorse_user,
-    description="One that you follow; it ends when you stop.",
+    description="Only accounts that you follow, until you unfollow them.",
     scope="write:accounts",
 )
 unendorse = _change(
-    "unendorse", "Recommend an account no more", actions.unendorse_user, scope="write:accounts"
+    "unendorse", "Stop recommending an account", actions.unendorse_user, scope="write:accounts"
 )
 pin = _change(
     "pin",
-    "Recommend an account, under the older name",
+    "Recommend an account, at the older address",
     actions.endorse_user,
     scope="write:accounts",
 )
 unpin = _change(
     "unpin",
-    "Recommend an account no more, under the older name",
+    "Stop recommending an account, at the older address",
     actions.unendorse_user,
     scope="write:accounts",
 )
 note = _change(
     "note",
-    "Note something about an account, for yourself",
+    "Write a private note about an account",
     actions.note_about,
     form=NoteInput,
-    description="An empty comment takes the note away.",
+    description="An empty comment deletes the note.",
     scope="write:accounts",
 )
 authorize = _change(
     "authorize",
-    "Let an account that asked follow you",
+    "Accept a follow request",
     actions.approve_request,
     scope="write:follows",
 )
 reject = _change(
     "reject",
-    "Do not let an account that asked follow you",
+    "Reject a follow request",
     actions.reject_request,
     scope="write:follows",
 )
@@ -188,21 +188,21 @@ def _own_list(
 
 
 blocks = _own_list(
-    "blocks", "Whom you have blocked", blocked_page, account_json, scope="read:blocks"
+    "blocks", "The accounts that you have blocked", blocked_page, account_json, scope="read:blocks"
 )
 endorsements = _own_list(
     "endorsements",
-    "Whom you recommend",
+    "The accounts that you recommend",
     lambda owner, cursor: endorsed_page(owner, owner.pk, cursor),
     account_json,
     scope="read:accounts",
 )
 follow_requests = _own_list(
-    "follow_requests", "Who asks to follow you", requests_page, account_json, scope="read:follows"
+    "follow_requests", "Requests to follow you", requests_page, account_json, scope="read:follows"
 )
 mutes = _own_list(
     "mutes",
-    "Whom you have muted",
+    "The accounts that you have muted",
     muted_page,
     lambda row: muted_account_json(*row),
     scope="read:mutes",
@@ -211,14 +211,14 @@ mutes = _own_list(
 
 
 @operation(
-    "Sites that you have blocked: there are none",
+    "Blocked sites: always empty",
     list[str],
     method="GET",
     errors=[400, 401],
     parameters=CURSOR_PARAMETERS,
 )
 @operation(
-    "Block a site: refused, because there are no others",
+    "Block a site: refused, because there are no other sites",
     EMPTY_OBJECT,
     method="POST",
     name="block_domain",
@@ -302,9 +302,7 @@ def _people_endpoint(
     return view
 
 
-followers = _people_endpoint("account_followers", "Who follows an account", followers_page)
-following = _people_endpoint("account_following", "Whom an account follows", following_page)
-friends = _people_endpoint(
-    "account_friends", "Who follows an account and is followed by it", friends_page
-)
-endorsed = _people_endpoint("account_endorsements", "Whom an account recommends", endorsed_page)
+followers = _people_endpoint("account_followers", "The followers of an account", followers_page)
+following = _people_endpoint("account_following", "The followees of an account", following_page)
+friends = _people_endpoint("account_friends", "The friends of an account", friends_page)
+endorsed = _people_endpoint("account_endorsements", "Recommendations of an account", endorsed_page)

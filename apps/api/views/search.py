@@ -60,8 +60,8 @@ FOLLOWED_DEFAULT, MAX_FOLLOWED = 100, 200
 TRENDING_DEFAULT, MAX_TRENDING = 10, 20
 KINDS = ("accounts", "statuses", "hashtags")
 DIRECTORY_ORDERS = ("active", "new")
-LIMIT = OpenApiParameter("limit", int, description="How many of each kind at most; clamped.")
-OFFSET = OpenApiParameter("offset", int, description="How many to skip, at most 150.")
+LIMIT = OpenApiParameter("limit", int, description="At most this many of each kind; clamped.")
+OFFSET = OpenApiParameter("offset", int, description="Results to skip, at most 150.")
 
 
 @operation(
@@ -80,7 +80,7 @@ OFFSET = OpenApiParameter("offset", int, description="How many to skip, at most 
         OpenApiParameter("min_id", str),
         OpenApiParameter("date", str, description="Posts up to the end of this day (UTC)."),
         OpenApiParameter("until", str, description="Posts up to this second, in ISO 8601."),
-        OpenApiParameter("resolve", bool, description="There are no other sites to ask."),
+        OpenApiParameter("resolve", bool, description="No effect: there are no other sites."),
         LIMIT,
         OFFSET,
     ],
@@ -132,7 +132,7 @@ def _posts(
     parameters=[
         OpenApiParameter("q", str, required=True),
         OpenApiParameter("following", bool, description="Only accounts that you follow."),
-        OpenApiParameter("resolve", bool, description="There are no other sites to ask."),
+        OpenApiParameter("resolve", bool, description="No effect: there are no other sites."),
         LIMIT,
         OFFSET,
     ],
@@ -154,7 +154,7 @@ def search_accounts(request: Request) -> Response:
 
 
 @operation(
-    "Public posts that are liked and reposted most at present",
+    "Trending posts: the public posts with the most likes and reposts",
     list[StatusJson],
     tags=["trends"],
     errors=[400],
@@ -174,7 +174,7 @@ def trending_statuses(request: Request) -> Response:
     list[StatusJson],
     tags=["trends"],
     errors=[400, 401],
-    description="None that you have read or liked. Every call recommends other posts.",
+    description="None that you have read or liked. Each call recommends other posts.",
     parameters=[LIMIT],
 )
 @endpoint(GET="read:statuses")
@@ -187,7 +187,7 @@ def recommended(request: Request) -> Response:
 
 
 @operation(
-    "Links that many people share: always empty, this site does not count them",
+    "Trending links: always empty, because this site does not count links",
     list[TrendsLinkJson],
     tags=["trends"],
     errors=[],
@@ -262,7 +262,7 @@ feature_tag = _change_tag(
     "feature", "Show a tag on your profile", actions.feature_tag, scope="write:accounts"
 )
 unfeature_tag = _change_tag(
-    "unfeature", "Show a tag on your profile no more", actions.unfeature_tag, scope="write:accounts"
+    "unfeature", "Remove a tag from your profile", actions.unfeature_tag, scope="write:accounts"
 )
 
 
@@ -295,14 +295,14 @@ def followed_tags(request: Request) -> Response:
 
 def _trends(name: str) -> Callable[..., Response]:
     @operation(
-        "The tags that most accounts use at present",
+        "Trending tags: those that most accounts use",
         list[TagJson],
         name=name,
         tags=["trends"],
         errors=[400],
         parameters=[
-            OpenApiParameter("limit", int, description="How many at most; clamped."),
-            OpenApiParameter("offset", int, description="How many to skip."),
+            OpenApiParameter("limit", int, description="At most this many; clamped."),
+            OpenApiParameter("offset", int, description="Results to skip."),
         ],
     )
     @endpoint(GET=ANY_TOKEN, public=True)
@@ -345,7 +345,7 @@ def featured_tags(request: Request) -> Response:
     return Response(featured_tag_json(use, viewer))
 
 
-@operation("Show a tag on your profile no more, by its id there", EMPTY_OBJECT, tags=["tags"])
+@operation("Remove a tag from your profile, by its id there", EMPTY_OBJECT, tags=["tags"])
 @endpoint(DELETE="write:accounts")
 def featured_tag(request: Request, row_id: int) -> Response:
     """Remove a tag from the viewer's profile."""
@@ -377,13 +377,13 @@ def _featured(owner: User) -> Response:
 
 
 @operation(
-    "Accounts that let themselves be found",
+    "The directory: accounts that want to be found",
     list[AccountJson],
     tags=["accounts"],
     errors=[400],
     parameters=[
-        OpenApiParameter("order", str, enum=DIRECTORY_ORDERS, description="Without it `active`."),
-        OpenApiParameter("local", bool, description="All accounts are of this site."),
+        OpenApiParameter("order", str, enum=DIRECTORY_ORDERS, description="By default `active`."),
+        OpenApiParameter("local", bool, description="No effect: all accounts are of this site."),
         LIMIT,
         OFFSET,
     ],

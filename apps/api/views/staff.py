@@ -39,7 +39,7 @@ CHANGE_SITE_POLICY = "timeline.change_sitepolicy"
     errors=[400, 401, 403],
     parameters=[
         OpenApiParameter("max_id", str, description="Accounts below this id."),
-        OpenApiParameter("limit", int, description="How many at most; clamped."),
+        OpenApiParameter("limit", int, description="At most this many; clamped."),
     ],
 )
 @endpoint(GET="read")
@@ -82,7 +82,7 @@ def author_policy(request: Request, account_id: int) -> Response:
 
 
 @operation(
-    "How posts are delivered where their author has no policy (staff)",
+    "How posts are delivered if their author has no policy (staff)",
     SitePolicyJson,
     method="GET",
     tags=["operations"],

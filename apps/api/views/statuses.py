@@ -185,7 +185,7 @@ def _key(request: Request) -> str:
     method="DELETE",
     name="delete_status",
     errors=[400, 401, 404],
-    description="To write the post again, its pictures can be used for a day, unless `delete_media` is true.",
+    description="For a day you can use its pictures in a new post, unless `delete_media` is true.",
     parameters=[OpenApiParameter("delete_media", bool)],
 )
 @endpoint(GET="read:statuses", PUT="write:statuses", DELETE="write:statuses", public=True)
@@ -327,17 +327,17 @@ def mark_paths(api: str) -> list[URLPattern]:
 
 unreblog = _action(
     "unreblog",
-    "Take back a repost, by the id of the post it shares",
+    "Delete your repost, by the id of the original post",
     publishing.undo_repost,
     scope="write:statuses",
 )
-pin = _action("pin", "Put your post at the top of your profile", pin_post, scope="write:accounts")
-unpin = _action("unpin", "Remove your post from there", unpin_post, scope="write:accounts")
-mute = _action("mute", "Get no notifications of a post's thread", mute_thread, scope="write:mutes")
-unmute = _action("unmute", "Get notifications of it again", unmute_thread, scope="write:mutes")
+pin = _action("pin", "Pin your post to the top of your profile", pin_post, scope="write:accounts")
+unpin = _action("unpin", "Unpin your post from your profile", unpin_post, scope="write:accounts")
+mute = _action("mute", "Mute notifications of a thread", mute_thread, scope="write:mutes")
+unmute = _action("unmute", "Unmute notifications of a thread", unmute_thread, scope="write:mutes")
 
 
-@operation("Share a public post", StatusJson, errors=[400, 401, 403, 404, 429])
+@operation("Repost a public post", StatusJson, errors=[400, 401, 403, 404, 429])
 @endpoint(POST="write:statuses", limit="publish")
 def reblog_status(request: Request, status_id: int) -> Response:
     """Repost a post. The response is the new status that wraps it; a second call responds with the same one."""
@@ -360,7 +360,7 @@ def _id(text: str | None) -> int | None:
     return int(text) if text else None
 
 
-@operation("What a post said before", list[StatusEditJson], errors=[404])
+@operation("The versions of a post", list[StatusEditJson], errors=[404])
 @endpoint(GET="read:statuses", public=True)
 def status_history(request: Request, status_id: int) -> Response:
     """The first version, every edit and the current version; at most the newest 100."""
@@ -398,8 +398,8 @@ def _people_endpoint(
     return view
 
 
-favourited_by = _people_endpoint("favourited_by", "Who likes a post", likers)
-reblogged_by = _people_endpoint("reblogged_by", "Who reposted a post", reposters)
+favourited_by = _people_endpoint("favourited_by", "The accounts that like a post", likers)
+reblogged_by = _people_endpoint("reblogged_by", "The accounts that reposted a post", reposters)
 
 
 @operation(
@@ -412,7 +412,7 @@ def status_quotes(request: Request, status_id: int) -> Response:
     return statuses_page(request, quotes_timeline(requests.viewer_of(request), status_id, cursor))
 
 
-@operation("Take your post out of a quote", StatusJson)
+@operation("Withdraw your post from a quote", StatusJson)
 @endpoint(POST="write:statuses")
 def revoke_quote(request: Request, status_id: int, quote_id: int) -> Response:
     """Remove the viewer's post `status_id` from the status `quote_id` that quotes it; the response is that status."""
@@ -461,7 +461,7 @@ def scheduled_statuses(request: Request) -> Response:
     request=ScheduleInput,
     errors=[401, 404, 422],
 )
-@operation("Do not publish it", EMPTY_OBJECT, method="DELETE", name="cancel_scheduled_status")
+@operation("Cancel a scheduled post", EMPTY_OBJECT, method="DELETE", name="cancel_scheduled_status")
 @endpoint(GET="read:statuses", PUT="write:statuses", DELETE="write:statuses")
 def scheduled_status(request: Request, number: int) -> Response:
     """Show, reschedule or cancel a scheduled post."""

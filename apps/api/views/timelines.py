@@ -63,7 +63,7 @@ REMOTE = OpenApiParameter("remote", bool, description="Posts of other sites: the
 
 
 @operation(
-    "What the accounts you follow published",
+    "The posts of the accounts that you follow",
     list[StatusJson],
     name="home_timeline",
     errors=[400, 401],
@@ -72,13 +72,13 @@ REMOTE = OpenApiParameter("remote", bool, description="Posts of other sites: the
         OpenApiParameter(
             "exclude_read",
             bool,
-            description="Without what you have read. Without this parameter as you chose in the settings.",
+            description="Leave out what you have read. By default as you chose in the settings.",
         ),
         *PROMOTED_PARAMETERS,
         OpenApiParameter(
             "as_of",
             str,
-            description="As it was at this moment, in ISO 8601; without what you may not see now. See docs/api.md.",
+            description="The timeline at this moment (ISO 8601), without what you may not see now. See docs/api.md.",
         ),
     ],
 )
@@ -109,14 +109,14 @@ def _home_as_of(request: Request) -> Response:
 
 
 @operation(
-    "Everything said to everybody",
+    "All public posts",
     list[StatusJson],
     name="public_timeline",
     errors=[400],
     parameters=[
         *POSTS_PARAMETERS,
         OpenApiParameter("only_media", bool, description="Only posts with pictures."),
-        OpenApiParameter("local", bool, description="All posts are of this site."),
+        OpenApiParameter("local", bool, description="No effect: all posts are of this site."),
         REMOTE,
     ],
 )
@@ -132,7 +132,7 @@ def public(request: Request) -> Response:
 
 
 @operation(
-    "What an account published",
+    "The posts of an account",
     list[StatusJson],
     tags=["accounts"],
     errors=[400, 404],
@@ -162,7 +162,7 @@ def account_statuses(request: Request, account_id: int) -> Response:
     return statuses_page(request, page)
 
 
-@operation("What you like", list[StatusJson], errors=[400, 401], parameters=CURSOR_PARAMETERS)
+@operation("Posts that you like", list[StatusJson], errors=[400, 401], parameters=CURSOR_PARAMETERS)
 @endpoint(GET="read:favourites")
 def favourites(request: Request) -> Response:
     """The posts that the viewer likes; follow the `Link` header, the cursor is not a status id."""
@@ -172,7 +172,7 @@ def favourites(request: Request) -> Response:
 
 
 @operation(
-    "What you keep for later", list[StatusJson], errors=[400, 401], parameters=CURSOR_PARAMETERS
+    "Posts that you bookmarked", list[StatusJson], errors=[400, 401], parameters=CURSOR_PARAMETERS
 )
 @endpoint(GET="read:bookmarks")
 def bookmarks(request: Request) -> Response:
@@ -183,13 +183,13 @@ def bookmarks(request: Request) -> Response:
 
 
 @operation(
-    "What came to your home timeline since you last asked",
+    "New posts on your home timeline since your last request",
     ActivityJson,
     errors=[400, 401],
-    description="Posts whose delivery was slow are told too, though their ids are older. Without "
-    "`last_id`: the newest.",
+    description="Includes posts that were delivered late, although their ids are older. Without "
+    "`last_id` you get the newest posts.",
     parameters=[
-        OpenApiParameter("last_id", str, description="From the answer before, or a status id."),
+        OpenApiParameter("last_id", str, description="From the previous response, or a status id."),
         OpenApiParameter("limit", int),
         *PROMOTED_PARAMETERS,
     ],
@@ -210,7 +210,7 @@ def activity(request: Request) -> Response:
 
 
 @operation(
-    "What the people in one of your lists said",
+    "The posts of the people in one of your lists",
     list[StatusJson],
     name="list_timeline",
     errors=[400, 401, 404],
@@ -232,11 +232,11 @@ def of_list(request: Request, list_id: int) -> Response:
     errors=[400, 404],
     parameters=[
         *POSTS_PARAMETERS,
-        OpenApiParameter("any[]", str, many=True, description="Or one of these, at most four."),
-        OpenApiParameter("all[]", str, many=True, description="And each of these, at most four."),
-        OpenApiParameter("none[]", str, many=True, description="And none of these, at most four."),
+        OpenApiParameter("any[]", str, many=True, description="Or any of these tags, at most 4."),
+        OpenApiParameter("all[]", str, many=True, description="And all of these tags, at most 4."),
+        OpenApiParameter("none[]", str, many=True, description="None of these tags, at most 4."),
         OpenApiParameter("only_media", bool),
-        OpenApiParameter("local", bool, description="All posts are of this site."),
+        OpenApiParameter("local", bool, description="No effect: all posts are of this site."),
         REMOTE,
     ],
 )
@@ -295,11 +295,11 @@ def journey(request: Request, status_id: int) -> Response:
 
 
 @operation(
-    "What came to your home timeline since you left off",
+    "What you missed on your home timeline",
     CatchUpJson,
     errors=[401],
-    description="At most 200 statuses and seven days, of what you follow. Where you left off is the marker of "
-    "home; without one it is seven days ago. Read the statuses by their ids.",
+    description="The statuses of the accounts and tags you follow since your marker of home: at most 200, of at "
+    "most seven days. Get the statuses by their ids.",
 )
 @endpoint(GET="read:statuses")
 def catch_up(request: Request) -> Response:
@@ -310,7 +310,7 @@ def catch_up(request: Request) -> Response:
 
 
 @operation(
-    "Your home timeline, each status with why it is there",
+    "Your home timeline, with the reason for each status",
     list[ExplanationJson],
     tags=["explain"],
     errors=[400, 401],
@@ -324,11 +324,11 @@ def explain_home(request: Request) -> Response:
 
 
 @operation(
-    "Whether a page of your home timeline is what the tables say",
+    "Whether a page of your home timeline matches the tables",
     PageCheckJson,
     tags=["explain"],
     errors=[400, 401, 429],
-    description="The page is read as ever, and compared with what PostgreSQL alone says belongs there.",
+    description="Reads the page as usual, and compares it with one made from PostgreSQL alone.",
     parameters=POSTS_PARAMETERS,
 )
 @endpoint(GET="read:statuses")
@@ -352,10 +352,10 @@ def conversations(request: Request) -> Response:
 
 
 @operation(
-    "Take a conversation off your list",
+    "Remove a conversation from your list",
     EMPTY_OBJECT,
     name="remove_conversation",
-    description="What is said in it next brings it back.",
+    description="The next message brings it back.",
 )
 @endpoint(DELETE="write:conversations")
 def conversation(request: Request, conversation_id: int) -> Response:

@@ -168,11 +168,8 @@ def _require_citus() -> None:
 class Command(BaseCommand):
     help = """Distribute the tables of this site over the workers of Citus.
 
-Stop all processes that write first. Tables already moved are skipped: after an interruption, or after migrations that
-added tables, the same command continues. Examples:
-
-    manage distribute --check    list the tables to move; exit code 1 if there are any
-    manage distribute"""
+Stop all processes that write first. Tables already moved are skipped, so you can run the command again after an
+interruption, or after migrations that added tables. With --check, the exit code is 1 if there are tables to move."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--check", action="store_true", help="only list the tables to move")

@@ -27,7 +27,7 @@ follows and counts with the tables, and repairs differences. Exit code 1 when th
 examples:
   ./run manage audit run                    one run now, with its report
   ./run manage audit run --turns 20         twenty runs; differences are checked again in later ones
-  ./run manage audit status                 the sums of all runs, and the newest findings in plain words
+  ./run manage audit status                 the totals of all runs, and the newest findings in plain words
   ./run manage audit explain --pairs 10000  explain random pairs of reader and post, and compare with the tables
   ./run manage audit viewer alice           walk all pages of @alice's home and compare each with the oracle
 """
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         parser.epilog = EXAMPLES
         verbs = parser.add_subparsers(dest="verb", metavar="WHAT", required=True)
         run = verbs.add_parser("run", help="run the auditor once or several times")
-        run.add_argument("--turns", type=int, default=1)
+        run.add_argument("--turns", type=int, default=1, help="number of runs (default: 1)")
         verbs.add_parser("status", help="what all runs found")
         pairs = verbs.add_parser(
             "explain", help="explain random pairs of reader and post; read-only"

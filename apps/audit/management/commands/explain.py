@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.epilog = EXAMPLES
         parser.add_argument("handle")
         what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument("post_id", nargs="?", type=int, help="the number of a post")
+        what.add_argument("post_id", nargs="?", type=int, help="the id of a post")
         what.add_argument("--home", action="store_true", help="the newest page")
         parser.add_argument("--limit", type=int, default=20, help="posts of --home (default: 20)")
 

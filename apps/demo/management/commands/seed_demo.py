@@ -22,8 +22,8 @@ TABLE_WIDTH = 60
 STEPS = 10  # lines of progress in a log
 STOPPED = 130  # the exit code of a program that Ctrl-C ended
 EXAMPLES = """
-Everything is made in one transaction, so an interrupted run has made nothing and can be repeated. A size that exists
-stays as it is; another size adds generated accounts beside the same cast, the people with written posts.
+Everything is made in one transaction, so an interrupted run has made nothing and can be repeated. If the size exists
+already, nothing changes; another size adds generated accounts to the cast, which are the people with written posts.
 
 examples:
   ./run manage seed_demo                      add the cast and 60 accounts, in a few seconds

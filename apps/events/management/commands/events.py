@@ -11,9 +11,9 @@ from apps.events.actions import EVENTS, Handler, handlers_of
 
 HEAD = """# Events
 
-What a change in one app means to the apps above it: an event is recorded in the transaction of the change, with a row
-for each subscriber, and each row is retried until it is done ([architecture.md](architecture.md)). Subscribers run in
-this order; each may run more than once.
+Events carry changes from one app to the apps above it. An event is recorded in the transaction of the change, with a
+row for each subscriber. Each row is tried up to five times, then left to staff as a dead letter
+([architecture.md](architecture.md)). Subscribers run in this order; each may run more than once.
 
 `./run manage events > docs/events.md` writes this page; a test fails when it is out of date.
 """

@@ -50,16 +50,16 @@ examples:
   ./run manage cache replace main:1 10.0.0.9:11211
   ./run manage cache replace main:1 10.0.0.9:11211 --megabytes 512
   ./run manage cache drain main:1                    stop reading it; Backup answers
-  ./run manage cache drain l1:3                      take the group out
-  ./run manage cache grow main 10.0.0.9:11211        one slot more, in half a minute or more; shows its progress
-  ./run manage cache shrink backup:1                 take a slot out of Backup
+  ./run manage cache drain l1:3                      remove the group
+  ./run manage cache grow main 10.0.0.9:11211        add a slot, in half a minute or more; shows the progress
+  ./run manage cache shrink backup:1                 remove a slot from Backup
   ./run manage cache abort main                      keep the slots as they were
-  ./run manage cache resizes                         go on with a change of slots and watch it
+  ./run manage cache resizes                         continue a change of slots, and show the progress
   ./run manage cache flush outbox                    empty only this class
-  ./run manage cache restored                        after a restore of the database: nothing cached before counts
-  ./run manage cache move timelines redis://10.0.0.7:6379/0    to another Redis, in half a minute; again: goes on
-  ./run manage cache move timelines settings         back to where the settings say
-  ./run manage cache rollback 4                      the nodes of version 4; 0 is what the settings say
+  ./run manage cache restored                        after a restore of the database: ignore all older cache entries
+  ./run manage cache move timelines redis://10.0.0.7:6379/0    to another Redis, in half a minute; repeat it to continue
+  ./run manage cache move timelines settings         back to the address in the settings
+  ./run manage cache rollback 4                      the nodes of version 4; version 0 has those of the settings
 """
 WITHOUT_NODES = (
     "There are no Memcached nodes: the tiers L1, Main and Backup are absent, and posts, profiles and outboxes are "
@@ -87,7 +87,7 @@ class Command(BaseCommand):
         verbs.add_parser("check", help="probe every node and process; exit code 1 if something is wrong")  # fmt: skip
         add = verbs.add_parser("add-l1", help="add a group to L1")
         add.add_argument("urls", nargs="+", metavar="ADDRESS", help="host:port or unix:/path")
-        add.add_argument("--megabytes", type=int, help="of each node (default: an eighth of Main)")
+        add.add_argument("--megabytes", type=int, help="per node (default: an eighth of Main)")
         change = verbs.add_parser("replace", help="put another node into a slot")
         change.add_argument("place", help=FORMS)
         change.add_argument("url", metavar="ADDRESS", help="host:port or unix:/path")
@@ -205,14 +205,14 @@ def _add_resizes(verbs: Any) -> None:
     grow = verbs.add_parser("grow", help="add slots to Main or Backup, without a restart")
     grow.add_argument("pool", choices=RESIZABLE)
     grow.add_argument("urls", nargs="+", metavar="ADDRESS", help="host:port or unix:/path")
-    grow.add_argument("--megabytes", type=int, help="of each node (default: as slot 0)")
-    shrink = verbs.add_parser("shrink", help="take slots out of Main or Backup")
+    grow.add_argument("--megabytes", type=int, help="memory of each node (default: that of slot 0)")
+    shrink = verbs.add_parser("shrink", help="remove slots from Main or Backup")
     shrink.add_argument("places", nargs="+", metavar="PLACE", help="main:SLOT or backup:SLOT")
-    abort = verbs.add_parser("abort", help="give up a change of slots")
+    abort = verbs.add_parser("abort", help="cancel a change of slots")
     abort.add_argument("pool", choices=RESIZABLE)
     for verb in (grow, shrink, abort):
         verb.add_argument("--no-wait", action="store_true", help="leave the other steps to the site")  # fmt: skip
-    verbs.add_parser("resizes", help="take the steps of a change of slots that are left")
+    verbs.add_parser("resizes", help="continue a change of slots")
 
 
 def _own_name() -> str:

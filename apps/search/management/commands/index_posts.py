@@ -12,7 +12,7 @@ from apps.tags.trends import count_days
 
 
 class Command(BaseCommand):
-    """Takes a thousand posts per transaction, by id; may be interrupted and repeated."""
+    """Index all posts and names for search, a thousand posts per transaction. May be interrupted and repeated."""
 
     help = __doc__ or ""
 

@@ -17,8 +17,8 @@ from feedcache.connections import RedisError
 
 EXAMPLES = """
 A policy is push (to everybody), online (to those with a window; the default), pull (to nobody: merged when a page is
-read) or auto (the cheapest of these). An author's may be site: the policy of the site. Restricted posts always go to
-inboxes.
+read) or auto (the cheapest of these). An author's policy may also be site, for the policy of the site. Restricted posts
+are always pushed to inboxes.
 
 examples:
   ./run manage policy show                            the site, the authors with a policy of their own, backfills
@@ -26,7 +26,7 @@ examples:
   ./run manage policy set site online                 windows are rebuilt one by one, as readers return
   ./run manage policy set @alice auto
   ./run manage policy set @alice site                 no policy of her own
-  ./run manage policy back site                       the previous policy; also of @alice
+  ./run manage policy back site                       the previous policy; @alice works too
   ./run manage policy explain @alice                  the present mode, the measurements, and the choice of auto
   ./run manage policy explain site                    the present mode, and the measurements
   ./run manage policy auto                            measure now, instead of within five minutes

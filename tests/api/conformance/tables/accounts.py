@@ -121,10 +121,10 @@ ACCOUNTS = [
                  "agreement": True, "date_of_birth": "2000-01-01"}),
     expect("a missing handle is named", "app POST accounts", 422, {"details.username.0.error": "ERR_BLANK"},
            body={"email": "new@example.org", "password": "a long enough passphrase", "agreement": True}),
-    expect("a handle that is taken is named", "app POST accounts", 422, {"details.username.0.error": "ERR_TAKEN"},
+    expect("a taken handle is named", "app POST accounts", 422, {"details.username.0.error": "ERR_TAKEN"},
            body={"username": "alice", "email": "new@example.org", "password": "a long enough passphrase",
                  "agreement": True},
-           differs="ERR_INVALID, with the sentence that it is taken"),
+           differs="ERR_INVALID, with a message that it is taken"),
     expect("an address that is none", "app POST accounts", 422, {"details.email.0.error": "ERR_INVALID"},
            body={"username": "newcomer", "email": "no address", "password": "a long enough passphrase",
                  "agreement": True}),
@@ -150,7 +150,7 @@ CREDENTIALS = [
     expect("another one is not", "alice[write:statuses] GET accounts/verify_credentials", 403),
     expect("without a token 401", "nobody GET accounts/verify_credentials", 401, {"error": str}),
     expect("an application's token has no person", "app GET accounts/verify_credentials", 422,
-           differs="403: the token is not of a person"),
+           differs="403: the token does not belong to a person"),
     *[
         expect(f"{name} can be changed", "alice PATCH accounts/update_credentials", 200, members, body=body)
         for name, body, members in CREDENTIAL_CHANGES
@@ -169,7 +169,7 @@ CREDENTIALS = [
            differs="422: there is no such setting"),
     expect("attribution_domains are stored", "alice PATCH accounts/update_credentials", 200,
            {"source.attribution_domains": ["example.com"]}, body={"attribution_domains": ["example.com"]},
-           differs="they are ignored: previews name no authors of this site"),
+           differs="they are ignored: previews do not name authors of this site"),
     expect("changing needs the scope", "alice[read] PATCH accounts/update_credentials", 403, body={"bot": True}),
     expect("4.6: the profile as it can be edited", "alice GET profile", 200,
            {"id": "{alice}", "display_name": "Alice Wen", "note": "", "fields": [], "avatar": None, "header": None,
@@ -185,7 +185,7 @@ CREDENTIALS = [
     ],
     expect("the profile takes pictures", "alice PATCH profile", 200, {"avatar": Like("^http"), "header": Like("^http")},
            body={"avatar": "{picture}", "header": "{picture}"}, form=True),
-    expect("the media tab can be taken away", "alice PATCH profile", 200, {"show_media": False},
+    expect("the media tab can be hidden", "alice PATCH profile", 200, {"show_media": False},
            body={"show_media": False}, differs="422: all profiles have the same tabs"),
     expect("the followers can be hidden", "alice PATCH profile", 200, {"hide_collections": True},
            body={"hide_collections": True}, differs="422: there is no such setting"),
@@ -211,7 +211,7 @@ CREDENTIALS = [
     expect("a confirmed address is not confirmed again", "alice POST emails/confirmations", 403),
     expect("confirmations change the address", "alice POST emails/confirmations", 200,
            body={"email": "new@example.org"},
-           differs="403: an address is changed with the password, in the settings"),
+           differs="403: the settings change the address, after the password"),
 ]  # fmt: skip
 
 RELATIONS = [
@@ -223,8 +223,9 @@ RELATIONS = [
            200, {"*.id": ["{bob}", "{carol}"]}),
     expect("an id without brackets", "alice GET accounts/relationships?id={bob}", 200, {"*.id": ["{bob}"]}),
     expect("suspended accounts are left out", "alice GET accounts/relationships?id[]={frank}", 200, {"": []}),
-    expect("with_suspended brings them", "alice GET accounts/relationships?id[]={frank}&with_suspended=true", 200,
-           {"*.id": ["{frank}"]}, differs="a suspended account is in no answer"),
+    expect("with_suspended includes suspended accounts",
+           "alice GET accounts/relationships?id[]={frank}&with_suspended=true", 200,
+           {"*.id": ["{frank}"]}, differs="suspended accounts are always left out"),
     expect("one's own mute", "alice GET accounts/relationships?id[]={carol}", 200, {"0.muting": True}),
     expect("one's own block", "alice GET accounts/relationships?id[]={erin}", 200, {"0.blocking": True}),
     expect("a request that waits", "carol GET accounts/relationships?id[]={dave}", 200, {"0.requested": True}),

@@ -96,7 +96,7 @@ SEARCH = [
            {"accounts": []}),
     expect("resolve is accepted", "alice GET v2/search?q=bob&resolve=true", 200, {"accounts.*.acct": has("bob")}),
     expect("tags that nobody reviewed", "alice GET v2/search?q=river&exclude_unreviewed=true", 200, {"hashtags": list}),
-    expect("a search needs words", "alice GET v2/search", 400, differs="200 with nothing"),
+    expect("a search without words is refused", "alice GET v2/search", 400, differs="200 with empty lists"),
     expect("search needs the scope", "alice[write] GET v2/search?q=river", 403),
     expect("resolving needs a person", "nobody GET v2/search?q=river&resolve=true", 401,
            differs="200: there is nothing to resolve"),
@@ -179,7 +179,7 @@ APPS = [
     expect("without a token 401 (userinfo)", "nobody GET /oauth/userinfo", 401),
     expect("the authorization page needs an application",
            "nobody GET /oauth/authorize?response_type=code&client_id=nothing&redirect_uri=urn:ietf:wg:oauth:2.0:oob",
-           400, differs="the page to log in comes first"),
+           400, differs="the login page comes first"),
 ]  # fmt: skip
 
 HTTP = [
@@ -197,6 +197,6 @@ HTTP = [
            {"header:Cache-Control": Like("public")}),
     expect("what is private may not", "alice GET timelines/home", 200,
            {"header:Cache-Control": Like("private|no-store")}),
-    expect("a limit that is none is ignored", "nobody GET timelines/public?limit=abc", 200, {"": list},
-           differs="400: a program should learn of its mistake"),
+    expect("a malformed limit is ignored", "nobody GET timelines/public?limit=abc", 200, {"": list},
+           differs="400: a program should notice its mistake"),
 ]  # fmt: skip
