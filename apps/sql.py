@@ -37,8 +37,20 @@ def database_time() -> datetime:
     return found
 
 
-_ESTIMATE = "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass(%(table)s)"
 _HAS_CITUS = "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
+
+
+def is_distributed(connection: BaseDatabaseWrapper) -> bool:
+    """Whether Citus distributes the tables of a database over several servers (`manage distribute`)."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HAS_CITUS)
+        if cursor.fetchone() != (True,):  # there is no Citus
+            return False
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_dist_partition WHERE partmethod = 'h')")
+        return bool(cursor.fetchone() == (True,))
+
+
+_ESTIMATE = "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass(%(table)s)"
 # The coordinator's own table is empty: its rows are in the shards.
 _ESTIMATE_OF_SHARDS = """
 SELECT sum(greatest(shard.result::bigint, 0))::bigint

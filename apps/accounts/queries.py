@@ -10,6 +10,7 @@ from apps.accounts.models import AccessToken, User, UserCounts
 from apps.addresses import without_own_host
 from apps.errors import NotFound
 from apps.sql import Columns, Row, rows_of
+from feedcache.ids import MAX_AUTHOR_ID
 from feedcache.read_through import Batch
 from feedcache.structures.counters.service import queue_in_batch
 
@@ -53,10 +54,11 @@ def user_counts(user_ids: Collection[int]) -> dict[int, AccountCounts]:
 
 def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
     """Accounts that are not suspended, with their counts, in one query."""
-    if not user_ids:
+    possible = {user_id for user_id in user_ids if 0 < user_id <= MAX_AUTHOR_ID}
+    if not possible:
         return {}
     # by the ids of the counts, which may lie on several servers
-    users = User.objects.filter(counts__in=set(user_ids), suspended_at=None)
+    users = User.objects.filter(counts__in=possible, suspended_at=None)
     return {user.pk: user for user in users.select_related("counts")}
 
 

@@ -1,9 +1,11 @@
 """The timeline of a feed: the posts that its rules catch, newest first, always read from PostgreSQL.
 
-Each include rule scans a bounded range of an index: an author's posts, a tag's uses, the search index. The same
-statement merges the candidates and checks the exclude rules; the pipeline of all timelines decides who may see them.
+Each include rule scans a bounded range of an index: an author's posts, a tag's uses, the search index. One statement
+merges these candidates. Two more check the exclude rules, if there are any: on the posts, and on what they share. The
+pipeline of all timelines decides who may see them.
 """
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,75 +26,63 @@ from apps.timeline.pipeline import rulebook
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, fill_page
 from apps.timeline.sources.found import stored
-from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
+from apps.timeline.sources.sql import Slice
+from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS, authors_of
 
 SCAN = MAX_IDS  # most candidates in one statement, per rule and after the merge; `fill_page` never asks for more
 
-_RANGE = "< %(newest)s AND {id} > %(oldest)s ORDER BY {id} {{order}} LIMIT {scan}"
-_BY_POST, _BY_USE = (_RANGE.format(id=name, scan=SCAN) for name in ("id", "post_id"))
-_PEOPLE = f"""
-SELECT post.id, author.place
-FROM unnest(%(people)s::bigint[]) WITH ORDINALITY author(id, place)
-CROSS JOIN LATERAL (
-    SELECT id FROM posts_post
-    WHERE author_id = author.id AND deleted_at IS NULL AND {{visible}} AND id {_BY_POST}
-) post"""  # noqa: S608 -- constants
-_TAGS = f"""
+# Rows of a post id and the place of the rule that caught it. `{visible}`, `{scan}` and `{first}` differ by reader and
+# direction.
+_PEOPLE = "SELECT post.id, array_position(%(people)s::bigint[], author.user_id::bigint) {scan}"
+_TAGS = """
 SELECT bearing.post_id, cardinality(%(people)s::bigint[]) + named.place
 FROM unnest(%(tags)s::text[]) WITH ORDINALITY named(name, place)
-JOIN tags_tag tag ON tag.name = named.name
-CROSS JOIN LATERAL (
-    SELECT post_id FROM tags_taguse WHERE tag_id = tag.id AND is_public AND post_id {_BY_USE}
-) bearing"""  # noqa: S608 -- constants
+JOIN tags_tag tag ON tag.name = named.name {scan}"""
 # One subquery per phrase, so that the planner can choose for each: the index of words if it is rare, else that of ids.
-_WORDS = f"""
-(SELECT post_id, {{place}} FROM search_postentry
-WHERE words @@ %({{name}})s::tsquery AND (is_public OR author_id = %(reader)s) AND post_id {_BY_USE})"""  # noqa: S608 -- constants
+_WORDS = """
+(SELECT post_id, {place} FROM search_postentry
+WHERE words @@ %(words_{place})s::tsquery AND (is_public OR author_id = %(reader)s)
+    AND post_id < %(newest)s AND post_id > %(oldest)s {first})"""
 
-# For a repost, both the shared post and the repost are checked. On Citus, a lateral look-up by key asks one server.
-_CANDIDATES = f"""
-WITH found(id, place) AS ({{rules}}), candidate AS (
-    SELECT id, array_agg(place ORDER BY place) AS places FROM found GROUP BY id ORDER BY id {{order}} LIMIT {SCAN}
-)
-SELECT candidate.id, candidate.places, {{conditions}}
-FROM candidate
-CROSS JOIN LATERAL (SELECT * FROM posts_post WHERE id = candidate.id LIMIT 1) post
-LEFT JOIN LATERAL (
-    SELECT * FROM posts_post WHERE id = CASE WHEN post.kind = 'repost' THEN post.source_id ELSE post.id END LIMIT 1
-) shown ON true
-ORDER BY candidate.id {{order}}"""  # noqa: S608 -- constants
-_NOT_EXCLUDED = {
-    "exclude_people": """
-        NOT (post.author_id = ANY(%(exclude_people)s) OR shown.author_id = ANY(%(exclude_people)s))""",
-    "exclude_tags": """
-        NOT EXISTS (SELECT 1 FROM tags_taguse u JOIN tags_tag t ON t.id = u.tag_id
-                    WHERE u.post_id = shown.id AND t.name = ANY(%(exclude_tags)s))""",
-    # a post that is not indexed yet is left out until it is
-    "exclude_words": """
-        EXISTS (SELECT 1 FROM search_postentry e
-                WHERE e.post_id = shown.id AND NOT e.words @@ %(exclude_words)s::tsquery)""",
-    # `pt` also matches `pt-BR`; a post without a language matches none
-    "languages": """
-        ARRAY[lower(shown.language), split_part(lower(shown.language), '-', 1)] && %(languages)s::text[]""",
-    "only_media": "EXISTS (SELECT 1 FROM posts_attachment a WHERE a.post_id = shown.id)",
+# The posts that pass, and what they show: themselves, or what they share.
+_PASSING = """
+SELECT post.id, CASE WHEN post.kind = 'repost' THEN post.source_id ELSE post.id END
+FROM posts_post post WHERE post.id = ANY(%(ids)s) AND post.author_id = ANY(%(authors)s) AND {conditions}"""
+# Conditions for the posts themselves, by the name of the rule.
+_OF_POST = {
     # the rule of `feedcache.ids.answers_another`
     "without_replies": f"""
         (post.reply_to_id IS NULL OR post.reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID} = post.author_id)""",
     "without_reposts": "post.kind <> 'repost'",
 }
+_OF_BOTH = {"exclude_people": "post.author_id <> ALL(%(exclude_people)s)"}
+_OF_SHOWN = {
+    "exclude_tags": """
+        post.id NOT IN (SELECT u.post_id FROM tags_taguse u JOIN tags_tag t ON t.id = u.tag_id
+                        WHERE u.post_id = ANY(%(ids)s) AND t.name = ANY(%(exclude_tags)s))""",
+    # a post that is not indexed yet is left out until it is
+    "exclude_words": """
+        EXISTS (SELECT 1 FROM search_postentry e WHERE e.post_id = post.id AND e.author_id = post.author_id
+                AND NOT e.words @@ %(exclude_words)s::tsquery)""",
+    # `pt` also matches `pt-BR`; a post without a language matches none
+    "languages": """
+        ARRAY[lower(post.language), split_part(lower(post.language), '-', 1)] && %(languages)s::text[]""",
+    "only_media": """
+        EXISTS (SELECT 1 FROM posts_attachment a WHERE a.post_id = post.id AND a.author_id = post.author_id)""",
+}
 # Readers other than the owner see public posts only, and none by authors who block the owner or are blocked by them.
-_PUBLIC = "visibility = 'public'"
-_FOR_OTHERS = """shown.visibility = 'public' AND NOT EXISTS (
-    SELECT 1 FROM graph_block b
-    WHERE b.owner_id = %(owner)s AND b.blocked_id IN (post.author_id, shown.author_id)
-       OR b.blocked_id = %(owner)s AND b.owner_id IN (post.author_id, shown.author_id))"""
+_IS_PUBLIC = "visibility = 'public'"
+_NOT_BLOCKED = """
+        post.author_id NOT IN (SELECT blocked_id FROM graph_block WHERE owner_id = %(owner)s
+                               AND blocked_id = ANY(%(authors)s))
+    AND NOT EXISTS (SELECT 1 FROM graph_block b WHERE b.owner_id = post.author_id AND b.blocked_id = %(owner)s)"""
 
 
 def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedItem]:
     """A page of a feed, saved or not. The owner sees which rules matched each post; others see public posts only.
 
-    At most `page.MAX_ROUNDS` statements read candidates, within `SEARCH_SECONDS` in all; Invalid if they take longer.
-    If nearly all candidates are excluded, the page ends early, with a cursor to continue from.
+    Candidates are read at most `page.MAX_ROUNDS` times, within `SEARCH_SECONDS` in all; Invalid if that takes longer.
+    If nearly all are excluded, the page ends early, with a cursor to continue from.
     """
     candidates = _Candidates(feed, is_own=viewer is not None and viewer.pk == feed.owner_id)
     reader = Reader(viewer, FilterContext.PUBLIC)
@@ -121,17 +111,45 @@ class _Candidates:
     def ids(self, cursor: Cursor, count: int) -> list[int]:
         """Up to `count` candidates. If too few are caught, uncaught ones fill the rest to mark where the scan ended."""
         try:
-            rows = self.time_limit.rows_of(*_statement(self.feed, cursor, is_own=self.is_own))
+            found: dict[int, list[int]] = dict(
+                self.time_limit.rows_of(*_statement(self.feed, cursor, is_own=self.is_own))
+            )
+            caught = self._caught(found)
         except TooSlow:
             message = _("This feed takes too long: its words are in too many posts.")
             raise Invalid(message, code="too_slow") from None
-        caught = {post_id: places for post_id, places, belongs in rows if belongs}
-        self.places |= caught
-        ids = list(caught)[:count]
-        if len(ids) == count or len(rows) < SCAN:
+        self.places |= {post_id: found[post_id] for post_id in caught}
+        ids = [post_id for post_id in found if post_id in caught][:count]
+        if len(ids) == count or len(found) < SCAN:
             return ids
-        others = [post_id for post_id, _places, _belongs in rows if post_id not in caught]
+        others = [post_id for post_id in found if post_id not in caught]
         return sorted([*ids, *others[len(ids) - count :]], reverse=not cursor.ascending)
+
+    def _caught(self, ids: Collection[int]) -> Collection[int]:
+        """Those of these posts that no exclude rule leaves out, neither for themselves nor for what they share."""
+        of_both = _conditions(_OF_BOTH, self.feed)
+        of_shown = _conditions(_OF_SHOWN, self.feed) + of_both
+        if not self.is_own:
+            of_both = [*of_both, _NOT_BLOCKED]
+            of_shown += [f"post.{_IS_PUBLIC}", _NOT_BLOCKED]
+        of_post = _conditions(_OF_POST, self.feed) + of_both
+        if not of_post and not of_shown:
+            return ids
+        passing = self._passing(ids, of_post)
+        if not of_shown:
+            return passing
+        shown = self._passing(set(passing.values()), of_shown)
+        return [post_id for post_id, shown_id in passing.items() if shown_id in shown]
+
+    def _passing(self, ids: Collection[int], conditions: list[str]) -> dict[int, int]:
+        """The posts that meet conditions, with the ids of what they show."""
+        sql = _PASSING.replace("{conditions}", " AND ".join(conditions) or "true")
+        values = {"ids": list(ids), "authors": list(authors_of(ids)), **_values(self.feed)}
+        return dict(self.time_limit.rows_of(sql, values)) if ids else {}
+
+
+def _conditions(rules: Mapping[str, str], feed: Feed) -> list[str]:
+    return [sql for name, sql in rules.items() if getattr(feed, name)]
 
 
 def _labels(feed: Feed) -> list[str]:
@@ -143,11 +161,32 @@ def _labels(feed: Feed) -> list[str]:
 
 
 def _statement(feed: Feed, cursor: Cursor, *, is_own: bool) -> tuple[str, dict[str, Any]]:
-    values: dict[str, Any] = {
-        "owner": feed.owner_id,
+    """The statement that reads candidates, with the places of the rules that caught them, and its values."""
+    page = Slice(cursor.ascending, SCAN)
+    values = _values(feed) | {
         "reader": feed.owner_id if is_own else None,
         "newest": MAX_ID if cursor.max_id is None else cursor.max_id,
         "oldest": cursor.floor,
+    }
+    rules = []
+    if feed.include_people:
+        visible = VISIBLE_TO_READER if is_own else _IS_PUBLIC
+        rules.append(_PEOPLE.replace("{scan}", page.scan("%(people)s::bigint[]", visible)))
+    if feed.include_tags:
+        rules.append(_TAGS.replace("{scan}", page.scan_tag("tag.id")))
+    first = len(feed.include_people) + len(feed.include_tags) + 1
+    for place, phrase in enumerate(feed.include_words, start=first):
+        values[f"words_{place}"] = _query(phrase)
+        words = _WORDS.replace("{place}", str(place))
+        rules.append(words.replace("{first}", page.first("post_id")))
+    found = "\nUNION ALL ".join(rules)
+    sql = f"SELECT id, array_agg(place ORDER BY place) FROM ({found}) found(id, place) GROUP BY id {page.first()}"  # noqa: S608 -- constants
+    return sql, values
+
+
+def _values(feed: Feed) -> dict[str, Any]:
+    return {
+        "owner": feed.owner_id,
         "people": feed.include_people,
         "tags": feed.include_tags,
         "exclude_people": feed.exclude_people,
@@ -155,27 +194,6 @@ def _statement(feed: Feed, cursor: Cursor, *, is_own: bool) -> tuple[str, dict[s
         "exclude_words": " | ".join(map(_query, feed.exclude_words)),
         "languages": feed.languages,
     }
-    first = len(feed.include_people) + len(feed.include_tags) + 1
-    words = []
-    for place, phrase in enumerate(feed.include_words, start=first):
-        values[f"words_{place}"] = _query(phrase)
-        words.append(_WORDS.replace("{place}", str(place)).replace("{name}", f"words_{place}"))
-    rules = "\nUNION ALL".join(
-        [
-            *([_PEOPLE] if feed.include_people else []),
-            *([_TAGS] if feed.include_tags else []),
-            *words,
-        ]
-    )
-    conditions = [sql for name, sql in _NOT_EXCLUDED.items() if getattr(feed, name)]
-    conditions += [] if is_own else [_FOR_OTHERS]
-    sql = (
-        _CANDIDATES.replace("{rules}", rules)
-        .replace("{visible}", VISIBLE_TO_READER if is_own else _PUBLIC)
-        .replace("{conditions}", " AND ".join(conditions) or "true")
-        .replace("{order}", "ASC" if cursor.ascending else "DESC")
-    )
-    return sql, values
 
 
 def _query(phrase: str) -> str:

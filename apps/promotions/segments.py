@@ -1,17 +1,18 @@
 """Finds the people in a segment by its rules: stated traits, languages, follows, tags, the last post, the joining day.
 
-Nothing else about a person is read: no texts, no likes, no restricted posts.
+Nothing else about a person is read: no texts, no likes, no restricted posts. The conditions are sets of ids, not
+correlated subqueries, which Citus does not run from accounts, a table that every server has.
 """
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, time, timedelta
 from functools import reduce
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.db.models import Q, QuerySet, Value
 from django.utils import timezone
 
-from apps.accounts.models import User
-from apps.graph.models import Followee
+from apps.accounts.models import User, UserCounts
+from apps.graph.models import Follower
 from apps.promotions.models import (
     MAX_ACTIVE_SEGMENTS,
     OptOut,
@@ -37,7 +38,7 @@ def people_in(segment: Segment) -> QuerySet[User]:
         return User.objects.none()
     conditions = reduce(Q.__and__, (_CONDITIONS[RuleKind(rule.kind)](rule) for rule in rules))
     members = User.objects.filter(conditions, is_active=True, suspended_at=None)
-    return members.exclude(Exists(OptOut.objects.filter(user=OuterRef("pk"))))
+    return members.exclude(pk__in=OptOut.objects.values("user"))
 
 
 def matches(segments: Iterable[Segment], *, first: int, last: int) -> set[tuple[int, int]]:
@@ -54,7 +55,7 @@ def matches(segments: Iterable[Segment], *, first: int, last: int) -> set[tuple[
 
 
 def _states(rule: SegmentRule) -> Q:
-    return Q(Exists(UserTrait.objects.filter(user=OuterRef("pk"), trait=rule.trait_id)))
+    return Q(pk__in=UserTrait.objects.filter(trait=rule.trait_id).values("user"))
 
 
 def _has_language(rule: SegmentRule) -> Q:
@@ -67,18 +68,19 @@ def _has_language(rule: SegmentRule) -> Q:
 
 
 def _follows_account(rule: SegmentRule) -> Q:
-    return Q(Exists(Followee.objects.filter(owner=OuterRef("pk"), followee=rule.account_id)))
+    return Q(pk__in=Follower.objects.filter(owner=rule.account_id).values("follower"))
 
 
 def _follows_tag(rule: SegmentRule) -> Q:
-    return Q(Exists(TagFollow.objects.filter(user=OuterRef("pk"), tag=rule.tag_id)))
+    return Q(pk__in=TagFollow.objects.filter(tag=rule.tag_id).values("user"))
 
 
 def _is_active(rule: SegmentRule) -> Q:
     """Match by the id of the last open post, which contains its time."""
     since = timezone.now() - timedelta(days=rule.days or 0)
     second = max(int(since.timestamp()), FIRST_SECOND)
-    return Q(counts__last_open_post_id__gte=first_id_at(second))
+    recent = UserCounts.objects.filter(last_open_post_id__gte=first_id_at(second))
+    return Q(pk__in=recent.values("user"))
 
 
 def _joined(rule: SegmentRule) -> Q:

@@ -195,7 +195,8 @@ def search_people(
         "is_handle": bool(handle),
         "guesses": len(handle) >= MIN_GUESSED,
         "query": words,
-        "viewer": viewer_id,
+        "viewer": viewer_id
+        or 0,  # NULL would fold the conditions of joins away, by which Citus joins on each server
         "only_followed": only_followed,
         "limit": MAX_CANDIDATES,
     }

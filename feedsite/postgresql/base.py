@@ -4,19 +4,10 @@ import select
 from typing import Any
 
 import psycopg
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql import base, features
 from psycopg_pool import ConnectionPool
 
-
-def is_distributed(connection: BaseDatabaseWrapper) -> bool:
-    """Whether the tables of a database are distributed over several servers (`manage distribute`)."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL")
-        if cursor.fetchone() != (True,):  # there is no Citus
-            return False
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_dist_partition WHERE partmethod = 'h')")
-        return bool(cursor.fetchone() == (True,))
+from apps.sql import is_distributed
 
 
 class DatabaseFeatures(features.DatabaseFeatures):

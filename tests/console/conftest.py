@@ -1,5 +1,6 @@
-"""The Memcached nodes of `tests/operations`."""
+"""The Memcached nodes of `tests/operations`, and the three layers of `tests/feedcache`."""
 
+from tests.feedcache.conftest import servers, three
 from tests.operations.conftest import settled, spare
 
-__all__ = ["settled", "spare"]
+__all__ = ["servers", "settled", "spare", "three"]

@@ -1,17 +1,26 @@
 """A real Citus of a coordinator and three workers: what people do, and how many shards it asks."""
 
+from collections import Counter
 from contextlib import ExitStack
+from datetime import timedelta
+from io import BytesIO
 
+import psycopg
 import pytest
+from django.conf import settings
+from django.contrib import admin
+from django.contrib.admin.utils import quote
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, OperationalError, connection, models
 from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext, isolate_apps
+from django.urls import reverse
+from django.utils import timezone
 
 from apps.accounts.actions import issue_token
 from apps.accounts.cache import USER_COUNTS
-from apps.accounts.models import User
+from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import active_user, user_by_handle
 from apps.engagement.actions import like_post, unlike_post, vote
 from apps.engagement.queries import poll_results
@@ -22,30 +31,44 @@ from apps.feeds.actions import create_feed
 from apps.graph.actions import block_user, follow_user, unblock_user, unfollow_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle, Followee, Follower, UserList
-from apps.graph.queries import followers_page, following_page, relations
+from apps.graph.queries import followers_page, following_page, mirror_faults, relations
+from apps.moderation.actions import file_report
 from apps.notifications.models import Notification
 from apps.oauth.queries import bearer_of
 from apps.pagination import Cursor
 from apps.posts import queries
+from apps.posts.actions.attachments import is_served
 from apps.posts.actions.drafts import PollDraft
-from apps.posts.models import Poll, Post, PostCounts
+from apps.posts.actions.edit import edit_post
+from apps.posts.actions.uploads import purge_unused_uploads, upload_picture, withdraw_picture
+from apps.posts.models import Attachment, MediaState, Poll, Post, PostCounts
 from apps.posts.queries import visible_posts
+from apps.privacy.archive import PARTS, pictures_of
 from apps.search.queries import search_people
 from apps.sql import estimated_rows
 from apps.timeline import publishing
 from apps.timeline.home import home_timeline
+from apps.timeline.models import PostReplica
 from apps.timeline.profile import profile_head
-from apps.timeline.sources import sql
+from apps.timeline.sources import outbox, replica, sql
 from apps.timeline.sources.home import SERVER
 from apps.timeline.sources.home_cache import HOME
+from apps.timeline.tasks import maintain_replicas
 from apps.timeline.thread import thread
 from feedsite.management.commands import distribute
-from tests.support import citus
-from tests.support.factories import deliver, make_user, publish, repost
+from tests.feeds.test_timeline import play as play_feeds
+from tests.posts.test_videos import prepared
+from tests.support import citus, memory
+from tests.support.factories import deliver, delivered, make_user, publish, repost
 from tests.support.flushing import empty
-from tests.support.staff import browser_of
+from tests.support.pictures import picture
+from tests.support.releases import AUTHOR, people_of, releases, seen, sql_of
+from tests.support.services import running
+from tests.support.staff import browser_of, make_staff
 from tests.support.waiting import wait_until
+from tests.timeline import test_replica as replicas
 from tests.timeline.test_home_histories import play
+from tests.timeline.test_replica import databases  # noqa: F401 -- a fixture
 from tools.scale import NotToBeHad
 from tools.vitals.pages import MEMBER, NEWCOMER, PAGES, VISITOR
 
@@ -102,6 +125,52 @@ def test_what_people_do(people):
     assert Post.objects.get(pk=post.pk).deleted_at is not None
 
 
+@pytest.mark.usefixtures("media")
+def test_what_an_account_takes_along(people):
+    ann, ben, *_others = people
+    post = publish(ann, "Hello.", media_ids=[upload_picture(ann, BytesIO(picture())).pk])
+    gone = publish(ann, "Gone.")
+    for one in (post, gone):
+        like_post(ben, one.pk)
+    publishing.delete(gone.pk, by=ann)
+    deliver()
+    rows = {part.file: [*part.written(list(part.rows(ben)))] for part in PARTS}
+    assert [row["post"] for row in rows["likes.csv"]] == [
+        f"{settings.SITE_URL}/@{ann.handle}/{post.pk}"
+    ]
+    assert [row["Account address"] for row in rows["following_accounts.csv"]]
+    assert pictures_of(ann).count() == 1
+    assert is_served(pictures_of(ann)[0].file.name)
+
+
+@pytest.mark.usefixtures("media")
+def test_posts_with_pictures_and_videos(people):
+    ann = people[0]
+    first, second = (upload_picture(ann, BytesIO(picture())).pk for _number in range(2))
+    post = publish(ann, "Two.", media_ids=[first, second])
+    for shown in ([second], [], [second, first]):
+        edit_post(ann, post.pk, body=f"{len(shown)}.", media_ids=shown)
+        seen_now = visible_posts(None, [post.pk]).posts[post.pk].pictures
+        assert [one.id for one in seen_now] == shown
+    withdraw_picture(ann, upload_picture(ann, BytesIO(picture())).pk)
+    waiting = [upload_picture(one, BytesIO(picture())).pk for one in people[:3]]
+    Attachment.objects.update(created_at=timezone.now() - timedelta(days=2))
+    assert purge_unused_uploads(limit=2) == 2
+    assert purge_unused_uploads(limit=2) == 1
+    assert not Attachment.objects.filter(pk__in=waiting).exists()
+    moving = prepared(ann)
+    assert moving.state == MediaState.READY
+    publish(ann, "It moves.", media_ids=[moving.pk])
+
+
+def test_the_demo_fills_a_distributed_site(on_citus):
+    call_command("seed_demo", size="small", verbosity=0)
+    rows = dict(UserCounts.objects.values_list("user_id", "followers"))
+    followed = Counter(Follower.objects.values_list("owner_id", flat=True))
+    assert {pk: number for pk, number in rows.items() if number} == followed
+    assert sum(PostCounts.objects.values_list("likes", flat=True)) > 100
+
+
 def test_follows_and_blocks_of_accounts_on_two_servers(people):
     ann, ben, *_others = people
     assert Follower.objects.filter(owner=ann, follower=ben).exists()
@@ -127,9 +196,10 @@ def test_home_without_caches_reads_the_posts_of_all_servers(people):
 
 
 def test_people_are_found(people):
-    assert {person.handle for person in search_people(people[1], "person", limit=10)} == {
-        person.handle for person in people
-    }
+    handles = {person.handle for person in people}
+    for viewer in (people[1], None):
+        found = search_people(viewer, "person", limit=10)
+        assert {person.handle for person in found} == handles
 
 
 def test_large_tables_are_estimated_from_their_shards(people, monkeypatch):
@@ -150,9 +220,6 @@ def test_votes_of_accounts_on_several_servers(people):
     vote(ben, post.pk, [1])
     assert Poll.objects.get(post=post).votes == [0, 1]
     assert poll_results(ben.pk, [post.pk])[post.pk].own == (1,)
-
-
-NOT_ON_CITUS = {"feed"}  # docs/scaling.md
 
 
 def scene(ann, ben):
@@ -190,8 +257,6 @@ def test_every_page_is_shown(people):
     }
     failed, shown = {}, 0
     for page in PAGES:
-        if page.name in NOT_ON_CITUS:
-            continue
         try:
             address = page.address.format_map(names)
         except (
@@ -208,6 +273,62 @@ def test_every_page_is_shown(people):
             failed[page.name] = status
     assert failed == {}
     assert shown > 100
+
+
+def test_every_page_of_staff_is_shown(people):
+    """The lists of the admin, with a search where there is one, and the page of a row of each."""
+    names = scene(*people[:2])
+    file_report(people[2], people[0], post_ids=[names["post"]], comment="Rude.")
+    deliver()
+    browser, failed, shown = browser_of(make_staff(superuser=True)), {}, 0
+    for model, options in admin.site._registry.items():
+        name = model._meta.label_lower.replace(".", "_")
+        path = reverse(f"admin:{name}_changelist")
+        paths = [path, *([f"{path}?q=a"] if options.search_fields else [])]
+        if model._meta.managed and (row := model._default_manager.first()):
+            paths.append(reverse(f"admin:{name}_change", args=[quote(row.pk)]))
+        for address in paths:
+            shown += 1
+            status: int | str
+            try:
+                status = browser.get(address).status_code
+            except DatabaseError as error:
+                status = str(error)
+            if status != 200:
+                failed[address] = status
+    assert failed == {}
+    assert shown > 60
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_feeds_after_random_histories_are_what_the_rules_say(on_citus, seed, settings):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
+    play_feeds(seed, rounds=1)
+
+
+@pytest.mark.usefixtures("databases")
+def test_copies_of_posts_for_readers_are_in_databases_of_their_own(people, settings):
+    ann, ben, cem, *_others = people
+    settings.TIMELINE_SHARDS = ["default", "shard_b"]
+    with pytest.raises(CommandError, match="Name separate databases"):
+        call_command("distribute", check=True)
+    settings.TIMELINE_SHARDS = ["shard_b"]
+    follow_user(ben, cem)
+    with replicas.connected("shard_b"):
+        older = publish(ann, "Before.").pk
+        deliver()
+        maintain_replicas()
+        posts = [publish(author, "Copied.").pk for author in (ann, cem)]
+        deliver()
+        authors = [ann.pk, cem.pk]
+        copied = PostReplica.objects.using("shard_b").values_list("post_id", flat=True)
+        assert set(copied) == {older, *posts}
+        assert set(replica.newest(ben.pk, authors, Cursor(), 3) or ()) == {older, *posts}
+        waiting = publish(cem, "On its way.").pk  # read from its event meanwhile
+        assert replica.newest(ben.pk, authors, Cursor(), 1) == [waiting]
+        publishing.delete(older, by=ann)
+        deliver()
+        assert older not in copied.all()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -246,6 +367,26 @@ def test_a_site_with_rows_is_distributed_and_goes_on_after_an_interruption(
         HOME.drop(ben.pk)
         assert [item.id for item in home_timeline(ben, Cursor()).items] == posts[::-1]
         assert PostCounts.objects.get(post=posts[0]).likes == 1
+
+
+def test_the_data_of_a_release_are_brought_along_and_distributed(citus_url, transactional_db):
+    url = own_cluster().join("released")
+    release = releases()[-1]
+    with psycopg.connect(url, autocommit=True) as session:
+        session.execute(sql_of(release))
+    for command in ("migrate", "distribute"):
+        citus.manage(url, command, "--verbosity", "0")
+    people = people_of(release)
+    del people["made"]
+    tokens = {handle: one.pop("token") for handle, one in people.items()}
+    if running().memcached:  # rows of other tests had the same ids
+        memory.flush()
+    with citus.connected(url):
+        assert {handle: seen(token) for handle, token in tokens.items()} == people
+        assert set(mirror_faults().values()) == {0}
+        post = delivered(User.objects.get(handle=AUTHOR), "After the upgrade.")
+        assert seen(tokens["vfollower"])["home"][0] == [str(post.pk), "After the upgrade."]
+    memory.flush()
 
 
 def interrupted_after(move, number):
@@ -390,6 +531,7 @@ def test_hot_paths_ask_one_shard_in_each_statement(people):
         "a profile": tasks_of(
             lambda: sql.author_ids(ann.pk, ben.pk, follows=True, cursor=Cursor(), count=20)
         ),
+        "an outbox": tasks_of(lambda: outbox.load(200, [ann.pk])),
         "restricted posts of a profile": tasks_of(
             lambda: sql.restricted_ids(ann.pk, ben.pk, cursor=Cursor(), count=20)
         ),

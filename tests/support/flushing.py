@@ -9,7 +9,7 @@ from functools import cache
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 
-from feedsite.postgresql.base import is_distributed
+from apps.sql import is_distributed
 
 MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}
 LARGE_BYTES = (

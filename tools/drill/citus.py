@@ -39,12 +39,15 @@ class Deaths:
     times: list[tuple[float, float]]
     shards: list[list[int]] = field(default_factory=list)  # at the start and at the end
     accounts: set[int] = field(default_factory=set)
+    rows: list[int] = field(default_factory=list)  # of each worker at the end
+    transactions: list[int] = field(default_factory=list)
 
     def observe(self) -> None:
-        """Record how many shards each worker has and, the first time, the accounts on the worker to be killed."""
+        """Record what each worker has and has done and, the first time, the accounts on the worker to be killed."""
         if not self.shards:
             self.accounts = self.cluster.accounts_on(self.cluster.workers[WORKERS.index(KILLED)])
         self.shards.append(self.cluster.shards())
+        self.rows, self.transactions = self.cluster.rows(), self.cluster.transactions()
 
     def overlap(self, begin: float, end: float) -> bool:
         """Whether a worker was away, or was just coming back, between two moments."""
@@ -84,13 +87,16 @@ def told(deaths: Deaths, operations: Sequence[Operation]) -> list[str]:
     versions = (
         f"{deaths.cluster.describe()}: a coordinator and {len(deaths.cluster.workers)} workers"
     )
-    shards = ", then ".join(
-        " + ".join(str(number) for number in counted) for counted in deaths.shards
-    )
+    shards = ", then ".join(map(_sum, deaths.shards))
     return [
         f"{versions}; shards of accounts: {shards}",
+        f"rows of the workers: {_sum(deaths.rows)}; transactions since each was started: {_sum(deaths.transactions)}",
         *(_told_of(deaths, operations, since, until) for since, until in deaths.times),
     ]
+
+
+def _sum(numbers: Iterable[int]) -> str:
+    return " + ".join(f"{number:,}" for number in numbers)
 
 
 def _told_of(deaths: Deaths, operations: Sequence[Operation], since: float, until: float) -> str:

@@ -164,6 +164,22 @@ class Cluster:
         )
         return [counted.get(worker.port, 0) for worker in self.workers]
 
+    def rows(self) -> list[int]:
+        """How many rows each worker has, of all distributed tables."""
+        counted = dict(
+            self.coordinator.ask(
+                "SELECT counted.nodeport, sum(counted.result::bigint) FROM pg_dist_partition distributed,"
+                " run_command_on_placements(distributed.logicalrelid, 'SELECT count(*) FROM %%s') counted"
+                " WHERE distributed.partmethod = 'h' GROUP BY counted.nodeport"
+            )
+        )
+        return [int(counted.get(worker.port, 0)) for worker in self.workers]
+
+    def transactions(self) -> list[int]:
+        """How many transactions each worker has committed since it was started."""
+        committed = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
+        return [int(worker.ask(committed)[0][0]) for worker in self.workers]
+
     def accounts_on(self, worker: Node) -> set[int]:
         """The accounts whose rows are on a worker."""
         everybody = self.coordinator.ask("SELECT user_id FROM accounts_usercounts")

@@ -29,12 +29,15 @@ _FILE = "(picture.file = %(name)s OR picture.preview = %(name)s)"
 _CAPTIONS = "picture.captions = %(name)s AND picture.captions <> ''"  # the condition of its index
 _OF_POST = """
 SELECT 1 FROM posts_attachment picture
-LEFT JOIN posts_post post ON post.id = coalesce(picture.post_id, picture.past_post_id)
-JOIN accounts_user person ON person.id = coalesce(post.author_id, picture.owner_id)
+LEFT JOIN posts_post post
+    ON post.id = coalesce(picture.post_id, picture.past_post_id) AND post.author_id = picture.author_id
+JOIN accounts_user person ON person.id = picture.author_id
 WHERE {named}
   AND post.deleted_at IS NULL AND post.hidden_at IS NULL AND person.suspended_at IS NULL LIMIT 1
 """
 CAPTIONS = ".vtt"
+# what changes when a picture is held for another post; its author stays, by whom rows are distributed
+HELD = ("post", "position", "scheduled", "created_at", "file", "preview", "captions")
 
 
 def attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
@@ -59,7 +62,7 @@ def lock_uploads(owner_id: int, media_ids: Sequence[int]) -> list[Attachment]:
 
     Invalid if one is missing, in use or not ready, and for a video or sound together with others.
     """
-    rows = Attachment.objects.select_for_update(of=("self",))
+    rows = Attachment.objects.select_for_update(of=("self",)).filter(author_id=owner_id)
     found = rows.in_bulk(media_ids) if media_ids else {}
     uploads = []
     for media_id in media_ids:
@@ -157,7 +160,7 @@ def detach(post: Post, *, keep: bool) -> None:
         for row in attachments.exclude(owner=None):
             _rename(row, is_open=False)
             row.post, row.position, row.scheduled, row.created_at = None, 0, None, timezone.now()
-            row.save()
+            row.save(update_fields=HELD)
     discard(attachments)
 
 

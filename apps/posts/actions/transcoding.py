@@ -110,8 +110,11 @@ def _store(row: Transcode, made: Transcoded) -> None:
 
 def _end(row: Transcode, **values: object) -> bool:
     """Write the result and delete the row with its upload; False if another worker has done it."""
+    found = Attachment.objects.filter(pk=row.attachment_id)
+    # rows on several servers cannot be locked by one statement: it names the server's author
+    author_id = found.values_list("author_id", flat=True).first() or 0
     with transaction.atomic():
-        attachment = Attachment.objects.select_for_update(of=("self",)).filter(pk=row.attachment_id)
+        attachment = found.select_for_update(of=("self",)).filter(author_id=author_id)
         claimed = Transcode.objects.select_for_update().filter(pk=row.pk, attempts=row.attempts)
         if attachment.first() is None or claimed.first() is None:
             return False

@@ -159,22 +159,27 @@ def withdraw_picture(owner: User, number: int) -> None:
 
 def purge_unused_uploads(*, limit: int) -> int:
     """Delete up to `limit` uploads that waited for more than a day; returns how many."""
+    rows = Attachment.objects.filter(
+        post=None,
+        scheduled=None,
+        draft=None,
+        past_post_id=None,
+        created_at__lt=timezone.now() - RETENTION,
+    )
+    found = rows.order_by("created_at").values_list("author_id", "pk")[:limit]
+    deleted = 0
     with transaction.atomic():
-        rows = Attachment.objects.select_for_update(skip_locked=True).filter(
-            post=None,
-            scheduled=None,
-            draft=None,
-            past_post_id=None,
-            created_at__lt=timezone.now() - RETENTION,
-        )
-        pictures = list(rows.order_by("created_at")[:limit])
-        discard(pictures)
-    return len(pictures)
+        for author_id, pk in found:  # one statement cannot lock rows on several servers
+            one = rows.select_for_update(skip_locked=True).filter(author_id=author_id, pk=pk)
+            deleted += len(pictures := list(one))
+            discard(pictures)
+    return deleted
 
 
 def _waiting(owner: User, number: int) -> Attachment:
     rows = Attachment.objects.select_for_update(of=("self",))
-    picture = rows.filter(pk=number, owner=owner, post=None, past_post_id=None).first()
+    own = rows.filter(pk=number, author_id=owner.pk, owner=owner)
+    picture = own.filter(post=None, past_post_id=None).first()
     if picture is None:
         raise _not_found()
     return picture

@@ -8,6 +8,7 @@ with these are copied to every server, and the ledgers of background work stay o
 from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 
@@ -150,19 +151,20 @@ def move(table: str) -> None:
 
 
 def _require_citus() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'citus'")
-        if cursor.fetchone() is None:
-            raise CommandError(
-                "This database has no Citus: install its packages on every server and CREATE EXTENSION citus"
-                " (docs/scaling.md)."
-            )
-        cursor.execute("SELECT count(*) FROM citus_get_active_worker_nodes()")
-        if cursor.fetchone() == (0,):
-            raise CommandError(
-                "The coordinator knows no workers: SELECT citus_set_coordinator_host(...) and"
-                " citus_add_node(...) first (docs/scaling.md)."
-            )
+    if DEFAULT_DB_ALIAS in settings.TIMELINE_SHARDS:
+        raise CommandError(
+            "TIMELINE_SHARDS names 'default': its replicas of posts would be on all servers. Name separate databases."
+        )
+    if not _rows("SELECT extversion FROM pg_extension WHERE extname = 'citus'"):
+        raise CommandError(
+            "This database has no Citus: install its packages on every server and CREATE EXTENSION citus"
+            " (docs/scaling.md)."
+        )
+    if not _rows("SELECT node_name FROM citus_get_active_worker_nodes()"):
+        raise CommandError(
+            "The coordinator knows no workers: SELECT citus_set_coordinator_host(...) and"
+            " citus_add_node(...) first (docs/scaling.md)."
+        )
 
 
 class Command(BaseCommand):

@@ -22,7 +22,14 @@ class Servers:
 
 def deaths():
     cluster: Any = Servers()
-    return Deaths(cluster, [(AWAY, BACK)], shards=[[2, 2, 2], [2, 2, 2]], accounts={HERS})
+    return Deaths(
+        cluster,
+        [(AWAY, BACK)],
+        shards=[[2, 2, 2], [2, 2, 2]],
+        accounts={HERS},
+        rows=[1200, 900, 1000],
+        transactions=[70, 80, 90],
+    )
 
 
 def published(actor, status, outcome=OK, at=MIDDLE, **args):
@@ -68,7 +75,8 @@ def test_home_may_be_refused_meanwhile_only():
 def test_the_report_says_what_each_side_was_answered():
     lines = told(deaths(), [published(HERS, 503, UNKNOWN), published(OTHERS, 200)])
     assert lines[0].startswith("Citus 1 on PostgreSQL 1: a coordinator and 3 workers")
-    assert lines[1].endswith("acts: 1 of its own 503, 1 of others answered")
+    assert lines[1].startswith("rows of the workers: 1,200 + 900 + 1,000; ")
+    assert lines[2].endswith("acts: 1 of its own 503, 1 of others answered")
 
 
 def test_a_worker_is_killed_before_another_is_drained():

@@ -1,0 +1,156 @@
+"""A server that speaks Memcached's text protocol and stores in the tiers: for programs that cannot know the layers.
+
+It takes `get`, `gets`, `set`, `cas`, `delete`, `version` and `quit`; everything else is ERROR (`add`, `incr` and the
+like cannot be atomic in several layers at once). All keys get a prefix: no program reads or changes what the site has
+cached.
+"""
+
+import time
+from hashlib import blake2b
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+
+from feedcache.memcached_tiers import TieredCache, tiers, write_in_force
+
+PREFIX = "proxy:"
+MAX_LINE_BYTES = 262_144
+MAX_VALUE_BYTES = 1_000_000  # Memcached takes items of 1 MiB, with their keys
+MAX_KEYS = 1_000  # in a request
+MONTH_SECONDS = 30 * 24 * 3600  # longer times to live are dates, in seconds since the epoch
+IDLE_SECONDS = 600.0
+FLAGS_BYTES = 4  # a value is stored behind the flags of its program
+
+BAD_LINE, ERROR = b"CLIENT_ERROR bad command line format\r\n", b"ERROR\r\n"
+END, STORED, EXISTS, NOT_FOUND = b"END\r\n", b"STORED\r\n", b"EXISTS\r\n", b"NOT_FOUND\r\n"
+
+
+class MemcachedProxy(ThreadingTCPServer):
+    """Listens on an address; a thread for each connection. `serve_forever` until `shutdown`."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        super().__init__(address, _Connection)
+
+
+class _Connection(StreamRequestHandler):
+    timeout = IDLE_SECONDS
+
+    def handle(self) -> None:
+        try:
+            while line := self.rfile.readline(MAX_LINE_BYTES):
+                if not line.endswith(b"\n") or line.split() == [b"quit"]:
+                    return
+                self.wfile.write(self._answer(line.split()))
+        except (TimeoutError, ConnectionError):
+            return
+
+    def _answer(self, words: list[bytes]) -> bytes:
+        name, args = (words[0], words[1:]) if words else (b"", [])
+        is_silent = args[-1:] == [b"noreply"]
+        if is_silent:
+            args.pop()
+        try:
+            match name:
+                case b"get" | b"gets":
+                    answer = _get(args, with_cas=name == b"gets")
+                case b"set" | b"cas":
+                    answer = self._store(args)
+                case b"delete":
+                    answer = _delete(args)
+                case b"version":
+                    answer = b"VERSION 1.0 feedcache\r\n"
+                case _:
+                    answer = ERROR
+        except ValueError:  # too few or too many words, no number, no key, too long
+            answer = BAD_LINE
+        return b"" if is_silent else answer
+
+    def _store(self, args: list[bytes]) -> bytes:
+        name, flags, exptime, length, *unique = args
+        value = self._value(flags, length)
+        if not unique:
+            return _set(_key(name), value, _seconds(exptime))
+        (number,) = unique
+        return _cas(_key(name), value, _seconds(exptime), int(number))
+
+    def _value(self, flags: bytes, length: bytes) -> bytes:
+        """Read the line of the value, and put the flags before it. ValueError."""
+        size = int(length)
+        if not 0 <= size <= MAX_VALUE_BYTES:
+            raise ValueError(size)
+        data = self.rfile.read(size + 2)
+        if not data.endswith(b"\r\n"):
+            raise ValueError(data[-2:])
+        return int(flags).to_bytes(FLAGS_BYTES, "big") + data[:-2]
+
+
+def _key(name: bytes) -> str:
+    key = name.decode()
+    if len(name) > 200 or not key.isprintable():
+        raise ValueError(key)
+    return PREFIX + key
+
+
+def _seconds(exptime: bytes) -> int:
+    """The time to live; 0 or less for what has expired already. 0 of the program is as long as possible."""
+    seconds = int(exptime)
+    if seconds > MONTH_SECONDS:
+        return seconds - int(time.time())
+    return seconds or MONTH_SECONDS
+
+
+def _get(names: list[bytes], *, with_cas: bool) -> bytes:
+    if not 0 < len(names) <= MAX_KEYS:
+        return ERROR
+    answer = []
+    for key, value in tiers().get_many(list(map(_key, names))).items():
+        flags, data = int.from_bytes(value[:FLAGS_BYTES], "big"), value[FLAGS_BYTES:]
+        unique = f" {_unique(value)}" if with_cas else ""
+        head = f"VALUE {key.removeprefix(PREFIX)} {flags} {len(data)}{unique}\r\n"
+        answer += [head.encode(), data, b"\r\n"]
+    return b"".join([*answer, END])
+
+
+def _unique(value: bytes) -> int:
+    """A number for `cas`: equal values have the same."""
+    return int.from_bytes(blake2b(value, digest_size=8).digest(), "big")
+
+
+def _set(key: str, value: bytes, seconds: int) -> bytes:
+    if seconds <= 0:
+        write_in_force(lambda cache: cache.delete_many([key]))
+        return STORED
+    is_stored = write_in_force(lambda cache: _set_in(cache, key, value, seconds))
+    return STORED if is_stored else b"SERVER_ERROR not stored\r\n"
+
+
+def _set_in(cache: TieredCache, key: str, value: bytes, seconds: int) -> bool:
+    is_stored = cache.set_many({key: value}, ttl_seconds=seconds)
+    found = cache.gets(key)
+    if found is not None and found[0] != value:
+        # another program stored at the same moment: it may have been the first in one layer and the last in another
+        cache.delete_many([key])
+    return is_stored
+
+
+def _cas(key: str, value: bytes, seconds: int, unique: int) -> bytes:
+    cache = tiers()
+    found = cache.gets(key)
+    if found is None:
+        return NOT_FOUND
+    before, token = found
+    if _unique(before) != unique:
+        return EXISTS
+    return STORED if cache.cas(key, value, token, ttl_seconds=seconds) else EXISTS
+
+
+def _delete(args: list[bytes]) -> bytes:
+    name, *zero = args
+    if zero not in ([], [b"0"]):
+        raise ValueError(zero)
+    key = _key(name)
+    was_there = bool(tiers().get_many([key]))
+    if not write_in_force(lambda cache: cache.delete_many([key])):
+        return b"SERVER_ERROR not deleted\r\n"
+    return b"DELETED\r\n" if was_there else NOT_FOUND
