@@ -121,10 +121,10 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     # above everything expensive: it refuses requests over their limit
     "feedsite.middleware.rate_limits.RateLimitMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     # above everything that creates or reads a body: ETags are computed from the uncompressed text
     "feedsite.server.compression.CompressionMiddleware",
     "feedsite.middleware.PagesBegin",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",  # above middleware that refuses: error pages have styles
     "feedsite.middleware.PagesEnd",
     "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
@@ -135,6 +135,7 @@ MIDDLEWARE = [
     "feedsite.middleware.trailing_slash.TrailingSlashMiddleware",
     "django.middleware.common.CommonMiddleware",
     "feedsite.middleware.read_your_writes.ReadYourWritesMiddleware",
+    "feedsite.middleware.cache_headers.CacheHeadersMiddleware",
     "feedsite.middleware.locale.RequestLocaleMiddleware",
     "feedsite.middleware.PagesBegin",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -145,7 +146,6 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "feedsite.middleware.PagesEnd",
-    "feedsite.middleware.cache_headers.CacheHeadersMiddleware",
     "apps.http.errors.DomainErrorMiddleware",
 ]
 
