@@ -691,6 +691,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.strikes.tasks.purge": 3600,
     "apps.timeline.tasks.purge_history": 3600,
 }
+CELERY_BEAT_SCHEDULER = "feedsite.server.beat:Scheduler"
 CELERY_BEAT_SCHEDULE = {
     task: {
         "task": task,
