@@ -53,7 +53,7 @@ def test_without_postgresql_a_sweep_is_sent_rather_than_not(sent, monkeypatch):
     def fail(*_arguments, **_options):
         raise OperationalError("down")
 
-    monkeypatch.setattr(beat, "due_ids", fail)
+    monkeypatch.setattr(beat, "has_due", fail)
     assert sent(SWEEP)
 
 
