@@ -692,6 +692,21 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.timeline.tasks.purge_history": 3600,
 }
 CELERY_BEAT_SCHEDULER = "feedsite.server.beat:Scheduler"
+SWEPT_ROWS = {  # tasks that do nothing while no row of these models is due: beat sends no message then
+    "apps.accounts.tasks.sweep_mail": ["accounts.Mail"],
+    "apps.digest.tasks.sweep": ["digest.Issue"],
+    "apps.events.tasks.sweep": ["events.Event"],
+    "apps.previews.tasks.sweep": ["previews.Preview"],
+    "apps.privacy.tasks.sweep": ["privacy.Export", "privacy.Import", "privacy.Erasure"],
+    "apps.push.tasks.sweep": ["push.Delivery"],
+    "apps.timeline.tasks.publish_due": ["posts.ScheduledPost"],
+    "apps.timeline.tasks.sweep": [
+        "timeline.FanoutJob",
+        "timeline.FanoutChunk",
+        "timeline.Backfill",
+        "timeline.BackfillChunk",
+    ],
+}
 CELERY_BEAT_SCHEDULE = {
     task: {
         "task": task,

@@ -23,7 +23,7 @@ def send_mail(mail_id: int) -> None:
     sending.run_due(limit=1, only=[mail_id])
 
 
-@shared_task(rows=("accounts.Mail",))
+@shared_task
 def sweep_mail() -> None:
     """Enqueue due mails again. Sending them here might take too long for a sweep."""
     for mail_id in sending.due():

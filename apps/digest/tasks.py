@@ -19,7 +19,7 @@ def send(issue_id: int) -> None:
     sending.run_due(limit=1, only=[issue_id])
 
 
-@shared_task(rows=("digest.Issue",))
+@shared_task
 def sweep() -> None:
     """Enqueue some of the due mails."""
     for issue_id in sending.due():

@@ -57,9 +57,7 @@ WHERE r.{key} = due.{key} AND (tried IS NULL OR due.{key} < tried OR due.{key} =
 RETURNING r.*
 """
 
-_IS_DUE = (
-    "SELECT FROM {table} WHERE state = %(pending)s AND due_at <= statement_timestamp()"  # noqa: S608
-)
+_IS_DUE = "SELECT FROM {table} WHERE state = %(pending)s AND due_at <= statement_timestamp()"
 
 
 class RetryLater(Exception):

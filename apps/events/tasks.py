@@ -16,7 +16,7 @@ def dispatch(event_ids: list[int]) -> None:
     actions.run_due(limit=len(event_ids), only=event_ids)
 
 
-@shared_task(rows=("events.Event",))
+@shared_task
 def sweep(helpers: int = SWEEP_HELPERS) -> None:
     """Run events whose message was lost, whose worker died, or whose last attempt failed."""
     run = partial(actions.run_due, limit=SWEEP_LIMIT, overdue=actions.SWEEP_OVERDUE)

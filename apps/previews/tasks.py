@@ -14,7 +14,7 @@ def fetch(preview_id: int) -> None:
     actions.run_due(limit=1, only=[preview_id])
 
 
-@shared_task(rows=("previews.Preview",))
+@shared_task
 def sweep() -> None:
     """Enqueue previews whose message was lost, or which must be retried."""
     actions.sweep()

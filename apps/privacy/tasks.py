@@ -28,7 +28,7 @@ def erase(erasure_id: int) -> None:
     erasure.run_due(limit=1, only=[erasure_id])
 
 
-@shared_task(rows=("privacy.Export", "privacy.Import", "privacy.Erasure"))
+@shared_task
 def sweep() -> None:
     """Enqueue due rows, because their work takes too long for the sweep itself."""
     due = {"state": State.PENDING, "due_at__lte": Now()}

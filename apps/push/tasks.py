@@ -12,7 +12,7 @@ def send(delivery_id: int) -> None:
     sending.run_due(limit=1, only=[delivery_id])
 
 
-@shared_task(rows=("push.Delivery",))
+@shared_task
 def sweep() -> None:
     """Enqueue due messages again; push services may take too long for the sweep itself."""
     for delivery_id in sending.due():

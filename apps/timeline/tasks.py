@@ -51,14 +51,14 @@ def measure_policies() -> None:
     auto_policy.measure_all()
 
 
-@shared_task(rows=("timeline.FanoutJob", "timeline.FanoutChunk", "timeline.Backfill", "timeline.BackfillChunk"))
+@shared_task
 def sweep(helpers: int = SWEEP_HELPERS) -> None:
     """Run the jobs and chunks whose message was lost."""
     run = partial(dispatch.run_due, limit=SWEEP_LIMIT, overdue=events.SWEEP_OVERDUE)
     events.sweep(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
 
 
-@shared_task(rows=("posts.ScheduledPost",))
+@shared_task
 def publish_due() -> None:
     while publishing.publish_due(limit=SCHEDULED_LIMIT) == SCHEDULED_LIMIT:
         pass

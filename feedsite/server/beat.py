@@ -8,6 +8,7 @@ from typing import Any
 
 from celery.beat import PersistentScheduler
 from django.apps import apps
+from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from apps.events.leases import has_due
@@ -21,16 +22,16 @@ class Scheduler(PersistentScheduler):
         return True
 
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
-        if has_work(self.app.tasks.get(entry.task)):
+        if has_work(entry.task):
             super().apply_entry(entry, producer)
 
 
-def has_work(task: Any) -> bool:
-    """Whether a task may have something to do: always, unless it only works on due `rows`.
+def has_work(task: str) -> bool:
+    """Whether a task may have something to do: always, unless it is one of `SWEPT_ROWS`.
 
     Beat keeps its connection: to borrow one for each look would cost more than the look.
     """
-    rows = getattr(task, "rows", ())
+    rows = settings.SWEPT_ROWS.get(task)
     if not rows:
         return True
     try:

@@ -22,8 +22,6 @@ class PeriodicTask(Task):  # type: ignore[type-arg]  # generic in its stubs only
     """The base class of all tasks, since beat may send any of them."""
 
     abstract = True
-    # The models of the rows that the task sweeps: beat sends it only while some are due (`feedsite.server.beat`).
-    rows: tuple[str, ...] = ()
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Skip a message of beat if the same task started less than half of its interval ago."""

@@ -72,7 +72,9 @@ TAKAHE = Bar("home API against Takahē's, processor time", 20, TIMES, 30, at_lea
 HTML = Bar("home HTML against the home API", 60, PERCENT, 70, at_least=True)
 PROFILE = Bar("profile HTML against the home API", 65, PERCENT, 70, at_least=True)
 THREAD = Bar("thread HTML against the home API", 65, PERCENT, 70, at_least=True)
-MIX = Bar("home API at 100 requests/s with publications, p95 against the constant page's", 4, TIMES, 3)
+MIX = Bar(
+    "home API at 100 requests/s with publications, p95 against the constant page's", 4, TIMES, 3
+)
 PUBLISH = Bar("publish request, p95, 10 to 250,000 followers, against a bare INSERT's", 5, TIMES, 4)
 FANOUT = Bar(
     "delivery of one post, 20 % online, 2 worker processes",
