@@ -121,10 +121,10 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     # above everything expensive: it refuses requests over their limit
     "feedsite.middleware.rate_limits.RateLimitMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     # above everything that creates or reads a body: ETags are computed from the uncompressed text
     "feedsite.server.compression.CompressionMiddleware",
     "feedsite.middleware.PagesBegin",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",  # above middleware that refuses: error pages have styles
     "feedsite.middleware.PagesEnd",
     "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
@@ -135,6 +135,7 @@ MIDDLEWARE = [
     "feedsite.middleware.trailing_slash.TrailingSlashMiddleware",
     "django.middleware.common.CommonMiddleware",
     "feedsite.middleware.read_your_writes.ReadYourWritesMiddleware",
+    "feedsite.middleware.cache_headers.CacheHeadersMiddleware",
     "feedsite.middleware.locale.RequestLocaleMiddleware",
     "feedsite.middleware.PagesBegin",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -145,7 +146,6 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "feedsite.middleware.PagesEnd",
-    "feedsite.middleware.cache_headers.CacheHeadersMiddleware",
     "apps.http.errors.DomainErrorMiddleware",
 ]
 
@@ -692,6 +692,22 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.ranking.tasks.purge": 3600,
     "apps.strikes.tasks.purge": 3600,
     "apps.timeline.tasks.purge_history": 3600,
+}
+CELERY_BEAT_SCHEDULER = "feedsite.server.beat:Scheduler"
+SWEPT_ROWS = {  # tasks that do nothing while no row of these models is due: beat sends no message then
+    "apps.accounts.tasks.sweep_mail": ["accounts.Mail"],
+    "apps.digest.tasks.sweep": ["digest.Issue"],
+    "apps.events.tasks.sweep": ["events.Event"],
+    "apps.previews.tasks.sweep": ["previews.Preview"],
+    "apps.privacy.tasks.sweep": ["privacy.Export", "privacy.Import", "privacy.Erasure"],
+    "apps.push.tasks.sweep": ["push.Delivery"],
+    "apps.timeline.tasks.publish_due": ["posts.ScheduledPost"],
+    "apps.timeline.tasks.sweep": [
+        "timeline.FanoutJob",
+        "timeline.FanoutChunk",
+        "timeline.Backfill",
+        "timeline.BackfillChunk",
+    ],
 }
 CELERY_BEAT_SCHEDULE = {
     task: {

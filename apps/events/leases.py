@@ -16,7 +16,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from apps.sql import is_worker_away
+from apps.sql import is_worker_away, rows_of
 from feedcache.connections import RedisError
 
 logger = logging.getLogger(__name__)
@@ -56,6 +56,8 @@ FROM due, bounds
 WHERE r.{key} = due.{key} AND (tried IS NULL OR due.{key} < tried OR due.{key} = oldest)
 RETURNING r.*
 """
+
+_IS_DUE = "SELECT FROM {table} WHERE state = %(pending)s AND due_at <= statement_timestamp()"
 
 
 class RetryLater(Exception):
@@ -220,6 +222,13 @@ def due_ids(model: type[LeasedRow], *, limit: int) -> list[int]:
     manager: Any = model._default_manager
     due = manager.filter(state=State.PENDING, due_at__lte=Now()).order_by("due_at")
     return list(due.values_list("pk", flat=True)[:limit])
+
+
+def has_due(kinds: Sequence[type[LeasedRow]]) -> bool:
+    """Whether a row of one of these models is due. One statement without the ORM, because beat asks every second."""
+    looks = [f"EXISTS ({_IS_DUE.format(table=one._meta.db_table)})" for one in kinds]
+    [(found,)] = rows_of(f"SELECT {' OR '.join(looks)}", {"pending": State.PENDING.value})
+    return bool(found)
 
 
 def claimed_fields() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Error responses: pages for people, JSON (RFC 9457 with Mastodon's `error`) for programs."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, TypedDict
 
@@ -15,7 +15,6 @@ from django.http import (
 )
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
-from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 from rest_framework.request import Request
 
@@ -158,33 +157,36 @@ def _error(request: HttpRequest, status: int, message: str) -> HttpResponse:
     return error_page(request, status, message)
 
 
-class DomainErrorMiddleware(MiddlewareMixin):
-    """Turns DomainErrors into responses; any other exception is a server error."""
+class DomainErrorMiddleware:
+    """Turns DomainErrors into responses, and gives Django's own 405 a page; other exceptions are server errors."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
 
     def process_exception(
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponseBase | None:
         return error_response(request, exception) if isinstance(exception, DomainError) else None
 
-    def process_response(
-        self, request: HttpRequest, response: HttpResponseBase
-    ) -> HttpResponseBase:
-        """Give Django's own 405 a page."""
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self._get_response(request)
         if isinstance(response, HttpResponseNotAllowed) and not request.path.startswith(JSON_PATHS):
             page = error_page(request, 405, _("This address takes no such request."))
             response.content = page.content
         return response
 
 
-class ProblemTypeMiddleware(MiddlewareMixin):
+class ProblemTypeMiddleware:
     """Sends `application/problem+json` to clients that name it in `Accept` (decision 0047).
 
     Others get the same body as `application/json`, which clients of Mastodon expect.
     """
 
-    def process_response(
-        self, request: HttpRequest, response: HttpResponseBase
-    ) -> HttpResponseBase:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self._get_response(request)
         if response.status_code < HTTPStatus.BAD_REQUEST or not request.path.startswith(JSON_PATHS):
             return response
         if response.headers.get("Content-Type", "").startswith(JSON):

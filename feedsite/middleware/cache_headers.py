@@ -4,12 +4,12 @@ Shared caches may store responses of the API to anonymous requests, and must rev
 requests end with 304, and deleted posts disappear at once.
 """
 
+from collections.abc import Callable
 from http import HTTPStatus
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
-from django.utils.deprecation import MiddlewareMixin
 
 API = "/api/"
 
@@ -25,17 +25,19 @@ def is_for_everybody(request: HttpRequest, response: HttpResponseBase) -> bool:
         request.path.startswith(API)
         and request.method in {"GET", "HEAD"}
         and response.status_code in {HTTPStatus.OK, HTTPStatus.NOT_MODIFIED}
-        and "Authorization" not in request.headers
+        and "HTTP_AUTHORIZATION" not in request.META
         and settings.SESSION_COOKIE_NAME not in request.COOKIES
     )
 
 
-class CacheHeadersMiddleware(MiddlewareMixin):
+class CacheHeadersMiddleware:
     """Adds `Cache-Control` and `Vary`. `no-cache` leaves the browser's back/forward cache usable."""
 
-    def process_response(
-        self, request: HttpRequest, response: HttpResponseBase
-    ) -> HttpResponseBase:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self._get_response(request)
         if is_file(request, response):
             del response.headers["Vary"]
             return response
@@ -44,5 +46,6 @@ class CacheHeadersMiddleware(MiddlewareMixin):
             response.headers["Cache-Control"] = f"{scope}, no-cache"
         # the same URL answers htmx with a fragment
         is_page = not request.path.startswith(API)
-        patch_vary_headers(response, ("HX-Request" if is_page else "Authorization", "Cookie"))
+        kind = "HX-Request" if is_page else "Authorization"
+        patch_vary_headers(response, ("Accept-Language", kind, "Cookie"))
         return response

@@ -5,27 +5,29 @@ without changing the post's row. The response is built either way; only its tran
 """
 
 import hashlib
+from collections.abc import Callable
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.utils.deprecation import MiddlewareMixin
 from django.utils.http import parse_etags
 
 API = "/api/"
 TAG_CHARACTERS = 32
 
 
-class ETagMiddleware(MiddlewareMixin):
+class ETagMiddleware:
     """Adds an ETag to successful GET responses below `/api/`, or answers 304."""
 
-    def process_response(
-        self, request: HttpRequest, response: HttpResponseBase
-    ) -> HttpResponseBase:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self._get_response(request)
         if not _is_taggable(request, response) or not isinstance(response, HttpResponse):
             return response
         tag = f'W/"{hashlib.sha256(response.content).hexdigest()[:TAG_CHARACTERS]}"'
         response.headers["ETag"] = tag
-        client_tags = parse_etags(request.headers.get("If-None-Match", ""))
+        client_tags = parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))
         if tag in client_tags or "*" in client_tags:
             response.status_code = HTTPStatus.NOT_MODIFIED
             response.content = b""

@@ -140,7 +140,7 @@ def test_what_an_account_takes_along(people):
     ]
     assert [row["Account address"] for row in rows["following_accounts.csv"]]
     assert pictures_of(ann).count() == 1
-    assert is_served(pictures_of(ann)[0].file.name)
+    assert is_served(str(pictures_of(ann)[0].file.name))
 
 
 @pytest.mark.usefixtures("media")

@@ -46,16 +46,16 @@ def test_what_was_not_measured_is_neither(tmp_path):
 def test_the_table_is_in_its_order_with_all_errors_at_its_end():
     lines = [
         Line("figures", "ms", Spread.exact(1), errors=2),
-        bars.MEMORY.line("MB", Spread.exact(500), 500),
-        bars.HOME_RATE.line("pages/s", Spread.exact(1), 12, errors=1),
+        bars.MEMORY.line("MB", Spread.exact(400), 400),
+        bars.HOME_COST.line("ms", Spread.exact(1), 5, errors=1),
     ]
     concluded = site.conclude(lines)
     assert [line.what for line in concluded] == [
-        bars.HOME_RATE.what, bars.MEMORY.what, bars.ERRORS.what, "figures"
+        bars.HOME_COST.what, bars.MEMORY.what, bars.ERRORS.what, "figures"
     ]  # fmt: skip
     errors = concluded[2]
     assert (errors.passed, errors.ours) == (False, Spread.exact(3))
-    assert f"1 in {bars.HOME_RATE.what}" in errors.note
+    assert f"1 in {bars.HOME_COST.what}" in errors.note
 
 
 def test_a_part_that_was_not_measured_comes_first():

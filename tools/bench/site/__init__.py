@@ -49,7 +49,7 @@ SECONDS = {
     "overload": 120,
     "profile": 40,
     "flame": 50,
-    "memory": 150,
+    "memory": 180,
     "personal": 30,
 }
 DATA_SECONDS = 180  # additional time for the part that comes first, which creates the data

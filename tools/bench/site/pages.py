@@ -136,10 +136,10 @@ def _fill_bare(readers: Readers) -> None:
 
 
 def _bars(systems: Systems) -> list[Line]:
-    api, constant = systems[OURS_API], systems[CONSTANT]
+    api = systems[OURS_API]
     return [
-        _share(bars.HOME_RATE, api, constant),
-        _cost(api, constant, systems[FRONT], systems[BARE]),
+        _cost(bars.HOME_COST, api, systems[BARE]),
+        _cost(bars.FRAME, systems[FRONT], systems[CONSTANT]),
         _times(bars.NAIVE_BUSY, api, systems[NAIVE_BUSY]),
         _times(bars.NAIVE_QUIET, systems[QUIET_API], systems[NAIVE_QUIET]),
         *(
@@ -187,18 +187,19 @@ def _megabytes(system: System) -> float:
     return round(megabytes_of([system.server.child.pid]))
 
 
-def _cost(api: System, constant: System, *floors: System) -> Line:
-    stages = ", ".join(f"{name} {api.stage(name):.2f}" for name in (WEB, *store_pids()))
-    return bars.HOME_COST.line(
+def _cost(bar: Bar, ours: System, floor: System) -> Line:
+    """Processor time of a page, in all processes, as a multiple of another system's."""
+    stages = ", ".join(f"{name} {ours.stage(name):.2f}" for name in (WEB, *store_pids()))
+    return bar.line(
         "ms",
-        api.cost,
-        api.cost.median / constant.cost.median,
-        others={one.name: one.cost for one in (constant, *floors)},
-        failed=api.errors > 0,
+        ours.cost,
+        ours.cost.median / floor.cost.median,
+        others={floor.name: floor.cost},
+        failed=ours.errors > 0,
         note=stages,
         figures={
-            "web ms": api.stage(WEB),
-            "stores ms": api.cost.median - api.stage(WEB),
+            "web ms": ours.stage(WEB),
+            "stores ms": ours.cost.median - ours.stage(WEB),
         },
     )
 
