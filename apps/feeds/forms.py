@@ -37,8 +37,8 @@ class FeedForm(forms.Form):
         max_length=NAME_MAX_CHARACTERS,
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
     )
-    include_people = _line(_("Posts of these people"), _("Handles, with spaces between them."))
-    include_tags = _line(_("Posts with these tags"), _("With spaces between them."))
+    include_people = _line(_("Posts of these people"), _("Handles, separated by spaces."))
+    include_tags = _line(_("Posts with these tags"), _("Separated by spaces."))
     include_words = _lines(_("Posts with these words"), _("One word or phrase in a line."))
     exclude_people = _line(_("These people"))
     exclude_tags = _line(_("These tags"))

@@ -148,7 +148,7 @@ def _progress(pool: Pool, topology: Topology) -> Progress:
         old_answers, is_known = _old_answers(pool, change.made_at)
         is_filled = is_known and (old_answers or 0.0) <= FILLED
         if not reason and not is_filled and seconds < MOVING_MOST_SECONDS:
-            reason = _("The new slots are being filled by what is read.")
+            reason = _("The new slots fill as keys are read.")
     buckets = moved(resize.old, resize.new) / BUCKETS
     return Progress(pool, resize.phase, buckets, old_answers, seconds, reason)
 

@@ -23,7 +23,9 @@ class PreferencesForm(forms.Form):
     texts = forms.ChoiceField(
         label=_("Words of posts on the screen"),
         choices=Texts.choices,
-        help_text=_("Messages are encrypted: the services that carry them cannot read them."),
+        help_text=_(
+            "Messages are encrypted: the push services that deliver them cannot read them."
+        ),
     )
     quiet_from = forms.TimeField(
         label=_("Quiet from"),

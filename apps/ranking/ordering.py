@@ -220,7 +220,7 @@ def _session_of(viewer: User, session_id: int) -> RankSession:
 
 
 def _expired() -> NotFound:
-    return NotFound(_("This order is not kept any more. Begin again at the top."))
+    return NotFound(_("This order is no longer stored. Start again at the top."))
 
 
 def _encode(scored: Scored) -> list[int]:

@@ -90,7 +90,7 @@ def error_of(request: HttpRequest) -> BodyRejected | None:
         TOO_SLOW: ("too_slow", _("The request took too long to arrive.")),
         NO_LENGTH: ("length_required", _("The request has no length.")),
     }
-    code, text = texts.get(status, ("bad_request", _("The request is broken.")))
+    code, text = texts.get(status, ("bad_request", _("The request is malformed.")))
     refusal = BodyRejected(text, code=code)
     refusal.status = status
     return refusal

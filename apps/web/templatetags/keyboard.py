@@ -60,7 +60,7 @@ SHORTCUTS = (
     Shortcut(("g b",), "/bookmarks", _("Go to bookmarks")),
     Shortcut(("g p",), PROFILE, _("Go to your profile")),
     Shortcut(("g s",), "/settings", _("Go to settings")),
-    Shortcut(("Esc",), "", _("Close what is open")),
+    Shortcut(("Esc",), "", _("Close the open menu or dialog")),
     Shortcut(("?",), "help", _("This list")),
 )
 SWAPPED = {"bookmark": ("B",), "repost": ("b",)}  # in the setting with Mastodon's keys
