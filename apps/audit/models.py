@@ -207,7 +207,7 @@ def _cached_texts() -> dict[str | None, str]:
         "outbox": _("The cached list of the posts of %(who)s differed from the database."),
         "week": _("The cached posts of %(who)s of the last two weeks differed from the database."),
         "second level": _("The stored home page of %(who)s lacked posts that the database has."),
-        "ranked": _("The ranked home page of %(who)s had scores that its reasons do not give."),
+        "ranked": _("The ranked home page of %(who)s had scores that do not match its reasons."),
     }
 
 

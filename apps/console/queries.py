@@ -137,8 +137,8 @@ _HOLDS = {
 }  # fmt: skip
 _WITHOUT = {
     "timelines": gettext_lazy("Pages are read from PostgreSQL, which is slower. New posts are delivered later."),
-    "graph": gettext_lazy("Relations come from PostgreSQL, more slowly."),
-    "counters": gettext_lazy("Counts come from PostgreSQL, more slowly."),
+    "graph": gettext_lazy("Relations are read from PostgreSQL, which is slower."),
+    "counters": gettext_lazy("Counts are read from PostgreSQL, which is slower."),
     "existence": gettext_lazy("Every mark is read from PostgreSQL."),
     "limits": gettext_lazy("Each process counts for itself, so limits are less strict."),
     "cache": gettext_lazy("Nothing is missing."),

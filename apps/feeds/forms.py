@@ -52,7 +52,7 @@ class FeedForm(forms.Form):
     only_media = _switch(_("Only posts with pictures, video or sound"))
     without_replies = _switch(_("Without replies"))
     without_reposts = _switch(_("Without reposts"))
-    is_pinned = _switch(_("A tab of its own beside your timelines"))
+    is_pinned = _switch(_("Show as a tab next to your timelines"))
     is_public = _switch(_("Public: everybody with its address may read it"))
 
     def __init__(self, data: Any = None, *, feed: Feed | None = None) -> None:

@@ -117,7 +117,7 @@ TOLD: dict[str, Told] = {
     ),
     NotificationKind.POLL: Told(
         "poll",
-        _("A poll has ended that you asked or voted in"),
+        _("A poll that you started or voted in has ended"),
         "info",
         _("published a poll that has ended"),
     ),

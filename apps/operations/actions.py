@@ -137,7 +137,7 @@ def roll_back(version: int, *, by: Author) -> TopologyVersion:
         message = _("In version %(version)s a pool was changing its slots. Choose another version.")
         raise Conflict(message % {"version": version})
     if topology_in_force().resizes:
-        raise Conflict(_("A pool is changing its slots. Give that up first, or wait until it is done."))  # fmt: skip
+        raise Conflict(_("A pool is changing its slots. Cancel that first, or wait until it is done."))  # fmt: skip
     return commit(
         Action.ROLLBACK,
         f"as in version {version}",

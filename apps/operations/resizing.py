@@ -216,7 +216,7 @@ def aborted(current: Topology, pool: Pool, *, version: int) -> Topology:
 
 def _require_rest(current: Topology) -> None:
     if current.resizes:
-        raise Conflict(_("A pool is changing its slots. Give that up first, or wait until it is done."))  # fmt: skip
+        raise Conflict(_("A pool is changing its slots. Cancel that first, or wait until it is done."))  # fmt: skip
 
 
 def _resize_of(current: Topology, pool: Pool) -> Resize:

@@ -19,7 +19,7 @@ class PreferencesForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
-    policy = forms.ChoiceField(label=_("From whom"), choices=Policy.choices)
+    policy = forms.ChoiceField(label=_("Whose activity"), choices=Policy.choices)
     texts = forms.ChoiceField(
         label=_("Words of posts on the screen"),
         choices=Texts.choices,

@@ -58,7 +58,9 @@ class RankCursor:
         limit = Cursor.from_query({"limit": query.get("limit", "")}).limit
         if session is None:
             if after is not None:
-                raise BadRequest("after needs the session it belongs to.", code="bad_cursor")
+                raise BadRequest(
+                    "after requires the session that it belongs to.", code="bad_cursor"
+                )
             return cls(None, None, limit)
         if not (session.isascii() and session.isdecimal() and len(session) <= SESSION_MAX_DIGITS):
             raise BadRequest("session is not a valid cursor.", code="bad_cursor")

@@ -88,7 +88,9 @@ def test_what_was_left_out_is_summed_up_before_the_posts(alice, carol, online, p
         FilterChange("Pies", ["home"], act="hide", keywords=[KeywordChange(keyword="rhubarb")]),
     )
     page = browser.get("/explain").content.decode()
-    assert "4 posts were left out: 2 by mutes, 1 by a filter, 1 deleted or not visible to you." in page
+    assert (
+        "4 posts were left out: 2 by mutes, 1 by a filter, 1 deleted or not visible to you." in page
+    )
     parts = page.split("On this page")
     assert all(f'/{post.pk}"' in parts[0] and f'/{post.pk}"' not in parts[1] for post in muted)
     assert all(f'/{post.pk}"' in parts[1] and f'/{post.pk}"' not in parts[0] for post in kept)
@@ -195,7 +197,7 @@ def test_every_question_has_an_answer_that_fits_the_post(alice, carol, online):
     said = asked("a repost")
     assert (said["Do you follow the person who reposted it?"], said[shared]) == ("Yes.", "No.")
     assert said["Do you read its author only in other languages?"] == (
-        "This does not apply here: reposts come in every language."
+        "This does not apply here: reposts appear in every language."
     )
 
 

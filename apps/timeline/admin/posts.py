@@ -197,8 +197,8 @@ class PostAdmin(StaffList):
         """Delete posts as their authors would, after a confirmation."""
         posts = self.chosen(request, queryset.filter(deleted_at=None))
         question = ngettext(
-            "Delete %(count)d post? Its text is gone for good.",
-            "Delete %(count)d posts? Their texts are gone for good.",
+            "Delete %(count)d post? Its text cannot be restored.",
+            "Delete %(count)d posts? Their texts cannot be restored.",
             len(posts),
         ) % {"count": len(posts)}
         if posts and (page := self.confirmation(request, posts, question=question)):

@@ -59,7 +59,7 @@ class Reason(TextChoices):
     TAG_NOT_PUBLIC = (
         "tag_not_public",
         gettext_lazy(
-            "You follow #%(who)s, but not its author, and it is not public: a tag brings only public posts."
+            "You follow #%(who)s, but not its author, and it is not public: a tag shows only public posts."
         ),
     )
     LISTED = (
@@ -90,7 +90,7 @@ class Reason(TextChoices):
     GIVEN_UP = (
         "given_up",
         gettext_lazy(
-            "Its delivery to you failed and was given up. It appears when your page is next made from the database."
+            "Its delivery to you failed and was given up. It appears when your page is next built from the database."
         ),
     )
     LOST = (

@@ -339,7 +339,7 @@ class ReadingForm(forms.Form):
     groups_reposts = switch(_("On my home page, show reposts of the same post as one"))
     plays_loops = switch(_("Play short videos without sound by themselves"))
     second_column = forms.ChoiceField(
-        label=_("Beside my home page, on wide screens"), required=False, widget=forms.RadioSelect
+        label=_("Next to my home page, on wide screens"), required=False, widget=forms.RadioSelect
     )
 
 
@@ -404,7 +404,7 @@ class QuickAppearanceForm(forms.Form):
 
 class DeleteAccountForm(forms.Form):
     is_meant = forms.BooleanField(
-        label=_("I know that my account and my posts cannot be brought back.")
+        label=_("I know that my account and my posts cannot be restored.")
     )
     password = _password(_("Your password"), autocomplete="current-password")
 

@@ -51,7 +51,7 @@ SHORTCUTS = (
     Shortcut(("/", "s"), "search", _("Search")),
     Shortcut((".",), "fresh", _("Load new posts")),
     Shortcut(("0",), "top", _("Go to the top")),
-    Shortcut(("u",), "undo", _("Take back what is being deleted, muted or blocked")),
+    Shortcut(("u",), "undo", _("Undo the deletion, mute or block in progress")),
     Shortcut(("g h",), "/", _("Go home")),
     Shortcut(("g c",), "/home/catch-up", _("Catch up")),
     Shortcut(("g l",), "/public", _("Go to the square")),

@@ -160,7 +160,7 @@ def _require_citus() -> None:
         cursor.execute("SELECT count(*) FROM citus_get_active_worker_nodes()")
         if cursor.fetchone() == (0,):
             raise CommandError(
-                "The coordinator knows no workers: SELECT citus_set_coordinator_host(...) and"
+                "The coordinator has no workers: SELECT citus_set_coordinator_host(...) and"
                 " citus_add_node(...) first (docs/scaling.md)."
             )
 
