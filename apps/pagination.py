@@ -141,7 +141,7 @@ def link_header(url: str, query: Mapping[str, Sequence[str]], page: Page[Any]) -
 def refuse_moments(query: Mapping[str, str], names: Sequence[str] = MOMENTS) -> None:
     """BadRequest for a time parameter that a list does not support: ignored, it would show today's page instead."""
     if asked := [name for name in names if query.get(name)]:
-        raise BadRequest(f"This list does not take {asked[0]}.", code="bad_parameter")
+        raise BadRequest(f"This list does not support {asked[0]}.", code="bad_parameter")
 
 
 def parse_moment(text: str, name: str) -> datetime:

@@ -23,6 +23,8 @@ def entries():
         (r"\b(un)?block(s|ed|ing)?\b", "屏蔽", "拉黑"),
         (r"\b(hash)?tags?\b", "话题", "标签(?!页)"),
         (r"\bfilters?\b", "过滤规则", "过滤词|过滤器"),
+        (r"\bfollowers?\b", "粉丝", "(?<![被按])关注者"),
+        (r"\barchives?\b", "存档", "归档"),
     ],
 )
 def test_one_thing_has_one_word(word, ours, others):

@@ -234,8 +234,8 @@ def close_account(user: User, *, password: str, origin: Origin | None = None) ->
     require_password(user, password, origin)
     if user.is_staff or user.is_superuser:
         text = _(
-            "An account of staff cannot be deleted."
-            " Ask another administrator to take its rights first."
+            "Staff accounts cannot be deleted."
+            " Ask another administrator to remove the account's permissions first."
         )
         raise NotAllowed(text)
     _anonymise(user)

@@ -52,7 +52,7 @@ def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse: 
     if not request.user.is_authenticated:
         return redirect_to_login(onward, str(settings.LOGIN_URL))
     if not staff_of(request).is_staff:
-        raise NotAllowed(_("Only staff may go here."))
+        raise NotAllowed(_("Only staff may open this page."))
     # may_act_as_staff refused: a code, or a new second factor, is needed first
     page = CODE_URL if has_second_factor(staff_of(request)) else SETUP_URL
     return redirect_to_login(onward, page)
@@ -107,7 +107,7 @@ class OwnedRows(SearchedByAccount):
     list_select_related = ("owner",)
     searched = "owner"
     search_fields = ("=owner__handle",)
-    search_help_text = gettext_lazy("The whole handle of the owner.")
+    search_help_text = gettext_lazy("The full handle of the owner.")
     ordering = ("-id",)
 
     @admin.display(description=gettext_lazy("account"))
@@ -329,8 +329,8 @@ class UserAdmin(StaffList, DjangoUserAdmin):
             queryset,
             lambda user: reset_second_factor(user, by=staff),
             question=ngettext_lazy(
-                "Reset the second factor of %(count)d account? Its password alone is enough then.",
-                "Reset the second factor of %(count)d accounts? Their passwords alone are enough then.",
+                "Reset the second factor of %(count)d account? Then its password alone is enough to log in.",
+                "Reset the second factor of %(count)d accounts? Then their passwords alone are enough to log in.",
                 "count",
             ),
             done=ngettext_lazy(

@@ -27,13 +27,13 @@ class NestedFormParser(FormParser):
         """ParseError for contradicting names, malformed text, and charsets other than UTF-8."""
         charset = parse_header_parameters(media_type or "")[1].get("charset", "utf-8")
         if charset.lower() not in {"utf-8", "utf8"}:
-            raise ParseError("Forms are written in UTF-8.")
+            raise ParseError("Forms must be encoded in UTF-8.")
         body = stream.read()
         try:
             fields = QueryDict(body, encoding="utf-8")
             unquote_to_bytes(body).decode()  # QueryDict would insert replacement characters
         except UnicodeDecodeError:
-            raise ParseError("The form contains characters that are not text.") from None
+            raise ParseError("The form contains invalid characters.") from None
         return nested((name, value) for name, values in fields.lists() for value in values)
 
 
@@ -50,9 +50,9 @@ def nested(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, value in fields:
         if is_malformed([name]):
-            raise ParseError("The form contains characters that are not text.")
+            raise ParseError("The form contains invalid characters.")
         if isinstance(value, str) and is_malformed([value]):
-            raise ParseError(f"The field {name} is not text. A file needs a name (filename).")
+            raise ParseError(f"The field {name} is not text. To send a file, give it a filename.")
         _put(
             result,
             _path(name),
@@ -95,7 +95,7 @@ def _child(container: Any, step: str, kind: type[Any], *, name: str) -> Any:
         return container[-1]
     inner = container.setdefault(step, kind())
     if not isinstance(inner, kind):
-        raise ParseError("The names of the form contradict each other.")
+        raise ParseError("The field names of the form contradict each other.")
     return inner
 
 
@@ -134,7 +134,7 @@ class StrictJSONParser(BaseParser):
         if not isinstance(data, dict):
             raise ParseError("The body must be an object.")
         if is_malformed(_texts(data)):
-            raise ParseError("The body contains characters that are not text.")
+            raise ParseError("The body contains invalid characters.")
         _remove_control_characters(data)
         return without_brackets(data)
 

@@ -111,7 +111,7 @@ class Explanation:
             text = _("@%(who)s reposted this post of @%(author)s.") % handles + f" {text}"
         quoted = self.item.shown.quoted
         if quoted and quoted.mutes_author:
-            text += " " + _("It quotes @%(who)s, whom you mute: the quoted post is folded.") % {
+            text += " " + _("It quotes @%(who)s, whom you mute: the quoted post is collapsed.") % {
                 "who": quoted.author.handle
             }
         return text
@@ -341,7 +341,7 @@ class _Question(NamedTuple):
         if self.irrelevant and not has_failed:
             return Check(
                 self.text,
-                _("It does not matter here: %(why)s.") % {"why": self.irrelevant},
+                _("This does not apply here: %(why)s.") % {"why": self.irrelevant},
                 Mark.IRRELEVANT,
             )
         mark = Mark.FAILED if has_failed else Mark.PASSED
@@ -357,7 +357,7 @@ def checklist(viewer: User, post_id: int) -> Checklist:
     try:
         look = _look_up(viewer, post_id)
     except NotFound:
-        outcome = _("There is no such post, or it is not for you.")
+        outcome = _("There is no such post, or you may not see it.")
         return Checklist(outcome, None, [Check(exists, _("No."), Mark.FAILED)], 0)
     found = _explain_look(viewer, look)
     questions, reason = _questions(look), None if found.on_home else found.reason

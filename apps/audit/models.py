@@ -170,7 +170,7 @@ def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
         ),
         Kind.EXTRA: _("A home page of %(who)s showed post %(post)s, which did not belong there."),
         Kind.REPEATED: _("A home page of %(who)s showed post %(post)s twice."),
-        Kind.ORDER: _("On a home page of %(who)s post %(post)s stood in the wrong place."),
+        Kind.ORDER: _("On a home page of %(who)s, post %(post)s was in the wrong place."),
         Kind.WINDOW: _("The home cache or inbox of %(who)s lacked post %(post)s."),
         Kind.UNDELIVERED: _("Post %(post)s was published, and its delivery had never begun."),
         Kind.STUCK: _(
@@ -178,7 +178,7 @@ def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
         ),
         Kind.DEAD: _("A piece of the delivery of post %(post)s was given up after five tries."),
         Kind.MIRROR: _(
-            "The follow of %(followee)s by %(follower)s stood in one of its two lists only."
+            "The follow of %(followee)s by %(follower)s was in only one of its two lists."
         ),
         Kind.COUNT: _(
             "%(number)s counts of %(counts)s in %(where)s were wrong; "
@@ -202,14 +202,12 @@ def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
 def _cached_texts() -> dict[str | None, str]:
     """Texts by the names in `apps.audit.comparison.cached.caches`."""
     return {
-        "post": _("The cached text of post %(post)s was not what the database says."),
-        "card": _("The cached profile of %(who)s was not what the database says."),
-        "outbox": _("The cached list of the posts of %(who)s was not what the database says."),
-        "week": _(
-            "The cached posts of %(who)s of the last two weeks were not what the database says."
-        ),
+        "post": _("The cached text of post %(post)s differed from the database."),
+        "card": _("The cached profile of %(who)s differed from the database."),
+        "outbox": _("The cached list of the posts of %(who)s differed from the database."),
+        "week": _("The cached posts of %(who)s of the last two weeks differed from the database."),
         "second level": _("The stored home page of %(who)s lacked posts that the database has."),
-        "ranked": _("The ranked home page of %(who)s had scores that its reasons do not give."),
+        "ranked": _("The ranked home page of %(who)s had scores that do not match its reasons."),
     }
 
 

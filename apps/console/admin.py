@@ -73,7 +73,7 @@ class CacheNodeAdmin(StaffList):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
         if not self.has_view_permission(request):
-            raise NotAllowed(_("Only staff may go here."))
+            raise NotAllowed(_("Only staff may open this page."))
         topology = topology_in_force()
         classes, tiers = rates()
         context = {
@@ -98,7 +98,7 @@ class CacheNodeAdmin(StaffList):
     def service_level_page(self, request: HttpRequest) -> TemplateResponse:
         """Requests, calls of backends and hit rates over all processes: a day as charts, and the last hour."""
         if not self.has_view_permission(request):
-            raise NotAllowed(_("Only staff may go here."))
+            raise NotAllowed(_("Only staff may open this page."))
         try:
             day = totals.last_day()
         except RedisError:
@@ -120,7 +120,7 @@ class CacheNodeAdmin(StaffList):
     def hot_keys_page(self, request: HttpRequest) -> TemplateResponse:
         """The keys that are read most, and the change of L1 that their load calls for, if any."""
         if not self.has_view_permission(request):
-            raise NotAllowed(_("Only staff may go here."))
+            raise NotAllowed(_("Only staff may open this page."))
         try:
             found = heat()
         except RedisError:
@@ -152,7 +152,7 @@ class CacheNodeAdmin(StaffList):
     def redis_page(self, request: HttpRequest) -> TemplateResponse:
         """Servers, classes of data, slots of clusters, and calls in the last hour. The page works without Redis."""
         if not self.has_view_permission(request):
-            raise NotAllowed(_("Only staff may go here."))
+            raise NotAllowed(_("Only staff may open this page."))
         servers = redis_statuses()
         context = {
             **self.admin_site.each_context(request),

@@ -105,11 +105,13 @@ class AddL1Form(ChangeForm):
     title = gettext_lazy("Add an L1 group")
     addresses = _addresses(
         gettext_lazy(
-            "host:port or unix:/path, one for each slot of the group, divided by blanks or commas."
+            "host:port or unix:/path, one for each slot of the group, separated by spaces or commas."
         )
     )
     megabytes = _megabytes(
-        gettext_lazy("As given to Memcached's option -m. A group has a tenth to a sixth of Main.")
+        gettext_lazy(
+            "The same number as in Memcached's option -m. A group should have a tenth to a sixth of Main."
+        )
     )
 
     def initial_values(self, topology: Topology) -> dict[str, Any]:
@@ -165,7 +167,7 @@ class DrainForm(ChangeForm):
     target = forms.ChoiceField(
         label=gettext_lazy("What"),
         help_text=gettext_lazy(
-            "An L1 group is taken out; a slot is answered for by the next layer until its node is replaced."
+            "An L1 group is removed; requests for a slot go to the next layer until its node is replaced."
         ),
     )
 
@@ -179,7 +181,7 @@ class DrainForm(ChangeForm):
     def question(self) -> str:
         group, place = self._target()
         if place is None:
-            return _("Take L1 group %(group)s out?") % {"group": group}
+            return _("Remove L1 group %(group)s?") % {"group": group}
         return _("Stop reading %(place)s?") % {"place": place_name(place)}
 
     def act(self, by: Author) -> TopologyVersion:
@@ -201,11 +203,11 @@ class GrowForm(ChangeForm):
     pool = forms.ChoiceField(label=gettext_lazy("Pool"), choices=POOLS)
     addresses = _addresses(
         gettext_lazy(
-            "host:port or unix:/path, one for each new slot, divided by blanks or commas. The site takes the steps "
-            "itself, in half a minute or more; pages stay right meanwhile."
+            "host:port or unix:/path, one for each new slot, separated by spaces or commas. The site takes the steps"
+            " itself, in half a minute or more; pages stay correct in the meantime."
         )
     )
-    megabytes = _megabytes(gettext_lazy("As given to Memcached's option -m."))
+    megabytes = _megabytes(gettext_lazy("The same number as in Memcached's option -m."))
 
     def initial_values(self, topology: Topology) -> dict[str, Any]:
         return {"megabytes": resizing.usual_megabytes(topology, Pool.MAIN)}
@@ -226,11 +228,11 @@ class GrowForm(ChangeForm):
 
 
 class ShrinkForm(ChangeForm):
-    title = gettext_lazy("Take a slot out of Main or Backup")
+    title = gettext_lazy("Remove a slot from Main or Backup")
     place = forms.ChoiceField(
         label=gettext_lazy("Slot"),
         help_text=gettext_lazy(
-            "Its keys go to the other slots of the pool, step by step. Then the node can be stopped."
+            "Its keys move to the other slots of the pool, step by step. Then the node can be stopped."
         ),
     )
 
@@ -244,7 +246,7 @@ class ShrinkForm(ChangeForm):
 
     def question(self) -> str:
         place = place_name(place_of(self.cleaned_data["place"]))
-        return _("Take %(place)s out, and give its keys to the other slots?") % {"place": place}
+        return _("Remove %(place)s, and move its keys to the other slots?") % {"place": place}
 
     def act(self, by: Author) -> TopologyVersion:
         place = place_of(self.cleaned_data["place"])
@@ -278,9 +280,9 @@ class FlushForm(ChangeForm):
         return {"name": [(name, name) for name in CLASSES]}
 
     def question(self) -> str:
-        return _("Flush the class “%(name)s”? The database is asked more until it has healed.") % {
-            "name": self.cleaned_data["name"]
-        }
+        return _(
+            "Flush the class “%(name)s”? The database gets more requests until it has filled again."
+        ) % {"name": self.cleaned_data["name"]}
 
     def act(self, by: Author) -> TopologyVersion:
         return actions.flush_class(self.cleaned_data["name"], by=by)
@@ -292,8 +294,8 @@ class MoveForm(ChangeForm):
     address = forms.CharField(
         label=gettext_lazy("Address of the new server"),
         help_text=gettext_lazy(
-            "redis://host:port/db, unix:///path?db=1 or redis+cluster://host:port,host:port; the login is that of the "
-            "settings. “settings” is the address of the settings. First the data are written to both servers."
+            "redis://host:port/db, unix:///path?db=1 or redis+cluster://host:port,host:port; the login is taken from"
+            " the settings. “settings” is the address of the settings. At first, data is written to both servers."
         ),
         max_length=MAX_URL_CHARACTERS,
     )

@@ -136,12 +136,12 @@ def _reencoded(medium: Record, archive: Archive) -> ReencodedPicture | str:
     if medium["type"].startswith(("video/", "audio/")):
         return _("Its video or sound was left out.")
     if medium["file"] is None:
-        return _("A picture of it is not in the archive.")
+        return _("One of its pictures is not in the archive.")
     data = archive.read(medium["file"], maximum=settings.PICTURE_MAX_BYTES)
     try:
         return reencode_picture(data or b"")
     except Invalid:
-        return _("A picture of it can't be read.")
+        return _("One of its pictures can't be read.")
 
 
 def _room(user: User) -> int:

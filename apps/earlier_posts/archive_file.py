@@ -135,15 +135,17 @@ def _post_of(
     visibility, html = _visibility(note), _text(note.get("content"))
     refusal = ""
     if not is_own or note.get("type") not in TYPES:
-        refusal = _("This is not a post of the account whose archive this is.")
+        refusal = _("This post is not by the account that the archive belongs to.")
     elif visibility is None:
-        refusal = _("It is for the people it mentions only: such posts stay where they are.")
+        refusal = _("It is for the people it mentions only: such posts are not imported.")
     elif not _address(origin):
-        refusal = _("It has no address that could be kept.")
+        refusal = _("It has no usable address.")
     elif published is None or published > timezone.now() + _CLOCKS_DIFFER:
-        refusal = _("It has no date, or one that has not come yet.")
+        refusal = _("It has no date, or its date is in the future.")
     elif len(html) > MAX_HTML:
-        refusal = _("It is too long: %(count)d characters are the most.") % {"count": MAX_HTML}
+        refusal = _("It is too long: at most %(count)d characters are allowed.") % {
+            "count": MAX_HTML
+        }
     if refusal or published is None:
         return PostOfArchive(cells, None, refusal)
     edited = _moment(note.get("updated"))

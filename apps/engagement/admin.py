@@ -23,7 +23,7 @@ class LikeAdmin(StaffList):
     list_display_links = None
     list_select_related = ("user",)
     search_fields = ("=user__handle",)
-    search_help_text = gettext_lazy("The whole handle of an account, or the number of a post.")
+    search_help_text = gettext_lazy("The full handle of an account, or the number of a post.")
     ordering = ("-id",)
     actions = ("remove",)
 

@@ -200,8 +200,8 @@ class EventAdmin(StaffList):
     def discard(self, request: HttpRequest, queryset: QuerySet[Event]) -> TemplateResponse | None:
         dead = self.chosen(request, queryset.filter(state=State.DEAD))
         question = ngettext(
-            "Discard %(count)d dead letter? The work that it stands for will never be done.",
-            "Discard %(count)d dead letters? The work that they stand for will never be done.",
+            "Discard %(count)d dead letter? Its work will never be done.",
+            "Discard %(count)d dead letters? Their work will never be done.",
             len(dead),
         ) % {"count": len(dead)}
         if dead and (page := self.confirmation(request, dead, question=question)):

@@ -90,7 +90,7 @@ def _apply(feed: Feed, fields: Mapping[str, Any]) -> Feed:
     for name, value in fields.items():
         setattr(feed, name, _CLEAN[name](name, value) if name in _CLEAN else value)
     if not any(getattr(feed, name) for name in INCLUDES):
-        raise invalid("include_people", _("Say whose posts, which tags or which words it is for."))
+        raise invalid("include_people", _("Enter people, tags or words for it."))
     if sum(len(getattr(feed, name)) for name in RULES) > MAX_RULES:
         message = _("At most %(count)d people, tags and words in all.") % {"count": MAX_RULES}
         raise invalid("include_people", message)
@@ -162,7 +162,9 @@ def _clean_words(field: str, lines: Sequence[str]) -> list[str]:
             message = _("At most %(count)d characters.") % {"count": WORDS_MAX_CHARACTERS}
             raise invalid(field, message)
         if not tsquery([phrase]):
-            raise invalid(field, _("“%(words)s” holds no word to look for.") % {"words": phrase})
+            raise invalid(
+                field, _("“%(words)s” contains no word to search for.") % {"words": phrase}
+            )
     return phrases
 
 

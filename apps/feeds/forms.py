@@ -37,8 +37,8 @@ class FeedForm(forms.Form):
         max_length=NAME_MAX_CHARACTERS,
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
     )
-    include_people = _line(_("Posts of these people"), _("Handles, with spaces between them."))
-    include_tags = _line(_("Posts with these tags"), _("With spaces between them."))
+    include_people = _line(_("Posts of these people"), _("Handles, separated by spaces."))
+    include_tags = _line(_("Posts with these tags"), _("Separated by spaces."))
     include_words = _lines(_("Posts with these words"), _("One word or phrase in a line."))
     exclude_people = _line(_("These people"))
     exclude_tags = _line(_("These tags"))
@@ -52,7 +52,7 @@ class FeedForm(forms.Form):
     only_media = _switch(_("Only posts with pictures, video or sound"))
     without_replies = _switch(_("Without replies"))
     without_reposts = _switch(_("Without reposts"))
-    is_pinned = _switch(_("A tab of its own beside your timelines"))
+    is_pinned = _switch(_("Show as a tab next to your timelines"))
     is_public = _switch(_("Public: everybody with its address may read it"))
 
     def __init__(self, data: Any = None, *, feed: Feed | None = None) -> None:

@@ -225,8 +225,8 @@ def _clean_title(text: str) -> str:
 
 
 def _clean_keyword(text: str) -> str:
-    keyword = _clean("keyword", text, KEYWORD_MAX_CHARACTERS, _("Say what to look for."))
-    _clean("keyword", fold(keyword), KEYWORD_MAX_CHARACTERS, _("Say what to look for."))
+    keyword = _clean("keyword", text, KEYWORD_MAX_CHARACTERS, _("Enter what to look for."))
+    _clean("keyword", fold(keyword), KEYWORD_MAX_CHARACTERS, _("Enter what to look for."))
     return keyword
 
 
@@ -241,7 +241,7 @@ def _clean(name: str, text: str, maximum: int, empty: str) -> str:
 
 def _clean_places(places: Collection[str]) -> list[str]:
     if not places or not set(places) <= set(FilterContext.values):
-        raise invalid("context", _("Say where the filter acts."))
+        raise invalid("context", _("Choose where the filter applies."))
     return [place for place in FilterContext.values if place in places]
 
 

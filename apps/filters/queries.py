@@ -76,7 +76,7 @@ def own_filter_post(owner: User, row_id: int) -> FilterPost:
     """A post in one of the owner's filters, by the id of the row. NotFound."""
     rows = FilterPost.objects.filter(pk=row_id, filter__owner=owner)
     if (found := rows.select_related("filter").first()) is None:
-        raise NotFound(_("This filter does not name this post."))
+        raise NotFound(_("This filter does not include this post."))
     return found
 
 

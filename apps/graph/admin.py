@@ -36,7 +36,7 @@ class RelationAdmin(SearchedByAccount):
     list_display_links = None
     searched = "owner"
     search_fields = ("=owner__handle",)
-    search_help_text = gettext_lazy("The whole handle of the first account.")
+    search_help_text = gettext_lazy("The full handle of the first account.")
     ordering = ("-id",)
     actions = ("remove",)
 

@@ -142,7 +142,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    return _error(request, 500, _("Something went wrong on our side. It has been noted."))
+    return _error(request, 500, _("Something went wrong on our side. The error has been recorded."))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -171,7 +171,7 @@ class DomainErrorMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self._get_response(request)
         if isinstance(response, HttpResponseNotAllowed) and not request.path.startswith(JSON_PATHS):
-            page = error_page(request, 405, _("This address takes no such request."))
+            page = error_page(request, 405, _("This address does not accept this kind of request."))
             response.content = page.content
         return response
 

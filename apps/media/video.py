@@ -117,7 +117,7 @@ def explained(reason: str) -> str:
         % {"count": megabytes},
         "too_many_pixels": _("This video has too many pixels. The maximum is 3840 x 2160."),
         "too_slow": _("This took too long to prepare. Try a shorter or smaller one."),
-        "unavailable": _("This site takes no video and no sound."),
+        "unavailable": _("This site does not accept video or sound."),
     }
     unreadable = _("This file is not video or sound we can read. Use MP4, WebM, MP3, OGG or WAV.")
     return texts.get(reason, unreadable)

@@ -45,7 +45,7 @@ class ReportAdmin(SearchedByAccount):
     list_filter = (OpenFilter, "category")
     searched = "target"
     search_fields = ("=target__handle",)
-    search_help_text = gettext_lazy("The whole handle of the reported account.")
+    search_help_text = gettext_lazy("The full handle of the reported account.")
     ordering = ("-id",)
     actions = ("resolve", "reopen", "suspend")
 

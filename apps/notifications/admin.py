@@ -21,7 +21,7 @@ class NotificationAdmin(SearchedByAccount):
     list_filter = ("kind",)
     searched = "user"
     search_fields = ("=user__handle",)
-    search_help_text = gettext_lazy("The whole handle of the account that was told.")
+    search_help_text = gettext_lazy("The full handle of the account that was notified.")
     ordering = ("-id",)
 
     @admin.display(description=gettext_lazy("account"))

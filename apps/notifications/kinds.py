@@ -34,7 +34,7 @@ def choices() -> list[tuple[str, "StrPromise"]]:
 
 @dataclass(frozen=True)
 class Told:
-    """The words for a kind. `type` is Mastodon's name for it, `setting` completes "Tell me when".
+    """The words for a kind. `type` is Mastodon's name for it, `setting` completes "Notify me when".
 
     `line` follows the name of the actor, `line_of_several` the names of several. Notifications of a kind with a `group`
     about the same post share a line; the keys of these groups begin with that word.
@@ -99,7 +99,7 @@ TOLD: dict[str, Told] = {
     ),
     NotificationKind.POST: Told(
         "status",
-        _("New posts by people you want to be notified of"),
+        _("New posts by people whose posts you asked to be notified of"),
         "bell",
         _("published a post"),
     ),
@@ -117,14 +117,14 @@ TOLD: dict[str, Told] = {
     ),
     NotificationKind.POLL: Told(
         "poll",
-        _("A poll has ended that you asked or voted in"),
+        _("A poll that you started or voted in has ended"),
         "info",
         _("published a poll that has ended"),
     ),
     # the actor is the person themselves; the page of strikes says the rest
     NotificationKind.STRIKE: Told(
         "moderation_warning",
-        _("The moderators decide something about you"),
+        _("The moderators make a decision about you"),
         "triangle-alert",
         _("has a message from the moderators"),
     ),

@@ -188,7 +188,7 @@ DESCRIPTIONS = {
     "read": _("Read everything in your account"),
     "write": _("Post, like, follow and change your account"),
     "follow": _("Follow, mute and block people"),
-    "push": _("Tell you on your device what happens"),
+    "push": _("Notify you on your devices"),
     "profile": _("See who you are"),
 }
 

@@ -137,7 +137,7 @@ def roll_back(version: int, *, by: Author) -> TopologyVersion:
         message = _("In version %(version)s a pool was changing its slots. Choose another version.")
         raise Conflict(message % {"version": version})
     if topology_in_force().resizes:
-        raise Conflict(_("A pool is changing its slots. Give that up first, or wait until it is done."))  # fmt: skip
+        raise Conflict(_("A pool is changing its slots. Cancel that first, or wait until it is done."))  # fmt: skip
     return commit(
         Action.ROLLBACK,
         f"as in version {version}",
@@ -152,13 +152,17 @@ def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
     An empty `url` means the address in the settings. Invalid, Conflict.
     """
     if name not in TENANTS:
-        message = _("“%(name)s” moves with a restart only: change its address in the settings.")
+        message = _(
+            "“%(name)s” can only be moved with a restart: change its address in the settings."
+        )
         raise Invalid(message % {"name": name})
     if url and not is_redis_address(name, url):
         raise Invalid(" ".join(finding_texts([Finding("bad_redis", {"name": name, "url": url})])))
     tenant = topology_in_force().tenant(name)
     if tenant.is_moving or tenant.url == url:
-        raise Conflict(_("“%(name)s” is there already, or on its way elsewhere.") % {"name": name})
+        raise Conflict(
+            _("“%(name)s” is there already, or is being moved elsewhere.") % {"name": name}
+        )
     _require_no_outdated_keys(name, url)
     return commit(
         Action.MOVE,
@@ -250,11 +254,11 @@ def reason_to_wait(settle_seconds: float | None = None) -> str:
         return ""
     processes = fleet(change.topology())
     if processes.processes is None:
-        return _("Redis does not answer: nobody knows what the processes do.")
+        return _("Redis does not answer, so the state of the processes is unknown.")
     if number := len(processes.lagging):
         text = ngettext(
-            "%(number)d process has not taken the last step yet. Try again in a moment.",
-            "%(number)d processes have not taken the last step yet. Try again in a moment.",
+            "%(number)d process has not finished the previous step yet. Try again in a moment.",
+            "%(number)d processes have not finished the previous step yet. Try again in a moment.",
             number,
         )
         return text % {"number": number}
@@ -263,7 +267,7 @@ def reason_to_wait(settle_seconds: float | None = None) -> str:
     seconds = settle_seconds - (database_time() - change.made_at).total_seconds()
     if 0 < seconds <= settle_seconds:  # more means that the clock was ahead when the step was taken
         # wait even if all reports are current: a process that hangs is not among them
-        return _("The last step is too recent. Try again in %(seconds)d s.") % {
+        return _("The previous step is too recent. Try again in %(seconds)d s.") % {
             "seconds": ceil(seconds)
         }
     return ""
@@ -283,7 +287,7 @@ def _require_no_outdated_keys(name: str, url: str) -> None:
         raise Invalid(message % {"url": url, "error": error}) from None
     if count:
         message = _(
-            "The server has %(count)d keys of “%(name)s” that are not kept up to date: empty it."
+            "The server has %(count)d keys of “%(name)s” that are out of date: empty it first."
         )
         raise Invalid(message % {"count": count, "name": name})
 
@@ -359,7 +363,9 @@ def require_answer(urls: Sequence[str]) -> None:
 
 
 def _changed_meanwhile() -> str:
-    return _("Somebody else changed the caches meanwhile. Look again, and repeat if it is still right.")  # fmt: skip
+    return _(
+        "Somebody else changed the caches in the meantime. Check them, and repeat your change if you still want it."
+    )  # fmt: skip
 
 
 class ImpossibleError(ValueError):

@@ -148,7 +148,7 @@ def _progress(pool: Pool, topology: Topology) -> Progress:
         old_answers, is_known = _old_answers(pool, change.made_at)
         is_filled = is_known and (old_answers or 0.0) <= FILLED
         if not reason and not is_filled and seconds < MOVING_MOST_SECONDS:
-            reason = _("The new slots are being filled by what is read.")
+            reason = _("The new slots fill as keys are read.")
     buckets = moved(resize.old, resize.new) / BUCKETS
     return Progress(pool, resize.phase, buckets, old_answers, seconds, reason)
 
@@ -216,7 +216,7 @@ def aborted(current: Topology, pool: Pool, *, version: int) -> Topology:
 
 def _require_rest(current: Topology) -> None:
     if current.resizes:
-        raise Conflict(_("A pool is changing its slots. Give that up first, or wait until it is done."))  # fmt: skip
+        raise Conflict(_("A pool is changing its slots. Cancel that first, or wait until it is done."))  # fmt: skip
 
 
 def _resize_of(current: Topology, pool: Pool) -> Resize:

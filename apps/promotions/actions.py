@@ -283,7 +283,7 @@ def _require_runnable(campaign: Campaign) -> None:
         message = _("Choose 1 to %(count)d active segments.") % {"count": MAX_SEGMENTS}
         raise Invalid(message, code="segments")
     if campaign.ends_at <= timezone.now():
-        raise Invalid(_("Its time is over."), code="time")
+        raise Invalid(_("Its end date has passed."), code="time")
     if count is not None and count.impressions >= campaign.budget_impressions:
         raise Invalid(_("Its budget is used up."), code="budget")
     if preview(campaign).too_few:

@@ -192,7 +192,7 @@ class SegmentRule(models.Model):
                 raise ValidationError({field: _("This rule needs a value here.")}, code="missing")
             if field != wanted and getattr(self, field):
                 raise ValidationError(
-                    {field: _("This is not of the kind of the rule.")}, code="superfluous"
+                    {field: _("This value does not fit the kind of the rule.")}, code="superfluous"
                 )
         if self.tag is not None:
             _refuse_sensitive("tag", self.tag.name)

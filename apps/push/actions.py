@@ -61,7 +61,7 @@ def _save(access: dict[str, Any], **fields: Any) -> Subscription:
 def _checked(address: Address) -> dict[str, Any]:
     """Validate an address; returns fields of a subscription."""
     if not public_key():
-        raise Conflict(_("This site sends nothing to devices."))
+        raise Conflict(_("This site sends no push notifications."))
     if not _is_push_service(address.endpoint):
         message = _("This is not the address of a push service.")
         raise Invalid(message, errors={"endpoint": message})

@@ -19,11 +19,13 @@ class PreferencesForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
-    policy = forms.ChoiceField(label=_("From whom"), choices=Policy.choices)
+    policy = forms.ChoiceField(label=_("Whose activity"), choices=Policy.choices)
     texts = forms.ChoiceField(
         label=_("Words of posts on the screen"),
         choices=Texts.choices,
-        help_text=_("Messages are encrypted: the services that carry them cannot read them."),
+        help_text=_(
+            "Messages are encrypted: the push services that deliver them cannot read them."
+        ),
     )
     quiet_from = forms.TimeField(
         label=_("Quiet from"),

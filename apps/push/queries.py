@@ -31,7 +31,7 @@ def subscription_of(user: User, bearer: Bearer) -> Subscription:
     """The subscription that a client made with its token. NotFound."""
     found = Subscription.objects.filter(user=user, **access_of(bearer)).first()
     if found is None:
-        raise NotFound(_("There is no subscription of this token."))
+        raise NotFound(_("This token has no push subscription."))
     return found
 
 

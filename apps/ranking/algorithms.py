@@ -85,7 +85,9 @@ class Scored(NamedTuple):
         """The reason for the post's place, as a sentence; `handle` is the author's."""
         part = self.main_part
         return (
-            str(part.factor.reason) % {"who": handle} if part else _("It stands here by its time.")
+            str(part.factor.reason) % {"who": handle}
+            if part
+            else _("It is here because of its time.")
         )
 
 

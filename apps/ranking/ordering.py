@@ -63,7 +63,9 @@ class RankCursor:
         limit = Cursor.from_query({"limit": query.get("limit", "")}).limit
         if session is None:
             if after is not None:
-                raise BadRequest("after needs the session it belongs to.", code="bad_cursor")
+                raise BadRequest(
+                    "after requires the session that it belongs to.", code="bad_cursor"
+                )
             return cls(None, None, limit)
         if not (session.isascii() and session.isdecimal() and len(session) <= SESSION_MAX_DIGITS):
             raise BadRequest("session is not a valid cursor.", code="bad_cursor")
@@ -223,7 +225,7 @@ def _session_of(viewer: User, session_id: int) -> RankSession:
 
 
 def _expired() -> NotFound:
-    return NotFound(_("This order is not kept any more. Begin again at the top."))
+    return NotFound(_("This order is no longer stored. Start again at the top."))
 
 
 def _encode(scored: Scored) -> list[int]:

@@ -99,7 +99,7 @@ def _discussed(weight: float) -> Factor:
 
 
 def _close(weight: float) -> Factor:
-    reason = _("You often react to what @%(who)s writes.")
+    reason = _("You often react to posts by @%(who)s.")
     return Factor("affinity", _("Close to you"), reason, weight)
 
 
@@ -110,7 +110,7 @@ def _topics(weight: float) -> Factor:
 chronological = Algorithm(
     name="chronological",
     label=_("Newest first"),
-    description=_("By time alone; what several people repost stands here once."),
+    description=_("By time only; a post that several people repost appears once."),
     factors=(_new(1.0),),
     scorer=explain_by_time,
     selector=best_first,
@@ -127,7 +127,7 @@ light = Algorithm(
 discussed = Algorithm(
     name="discussed",
     label=_("Most discussed"),
-    description=_("Above all what many answer, repost or like."),
+    description=_("Posts with many replies, reposts or likes first."),
     factors=(_new(0.20), _discussed(0.70), _close(0.10)),
     scorer=explain_light,
 )
@@ -137,8 +137,8 @@ heavy = Algorithm(
     name="heavy",
     label=_("For you"),
     description=_(
-        "Newest first, but what concerns you stands as if it were hours newer: people you often react to, "
-        "tags you follow, and what many react to. A score is a number of hours."
+        "Newest first, but relevant posts rank as if they were hours newer: those by people you often react to, with"
+        " tags you follow, or with many reactions. A score is a number of hours."
     ),
     factors=(_close(24.0), _topics(12.0), _discussed(12.0)),
     scorer=explain_heavy,

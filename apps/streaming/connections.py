@@ -40,7 +40,9 @@ class Connection:
     def add(self, stream: Stream, labels: list[str]) -> None:
         """Subscribe to a stream. NotAllowed if the token's scopes do not cover it."""
         if not self._scopes.issuperset(stream.scopes):
-            raise NotAllowed("The access token is not for this stream.", code="insufficient_scope")
+            raise NotAllowed(
+                "The access token does not permit this stream.", code="insufficient_scope"
+            )
         self.streams[stream] = labels
 
     def drop(self, stream: Stream) -> None:

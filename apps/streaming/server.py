@@ -168,7 +168,7 @@ def _query(scope: Scope) -> dict[str, str]:
     try:
         return dict(parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict"))
     except ValueError:
-        raise BadRequest("The address contains characters that are not text.") from None
+        raise BadRequest("The address contains invalid characters.") from None
 
 
 def _stream(path: str, query: Mapping[str, str]) -> Stream:

@@ -70,7 +70,7 @@ class Stream:
 def _tag(text: str) -> str:
     tag = normalize(text) or ""
     if not tag or len(tag) > TAG_MAX_CHARACTERS:
-        raise StreamError("Name the hashtag: tag=name.")
+        raise StreamError("Specify the hashtag: tag=name.")
     return tag
 
 
@@ -78,4 +78,4 @@ def _list_id(text: str) -> str:
     try:
         return str(parse_id(text))
     except ValueError:
-        raise StreamError("Name the list: list=id.") from None
+        raise StreamError("Specify the list: list=id.") from None

@@ -284,7 +284,7 @@ class StrikeAdmin(SearchedByAccount):
     list_filter = ("measure", ("undone_at", admin.EmptyFieldListFilter))
     searched = "user"
     search_fields = ("=user__handle",)
-    search_help_text = gettext_lazy("The whole handle of an account.")
+    search_help_text = gettext_lazy("The full handle of an account.")
     ordering = ("-id",)
     list_display_links = None
     # without `evidence`, the text of a post, which is read by permission and on record

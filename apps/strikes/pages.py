@@ -76,7 +76,7 @@ def _appeal(request: HttpRequest, user: User) -> dict[str, Any]:
         appeal(strike, text=text)
     except DomainError as error:
         return {"failed": strike.pk, "typed": text, "error": error.message}
-    messages.success(request, _("Your appeal has been sent. You will be told of the answer."))
+    messages.success(request, _("Your appeal has been sent. You will be notified of the answer."))
     return {}
 
 

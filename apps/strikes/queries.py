@@ -206,7 +206,7 @@ class OwnStrike:
 
 _WHAT = {
     Measure.WARN: lambda: _("You have been warned. Nothing else has changed."),
-    Measure.HIDE: lambda: _("A post of yours is hidden. Only you still see it."),
+    Measure.HIDE: lambda: _("One of your posts is hidden. Only you can still see it."),
     Measure.SENSITIVE: lambda: _(
         "The pictures of one of your posts are hidden behind a button that you cannot remove."
     ),
@@ -219,8 +219,8 @@ _WHAT = {
 }
 _FORMER = {  # of strikes that were taken back
     Measure.WARN: lambda: _("You were warned."),
-    Measure.HIDE: lambda: _("A post of yours was hidden."),
-    Measure.SENSITIVE: lambda: _("The pictures of a post of yours were behind a button."),
+    Measure.HIDE: lambda: _("One of your posts was hidden."),
+    Measure.SENSITIVE: lambda: _("The pictures of one of your posts were hidden behind a button."),
     Measure.FREEZE: lambda: _("Your account was frozen."),
     Measure.SUSPEND: lambda: _("Your account was suspended."),
 }
@@ -264,7 +264,9 @@ def appeals_that_wait() -> Iterator[tuple[str, str]]:
     """For the first page of staff."""
     if number := Appeal.objects.filter(decided_at=None)[:MAX_COUNTED].count():
         text = ngettext(
-            "%(count)s appeal waits for an answer.", "%(count)s appeals wait for an answer.", number
+            "%(count)s appeal is waiting for an answer.",
+            "%(count)s appeals are waiting for an answer.",
+            number,
         )
         yield text % {"count": number}, reverse("admin:strikes_appeals")
 

@@ -86,7 +86,7 @@ def of_tag(tag: Tag) -> Source:
 def of_everybody() -> Source:
     return Source(
         title=_("Square"),
-        about=_("Everything said to everybody."),
+        about=_("All public posts."),
         page="/public",
         posts=lambda cursor: public_timeline(None, cursor),
     )

@@ -19,7 +19,7 @@ class NamedAdmin(StaffList):
 
     tag_name = "name"  # the field with the name of the tag
     search_fields = ("=name",)
-    search_help_text = gettext_lazy("The whole name of a tag.")
+    search_help_text = gettext_lazy("The full name of a tag.")
     list_display_links = None
 
     def get_search_results(

@@ -74,7 +74,7 @@ def translated(viewer: User, post_id: int, language: str = "") -> tuple[FeedItem
     """
     item = visible_item(viewer.pk, post_id).shown
     if not settings.TRANSLATE_URL:
-        raise NotFound(_("This site translates nothing."))
+        raise NotFound(_("This site does not translate posts."))
     if not item.post.is_open:
         raise NotAllowed(_("Only public posts are sent to the translation service."))
     target = _supported(language or page_language(), item.post.language)

@@ -59,7 +59,7 @@ def about(request: HttpRequest) -> HttpResponse:
 
 # The public status: the parts of the site without naming servers, and what people notice when a check of a part fails,
 # worst first.
-_SLOWER = gettext_lazy("Pages are put together by the database, and are slower than usual.")
+_SLOWER = gettext_lazy("Pages are built from the database and are slower than usual.")
 _PARTS = (
     (
         gettext_lazy("Storage"),
@@ -85,18 +85,20 @@ _PARTS = (
                 "Posts are kept, and reach home pages once deliveries run again."
             ),
             "dead letters": gettext_lazy(
-                "Some deliveries were given up; the people who run this site have to look."
+                "Some deliveries were given up; the people who run this site have to check them."
             ),
             "deliveries": gettext_lazy("New posts reach home pages late."),
             "broker": gettext_lazy("New posts reach home pages some seconds late."),
-            "beat": gettext_lazy("Scheduled posts and whatever was missed have to wait."),
+            "beat": gettext_lazy("Scheduled posts and overdue work have to wait."),
             "broadcast": gettext_lazy("Open pages do not show new posts until they are reloaded."),
         },
     ),
     (
         gettext_lazy("Page caches"),
         {
-            "limits": gettext_lazy("Logging in may be refused: guesses cannot be counted."),
+            "limits": gettext_lazy(
+                "Logging in may be refused, because failed attempts cannot be counted."
+            ),
             "memcached": _SLOWER,
         },
     ),

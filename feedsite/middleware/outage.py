@@ -112,7 +112,7 @@ def _unavailable(error: BaseException | None = None) -> Unavailable:
     """The 503 for an error: PostgreSQL is read only, or gave up the statement, or does not answer."""
     state = sqlstate(error) if error is not None else None
     if state == READ_ONLY:
-        return Unavailable(_("Our database takes no changes just now. Try again in a moment."))
+        return Unavailable(_("Our database accepts no changes just now. Try again in a moment."))
     if state in BUSY:
         text = _("This took too long and was given up; nothing was changed. Try again in a moment.")
         return Unavailable(text)

@@ -24,9 +24,7 @@ class TextValidationMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if _url_is_malformed(request) or is_malformed(request.COOKIES.values()):
-            return error_response(
-                request, BadRequest("The address contains characters that are not text.")
-            )
+            return error_response(request, BadRequest("The address contains invalid characters."))
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_args: object) -> HttpResponseBase | None:
@@ -38,9 +36,7 @@ class TextValidationMiddleware:
         ):
             return None
         if is_malformed(_form_texts(request)):
-            return error_response(
-                request, BadRequest("The form contains characters that are not text.")
-            )
+            return error_response(request, BadRequest("The form contains invalid characters."))
         _remove_control_characters(request)
         return None
 

@@ -44,7 +44,7 @@ PERMISSION = "operations.view_cachenode"  # of staff
 def metrics(request: HttpRequest) -> HttpResponse:
     """The metrics. 403 without access, 503 while Redis is down."""
     if not _may_read(request):
-        raise NotAllowed(_("Only staff may go here."))
+        raise NotAllowed(_("Only staff may open this page."))
     try:
         counts = totals.ever()
     except RedisError as error:

@@ -57,7 +57,7 @@ class Line(NamedTuple):
 def index(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
     context = {
         **admin.site.each_context(request),
-        "title": _("What waits"),
+        "title": _("Waiting for staff"),
         "lines": sorted(what_waits(request), key=lambda line: not line.is_bad),
         "tasks": tasks(admin.site.get_app_list(request)),
         "service_level": _address("operations_service_level"),
@@ -93,8 +93,8 @@ def _reports() -> Iterator[Line]:
     rows = Report.objects.filter(resolved_at=None)
     if number := _count(rows):
         text = ngettext(
-            "%(count)s report waits for an answer, for %(age)s.",
-            "%(count)s reports wait for an answer, the oldest for %(age)s.",
+            "%(count)s report has been waiting for an answer for %(age)s.",
+            "%(count)s reports are waiting for an answer, the oldest for %(age)s.",
             number,
         )
         oldest = rows.order_by("pk").values_list("created_at", flat=True).first()
@@ -131,8 +131,8 @@ def _dead_letters() -> Iterator[Line]:
         dead = rows.filter(state=State.DEAD)
         if number := _count(dead):
             text = ngettext(
-                "%(count)s dead letter waits (%(kind)s).",
-                "%(count)s dead letters wait (%(kind)s).",
+                "%(count)s dead letter is waiting (%(kind)s).",
+                "%(count)s dead letters are waiting (%(kind)s).",
                 number,
             )
             kind = dead.model._meta.verbose_name_plural

@@ -88,9 +88,9 @@ def error_of(request: HttpRequest) -> BodyRejected | None:
     texts = {
         TOO_LARGE: ("too_large", _("This is too large.")),
         TOO_SLOW: ("too_slow", _("The request took too long to arrive.")),
-        NO_LENGTH: ("length_required", _("The request has no length.")),
+        NO_LENGTH: ("length_required", _("The request has no Content-Length.")),
     }
-    code, text = texts.get(status, ("bad_request", _("The request is broken.")))
+    code, text = texts.get(status, ("bad_request", _("The request is malformed.")))
     refusal = BodyRejected(text, code=code)
     refusal.status = status
     return refusal

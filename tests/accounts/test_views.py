@@ -145,7 +145,7 @@ class TestPasswords:
     def test_reset_says_the_same_for_unknown_addresses(self, alice):
         known = Client().post("/password/reset", {"email": alice.email}, follow=True)
         unknown = Client().post("/password/reset", {"email": "no@example.org"}, follow=True)
-        said = "If an account has this address, a link to a new password is on its way."
+        said = "If an account has this address, a link for choosing a new password has been sent to it."
         assert said in known.text
         assert said in unknown.text
         deliver()

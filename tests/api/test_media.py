@@ -83,7 +83,9 @@ def test_a_file_without_a_name_is_told_what_it_lacks(api):
     body = head + picture() + b"\r\n--b--\r\n"
     answer = api.post(MEDIA, body, content_type="multipart/form-data; boundary=b")
     assert answer.status_code == 400
-    assert answer.json()["error"] == "The field file is not text. A file needs a name (filename)."
+    assert (
+        answer.json()["error"] == "The field file is not text. To send a file, give it a filename."
+    )
 
 
 def test_a_body_that_is_too_large_is_refused_unread(api, settings):

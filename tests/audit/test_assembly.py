@@ -88,14 +88,16 @@ def test_what_was_left_out_is_summed_up_before_the_posts(alice, carol, online, p
         FilterChange("Pies", ["home"], act="hide", keywords=[KeywordChange(keyword="rhubarb")]),
     )
     page = browser.get("/explain").content.decode()
-    assert "4 posts were left out: 2 by mutes, 1 by a filter, 1 deleted or not for you." in page
+    assert (
+        "4 posts were left out: 2 by mutes, 1 by a filter, 1 deleted or not visible to you." in page
+    )
     parts = page.split("On this page")
     assert all(f'/{post.pk}"' in parts[0] and f'/{post.pk}"' not in parts[1] for post in muted)
     assert all(f'/{post.pk}"' in parts[1] and f'/{post.pk}"' not in parts[0] for post in kept)
     assert page.index("Why don't I see a post?") < page.index("4 posts were left out")
     browser.cookies["lang"] = "zh-hans"
     page = browser.get("/explain").content.decode()
-    assert "有 4 条未显示：2 条因静音，1 条因过滤规则，1 条已删除或不供你查看。" in page
+    assert "有 4 条未显示：2 条因静音，1 条因过滤规则，1 条已删除或你不能查看。" in page
 
 
 def test_a_short_address_is_understood(alice, online, page_of):
@@ -174,7 +176,7 @@ def test_every_question_has_an_answer_that_fits_the_post(alice, carol, online):
     follow = "Do you follow its author, or is it public with a tag that you follow?"
     shared, reposts = (
         "Do you hide reposts by this person?",
-        "It does not matter here: it is not a repost.",
+        "This does not apply here: it is not a repost.",
     )
     said = asked("by alice")
     assert (said[follow], said["Have you muted its author?"], said[shared]) == (
@@ -183,19 +185,19 @@ def test_every_question_has_an_answer_that_fits_the_post(alice, carol, online):
         reposts,
     )
     assert (
-        said["Have you read it?"] == "It does not matter here: you do not hide what you have read."
+        said["Have you read it?"] == "This does not apply here: you do not hide what you have read."
     )
     assert said["Has it arrived on your home page?"] == "Yes."
-    assert asked("own")[follow] == "It does not matter here: it is your own."
+    assert asked("own")[follow] == "This does not apply here: it is your own."
     assert asked("a tag")[follow] == "Yes."
     unfollow_user(online, carol)
     online = user_by_id(online.pk)
-    belongs = "It does not matter here: it is for a circle that you belong to."
+    belongs = "This does not apply here: it is for a circle that you belong to."
     assert asked("for a circle")[follow] == belongs
     said = asked("a repost")
     assert (said["Do you follow the person who reposted it?"], said[shared]) == ("Yes.", "No.")
     assert said["Do you read its author only in other languages?"] == (
-        "It does not matter here: reposts come in every language."
+        "This does not apply here: reposts appear in every language."
     )
 
 

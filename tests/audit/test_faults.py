@@ -113,7 +113,7 @@ FAULTS = [
     (
         lose_mirror,
         Kind.MIRROR,
-        "The follow of @alice by @bob stood in one of its two lists only",
+        "The follow of @alice by @bob was in only one of its two lists",
         True,
     ),
     (lose_job, Kind.UNDELIVERED, "of @alice was published, and its delivery had never begun", True),

@@ -141,7 +141,10 @@ def test_the_speed_is_said_in_words(alice, bob, page_of):
         FanoutChunk.objects.filter(job=post.pk).update(finished_at=at)
     report._reports.clear()
     page = browser.get(PAGE).content.decode()
-    assert "Within the last day 95 of 100 took 3.0 s or less, counted from publication." in page
+    assert (
+        "Within the last day, 95 of 100 deliveries took 3.0 s or less, counted from publication."
+        in page
+    )
     at = second.created_at + timedelta(seconds=90)
     FanoutChunk.objects.filter(job=second.pk).update(finished_at=at)
     report._reports.clear()

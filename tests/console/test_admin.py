@@ -77,7 +77,7 @@ def test_processes_and_those_that_lag(chief, settled):
     assert "1 process runs it." in text
     assert topology_listener.own_name() in text
     actions.flush_class("content", by=Author("chief"))
-    assert "1 process runs another one." in text_of(chief.get(CONSOLE))
+    assert "1 process runs another version." in text_of(chief.get(CONSOLE))
     actions.republish()
     one.look(timelines())
     assert "1 process runs it." in text_of(chief.get(CONSOLE))
@@ -277,7 +277,7 @@ def test_hot_keys_and_the_group_that_they_need(chief, settled, spare, burst):
     assert "another L1 group is needed" in page
     assert f"addresses={quote(node.address, safe='')}" in page
     chief.post(f"{HOT}rules/", {**RULES, "spares": node.address, "is_automatic": "on"})
-    assert "is added in a moment" in text_of(chief.get(HOT))
+    assert "will be added in a moment" in text_of(chief.get(HOT))
     assert [entry.change_message for entry in LogEntry.objects.all()] == [
         "bursts automatic: from 1000 reads a second, to 8 groups",
         "bursts by hand: from 1000 reads a second, to 8 groups",

@@ -67,7 +67,7 @@ def test_posts_come_in_with_their_dates_and_nothing_else_happens(alice, bob, bri
     assert post.written_at.isoformat() == "2019-05-01T10:00:01+00:00"
     assert told() == before
     assert reasons(alice, row) == [
-        "It is for the people it mentions only: such posts stay where they are."
+        "It is for the people it mentions only: such posts are not imported."
     ]
 
 
@@ -150,8 +150,8 @@ def test_pictures_for_followers_need_signed_addresses(alice, bring):
 @pytest.mark.parametrize(
     ("media", "reason"),
     [
-        ([attached("gone.png")], "A picture of it is not in the archive."),
-        ([attached("bad.png")], "A picture of it can't be read."),
+        ([attached("gone.png")], "One of its pictures is not in the archive."),
+        ([attached("bad.png")], "One of its pictures can't be read."),
         ([attached("bad.png", kind="video/mp4")], "Its video or sound was left out."),
     ],
 )
@@ -166,7 +166,7 @@ def test_a_post_of_which_nothing_is_left_is_refused(alice, bring):
     row = bring(alice, gone, note(2, "<p>\u200b</p>"))
     assert outcomes(row) == ["refused", "refused"]
     assert reasons(alice, row) == [
-        "A picture of it is not in the archive.",
+        "One of its pictures is not in the archive.",
         "There is nothing in it that could be shown.",
     ]
 
@@ -208,7 +208,7 @@ def test_reasons_are_in_the_language_of_the_pages(alice, bring):
     alice.interface_language = "zh-hans"
     alice.save()
     row = bring(alice, note(1, attachment=[attached("gone.png")]))
-    assert reasons(alice, row) == ["归档中没有它的一张图片。"]
+    assert reasons(alice, row) == ["存档中没有它的一张图片。"]
 
 
 def test_a_worker_that_dies_makes_no_post_twice(alice, monkeypatch):

@@ -116,7 +116,7 @@ def test_it_goes_on_where_it_was_interrupted(alice, other, monkeypatch):
 
 def test_a_step_waits_for_every_process(other, monkeypatch):
     monkeypatch.setattr(
-        actions, "reason_to_wait", lambda: "1 process has not taken the last step yet."
+        actions, "reason_to_wait", lambda: "1 process has not finished the previous step yet."
     )
     monkeypatch.setattr(command, "SETTLE_SECONDS", 0.1)
     with pytest.raises(CommandError, match="1 process has not taken"):

@@ -134,7 +134,7 @@ def test_arriving(scripts, pack, visit):
 
         def go_on(heading):
             expect(main.get_by_role("heading", name=heading)).to_be_visible()
-            main.get_by_role("button", name="Save and go on").click()
+            main.get_by_role("button", name="Save and continue").click()
 
         expect(page).to_have_url(re.compile("/welcome$"))
         page.get_by_label("Name", exact=True).fill("Nele Ahlers")
@@ -148,7 +148,7 @@ def test_arriving(scripts, pack, visit):
         deliver()
         expect(page.get_by_text("You follow all of them.")).to_be_visible()
         expect(main.get_by_role("button", name="Following")).to_have_count(3)
-        main.get_by_role("link", name="Go on").click()
+        main.get_by_role("link", name="Continue").click()
         page.get_by_label("What is happening?").fill("Hello, everybody.")
         page.get_by_role("button", name="Post", exact=True).click()
         expect(page.locator("#feed > article")).to_have_count(20)
@@ -164,7 +164,7 @@ def test_every_step_can_be_skipped_and_an_empty_home_offers_people(pack, visit):
         page.get_by_role("button", name="Create the account").click()
         for _step in range(2):
             page.get_by_role("link", name="Skip this step").click()
-        page.get_by_role("main").get_by_role("link", name="Go on").click()
+        page.get_by_role("main").get_by_role("link", name="Continue").click()
         page.get_by_role("link", name="Skip this step").click()
         expect(page.get_by_text("Follow someone to fill this page.")).to_be_visible()
         assert page.locator(".who").first.bounding_box()["y"] < HIGHEST[390] + 60  # the title

@@ -152,11 +152,11 @@ def test_an_appeal_from_the_decision_to_its_answer(reports, author, visit):
         log_in(page, "author")
         page.goto("/notifications")
         page.get_by_role("link", name="has a message from the moderators").click()
-        expect(page.get_by_role("heading", name="A post of yours is hidden.")).to_be_visible()
+        expect(page.get_by_role("heading", name="One of your posts is hidden.")).to_be_visible()
         expect(page.get_by_text("This insults people.")).to_be_visible()
         page.get_by_label("Is this wrong?").fill("It is a quotation.")
         page.get_by_role("button", name="Appeal").click()
-        expect(page.get_by_text("It waits for an answer.")).to_be_visible()
+        expect(page.get_by_text("It is waiting for an answer.")).to_be_visible()
     with visit() as page:
         log_in(page, "boss")
         page.goto("/admin/")
@@ -187,7 +187,7 @@ def test_who_cannot_log_in_reads_why_and_appeals(reports, author, visit):
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         page.get_by_label("Is this wrong?").fill("It was not me.")
         page.get_by_role("button", name="Appeal").click()
-        expect(page.get_by_text("It waits for an answer.")).to_be_visible()
+        expect(page.get_by_text("It is waiting for an answer.")).to_be_visible()
 
 
 def test_j_and_k_go_through_the_queue_and_from_report_to_report(reports, visit):

@@ -121,6 +121,6 @@ def test_wrong_methods_are_refused(alice, page_of):
         response = browser.post(address)
         assert response.status_code == 405
         assert "GET" in response["Allow"]
-        assert "This address takes no such request." in response.text
+        assert "This address does not accept this kind of request." in response.text
     for address in ("/posts", "/logout", "/appearance", "/settings/tokens"):
         assert browser.get(address).status_code == 405

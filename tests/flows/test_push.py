@@ -188,7 +188,7 @@ def test_a_browser_says_when_it_is_blocked_or_cannot(reader, visit):
         expect(page.get_by_role("button", name="Notify me on this device")).to_have_count(0)
         page.add_init_script("delete window.PushManager")
         page.reload()
-        expect(status).to_contain_text("This browser cannot do it.")
+        expect(status).to_contain_text("This browser does not support notifications.")
 
 
 def test_without_a_network_home_is_readable_and_other_pages_say_so(author, reader, visit):

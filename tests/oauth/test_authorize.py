@@ -66,7 +66,7 @@ def test_the_page_says_who_wants_what(alice, page_of, program):
 
 def test_the_page_offers_push_where_the_site_has_it(alice, page_of, program, monkeypatch):
     text = page_of(alice).get(address(program, scope="read push")).content.decode()
-    assert "Tell you on your device what happens" in text
+    assert "Notify you on your devices" in text
     assert text.count("<li>") == 2
     token = page_of(alice).get("/settings/account").text
     assert 'value="read"' in token

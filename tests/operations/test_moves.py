@@ -74,7 +74,7 @@ def test_every_step_waits_for_every_process(one, other):
     settle(one)
     actions.join_server("graph", other.url, by=CHIEF)
     TopologyVersion.objects.update(made_at=timezone.now() - timedelta(seconds=60))
-    with pytest.raises(Conflict, match="1 process has not taken the last step"):
+    with pytest.raises(Conflict, match="1 process has not finished the previous step"):
         actions.switch_server("graph", by=CHIEF)
     actions.republish()
     one.look(timelines())
@@ -161,7 +161,7 @@ def test_the_command_takes_all_steps_with_their_progress(quick, other, capsys):
     call_command("cache", "move", "timelines", other.url)
     out = capsys.readouterr().out
     assert tenant() == Tenant(other.url)
-    assert "The last step is too recent. Try again in 1 s." in out
+    assert "The previous step is too recent. Try again in 1 s." in out
     assert "the other server is left" in out
     with pytest.raises(CommandError, match="already"):
         call_command("cache", "move", "timelines", other.url)

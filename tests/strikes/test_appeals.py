@@ -65,13 +65,13 @@ def test_the_person_is_told_and_reads_it_in_their_language(strike, alice, page_o
     browser = page_of(alice)
     assert OWN in browser.get("/notifications").text
     text = browser.get(OWN).text
-    for part in ("A post of yours is hidden.", "Be civil.", "An insult.", "You are all fools."):
+    for part in ("One of your posts is hidden.", "Be civil.", "An insult.", "You are all fools."):
         assert part in text
     assert "@mod" not in text
     User.objects.filter(pk=alice.pk).update(interface_language="zh-hans")
     alice.refresh_from_db()
     text = page_of(alice).get(OWN).text
-    assert "A post of yours" not in text
+    assert "One of your posts" not in text
     assert "Be civil." not in text
     assert "An insult." in text
 
@@ -112,7 +112,7 @@ def test_an_accepted_appeal_takes_the_decision_back(strike, alice, mod, page_of)
     browser = page_of(alice)
     answer = browser.post(OWN, {"strike": strike.pk, "text": " It was a quotation. "}, follow=True)
     assert "It was a quotation." in answer.text
-    assert "It waits for an answer." in answer.text
+    assert "It is waiting for an answer." in answer.text
     before, row = told(alice), Appeal.objects.get()
     staff = browser_of(mod)
     text = staff.get(APPEALS).text
@@ -381,7 +381,7 @@ def test_without_a_strike_a_closed_account_gets_the_answer_of_a_wrong_password(a
 
 @each("measure, now, then", [
     ("warn", "You have been warned.", "You were warned."),
-    ("hide", "A post of yours is hidden.", "A post of yours was hidden."),
+    ("hide", "One of your posts is hidden.", "One of your posts was hidden."),
     ("sensitive", "that you cannot remove.", "were behind a button."),
     ("freeze", "Your account is frozen.", "Your account was frozen."),
     ("suspend", "Your account is suspended.", "Your account was suspended."),

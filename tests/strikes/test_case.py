@@ -99,7 +99,7 @@ def test_what_was_changed_after_the_report_is_shown_as_it_was(report, mod, alice
     edit(alice, first, body="I never said that.")
     edit(alice, first, body="Nor this.")
     text = browser_of(mod).get(page(report)).text
-    assert text.count("When it was reported it said:") == 1
+    assert text.count("Its text when it was reported:") == 1
     assert "You are all fools." in text
     assert "Nor this." in text
     assert "I never said that." not in text
@@ -110,7 +110,7 @@ def test_what_was_changed_before_the_report_is_shown_once(alice, carol, mod):
     edit(alice, post.pk, body="A new text.")
     report = file_report(carol, alice, post_ids=[post.pk])
     text = browser_of(mod).get(page(report)).text
-    assert "When it was reported it said:" not in text
+    assert "Its text when it was reported:" not in text
     assert "An old text." not in text
 
 
@@ -121,7 +121,7 @@ def test_what_was_deleted_after_the_report_is_shown_as_it_was(report, mod, alice
         delete_post(post_id, by=alice)
     text = browser_of(mod).get(page(report)).text
     assert "You are all fools." in text
-    assert text.count("When it was reported it said:") == 2
+    assert text.count("Its text when it was reported:") == 2
     text = browser_of(mod).get(page(second)).text
     for part in ("Which?", "Fools", "Coffee"):
         assert part in text

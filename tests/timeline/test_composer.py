@@ -365,7 +365,7 @@ class TestAtHome:
     )
     def test_a_message_that_names_nobody_says_so(self, alice, bob, page_of, body, alone):
         """It is a note to oneself, as for Mastodon's clients; or a slip, which is to be seen at once."""
-        browser, words = page_of(alice), "It names nobody, so nobody else can read it."
+        browser, words = page_of(alice), "It mentions nobody, so nobody else can read it."
         fields = form(body=body, visibility="mentioned")
         answer = browser.post("/posts", fields, headers=self.HEADERS)
         assert (words in answer["HX-Trigger"]) == alone

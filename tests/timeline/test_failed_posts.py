@@ -20,7 +20,7 @@ from tests.support.factories import publish
 from tests.support.pictures import picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
-GONE = "The post you reply to is not there any more."
+GONE = "The post you reply to no longer exists."
 
 
 def wait(author, text="Too late.", **more):
@@ -100,7 +100,7 @@ def test_discarded(failed, bob, page_of):
 def test_rewritten_it_stands_on_its_own_with_all_that_was_in_it(failed, bob, page_of):
     browser = page_of(bob)
     page = browser.get(f"/scheduled/{failed.pk}/edit").text
-    assert "It will stand on its own." in page
+    assert "It will be published by itself." in page
     sent = fields_of(page)
     assert (sent["instead_of"], sent["body"], sent["visibility"]) == (
         str(failed.pk),

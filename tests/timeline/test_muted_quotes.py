@@ -237,7 +237,7 @@ def test_a_card_of_a_muter_is_no_card_of_anybody_else(world, page_of):
 
 
 def test_explain_says_that_it_is_folded_and_by_whom(world):
-    sentence = "It quotes @carol, whom you mute: the quoted post is folded."
+    sentence = "It quotes @carol, whom you mute: the quoted post is collapsed."
     reader = user_by_id(world.reader.pk)
     assert sentence not in explain(reader, world.quote.pk).text
     mute_user(world.reader, world.carol)

@@ -68,7 +68,7 @@ def test_what_was_measured_is_shown_before_the_switch(chief, alice):
     data = {"handle": "alice", "policy": "auto", "why": "x"}
     asked = chief.post(f"{ROOT}/authorpolicy/add/", data).content.decode()
     assert "home caches of 0 of 1 followers, in" in asked
-    assert "up to 150 followers everybody gets it" in asked, "what auto would choose, and why"
+    assert "with up to 150 followers, everybody gets it" in asked, "what auto would choose, and why"
     asked = chief.post(f"{SITE}/change/", {"policy": "pull", "why": "x"}).content.decode()
     assert "home caches of 0 of 1 followers, in" in asked
     assert not PolicyChange.objects.exists()

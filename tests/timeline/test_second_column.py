@@ -67,7 +67,7 @@ def test_a_list_of_somebody_else_or_that_is_gone_shows_nothing(bob, carol, frien
     update_settings(carol, second_column=f"list-{friends.pk}")
     shown = page_of(carol).get(COLUMN, headers=HTMX)
     assert shown.status_code == 200
-    assert "This list is gone." in shown.text
+    assert "This list no longer exists." in shown.text
     assert "Fog" not in shown.text
 
 

@@ -33,12 +33,12 @@ class Newcomer:
     def introduces_herself(self) -> None:
         self.tab.get_by_label("Name", exact=True).fill("Nele Ahlers")
         self.tab.get_by_label("Picture", exact=True).set_input_files(self.picture)
-        self._press("Save and go on")
+        self._press("Save and continue")
 
     def chooses_topics(self) -> None:
         self.tab.get_by_label("Other tags").fill("#tea, #walks")
-        self._press("Save and go on")
-        self._main.get_by_role("link", name="Go on").click()
+        self._press("Save and continue")
+        self._main.get_by_role("link", name="Continue").click()
         self._main.get_by_role("link", name="Skip this step").click()
         expect(self.tab.get_by_text("Follow someone to fill this page.")).to_be_visible()
 

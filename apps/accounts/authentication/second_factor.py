@@ -74,7 +74,7 @@ def begin_app(user: User) -> Any:
     """Begin to add an app; it is in use only after `confirm_app`. Invalid if the account has one."""
     with _locked(user):
         if TOTPDevice.objects.filter(user=user, confirmed=True).exists():
-            raise Invalid(_("Remove the authenticator app that you have first."))
+            raise Invalid(_("First remove the authenticator app that you already have."))
         TOTPDevice.objects.filter(user=user).delete()
         return TOTPDevice.objects.create(user=user, name="app", confirmed=False)
 

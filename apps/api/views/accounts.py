@@ -101,7 +101,7 @@ def lookup_account(request: Request) -> Response:
     """The account with a handle. Upper and lower case are ignored; an @ is allowed."""
     handle = request.query_params.get("acct", "")
     if not handle:
-        raise BadRequest(_("Name the account: acct=handle."))
+        raise BadRequest(_("Specify the account: acct=handle."))
     return Response(account_json(user_by_handle(handle)))
 
 

@@ -334,7 +334,7 @@ def notification_request(request: Request, account_id: int) -> Response:
     """The notifications by one account that are held back."""
     for held in held_back_notifications(viewer_of(request), actor_id=account_id):
         return Response(held_back_json(held))
-    raise NotFound(_("Nothing of this account is held back."))
+    raise NotFound(_("No notifications from this account are held back."))
 
 
 @operation("Whether accepted notifications are in the list yet", RequestsMergedJson, errors=[401])

@@ -242,7 +242,9 @@ def domain_blocks(request: Request) -> Response:
     validated(DomainInput(data=request.data))
     if request.method == "POST":
         raise invalid(
-            "domain", _("There are no other sites here that could be blocked."), "no_federation"
+            "domain",
+            _("This site is not connected to other sites, so there are none to block."),
+            "no_federation",
         )
     return Response({})
 

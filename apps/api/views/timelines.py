@@ -101,7 +101,7 @@ def _home_as_of(request: Request) -> Response:
     check_rate_limit("past", str(viewer_of(request).pk))
     query = request.query_params.dict()
     if optional_bool(query, "exclude_read") or wants_promoted(request):
-        text = "as_of does not take exclude_read or promoted: the history of both is not stored."
+        text = "as_of does not support exclude_read or promoted: the history of both is not stored."
         raise BadRequest(text, code="bad_parameter")
     moment = parse_moment(query.pop("as_of"), "as_of")
     past = home_as_of(viewer_of(request), moment, Cursor.from_query(query, by_time=True))

@@ -64,9 +64,9 @@ def state_name(state: State) -> str:
 def phase_text(phase: Phase) -> str:
     """Describe a step of a change of slots."""
     texts = {
-        Phase.JOINING: _("What is changed is also removed from the new slots, which are empty and not read."),
-        Phase.MOVING: _("The new slots are read, then the old ones; both are written."),
-        Phase.LEAVING: _("Only the new slots are read. What is changed is also removed from the old ones."),
+        Phase.JOINING: _("Changed entries are also removed from the new slots, which are empty and not read."),
+        Phase.MOVING: _("Reads try the new slots first, then the old ones; writes go to both."),
+        Phase.LEAVING: _("Only the new slots are read. Changed entries are also removed from the old ones."),
     }  # fmt: skip
     return texts[phase]
 

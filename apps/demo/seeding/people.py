@@ -34,7 +34,9 @@ def _make_cast(world: World) -> None:
     busy = sorted(handle for handle, user in existing.items() if user.counts.last_post_id)
     if busy:
         names = ", ".join(f"@{handle}" for handle in busy)
-        message = _("The demo needs %(names)s for itself, and they have written posts already.")
+        message = _(
+            "The demo needs the handles %(names)s, but these accounts have written posts already."
+        )
         raise Conflict(message % {"names": names})
     rng = world.rng("cast")
     joined = {handle: world.now - rng.uniform(200, 700) * DAY for handle in people}

@@ -149,7 +149,7 @@ class UnexpectedMentions(Invalid):
     code = "unexpected_mentions"
 
     def __init__(self, user_ids: Collection[int]) -> None:
-        text = _("This text names people whom it is not meant for.")
+        text = _("This text mentions people it is not addressed to.")
         super().__init__(text, errors={"allowed_mentions": text})
         self.user_ids = sorted(user_ids)
 

@@ -257,14 +257,14 @@ def _mentioned(body: str) -> dict[str, int]:
 def _parent(author: User, post_id: int | None) -> PostContent | None:
     if post_id is None:
         return None
-    missing = _("The post you reply to is not there any more.")
+    missing = _("The post you reply to no longer exists.")
     return visible_source(author.pk, post_id, missing=missing)
 
 
 def _quoted(author: User, post_id: int | None) -> PostContent | None:
     if post_id is None:
         return None
-    missing = _("The post you quote is not there any more.")
+    missing = _("The post you quote no longer exists.")
     quoted = visible_source(author.pk, post_id, missing=missing)
     if quoted.author_id == author.pk:
         return quoted

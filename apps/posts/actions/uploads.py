@@ -197,7 +197,7 @@ def _clean(captions: IO[bytes]) -> bytes:
 
 def _replace_captions(row: Attachment, cues: bytes) -> None:
     if row.medium == Medium.IMAGE:
-        raise invalid("captions", _("A picture has no captions."), "not_allowed")
+        raise invalid("captions", _("Pictures cannot have captions."), "not_allowed")
     before = row.captions.name
     row.captions.name = ""
     if cues:

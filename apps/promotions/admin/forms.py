@@ -84,7 +84,7 @@ class RuleFormSet(BaseInlineFormSet):
             raise forms.ValidationError(_("Add a rule."))
         kinds = {form.cleaned_data["kind"] for form in kept}
         if RuleKind.FOLLOWS_ACCOUNT in kinds and kinds & {RuleKind.TRAIT, RuleKind.FOLLOWS_TAG}:
-            message = _("Followers of an account cannot be told apart by traits or tags.")
+            message = _("Followers of an account cannot be narrowed down by traits or tags.")
             raise forms.ValidationError(message)
 
 

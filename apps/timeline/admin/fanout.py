@@ -127,7 +127,7 @@ class FanoutJobAdmin(LedgerList):
     )
     list_filter = (ChunkState, "mode")
     search_fields = ("=post__id",)
-    search_help_text = gettext_lazy("The number of a post, or the whole handle of its author.")
+    search_help_text = gettext_lazy("The number of a post, or the full handle of its author.")
     ordering = ("-post_id",)
     actions = ("retry", "discard")
     inlines = (ChunkInline,)

@@ -148,7 +148,8 @@ class PolicyAdmin(StaffList):
             act()
         except RedisError:
             text = _(
-                "Redis does not answer, so readers cannot be notified. The switch goes on by itself when it does."
+                "Redis does not answer, so readers cannot be notified. The switch continues by itself when Redis"
+                " answers again."
             )
             self.message_user(request, text, messages.WARNING)
             return False

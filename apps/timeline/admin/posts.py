@@ -197,8 +197,8 @@ class PostAdmin(StaffList):
         """Delete posts as their authors would, after a confirmation."""
         posts = self.chosen(request, queryset.filter(deleted_at=None))
         question = ngettext(
-            "Delete %(count)d post? Its text is gone for good.",
-            "Delete %(count)d posts? Their texts are gone for good.",
+            "Delete %(count)d post? Its text cannot be restored.",
+            "Delete %(count)d posts? Their texts cannot be restored.",
             len(posts),
         ) % {"count": len(posts)}
         if posts and (page := self.confirmation(request, posts, question=question)):
@@ -223,7 +223,7 @@ class ScheduledPostAdmin(SearchedByAccount):
     list_filter = ("state",)
     searched = "author"
     search_fields = ("author__handle",)
-    search_help_text = gettext_lazy("The whole handle of the author.")
+    search_help_text = gettext_lazy("The full handle of the author.")
     ordering = ("-id",)
     actions = ("retry", "discard")
     fields = readonly_fields = (
@@ -281,7 +281,7 @@ class TranscodeAdmin(SearchedByAccount):
     list_filter = ("state",)
     searched = "attachment__owner"
     search_fields = ("attachment__owner__handle",)
-    search_help_text = gettext_lazy("The whole handle of the owner.")
+    search_help_text = gettext_lazy("The full handle of the owner.")
     ordering = ("-id",)
     actions = ("retry",)
     fields = readonly_fields = (

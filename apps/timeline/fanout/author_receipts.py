@@ -71,12 +71,12 @@ class AuthorReceipt:
                 _("It is on its way.") if self.is_new else _("There is no record of its delivery.")
             )
         if self.mode == Mode.PULL:
-            return _("Followers read it straight from the profile, when they open their page.")
+            return _("Followers read it straight from the profile when they open their home page.")
         if not self.expected:
             return _("There was nobody to deliver it to.")
         parts = [_reached(self)]
         for number, words in (
-            (self.dormant, _("%(count)s will get it when they come")),
+            (self.dormant, _("%(count)s will get it when they come back")),
             (self.pending, _("delivery to %(count)s is under way")),
             (
                 self.failed,
@@ -206,7 +206,7 @@ def _recipients(post: Post) -> tuple[str, ...]:
 
 def _sent_to(handles: Sequence[str]) -> str:
     if not handles:
-        return _("It names nobody, so nobody else can read it.")
+        return _("It mentions nobody, so nobody else can read it.")
     separator = pgettext("between the names of a list", ", ")
     return _("Sent to %(people)s.") % {"people": separator.join(f"@{one}" for one in handles)}
 

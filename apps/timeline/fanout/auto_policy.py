@@ -168,12 +168,10 @@ def choose(measured: MeasuredCost, current: Mode | None) -> Choice:
     }
     is_cheaper = measured.push_seconds >= factor * measured.pull_seconds
     if measured.followers >= threshold and is_cheaper:
-        why = _("pull from %(threshold)d followers on where it is cheaper") % {
-            "threshold": threshold
-        }
+        why = _("pull from %(threshold)d followers up if it is cheaper") % {"threshold": threshold}
         return Choice(Mode.PULL, f"{figures}; {costs}: {why}")
     if measured.followers <= settings.AUTO_PUSH_FOLLOWERS:
-        why = _("up to %(most)d followers everybody gets it") % {
+        why = _("with up to %(most)d followers, everybody gets it") % {
             "most": settings.AUTO_PUSH_FOLLOWERS
         }
         return Choice(Mode.PUSH, f"{figures}: {why}")
@@ -211,7 +209,10 @@ def measure_all() -> int:
         with_policy = AuthorPolicy.objects.exclude(policy=Policy.SITE).values("author")
         for author in large.exclude(pk__in=with_policy)[:AUTHORS_BATCH_SIZE]:
             switch.set_author_policy(
-                author, Policy.AUTO, by=Policy.AUTO, reason=_("The whole site is.")
+                author,
+                Policy.AUTO,
+                by=Policy.AUTO,
+                reason=_("The policy of the site is automatic."),
             )
     longest_ago = AuthorPolicy.objects.filter(policy=Policy.AUTO).order_by("measured_at")
     authors = list(longest_ago.values_list("pk", flat=True)[:AUTHORS_BATCH_SIZE])

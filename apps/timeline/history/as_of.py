@@ -52,7 +52,7 @@ def home_as_of(viewer: User, moment: datetime, cursor: Cursor) -> PastPage:
     """
     second = moment.replace(microsecond=0)
     if second > timezone.now():
-        raise BadRequest(_("That moment has not come yet."), code="bad_moment")
+        raise BadRequest(_("That moment is in the future."), code="bad_moment")
     before = second + timedelta(seconds=1)
     past = relations_before(viewer.pk, before)
     tag_ids = tags_followed_before(viewer.pk, before)

@@ -60,7 +60,9 @@ class ReadPosition:
         """The inverse of `str`. A plain post id means read just now. BadRequest for anything else."""
         match = _POSITION.fullmatch(text if "-" in text else f"{text}-{round(time.time() * 1000)}")
         if match is None or int(match[1]) > MAX_ID:
-            raise BadRequest(_("This is not a place in the feed: %(text)s.") % {"text": text[:40]})
+            raise BadRequest(
+                _("This is not a position in the timeline: %(text)s.") % {"text": text[:40]}
+            )
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:

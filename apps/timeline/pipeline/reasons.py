@@ -21,13 +21,14 @@ class Reason(TextChoices):
     BACKFILL = (
         "backfill",
         gettext_lazy(
-            "It is older than your follow: you followed @%(who)s on %(when)s, and that brought it to your page."
+            "It is older than your follow: it came to your page when you followed @%(who)s on %(when)s."
         ),
     )
     REBUILT = (
         "rebuilt",
         gettext_lazy(
-            "You follow @%(who)s. No page was ready for you when it was published; yours was made when you next came."
+            "You follow @%(who)s. No page was prepared for you when it was published; yours was built at your next"
+            " visit."
         ),
     )
     FOLLOWED = "followed", gettext_lazy("You follow @%(who)s.")
@@ -38,8 +39,8 @@ class Reason(TextChoices):
     STORAGE = (
         "storage",
         gettext_lazy(
-            "You follow @%(who)s. It was not on the page kept ready for you, so it was read from the database when you "
-            "opened it."
+            "You follow @%(who)s. It was not on the page prepared for you, so it was read from the database when you"
+            " opened the page."
         ),
     )
     PROMOTED = (
@@ -49,7 +50,8 @@ class Reason(TextChoices):
     SPACED = (
         "spaced",
         gettext_lazy(
-            "@%(who)s is promoted to you, but not in this place: at most one post in eight is, below seven others."
+            "@%(who)s is promoted to you, but not in this position: at most one post in eight is promoted, below"
+            " seven others."
         ),
     )
     NOT_FOLLOWED = "not_followed", gettext_lazy("You do not follow @%(who)s.")
@@ -57,12 +59,12 @@ class Reason(TextChoices):
     TAG_NOT_PUBLIC = (
         "tag_not_public",
         gettext_lazy(
-            "You follow #%(who)s, but not its author, and it is not public: a tag brings only public posts."
+            "You follow #%(who)s, but not its author, and it is not public: a tag shows only public posts."
         ),
     )
     LISTED = (
         "listed",
-        gettext_lazy("@%(who)s is in a list of yours whose posts you leave out of your home page."),
+        gettext_lazy("@%(who)s is in one of your lists whose posts you hide from your home page."),
     )
     MUTED = "muted", gettext_lazy("You mute @%(who)s.")
     HIDDEN_REPOST = "unshared", gettext_lazy("You hide what @%(who)s reposts.")
@@ -70,7 +72,7 @@ class Reason(TextChoices):
     REPLY = (
         "reply",
         gettext_lazy(
-            "It replies to somebody whom you do not follow, and your home page leaves such replies out."
+            "It replies to somebody you do not follow, and your home page leaves such replies out."
         ),
     )
     FILTERED = "filtered", gettext_lazy("Your filter hides it: %(who)s.")
@@ -88,7 +90,7 @@ class Reason(TextChoices):
     GIVEN_UP = (
         "given_up",
         gettext_lazy(
-            "Its delivery to you failed and was given up. It appears when your page is next made from the database."
+            "Its delivery to you failed and was given up. It appears when your page is next built from the database."
         ),
     )
     LOST = (
@@ -110,8 +112,8 @@ _SHORT = {
     Reason.CIRCLE: gettext_lazy("circle"),
     Reason.FRIENDS: gettext_lazy("friends"),
     Reason.PUSH: gettext_lazy("delivered"),
-    Reason.BACKFILL: gettext_lazy("brought when you followed"),
-    Reason.REBUILT: gettext_lazy("made when you came"),
+    Reason.BACKFILL: gettext_lazy("added when you followed"),
+    Reason.REBUILT: gettext_lazy("built when you came back"),
     Reason.FOLLOWED: pgettext_lazy("how it came", "followed"),
     Reason.PULL: gettext_lazy("fetched on opening"),
     Reason.STORAGE: gettext_lazy("from storage"),

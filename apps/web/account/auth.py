@@ -109,7 +109,9 @@ def password_reset(request: SiteRequest) -> HttpResponseBase:
     view = auth.PasswordResetView.as_view(
         template_name="accounts/password_reset.html", form_class=ResetForm, success_url="/login"
     )
-    message = _("If an account has this address, a link to a new password is on its way.")
+    message = _(
+        "If an account has this address, a link for choosing a new password has been sent to it."
+    )
     return _finish(request, view(request), message)
 
 

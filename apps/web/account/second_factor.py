@@ -131,8 +131,8 @@ def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
         begin,
         title=_("Set up an authenticator app"),
         text=_(
-            "An app on your phone shows six digits, new ones every 30 seconds. "
-            "Logging in asks for them after the password."
+            "An app on your phone shows six digits, new ones every 30 seconds. You enter them after the password when"
+            " you log in."
         ),
         button=_("Continue"),
     )

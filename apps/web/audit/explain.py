@@ -42,7 +42,7 @@ def post(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
 
 _COMPARED = {
     "pages": gettext_lazy("home pages as people saw them"),
-    "windows": gettext_lazy("home pages that lie ready for the next visit"),
+    "windows": gettext_lazy("home pages prepared for the next visit"),
     "deliveries": gettext_lazy("posts: whether their delivery began and was finished"),
     "receipts": gettext_lazy("records of deliveries: whether anybody changed them"),
     "follows": gettext_lazy("follows: whether both people’s lists agree"),
@@ -50,7 +50,7 @@ _COMPARED = {
     "cached": gettext_lazy("posts, profiles and lists of posts that are kept in fast memory"),
 }
 _ROUNDS = {
-    Subject.WINDOWS: gettext_lazy("Home pages that lie ready"),
+    Subject.WINDOWS: gettext_lazy("Prepared home pages"),
     Subject.DELIVERIES: gettext_lazy("Deliveries of posts"),
     Subject.RECEIPTS: gettext_lazy("Records of deliveries"),
     Subject.FOLLOWING: gettext_lazy("Follows, by who follows"),
@@ -61,7 +61,7 @@ _ROUNDS = {
     Subject.ACCOUNTS: gettext_lazy("Profiles and lists in fast memory"),
 }
 _KINDS = {  # the other kinds need no explanation
-    Kind.WINDOW: gettext_lazy("missing on a page that lay ready"),
+    Kind.WINDOW: gettext_lazy("missing from a prepared page"),
     Kind.RECEIPT: gettext_lazy("record of a delivery that was changed"),
     Kind.MIRROR: gettext_lazy("follow that is in one of the two lists only"),
 }
@@ -206,7 +206,9 @@ _LEFT_OUT = {
         "count",
     ),
     Reason.LISTED: ngettext_lazy(
-        "%(count)d that you read in a list", "%(count)d that you read in lists", "count"
+        "%(count)d that is read in an exclusive list",
+        "%(count)d that are read in exclusive lists",
+        "count",
     ),
     Reason.READ: ngettext_lazy(
         "%(count)d that you have read", "%(count)d that you have read", "count"
@@ -216,7 +218,9 @@ _LEFT_OUT = {
     ),
     _OTHER: ngettext_lazy("%(count)d for another reason", "%(count)d for other reasons", "count"),
     _GONE: ngettext_lazy(
-        "%(count)d deleted or not for you", "%(count)d deleted or not for you", "count"
+        "%(count)d deleted or not visible to you",
+        "%(count)d deleted or not visible to you",
+        "count",
     ),
 }
 
@@ -230,7 +234,7 @@ def _summary(assembled: Assembly) -> str:
     reasons[_GONE] = assembled.invisible
     total = reasons.total()
     if not total:
-        return _("Nothing was left out: every post that came for this page is on it.")
+        return _("Nothing was left out: every post that was fetched for this page is on it.")
     parts = [
         str(_LEFT_OUT[reason] % {"count": number})
         for reason, number in reasons.most_common()

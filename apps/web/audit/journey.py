@@ -153,7 +153,7 @@ def _way_in(journey: Journey) -> list[Row]:
             full_time(journey.accepted_at),
         ),
         (
-            _("It was committed, together with the event that asks for its delivery."),
+            _("It was committed together with the event that starts its delivery."),
             _("Stored first, sent afterwards"),
             _known(journey, journey.committed),
         ),
@@ -194,7 +194,7 @@ def _way_out(journey: Journey) -> list[Row]:
             _chunks(journey),
         ),
         (
-            _("It was put on the home pages that lay ready."),
+            _("It was put on the prepared home pages."),
             _("Online push: into the inboxes"),
             exact(receipt.reached),
         ),
@@ -248,7 +248,7 @@ def _afterwards(journey: Journey) -> list[Row]:
             _served(journey),
         ),
         (
-            _("What the auditor found wrong and repaired."),
+            _("Mistakes that the auditor found and repaired."),
             _("Must deliver: compared with the tables"),
             _corrections(journey),
         ),
@@ -260,12 +260,12 @@ def _first_read(journey: Journey) -> str:
     if journey.first_read is not None:
         return _after(journey.first_read)
     is_told = journey.followers >= MIN_FOLLOWERS and not journey.receipt.is_addressed
-    return _("not yet") if is_told else _("not recorded: so few people can read it")
+    return _("not yet") if is_told else _("not recorded: too few people can read it")
 
 
 def _served(journey: Journey) -> str:
     if not journey.is_open:
-        return _("none: a post for some only is never cached")
+        return _("none: a post that not everybody may see is never cached")
     parts = [f"{label} {has}/{of}" for label, has, of in _layers(journey)]
     return pgettext("between parts of a list", ", ").join(parts) or _("there is no cache")
 

@@ -44,7 +44,7 @@ def webfinger(request: HttpRequest) -> JsonResponse:
     """The WebFinger document for `acct:alice@host`, or for the URL of a profile."""
     resource = request.GET.get("resource", "")
     if not resource or len(resource) > RESOURCE_MAX_CHARACTERS:
-        raise BadRequest(_("Name the account: resource=acct:name@host."), code="bad_resource")
+        raise BadRequest(_("Specify the account: resource=acct:name@host."), code="bad_resource")
     return JsonResponse(_webfinger_json(_account(resource)), content_type="application/jrd+json")
 
 

@@ -170,7 +170,9 @@ class PasswordForm(forms.Form):
 
 
 class PasskeyForm(forms.Form):
-    name = _text(_("Name"), maximum=64, help_text=_("To tell it from others, such as: my phone."))
+    name = _text(
+        _("Name"), maximum=64, help_text=_("A name to recognize it by, such as: my phone.")
+    )
     answer = forms.CharField(required=False, max_length=20_000, widget=forms.HiddenInput)
 
 
@@ -232,7 +234,9 @@ class TopicsForm(forms.Form):
     tags = forms.MultipleChoiceField(
         label=_("What do you like to read about?"),
         required=False,
-        help_text=_("Public posts with these tags come to your home page. Three are a good start."),
+        help_text=_(
+            "Public posts with these tags appear on your home page. Three are a good start."
+        ),
         widget=forms.CheckboxSelectMultiple,
     )
     others = _text(
@@ -335,7 +339,7 @@ class ReadingForm(forms.Form):
     groups_reposts = switch(_("On my home page, show reposts of the same post as one"))
     plays_loops = switch(_("Play short videos without sound by themselves"))
     second_column = forms.ChoiceField(
-        label=_("Beside my home page, on wide screens"), required=False, widget=forms.RadioSelect
+        label=_("Next to my home page, on wide screens"), required=False, widget=forms.RadioSelect
     )
 
 
@@ -375,7 +379,7 @@ def _token_scopes() -> list[tuple[str, Any]]:
         ("read", _("Read everything in your account")),
         ("write", _("Post, like, follow and change your account")),
         ("follow", _("Follow, mute and block people")),
-        ("push", _("Tell you on your device what happens")),
+        ("push", _("Notify you on your devices")),
         ("profile", _("See who you are")),
     ]
     return [(name, text) for name, text in texts if name in OFFERED]
@@ -400,7 +404,7 @@ class QuickAppearanceForm(forms.Form):
 
 class DeleteAccountForm(forms.Form):
     is_meant = forms.BooleanField(
-        label=_("I know that my account and my posts cannot be brought back.")
+        label=_("I know that my account and my posts cannot be restored.")
     )
     password = _password(_("Your password"), autocomplete="current-password")
 

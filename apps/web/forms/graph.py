@@ -22,12 +22,14 @@ class ListForm(forms.Form):
     replies_policy = forms.ChoiceField(
         label=_("Replies"), choices=RepliesPolicy.choices, initial=RepliesPolicy.LIST
     )
-    is_exclusive = forms.BooleanField(label=_("Keep its people off the home page"), required=False)
+    is_exclusive = forms.BooleanField(
+        label=_("Hide posts of its members from the home page"), required=False
+    )
 
 
 class ListMembersForm(forms.Form):
     handles = HandlesField(
-        help_text=_("Of people you follow, with spaces between them."), suggests="followed"
+        help_text=_("Handles of people you follow, separated by spaces."), suggests="followed"
     )
 
 
@@ -37,16 +39,16 @@ class CircleForm(forms.Form):
 
 
 class CircleMembersForm(forms.Form):
-    handles = HandlesField(help_text=_("Of people who follow you, with spaces between them."))
+    handles = HandlesField(help_text=_("Handles of people who follow you, separated by spaces."))
 
 
 class PrivacyForm(forms.Form):
     is_locked = switch(_("Ask me before anybody follows me"))
     hides_activity = switch(
-        _("Keep what I like, repost and follow off the activity pages of others")
+        _("Hide what I like, repost and follow from other people's activity pages")
     )
     tells_seen = switch(
-        _("Tell people that I have seen their messages, and tell me who has seen mine")
+        _("Show people that I have seen their messages, and show me who has seen mine")
     )
 
 
@@ -85,7 +87,7 @@ class MuteForm(forms.Form):
         initial=0,
     )
     keeps_notifications = forms.BooleanField(
-        label=_("Go on telling me what they do with my posts"), required=False
+        label=_("Still notify me when they react to my posts"), required=False
     )
 
     def terms(self) -> dict[str, Any]:

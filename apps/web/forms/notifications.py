@@ -36,7 +36,7 @@ class PolicyForm(forms.Form):
 
 class KindsForm(forms.Form):
     kinds = forms.MultipleChoiceField(
-        label=_("Tell me when"),
+        label=_("Notify me when"),
         choices=[(str(kind), told.setting) for kind, told in TOLD.items()],
         required=False,
         widget=forms.CheckboxSelectMultiple(attrs=SWITCH),

@@ -17,7 +17,7 @@ class ReportForm(forms.Form):
     )
     rule_ids = forms.TypedMultipleChoiceField(
         label=_("Which rules does it break?"),
-        help_text=_("Optional. The rules you name are shown to the staff beside the post."),
+        help_text=_("Optional. The rules you choose are shown to the staff with the post."),
         choices=[(number, _(text)) for number, text in RULES.items()],
         coerce=int,
         required=False,

@@ -31,7 +31,7 @@ ACTS = {
 SAID = {
     "mute": gettext_lazy("Muted. You get no notifications of new messages here."),
     "unmute": gettext_lazy("No longer muted."),
-    "remove": gettext_lazy("Removed. It comes back with the next message."),
+    "remove": gettext_lazy("Removed. It reappears with the next message."),
 }
 
 

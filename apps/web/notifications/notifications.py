@@ -58,7 +58,7 @@ MAX_ROWS = 100  # notifications of one account
 ANSWERS = {"accept": accept_notifications_from, "dismiss": dismiss_notifications_from}
 MESSAGES = {
     "accept": gettext_lazy("You get notifications from @%(handle)s from now on."),
-    "dismiss": gettext_lazy("What was held back of @%(handle)s is gone."),
+    "dismiss": gettext_lazy("The notifications held back from @%(handle)s were deleted."),
 }
 
 
@@ -180,7 +180,7 @@ def requests_of(request: AuthenticatedRequest, handle: str) -> HttpResponse:
     actor = user_by_handle(handle)
     found = held_back_notifications(request.user, actor_id=actor.pk)
     if not found:
-        raise NotFound(_("Nothing of this account is held back."))
+        raise NotFound(_("No notifications from this account are held back."))
     rows = grouped(found[0].items[:MAX_ROWS])
     return _held(request, found, rows=rows, actor=actor)
 

@@ -61,7 +61,7 @@ LISTS = Pages(
     "lists",
     ListForm,
     ListMembersForm,
-    gettext_lazy("@%(handle)s is out of the list."),
+    gettext_lazy("@%(handle)s was removed from the list."),
     {"here": "lists"},
 )
 CIRCLES = Pages(
@@ -70,7 +70,7 @@ CIRCLES = Pages(
     "settings_circles",
     CircleForm,
     CircleMembersForm,
-    gettext_lazy("@%(handle)s is out of the circle."),
+    gettext_lazy("@%(handle)s was removed from the circle."),
     {"here": "settings", "tab": "circles"},
 )
 

@@ -73,12 +73,12 @@ _MESSAGES = {
     "unblock": gettext_lazy("@%(handle)s is not blocked any more."),
     "unmute": gettext_lazy("@%(handle)s is not muted any more."),
     "remove_follower": gettext_lazy("@%(handle)s does not follow you any more."),
-    "hide_reposts": gettext_lazy("What @%(handle)s reposts is not on your page any more."),
-    "show_reposts": gettext_lazy("What @%(handle)s reposts is on your page again."),
+    "hide_reposts": gettext_lazy("Reposts by @%(handle)s no longer appear on your home page."),
+    "show_reposts": gettext_lazy("Reposts by @%(handle)s appear on your home page again."),
     "watch": gettext_lazy("You will be notified of new posts by @%(handle)s."),
     "unwatch": gettext_lazy("You will no longer be notified of new posts by @%(handle)s."),
     "approve": gettext_lazy("@%(handle)s follows you now."),
-    "reject": gettext_lazy("The request of @%(handle)s is gone."),
+    "reject": gettext_lazy("The follow request of @%(handle)s was removed."),
 }
 
 

@@ -96,7 +96,9 @@ def composer_of_draft(
         if initial[name] and not item_of(request, initial[name], strict=False)
     ]
     form = form_of(request, initial={**initial, **dict.fromkeys(gone, "")})
-    note = _("The post that this one was about no longer exists. It will stand on its own.")
+    note = _(
+        "The post that this one replies to or quotes no longer exists. It will be published by itself."
+    )
     return composer(request, form, pictures, note=note if gone else "")
 
 
@@ -241,7 +243,7 @@ def _said_of(post: Post) -> str:
     if post.visibility == Visibility.MENTIONED and {*mentions_of(post).values()} <= {
         post.author_id
     }:
-        return _("Posted. It names nobody, so nobody else can read it.")  # a note, or a slip
+        return _("Posted. It mentions nobody, so nobody else can read it.")  # a note, or a slip
     return _("Posted.")
 
 

@@ -29,8 +29,8 @@ class Interrupted(Exception):
         """The error for the author: how many posts were published, and why not the rest."""
         count = len(self.published)
         text = ngettext(
-            "%(count)d post is published, the rest is here: %(reason)s",
-            "%(count)d posts are published, the rest is here: %(reason)s",
+            "%(count)d post is published; the rest is still here: %(reason)s",
+            "%(count)d posts are published; the rest is still here: %(reason)s",
             count,
         )
         return text % {"count": count, "reason": self.error.message}

@@ -51,7 +51,7 @@ SHORTCUTS = (
     Shortcut(("/", "s"), "search", _("Search")),
     Shortcut((".",), "fresh", _("Load new posts")),
     Shortcut(("0",), "top", _("Go to the top")),
-    Shortcut(("u",), "undo", _("Take back what is being deleted, muted or blocked")),
+    Shortcut(("u",), "undo", _("Undo the deletion, mute or block in progress")),
     Shortcut(("g h",), "/", _("Go home")),
     Shortcut(("g c",), "/home/catch-up", _("Catch up")),
     Shortcut(("g l",), "/public", _("Go to the square")),
@@ -60,7 +60,7 @@ SHORTCUTS = (
     Shortcut(("g b",), "/bookmarks", _("Go to bookmarks")),
     Shortcut(("g p",), PROFILE, _("Go to your profile")),
     Shortcut(("g s",), "/settings", _("Go to settings")),
-    Shortcut(("Esc",), "", _("Close what is open")),
+    Shortcut(("Esc",), "", _("Close the open menu or dialog")),
     Shortcut(("?",), "help", _("This list")),
 )
 SWAPPED = {"bookmark": ("B",), "repost": ("b",)}  # in the setting with Mastodon's keys

@@ -33,7 +33,7 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
         pgettext_lazy("settings", "Reading"),
         (
             SettingsTab("reading", gettext_lazy("Reading"), icon="list",
-                        about=gettext_lazy("What your home page shows, and how close together")),
+                        about=gettext_lazy("What your home page shows, and how compactly")),
             SettingsTab("filters", gettext_lazy("Filters"), icon="triangle-alert",
                         about=gettext_lazy("Words that you do not want to read")),
         ),
@@ -80,7 +80,7 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
         gettext_lazy("Your data"),
         (
             SettingsTab("export", gettext_lazy("Import and export"), icon="share-2",
-                        about=gettext_lazy("Bring lists along, take your archive with you")),
+                        about=gettext_lazy("Import lists, download your archive")),
             SettingsTab("delete", gettext_lazy("Delete the account"), icon="trash-2",
                         about=gettext_lazy("Permanently, with everything you wrote")),
         ),

@@ -47,7 +47,10 @@ def second_column(request: AuthenticatedRequest) -> HttpResponse:
         try:
             own = own_group(UserList, request.user, int(list_id))
         except NotFound:
-            context = {"title": _("This list is gone."), "url": reverse("settings_reading")}
+            context = {
+                "title": _("This list no longer exists."),
+                "url": reverse("settings_reading"),
+            }
         else:
             posts = list_timeline(request.user, own, Cursor()).items
             context = {"title": own.name, "items": posts, "url": reverse("list", args=[own.pk])}

@@ -162,7 +162,7 @@ def _require_citus() -> None:
         )
     if not _rows("SELECT node_name FROM citus_get_active_worker_nodes()"):
         raise CommandError(
-            "The coordinator knows no workers: SELECT citus_set_coordinator_host(...) and"
+            "The coordinator has no workers: SELECT citus_set_coordinator_host(...) and"
             " citus_add_node(...) first (docs/scaling.md)."
         )
 

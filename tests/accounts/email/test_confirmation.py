@@ -189,7 +189,7 @@ def test_a_new_address_counts_when_it_is_confirmed_and_the_old_one_is_told(requi
     alice = User.objects.get()
     browser = page_of(alice)
     browser.post("/settings/account", {"email": FREE, "password": PASSWORD})
-    assert "Another e-mail address" in sent_to(TAKEN)[0]
+    assert "was changed or removed" in sent_to(TAKEN)[0]
     assert authenticate(username=TAKEN, password=PASSWORD) == alice
     assert authenticate(username=FREE, password=PASSWORD) is None
     Client().post(link_to(FREE))

@@ -49,7 +49,7 @@ def lines(browser) -> list[tuple[bool, str]]:
 
 
 def test_nothing_waits(chief):
-    assert lines(chief) == [(False, "Nothing waits.")]
+    assert lines(chief) == [(False, "Nothing is waiting.")]
 
 
 def test_open_reports_are_counted_with_the_age_of_the_oldest(chief, alice, carol):
@@ -57,7 +57,7 @@ def test_open_reports_are_counted_with_the_age_of_the_oldest(chief, alice, carol
     resolve_report(file_report(carol, alice), by=make_staff(superuser=True), outcome="No.")
     Report.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=3, hours=2))
     [(bad, text)] = lines(chief)
-    assert (bad, text) == (False, "2 reports wait for an answer, the oldest for 3\xa0days.")
+    assert (bad, text) == (False, "2 reports are waiting for an answer, the oldest for 3\xa0days.")
     assert 'href="/admin/moderation/report/queue/"' in chief.get(HOME).text
 
 
@@ -77,7 +77,7 @@ def test_dead_letters_and_findings_are_bad_and_stand_first(chief, alice, carol):
     AuditFinding.objects.create(run=run, kind="missing")
     found = lines(chief)
     assert [bad for bad, _text in found] == [True, True, False]
-    assert "1 dead letter waits (events)." in {text for _bad, text in found}
+    assert "1 dead letter is waiting (events)." in {text for _bad, text in found}
     assert any("1 mistake within a day that it could not repair" in text for _bad, text in found)
     assert 'href="/admin/events/event/?state__exact=dead"' in chief.get(HOME).text
 

@@ -93,7 +93,7 @@ def test_a_message_says_to_whom_it_was_sent(alice, bob, page_of):
     page = page_of(alice).get(f"/@alice/{post.pk}").content.decode()
     assert "Sent to @bob." in page
     alone = delivered(alice, "note to myself", visibility="mentioned")
-    assert receipt_of(alice, alone.pk).text == "It names nobody, so nobody else can read it."
+    assert receipt_of(alice, alone.pk).text == "It mentions nobody, so nobody else can read it."
     assert "@bob" not in receipt_of(make_staff(), post.pk, as_staff=True).text
 
 
@@ -176,5 +176,5 @@ def test_it_is_on_the_page_of_ones_own_post_and_in_its_menu(alice, readers, page
     browser = page_of(alice)
     browser.cookies["lang"] = "zh-hans"
     page = browser.get(f"/@alice/{post.pk}/receipt").content.decode()
-    assert "已送达 10 位关注者中的 6 位，用时 " in page
+    assert "已送达 10 位粉丝中的 6 位，用时 " in page
     assert "；4 人回来时会收到。" in page

@@ -162,7 +162,7 @@ def test_nothing_new_and_nobody_followed(alice, bob, carol, page_of):
     post = delivered(alice, "Read.")
     mark_read(bob, post.pk, timeline=HOME)
     text = page_of(bob).get(PAGE).text
-    assert "Nothing came to your home page." in text
+    assert "There is nothing new on your home page." in text
     assert "all caught up." in text
     assert "Mark all as read" not in text
     newcomer = page_of(carol).get(PAGE).text
@@ -176,7 +176,7 @@ def test_marking_all_as_read_empties_it(alice, bob, page_of):
     browser = page_of(bob)
     assert f'name="last_read_id" value="{post.pk}"' in browser.get(PAGE).text
     browser.post("/home/marker", {"last_read_id": post.pk, "next": PAGE})
-    assert "Nothing came to your home page." in browser.get(PAGE).text
+    assert "There is nothing new on your home page." in browser.get(PAGE).text
 
 
 def test_the_page_takes_no_other_order_and_no_visitors(bob, page_of):

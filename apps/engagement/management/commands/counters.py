@@ -163,7 +163,7 @@ class Command(BaseCommand):
     def _move(self, options: dict[str, Any]) -> None:
         """Take the remaining steps of a move; each waits until every process has taken the previous step."""
         if not options["url"]:
-            raise CommandError("Name the counts and the address of a Redis.")
+            raise CommandError("Specify the counts and the address of a Redis server.")
         [service] = [one.service for one in SUBJECTS if one.name == options["kind"]]
         url = "" if options["url"] == SETTINGS else options["url"]
         low, by = moves.boundary(service.store, _id_of(options["low"])), Author("command line")
@@ -193,7 +193,7 @@ class Command(BaseCommand):
             moves.prepare(service, low, url)
             self._say(actions.join_counters(name, low, url, by=by))
         elif url not in (tenant.url, tenant.also):
-            raise CommandError(f"The counters of {name} are on their way: finish that first.")
+            raise CommandError(f"The counters of {name} are being moved: finish that move first.")
 
     def _part(self, service: CounterService, low: int) -> CounterService:
         self._use_newest()
