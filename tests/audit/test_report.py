@@ -149,7 +149,7 @@ def test_the_speed_is_said_in_words(alice, bob, page_of):
     FanoutChunk.objects.filter(job=second.pk).update(finished_at=at)
     report._reports.clear()
     page = browser.get(PAGE).content.decode()
-    assert "half of them took 3.0 s or less, and 95 of 100 took 90 s or less" in page
+    assert "half of the deliveries took 3.0 s or less, and 95 of 100 took 90 s or less" in page
 
 
 def test_days_are_kept_for_ninety_days_and_twice_is_once(found, alice, bob, page_of):

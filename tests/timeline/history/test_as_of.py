@@ -444,7 +444,7 @@ def test_the_page_shows_what_was_there_and_may_be_seen_today(unfollowed, bob, pa
 def test_the_page_says_what_is_not_known(bob, page_of):
     text = page_of(bob).get("/home/as-of?as_of=2025-01-01T12:00").content.decode()
     assert "are not recorded: posts by people who had been unfollowed" in text
-    assert "filters and exclusive lists" in text
+    assert "filters, exclusive lists and suspended accounts" in text
     assert "are not recorded: posts" not in page_of(bob).get("/home/as-of").content.decode()
 
 
