@@ -135,7 +135,7 @@ def _post_of(
     visibility, html = _visibility(note), _text(note.get("content"))
     refusal = ""
     if not is_own or note.get("type") not in TYPES:
-        refusal = _("This post is not by the account that the archive belongs to.")
+        refusal = _("This is not a post by the account that the archive belongs to.")
     elif visibility is None:
         refusal = _("It is for the people it mentions only: such posts are not imported.")
     elif not _address(origin):

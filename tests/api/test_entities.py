@@ -16,7 +16,9 @@ def test_a_component_has_the_fields_of_the_type(schemas):
     status = schemas["Status"]
     assert set(status["properties"]) == set(status["required"]) == StatusJson.__required_keys__
     assert status["description"] == StatusJson.__doc__
-    assert status["properties"]["content"]["description"].startswith("HTML: p, br, a, span only.")
+    assert status["properties"]["content"]["description"].startswith(
+        "HTML with p, br, a and span only."
+    )
     assert status["properties"]["account"] == {"$ref": "#/components/schemas/Account"}
 
 

@@ -82,7 +82,7 @@ def test_nobody_hears_of_a_delivery_to_somebody_else(alice, online, settings):
         assert (way(online, post), way(dave, post)) == (Reason.PUSH, Reason.REBUILT)
         empty_redis()
     assert explain(dave, post.pk).when is None
-    assert "No page was ready for you when it was published" in explain(dave, post.pk).text
+    assert "No page was prepared for you when it was published" in explain(dave, post.pk).text
     settings.RECEIPT_DAYS = 0
     assert (purge(), purge()) == (1, 0)
     assert (way(online, post), way(dave, post)) == (Reason.FOLLOWED, Reason.FOLLOWED)

@@ -249,7 +249,7 @@ def test_main_grows_with_its_progress_and_is_given_up(chief, settled, spare):
 def test_a_slot_of_main_is_taken_out(chief, settled):
     page = text_of(chief.get(f"{CONSOLE}change/shrink/"))
     assert page.count("<option") == 3, "not of L1"
-    assert "give its keys to the other slots?" in text_of(
+    assert "move its keys to the other slots?" in text_of(
         change(chief, "shrink", confirmed=False, place="main-0-1")
     )
     change(chief, "shrink", place="main-0-1")

@@ -193,7 +193,7 @@ def test_names_lead_to_nobody_here_and_words_are_escaped(alice, bob, page_of, br
 def test_a_thread_leads_from_post_to_post(alice, bob, page_of, bring):
     bring(alice, note(1, to=[FOLLOWERS], cc=[]), note(2, inReplyTo=f"{ACTOR}/statuses/1"))
     first = EarlierPost.objects.get(origin=f"{ACTOR}/statuses/1")
-    assert f'href="{LIST}/{first.pk}">Goes on' in text_of(page_of(alice), LIST)
+    assert f'href="{LIST}/{first.pk}">Continues' in text_of(page_of(alice), LIST)
     assert f"{LIST}/{first.pk}" not in text_of(page_of(None), LIST)
 
 

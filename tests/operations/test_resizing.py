@@ -102,7 +102,7 @@ def test_old_slots_are_read_until_the_new_ones_are_filled(settle, settled, spare
     counts.update({("tier:main", "hit"): 97, ("tier:main before", "hit"): 3})
     (progress,) = resizing.progress()
     assert progress.old_answers == 0.03
-    assert "being filled" in progress.waits_for
+    assert "slots fill" in progress.waits_for
     assert resizing.advance() is None
     counts["tier:main before", "hit"] = 1
     assert resizing.advance() is not None

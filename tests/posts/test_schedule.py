@@ -94,7 +94,7 @@ def test_what_it_answers_is_gone_so_it_becomes_a_dead_letter_that_says_why(alice
         run()
     row.refresh_from_db()
     assert row.state == State.DEAD
-    assert "not there any more" in row.last_error
+    assert "no longer exists" in row.last_error
     assert bodies(bob) == []
     assert scheduled.discard_dead([row.pk]) == 1
 

@@ -103,7 +103,9 @@ class TestSegments:
             **SEGMENT, **RULES, "rules-TOTAL_FORMS": "2", **rule(kind="account", handle="@alice"),
             **{f"rules-1-{name}": value for name, value in other.items()},
         }  # fmt: skip
-        assert "cannot be told apart" in chief.post(f"{PATH}/segment/add/", data).content.decode()
+        assert (
+            "cannot be narrowed down" in chief.post(f"{PATH}/segment/add/", data).content.decode()
+        )
         assert not Segment.objects.exists()
 
     def test_rules_stay_while_a_campaign_runs(self, chief, alice, bob, freshers, shop):

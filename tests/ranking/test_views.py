@@ -113,7 +113,7 @@ def test_bad_cursors_are_refused(page_of, api_of, bob):
 
 def test_an_order_that_is_over_is_a_plain_404(page_of, bob):
     answer = page_of(bob).get("/ranked?session=999999")
-    assert (answer.status_code, b"Begin again" in answer.content) == (404, True)
+    assert (answer.status_code, b"Start again" in answer.content) == (404, True)
 
 
 def test_programs_choose_the_algorithm(api_of, bob):

@@ -118,7 +118,7 @@ def test_an_accepted_appeal_takes_the_decision_back(strike, alice, mod, page_of)
     text = staff.get(APPEALS).text
     for part in ("It was a quotation.", "An insult.", "You are all fools.", "@alice"):
         assert part in text
-    assert "1 appeal waits" in browser_of(moderator()).get("/admin/").text
+    assert "1 appeal is waiting" in browser_of(moderator()).get("/admin/").text
     staff.post(APPEALS, {"act": f"accept:{row.pk}", f"text-{row.pk}": "You are right."})
     assert Post.objects.get(pk=strike.post_id).hidden_at is None
     text = browser.get(OWN).text
@@ -382,7 +382,7 @@ def test_without_a_strike_a_closed_account_gets_the_answer_of_a_wrong_password(a
 @each("measure, now, then", [
     ("warn", "You have been warned.", "You were warned."),
     ("hide", "One of your posts is hidden.", "One of your posts was hidden."),
-    ("sensitive", "that you cannot remove.", "were behind a button."),
+    ("sensitive", "that you cannot remove.", "were hidden behind a button."),
     ("freeze", "Your account is frozen.", "Your account was frozen."),
     ("suspend", "Your account is suspended.", "Your account was suspended."),
 ])  # fmt: skip

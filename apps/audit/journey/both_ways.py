@@ -1,4 +1,4 @@
-"""Push beside pull: a reader's home page assembled from the home cache, and from the outboxes of all followees.
+"""Push and pull compared: a reader's home page assembled from the home cache, and from the outboxes of all followees.
 
 Both are read by the code that serves home pages, and give the same page. They differ in their requests to the stores.
 """

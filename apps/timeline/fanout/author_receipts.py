@@ -63,7 +63,7 @@ class AuthorReceipt:
 
     @property
     def text(self) -> str:
-        """ "Reached 1,240 of 1,245 followers in 4 s; 5 will get it when they come." """
+        """ "Reached 1,240 of 1,245 followers in 4 s; 5 will get it when they come back." """
         if self.sent_to is not None:
             return _sent_to(self.sent_to)
         if not self.mode:

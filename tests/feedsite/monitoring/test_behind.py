@@ -59,7 +59,7 @@ def says(page_of, api_of, viewer):
     assert (f"Deliveries are {behind} s behind: new posts" in status) == bool(behind)
     assert ("Everything works" in status) == (ready["status"] == "ready") == (not behind)
     header = int(page.headers.get("X-Feed-Behind", 0))
-    assert (f"Deliveries are {header} s behind: posts of accounts" in text) == bool(header)
+    assert (f"Deliveries are {header} s behind: posts by accounts" in text) == bool(header)
     if behind:
         assert ready["checks"]["deliveries"]["error"] == f"deliveries are {behind} s behind"
     return behind, header
@@ -203,7 +203,7 @@ def ends_early(page_of, api_of, viewer, pages):
     told = {}
     for page, endpoint in pages.items():
         text = page_of(viewer).get(page).content.decode()
-        told[page] = "This page ends early" in text
+        told[page] = "This page is short" in text
         told[endpoint] = api_of(viewer).get(endpoint).headers.get("X-Feed-Ends-Early") == "true"
         assert 'class="empty"' not in text, page
     return told

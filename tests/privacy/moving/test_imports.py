@@ -189,7 +189,7 @@ def test_a_fault_is_tried_again_and_says_so_in_the_end(alice, bob, monkeypatch, 
         imports.run_due(limit=1)
     row.refresh_from_db()
     assert row.state == State.DEAD
-    assert b"stopped by a fault" in page_of(alice).get(f"{PAGE}/{row.pk}").content
+    assert b"An error stopped the import" in page_of(alice).get(f"{PAGE}/{row.pk}").content
     assert outcomes(row) == ["waiting"]
 
 

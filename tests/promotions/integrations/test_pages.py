@@ -285,7 +285,7 @@ class TestSettings:
 
 
 SAID = {
-    "/privacy": "Accounts may pay to be read",
+    "/privacy": "Accounts may pay to be shown",
     "/home/catch-up": "Promoted posts are not counted.",
     "/home/as-of": "Promoted posts are not shown.",
     "/settings/filters": f'href="{SETTINGS}"',

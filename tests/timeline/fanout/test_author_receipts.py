@@ -31,7 +31,7 @@ def test_it_adds_up_and_says_so(alice, readers):
     deliver()
     found = receipt_of(alice, post.pk)
     assert sums(found) == (10, 6, 4, 0, 0)
-    told = r"Reached 6 of 10 followers in \d+(\.\d)? s; 4 will get it when they come\."
+    told = r"Reached 6 of 10 followers in \d+(\.\d)? s; 4 will get it when they come back\."
     assert re.fullmatch(told, found.text)
     last = FanoutChunk.objects.filter(job=post.pk).latest("finished_at").finished_at
     assert last is not None
@@ -78,7 +78,7 @@ def test_a_pulled_post_is_read_from_the_profile(alice, readers):
 def test_without_anybody_reached_there_is_no_curve(alice, bob, page_of):
     post = delivered(alice)
     page = page_of(alice).get(f"/@alice/{post.pk}/receipt").content.decode()
-    assert "Reached 0 of 1 follower; 1 will get it when they come." in page
+    assert "Reached 0 of 1 follower; 1 will get it when they come back." in page
     assert "<polyline" not in page
 
 
