@@ -107,7 +107,7 @@ def test_other_timelines_have_the_menu_too(followed, reader, visit):
         for path in ("/public", "/ranked", "/aggregate"):
             page.goto(path)
             page.get_by_role("button", name=TOOLS).click()
-            expect(page.locator("#tools a")).to_have_text(["Lists", "Tags", "Feeds"])
+            expect(page.locator("#tools a")).to_have_text(["Lists", "Bookmarks", "Tags", "Feeds"])
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_ten_tasks_of_a_moderator(reports, author, visit, tmp_path):
         def done(task):
             taken[task] = clicks.taken()
 
-        page.locator(".waits li", has_text="6 reports wait").get_by_role("link").click()
+        page.locator(".waits li", has_text="6 reports are waiting").get_by_role("link").click()
         clicks.number += 1
         expect(heading(page)).to_have_text("Queue of reports")
         expect(page.locator(".queue > li")).to_have_count(6)
@@ -160,7 +160,7 @@ def test_an_appeal_from_the_decision_to_its_answer(reports, author, visit):
     with visit() as page:
         log_in(page, "boss")
         page.goto("/admin/")
-        page.locator(".waits li", has_text="1 appeal waits").get_by_role("link").click()
+        page.locator(".waits li", has_text="1 appeal is waiting").get_by_role("link").click()
         expect(page.get_by_text("It is a quotation.")).to_be_visible()
         page.get_by_role("button", name="Accept, and take the decision back").click()
         expect(page.get_by_text("No appeal waits for an answer.")).to_be_visible()
