@@ -26,8 +26,8 @@ from apps.timeline.pipeline import rulebook
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.page import Reader, fill_page
 from apps.timeline.sources.found import stored
-from apps.timeline.sources.sql import Slice
-from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS, authors_of
+from apps.timeline.sources.sql import ANSWERS_ANOTHER, Slice
+from feedcache.ids import MAX_ID, authors_of
 
 SCAN = MAX_IDS  # most candidates in one statement, per rule and after the merge; `fill_page` never asks for more
 
@@ -50,9 +50,7 @@ SELECT post.id, CASE WHEN post.kind = 'repost' THEN post.source_id ELSE post.id 
 FROM posts_post post WHERE post.id = ANY(%(ids)s) AND post.author_id = ANY(%(authors)s) AND {conditions}"""
 # Conditions for the posts themselves, by the name of the rule.
 _OF_POST = {
-    # the rule of `feedcache.ids.answers_another`
-    "without_replies": f"""
-        (post.reply_to_id IS NULL OR post.reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID} = post.author_id)""",
+    "without_replies": f"NOT {ANSWERS_ANOTHER}",
     "without_reposts": "post.kind <> 'repost'",
 }
 _OF_BOTH = {"exclude_people": "post.author_id <> ALL(%(exclude_people)s)"}
