@@ -75,7 +75,8 @@ def test_fifty_parallel_requests_are_one_post_and_one_answer(transactional_db, a
     clients = [api_of(alice) for _ in range(50)]
     answers = together(50, lambda number: send(clients[number], "hello @nobody"))
     assert Post.objects.count() == IdempotencyKey.objects.count() == 1
-    assert {answer.status_code for answer in answers} <= {200, 409}
+    # 503: so many writes at once have no seats (feedsite.middleware.load_shedding), and nothing was done for it
+    assert {answer.status_code for answer in answers} <= {200, 409, 503}
     made = [answer for answer in answers if answer.status_code == 200]
     assert len({answer.json()["id"] for answer in made}) == 1
     assert sum("Idempotency-Replayed" not in answer.headers for answer in made) == 1
