@@ -14,6 +14,7 @@ from feedcache.memcached_tiers import TieredCache, tiers, write_in_force
 PREFIX = "proxy:"
 MAX_LINE_BYTES = 262_144
 MAX_VALUE_BYTES = 1_000_000  # Memcached takes items of 1 MiB, with their keys
+MAX_KEY_BYTES = 200  # Memcached takes 250, with the prefixes of the proxy and of the site
 MAX_KEYS = 1_000  # in a request
 MONTH_SECONDS = 30 * 24 * 3600  # longer times to live are dates, in seconds since the epoch
 IDLE_SECONDS = 600.0
@@ -68,26 +69,37 @@ class _Connection(StreamRequestHandler):
 
     def _store(self, args: list[bytes]) -> bytes:
         name, flags, exptime, length, *unique = args
-        value = self._value(flags, length)
+        data = self._data(int(length))
+        value = int(flags).to_bytes(FLAGS_BYTES, "big") + data
         if not unique:
             return _set(_key(name), value, _seconds(exptime))
         (number,) = unique
         return _cas(_key(name), value, _seconds(exptime), int(number))
 
-    def _value(self, flags: bytes, length: bytes) -> bytes:
-        """Read the line of the value, and put the flags before it. ValueError."""
-        size = int(length)
-        if not 0 <= size <= MAX_VALUE_BYTES:
+    def _data(self, size: int) -> bytes:
+        """Read the line of a value. ValueError if the value is too large or has another length."""
+        if size < 0:
+            raise ValueError(size)
+        if size > MAX_VALUE_BYTES:
+            self._skip(size + 2)
             raise ValueError(size)
         data = self.rfile.read(size + 2)
         if not data.endswith(b"\r\n"):
             raise ValueError(data[-2:])
-        return int(flags).to_bytes(FLAGS_BYTES, "big") + data[:-2]
+        return data[:-2]
+
+    def _skip(self, size: int) -> None:
+        """Read a value that is refused: its bytes are not commands. ConnectionError if they do not come."""
+        while size > 0:
+            piece = self.rfile.read(min(size, MAX_LINE_BYTES))
+            if not piece:
+                raise ConnectionError
+            size -= len(piece)
 
 
 def _key(name: bytes) -> str:
     key = name.decode()
-    if len(name) > 200 or not key.isprintable():
+    if len(name) > MAX_KEY_BYTES or not key.isprintable():
         raise ValueError(key)
     return PREFIX + key
 

@@ -14,7 +14,13 @@ from pymemcache.exceptions import (
     MemcacheUnknownCommandError,
 )
 
-from apps.console.memcached_proxy import MONTH_SECONDS, PREFIX, MemcachedProxy, _seconds
+from apps.console.memcached_proxy import (
+    MAX_VALUE_BYTES,
+    MONTH_SECONDS,
+    PREFIX,
+    MemcachedProxy,
+    _seconds,
+)
 from feedcache.memcached_tiers import tiers
 from tests.feedcache.pools import MAIN, all_of
 from tests.support.memory import forget
@@ -129,6 +135,21 @@ def test_it_says_what_it_does_not_take(client, port):
     assert told(port, b"set %s 0 60 1\r\nx\r\n" % (b"k" * 201)).startswith(b"CLIENT_ERROR")
     assert told(port, b"get k" + b"k" * 300_000 + b"\r\n") == b""
     assert client.version() == b"1.0 feedcache"
+
+
+def test_the_bytes_of_a_refused_value_are_not_commands(client, port):
+    client.set("colour", b"blue")
+    command = b"delete colour\r\n"
+    large = command.ljust(MAX_VALUE_BYTES + 1, b"\n")
+    for head, value in {
+        b"set a 0 60 %d\r\n" % len(large): large,
+        b"set a none 60 %d\r\n" % len(command): command,
+        b"set %s 0 60 %d\r\n" % (b"k" * 201, len(command)): command,
+        b"cas a 0 60 %d none\r\n" % len(command): command,
+    }.items():
+        answer = told(port, head + value + b"\r\nversion\r\n")
+        assert answer == b"CLIENT_ERROR bad command line format\r\nVERSION 1.0 feedcache\r\n"
+    assert client.get("colour") == b"blue"
 
 
 def test_without_nodes_everything_is_a_miss_and_nothing_is_stored(client, three):
