@@ -143,13 +143,13 @@ def test_a_task(name, language, width, world, visit_firefox):
         ("console", "console.error('Something is wrong.')", "Something is wrong"),
         ("pageerror", "setTimeout(() => missing.name)", "missing is not defined"),
         ("console", "document.body.innerHTML = '<p style=color:red>'", "CSP"),
-        ("response", "fetch('/static/js/missing.js')", "404"),
+        ("requestfinished", "fetch('/static/js/missing.js')", "404"),
     ],
 )
 def test_what_goes_wrong_is_heard(event, script, complaint, visit_firefox):
     def go_wrong():
         with visit_firefox() as page:
-            page.goto("/login")
+            page.goto("/login", wait_until="networkidle")
             with page.expect_event(event):
                 page.evaluate(f"() => {{ {script} }}")
 
