@@ -175,14 +175,14 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         (None, {"fields": ("id", "handle", "display_name", "bio", "email", "pending_email",
                            "second_factor")}),
         (gettext_lazy("Counts"), {"fields": ("posts", "followers", "following")}),
-        (gettext_lazy("Suspension"), {"fields": ("suspended_at", "suspension_reason")}),
+        (gettext_lazy("Moderation"), {"fields": ("limited_at", "suspended_at", "suspension_reason")}),
         (gettext_lazy("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions"),
                                        "classes": ("collapse",)}),
         (gettext_lazy("Important dates"), {"fields": ("created_at", "last_login")}),
     )  # fmt: skip
     read_only = (
         "id", "handle", "pending_email", "second_factor", "posts", "followers", "following",
-        "suspended_at", "suspension_reason", "created_at", "last_login",
+        "limited_at", "suspended_at", "suspension_reason", "created_at", "last_login",
     )  # fmt: skip
     rights = ("is_staff", "is_superuser", "groups", "user_permissions")
 

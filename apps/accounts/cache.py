@@ -66,6 +66,7 @@ class Card:
     is_indexable: bool
     is_locked: bool
     suspended_at: datetime | None
+    limited_at: datetime | None
     created_at: datetime
     last_open_post_id: int
     derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # becomes `User.derived`
@@ -85,15 +86,15 @@ FROM accounts_user u JOIN accounts_usercounts c ON c.user_id = u.id WHERE c.user
 
 
 def _encode(card: Card) -> bytes:
-    *plain, suspended_at, created_at = _columns_of(card)
-    timestamps = [moment and moment.timestamp() for moment in (suspended_at, created_at)]
+    *plain, suspended_at, limited_at, created_at = _columns_of(card)
+    timestamps = [at and at.timestamp() for at in (suspended_at, limited_at, created_at)]
     return pack(orjson.dumps([*plain, *timestamps, card.last_open_post_id]))
 
 
 def _decode(data: bytes) -> Card:
     """Raises ValueError for any other bytes."""
     values = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
-    *plain, suspended, created, last_open_post_id = values
+    *plain, suspended, limited, created, last_open_post_id = values
     if (
         len(values) != len(_COLUMNS) + 1
         or not isinstance(plain[0], int)
@@ -102,7 +103,7 @@ def _decode(data: bytes) -> Card:
         raise ValueError("not a card")
     moments = [
         None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-        for seconds in (suspended, created)
+        for seconds in (suspended, limited, created)
     ]
     columns = dict(zip(_COLUMNS, [*plain, *moments], strict=True))
     return Card(**columns, last_open_post_id=last_open_post_id)
@@ -134,7 +135,7 @@ _decode_card = CachedDecoder(_decode, maximum=MAX_DECODED)
 # Cards expire after a day. Every change drops them; a change of `last_open_post_id` only does so once a day.
 CARDS: ReadThrough[int, Card] = ReadThrough(
     name="card",
-    version=5,
+    version=6,
     ttl_seconds=24 * 3600,
     key_of=str,
     encode=_encode,

@@ -220,6 +220,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(_("staff"), default=False)
     is_active = models.BooleanField(_("active"), default=True)
     suspended_at = models.DateTimeField(_("suspended at"), null=True, blank=True)
+    # by staff: the posts reach followers only
+    limited_at = models.DateTimeField(_("limited at"), null=True, blank=True, editable=False)
     suspension_reason = models.TextField(_("reason of the suspension"), blank=True)
     erased_at = models.DateTimeField(_("deleted by its owner"), null=True, blank=True)
     created_at = models.DateTimeField(_("joined"), default=timezone.now)

@@ -109,6 +109,7 @@ class Oracle:
             self.answered = self._answered()
             self.circles = _by_id(rows("SELECT * FROM graph_circle"))
             self.suspended = _ids("SELECT id FROM accounts_user WHERE suspended_at IS NOT NULL")
+            self.limited = _ids("SELECT id FROM accounts_user WHERE limited_at IS NOT NULL")
             self.follows = pairs("SELECT owner_id, followee_id FROM graph_followee")
             self.hides_reposts_of = pairs(
                 "SELECT owner_id, followee_id FROM graph_followee WHERE NOT shows_reposts"
@@ -173,6 +174,10 @@ class Oracle:
         )
         self.suspended = _ids(
             "SELECT id FROM accounts_user WHERE id = ANY(%(authors)s) AND suspended_at IS NOT NULL",
+            values,
+        )
+        self.limited = _ids(
+            "SELECT id FROM accounts_user WHERE id = ANY(%(authors)s) AND limited_at IS NOT NULL",
             values,
         )
         mine = "owner_id = %(viewer)s AND {} = ANY(%(authors)s)"
@@ -275,6 +280,13 @@ class Oracle:
             authors.add(self.posts[post["source_id"]]["author_id"])
         return bool(authors & self.mutes[viewer])
 
+    def is_limited(self, viewer: int, post: Row) -> bool:
+        """Whether staff let an author's posts reach followers only, and the viewer follows neither them nor is them."""
+        authors = {post["author_id"]}
+        if post["kind"] == "repost":
+            authors.add(self.posts[post["source_id"]]["author_id"])
+        return bool((authors & self.limited) - self.follows[viewer] - {viewer})
+
     def is_filtered(self, viewer: int, post: Row) -> bool:
         """Whether the viewer's filters hide a post on home pages, by its own texts or those of the post it quotes."""
         post = self.posts[self.shown_id(post["id"])]
@@ -323,7 +335,8 @@ class Oracle:
         known = post["author_id"] == viewer or post["author_id"] in self.follows[viewer]
         known = known or (tags and post_id in self.tagged[viewer])
         known = known or (promoted and self.is_promoted(viewer, post))
-        return (known or post["visibility"] == "circle") and not self.is_muted(viewer, post)
+        belongs = known or post["visibility"] == "circle"
+        return belongs and not self.is_muted(viewer, post) and not self.is_limited(viewer, post)
 
     def is_promoted(self, viewer: int, post: Row) -> bool:
         """Whether a post is the newest one by an account that is promoted to the viewer now.
@@ -375,7 +388,8 @@ class Oracle:
 
         def belongs(post: Row) -> bool:
             is_public = post["visibility"] == "public" and post["kind"] != "repost"
-            return is_public and not self.is_muted(viewer, post)
+            kept_away = self.is_muted(viewer, post) or self.is_limited(viewer, post)
+            return is_public and not kept_away
 
         return self._newest_first(viewer, belongs)
 

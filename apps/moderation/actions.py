@@ -5,6 +5,7 @@ optional apps (`hooks.ACTED`).
 """
 
 from collections.abc import Collection
+from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
@@ -179,6 +180,29 @@ def unmark_sensitive(post_id: int, *, by: User, reason: str = "") -> None:
         publishing.mark_sensitive(post.author, post_id, is_marked=False)
         act = Act(Measure.SENSITIVE, post.author, by, reason, post_id=post_id, is_taken_back=True)
         _record(act, f"Post {post_id} not marked as sensitive any more")
+
+
+@transaction.atomic
+def limit_user(user: User, *, by: User, reason: str = "", report: Report | None = None) -> None:
+    """Let the posts of an account reach followers only. NotAllowed like `freeze_user`."""
+    require_permission(by, CHANGE_USERS, over=user)
+    _set_limit(user, timezone.now())
+    _record(Act(Measure.LIMIT, user, by, reason, report), "Limited")
+
+
+@transaction.atomic
+def unlimit_user(user: User, *, by: User, reason: str = "") -> None:
+    """End the limit. NotAllowed like `freeze_user`."""
+    require_permission(by, CHANGE_USERS, over=user)
+    _set_limit(user, None)
+    _record(Act(Measure.LIMIT, user, by, reason, is_taken_back=True), "Not limited any more")
+
+
+def _set_limit(user: User, since: datetime | None) -> None:
+    user.limited_at = since
+    user.save(update_fields=["limited_at"])
+    card_changed(user.pk)
+    announce_account_visibility(user.pk)
 
 
 @transaction.atomic

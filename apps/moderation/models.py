@@ -26,6 +26,7 @@ class Measure(models.TextChoices):
     WARN = "warn", _("Warning")
     HIDE = "hide", _("Post hidden")
     SENSITIVE = "sensitive", _("Pictures marked as sensitive")
+    LIMIT = "limit", _("Account limited")
     FREEZE = "freeze", _("Account frozen")
     SUSPEND = "suspend", _("Account suspended")
 

@@ -21,15 +21,19 @@ def treatment_of(
 ) -> Treatment:
     """What the policy of `user_id` does with a notification: the strictest treatment whose condition applies.
 
+    Accounts that staff have limited notify only their followers, whatever the policy.
+
     Not asked for notifications that the recipient wanted by a vote, a repost, a quote or the bell of an account.
     """
+    is_followed = actor_id in relations.following
+    if not is_followed and User.objects.filter(pk=actor_id, limited_at__isnull=False).exists():
+        return Treatment.DROP
     policy = NotificationPolicy.objects.filter(user=user_id).first()
     chosen = {name for name in CONDITIONS if policy and getattr(policy, name) != Treatment.ACCEPT}
     if policy is None or not chosen:
         return Treatment.ACCEPT
     if NotificationPermission.objects.filter(user=user_id, actor=actor_id).exists():
         return Treatment.ACCEPT
-    is_followed = actor_id in relations.following
     applying = {
         "for_not_following": not is_followed,
         "for_not_followers": actor_id not in relations.followed_by,

@@ -44,7 +44,7 @@ POSTS_OF_TAG, MAX_TAGS = 50, 10
 # several lists, it estimates that hardly anybody is left, and plans a parallel scan.
 _SUGGESTIONS = f"""
 SELECT {ACCOUNT} FROM accounts_usercounts c JOIN accounts_user u ON u.id = c.user_id
-WHERE c.posts > 0 AND u.suspended_at IS NULL AND u.is_discoverable AND c.user_id <> %(viewer)s AND c.user_id NOT IN (
+WHERE c.posts > 0 AND u.suspended_at IS NULL AND u.limited_at IS NULL AND u.is_discoverable AND c.user_id <> %(viewer)s AND c.user_id NOT IN (
     SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s
     UNION ALL
     SELECT owner_id FROM graph_followrequest WHERE requester_id = %(viewer)s
@@ -159,7 +159,7 @@ def listed_people(
 
     Without accounts that the viewer blocks or mutes, or that block the viewer.
     """
-    discoverable = User.objects.filter(is_discoverable=True, suspended_at=None)
+    discoverable = User.objects.filter(is_discoverable=True, suspended_at=None, limited_at=None)
     if newest_first:
         ids = list(discoverable.order_by("-pk").values_list("pk", flat=True)[:MAX_YOUNGEST])
     else:
@@ -177,7 +177,9 @@ def listed_people(
 
 def popular_people(*, limit: int) -> list[User]:
     """The most followed discoverable accounts, for visitors: the first rows of an index."""
-    rows = UserCounts.objects.filter(followers__gt=0, user__suspended_at=None)
+    rows = UserCounts.objects.filter(
+        followers__gt=0, user__suspended_at=None, user__limited_at=None
+    )
     found = rows.filter(user__is_discoverable=True).order_by("-followers", "user")
     ids = list(found.values_list("user", flat=True)[:limit])
     users = users_by_id(ids)

@@ -158,7 +158,11 @@ def _take(
             _ABOUT_POST[measure](post_id, by=by, reason=text, report=report)
         return
     target = report.target
-    is_taken = {Measure.FREEZE: not target.is_active, Measure.SUSPEND: target.is_suspended}
+    is_taken = {
+        Measure.LIMIT: target.limited_at is not None,
+        Measure.FREEZE: not target.is_active,
+        Measure.SUSPEND: target.is_suspended,
+    }
     if not is_taken.get(measure, False):
         _ABOUT_ACCOUNT[measure](target, by=by, reason=text, report=report)
 
@@ -207,6 +211,7 @@ def _about_post(act: Callable[..., None], strike: Strike, *, by: User, reason: s
 
 _ABOUT_ACCOUNT: dict[Measure, Callable[..., None]] = {
     Measure.WARN: warn,
+    Measure.LIMIT: acts.limit_user,
     Measure.FREEZE: acts.freeze_user,
     Measure.SUSPEND: acts.suspend_user,
 }
@@ -218,6 +223,7 @@ _UNDO: dict[Measure, Callable[..., None]] = {
     Measure.WARN: _withdraw_warning,
     Measure.HIDE: partial(_about_post, acts.show_post),
     Measure.SENSITIVE: partial(_about_post, acts.unmark_sensitive),
+    Measure.LIMIT: partial(_about_account, acts.unlimit_user),
     Measure.FREEZE: partial(_about_account, acts.unfreeze_user),
     Measure.SUSPEND: partial(_about_account, acts.restore_user),
 }

@@ -142,6 +142,7 @@ class CaseAdmin(ReportAdmin):
             (Measure.WARN, _("Warn"), False, True),
             (Measure.HIDE, _("Hide post"), False, has(DELETE_POSTS)),
             (Measure.SENSITIVE, _("Mark as sensitive"), False, has(DELETE_POSTS)),
+            (Measure.LIMIT, _("Limit"), False, has(CHANGE_USERS)),
             (Measure.FREEZE, _("Freeze"), True, has(CHANGE_USERS)),
             (Measure.SUSPEND, _("Suspend"), True, has(CHANGE_USERS)),
         ]

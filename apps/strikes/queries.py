@@ -210,6 +210,9 @@ _WHAT = {
     Measure.SENSITIVE: lambda: _(
         "The pictures of one of your posts are hidden behind a button that you cannot remove."
     ),
+    Measure.LIMIT: lambda: _(
+        "Your account is limited. Only your followers see your posts on their pages and get notifications from you."
+    ),
     Measure.FREEZE: lambda: _(
         "Your account is frozen. Nobody can log in to it; your posts are still here."
     ),
@@ -221,6 +224,7 @@ _FORMER = {  # of strikes that were taken back
     Measure.WARN: lambda: _("You were warned."),
     Measure.HIDE: lambda: _("One of your posts was hidden."),
     Measure.SENSITIVE: lambda: _("The pictures of one of your posts were hidden behind a button."),
+    Measure.LIMIT: lambda: _("Your account was limited."),
     Measure.FREEZE: lambda: _("Your account was frozen."),
     Measure.SUSPEND: lambda: _("Your account was suspended."),
 }
@@ -288,6 +292,7 @@ _ACTIONS = {
     Measure.WARN: "none",
     Measure.HIDE: "delete_statuses",
     Measure.SENSITIVE: "mark_statuses_as_sensitive",
+    Measure.LIMIT: "silence",
     Measure.FREEZE: "disable",
     Measure.SUSPEND: "suspend",
 }

@@ -144,7 +144,7 @@ def test_requests_are_looked_at_accepted_and_dismissed(life, alice, bob, carol, 
     assert (body["for_not_following"], body["for_new_accounts"], body["for_limited_accounts"]) == (
         "filter",
         "accept",
-        "accept",
+        "drop",
     )
     more_happens(alice, bob, carol)
     body = client.get(POLICY).json()

@@ -10,7 +10,7 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle, UserList
-from apps.moderation.actions import hide_post, show_post
+from apps.moderation.actions import hide_post, limit_user, show_post
 from apps.notifications.actions import mark_read
 from apps.notifications.models import ReadMarker
 from apps.pagination import Cursor
@@ -54,6 +54,7 @@ def people(alice, bob, carol):
     for user in (muting, enemy, named, member):
         follow_user(user, alice)
     follow_user(alice, member)
+    limit_user(alice, by=moderator())  # carol does not follow her
     mute_user(muting, alice)
     block_user(alice, enemy)
     deliver()

@@ -383,6 +383,7 @@ def test_without_a_strike_a_closed_account_gets_the_answer_of_a_wrong_password(a
     ("warn", "You have been warned.", "You were warned."),
     ("hide", "One of your posts is hidden.", "One of your posts was hidden."),
     ("sensitive", "that you cannot remove.", "were hidden behind a button."),
+    ("limit", "Your account is limited.", "Your account was limited."),
     ("freeze", "Your account is frozen.", "Your account was frozen."),
     ("suspend", "Your account is suspended.", "Your account was suspended."),
 ])  # fmt: skip

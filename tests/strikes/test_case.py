@@ -223,11 +223,12 @@ def test_every_measure_is_taken_without_a_word_and_taken_back(report, mod, alice
 def state_of(user):
     """What measures change; None: what nobody has touched."""
     if user is None:
-        return True, None, [(None, False)] * 2
+        return True, None, None, [(None, False)] * 2
     user = User.objects.get(pk=user.pk)
     posts = Post.objects.filter(author=user).order_by("pk")
     return (
         user.is_active,
+        user.limited_at,
         user.suspended_at,
         list(posts.values_list("hidden_at", "is_marked_sensitive")),
     )
@@ -235,7 +236,7 @@ def state_of(user):
 
 def test_a_measure_that_is_in_force_is_not_taken_twice(report, mod, alice):
     browser = browser_of(mod)
-    for measure in ("hide", "sensitive", "freeze"):
+    for measure in ("hide", "sensitive", "limit", "freeze"):
         for _time in range(2):
             press(browser, report, f"decide:{measure}")
             press(browser, report, "reopen")
@@ -243,7 +244,8 @@ def test_a_measure_that_is_in_force_is_not_taken_twice(report, mod, alice):
     press(browser, report, "reopen")
     press(browser, report, "decide:freeze")
     measures = sorted(Strike.objects.values_list("measure", flat=True))
-    assert measures == ["freeze", "hide", "hide", "sensitive", "sensitive", "suspend"]
+    expected = ["freeze", "hide", "hide", "limit", "sensitive", "sensitive", "suspend"]
+    assert measures == expected
 
 
 def test_a_resolved_report_is_reopened_before_it_is_decided_again(report, mod):
@@ -288,6 +290,7 @@ def test_of_two_decisions_at_once_the_first_one_counts(report, mod, bob):
     ("warn", {"report", "part", "same"}),
     ("hide", {"report", "part"}),
     ("sensitive", {"report", "part"}),
+    ("limit", {"report", "part", "same"}),
     ("freeze", {"report", "part", "same", "more", "none"}),
 ])  # fmt: skip
 def test_a_decision_closes_what_it_answers(report, mod, alice, bob, measure, closed):
@@ -370,7 +373,7 @@ def test_a_report_is_dismissed_and_reopened(report, mod):
     assert Report.objects.get().resolved_at is None
 
 
-@each("act", ["", "x", "decide:x", "decide:limit", "__class__"])
+@each("act", ["", "x", "decide:x", "decide:delete", "__class__"])
 def test_there_are_no_other_acts(report, mod, act):
     assert browser_of(mod).post(page(report), {"act": act}).status_code == 400
     assert on_record() == []
@@ -422,7 +425,7 @@ def test_nobody_reads_who_reported_them(carol, mod):
 def test_the_buttons_are_those_of_the_permissions(report):
     few = browser_of(make_staff(ACTS)).get(page(report)).text
     assert "decide:warn" in few
-    for measure in ("hide", "sensitive", "freeze", "suspend"):
+    for measure in ("hide", "sensitive", "limit", "freeze", "suspend"):
         assert f"decide:{measure}" not in few
 
 

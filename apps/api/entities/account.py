@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from urllib.parse import urlencode
 
 import orjson
@@ -85,6 +85,7 @@ class AccountJson(TypedDict):
     emojis: list[Object]
     roles: list[Object]
     fields: list[FieldJson]
+    limited: NotRequired[Annotated[Literal[True], "Staff have limited the account."]]
 
 
 def account_json(user: User) -> AccountJson:
@@ -119,7 +120,7 @@ def _account_json(user: User) -> AccountJson:
     address, picture, banner = absolute(user.url), user.avatar_url, user.header_url
     picture = absolute(picture) if picture else picture_address("img/avatar.svg")
     banner = absolute(banner) if banner else picture_address("img/banner.svg")
-    return {
+    account: AccountJson = {
         "id": str(user.pk),
         "username": user.handle,
         "acct": user.handle,
@@ -161,6 +162,9 @@ def _account_json(user: User) -> AccountJson:
             for name, value in user.lines
         ],
     }
+    if user.limited_at:
+        account["limited"] = True
+    return account
 
 
 class SourceJson(TypedDict):

@@ -32,7 +32,8 @@ class AccountWarningJson(TypedDict):
 
     id: str
     action: Annotated[
-        str, ["none", "disable", "mark_statuses_as_sensitive", "delete_statuses", "suspend"]
+        str,
+        ["none", "disable", "mark_statuses_as_sensitive", "delete_statuses", "silence", "suspend"],
     ]
     text: str
     status_ids: list[str]
@@ -193,7 +194,9 @@ class NotificationPolicyJson(TypedDict):
     for_not_followers: Annotated[str, Treatment]
     for_new_accounts: Annotated[str, Treatment]
     for_private_mentions: Annotated[str, Treatment]
-    for_limited_accounts: Annotated[Literal["accept"], "There are no limited accounts here."]
+    for_limited_accounts: Annotated[
+        Literal["drop"], "Accounts that staff have limited notify only people who follow them."
+    ]
     summary: PolicySummaryJson
 
 
@@ -205,7 +208,7 @@ def policy_json(
         "for_not_followers": policy.for_not_followers,
         "for_new_accounts": policy.for_new_accounts,
         "for_private_mentions": policy.for_private_mentions,
-        "for_limited_accounts": "accept",
+        "for_limited_accounts": "drop",
         "summary": {
             "pending_requests_count": len(held),
             "pending_notifications_count": sum(len(entry.items) for entry in held),

@@ -7,6 +7,7 @@ CHOICES = [
     ("warn", "Warning"),
     ("hide", "Post hidden"),
     ("sensitive", "Pictures marked as sensitive"),
+    ("limit", "Account limited"),
     ("freeze", "Account frozen"),
     ("suspend", "Account suspended"),
 ]

@@ -66,6 +66,10 @@ class Reason(TextChoices):
         "listed",
         gettext_lazy("@%(who)s is in one of your lists whose posts you hide from your home page."),
     )
+    LIMITED = (
+        "limited",
+        gettext_lazy("The moderators have limited @%(who)s: only followers see these posts here."),
+    )
     MUTED = "muted", gettext_lazy("You mute @%(who)s.")
     HIDDEN_REPOST = "unshared", gettext_lazy("You hide what @%(who)s reposts.")
     LANGUAGE = "language", gettext_lazy("You read @%(who)s in other languages only.")

@@ -106,7 +106,7 @@ def _verdict(
     return Verdict(item)
 
 
-# Mutes, and reposts that the reader hides.
+# Limits set by staff, mutes, and reposts that the reader hides.
 
 
 def _muted(item: FeedItem, facts: ReaderFacts) -> list[User]:
@@ -124,6 +124,23 @@ MUTED = Rule(
         if item.is_repost
         else _("Have you muted its author?")
     ),
+)
+
+
+def _limited(item: FeedItem, facts: ReaderFacts) -> list[User]:
+    """The item's authors whom staff have limited and the reader does not follow."""
+    return [
+        part.author
+        for part in (item, item.shown)
+        if part.author.limited_at and not (part.flags.own or facts.follows(part.author.pk))
+    ]
+
+
+LIMITED = Rule(
+    Reason.LIMITED,
+    lambda item, facts: bool(_limited(item, facts)),
+    who=lambda item, facts: _limited(item, facts)[0].handle,
+    question=lambda _item: _("Did the moderators limit an account that you do not follow?"),
 )
 HIDDEN_REPOST = Rule(
     Reason.HIDDEN_REPOST,
@@ -291,10 +308,10 @@ FILTERED = Rule(
 )
 
 EVERYTHING = RuleBook(())  # only the reader's filters apply
-NOT_MUTED = RuleBook((MUTED,))
-LIST_RULES = RuleBook((MUTED, HIDDEN_REPOST))
+NOT_MUTED = RuleBook((LIMITED, MUTED))
+LIST_RULES = RuleBook((LIMITED, MUTED, HIDDEN_REPOST))
 HOME_RULES = RuleBook(
-    (MUTED, HIDDEN_REPOST, LISTED, LANGUAGE, REPLY, TAG_NOT_PUBLIC, NOT_FOLLOWED, READ),
+    (LIMITED, MUTED, HIDDEN_REPOST, LISTED, LANGUAGE, REPLY, TAG_NOT_PUBLIC, NOT_FOLLOWED, READ),
     label=_what_brought,
 )
 
