@@ -44,7 +44,8 @@ POSTS_OF_TAG, MAX_TAGS = 50, 10
 # several lists, it estimates that hardly anybody is left, and plans a parallel scan.
 _SUGGESTIONS = f"""
 SELECT {ACCOUNT} FROM accounts_usercounts c JOIN accounts_user u ON u.id = c.user_id
-WHERE c.posts > 0 AND u.suspended_at IS NULL AND u.limited_at IS NULL AND u.is_discoverable AND c.user_id <> %(viewer)s AND c.user_id NOT IN (
+WHERE c.posts > 0 AND u.suspended_at IS NULL AND u.limited_at IS NULL AND u.is_discoverable
+AND c.user_id <> %(viewer)s AND c.user_id NOT IN (
     SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s
     UNION ALL
     SELECT owner_id FROM graph_followrequest WHERE requester_id = %(viewer)s

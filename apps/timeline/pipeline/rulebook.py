@@ -106,7 +106,7 @@ def _verdict(
     return Verdict(item)
 
 
-# Limits set by staff, mutes, and reposts that the reader hides.
+# Mutes, limits set by staff, and reposts that the reader hides.
 
 
 def _muted(item: FeedItem, facts: ReaderFacts) -> list[User]:
@@ -308,10 +308,10 @@ FILTERED = Rule(
 )
 
 EVERYTHING = RuleBook(())  # only the reader's filters apply
-NOT_MUTED = RuleBook((LIMITED, MUTED))
-LIST_RULES = RuleBook((LIMITED, MUTED, HIDDEN_REPOST))
+NOT_MUTED = RuleBook((MUTED, LIMITED))
+LIST_RULES = RuleBook((MUTED, LIMITED, HIDDEN_REPOST))
 HOME_RULES = RuleBook(
-    (LIMITED, MUTED, HIDDEN_REPOST, LISTED, LANGUAGE, REPLY, TAG_NOT_PUBLIC, NOT_FOLLOWED, READ),
+    (MUTED, LIMITED, HIDDEN_REPOST, LISTED, LANGUAGE, REPLY, TAG_NOT_PUBLIC, NOT_FOLLOWED, READ),
     label=_what_brought,
 )
 
