@@ -134,11 +134,11 @@ def test_the_checklist_stops_at_the_first_no(alice, carol, online):
     assert (len(found.checks), found.unasked) == (11, 0)
     assert Mark.FAILED not in answers(found)
     found = checklist(online, stranger.pk)
-    assert (answers(found).index(Mark.FAILED), len(found.checks), found.unasked) == (6, 7, 3)
+    assert (answers(found).index(Mark.FAILED), len(found.checks), found.unasked) == (7, 8, 3)
     assert not is_on_home(found)
     mute_user(online, alice)
     found = checklist(online, post.pk)
-    assert (answers(found), found.unasked) == ([Mark.PASSED, Mark.FAILED], 8)
+    assert (answers(found), found.unasked) == ([Mark.PASSED, Mark.FAILED], 9)
 
 
 def test_the_first_rule_that_drops_a_post_is_the_one_that_is_told(alice, online):
@@ -297,7 +297,7 @@ def test_the_answer_begins_with_one_sentence(alice, carol, online, page_of):
     muted = 'You mute <a href="/@alice">@alice</a>.'
     assert f"<b>It is not on your home page.</b> {muted}" in page
     assert 'Have you muted its author? <b class="failed">Yes.</b>' in page
-    assert "The remaining 8 checks were not needed: the answer was already clear." in page
+    assert "The remaining 9 checks were not needed: the answer was already clear." in page
     assert "Nothing was left out" not in page
     browser.cookies["lang"] = "zh-hans"
     page = browser.get("/explain", {"post": str(post.pk)}).content.decode()
