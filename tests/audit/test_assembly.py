@@ -301,7 +301,7 @@ def test_the_answer_begins_with_one_sentence(alice, carol, online, page_of):
     assert "Nothing was left out" not in page
     browser.cookies["lang"] = "zh-hans"
     page = browser.get("/explain", {"post": str(post.pk)}).content.decode()
-    assert "其余 8 项检查不再需要：答案已经清楚。" in page
+    assert "其余 9 项检查不再需要：答案已经清楚。" in page
 
 
 @pytest.mark.parametrize(
