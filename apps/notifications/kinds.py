@@ -34,10 +34,11 @@ def choices() -> list[tuple[str, "StrPromise"]]:
 
 @dataclass(frozen=True)
 class Told:
-    """The words for a kind. `type` is Mastodon's name for it, `setting` completes "Notify me when".
+    """The words and the icon for a kind. `type` is Mastodon's name for it, `setting` completes "Notify me when".
 
-    `line` follows the name of the actor, `line_of_several` the names of several. Notifications of a kind with a `group`
-    about the same post share a line; the keys of these groups begin with that word.
+    `line` follows the name of the actor; if nobody acted, the actor is the recipient. Notifications of a kind with a
+    `group` about the same post share a line, in which `line_of_several` follows the names of several actors; the keys
+    of these groups begin with that word.
     """
 
     type: str

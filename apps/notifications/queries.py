@@ -14,6 +14,7 @@ from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.graph.models import Mute
 from apps.graph.queries import relations, silenced_ids
+from apps.notifications.kinds import TOLD
 from apps.notifications.models import Notification, NotificationPolicy, ReadMarker
 from apps.pagination import Cursor, Page, page_of_rows
 from apps.sql import rows_of
@@ -136,7 +137,9 @@ def notification_items(viewer: User, rows: list[Notification]) -> list[Notificat
             row.pk > read,
         )
         for row in rows
-        if row.actor_id in actors
+        if row.kind
+        in TOLD  # during an upgrade, newer processes may write kinds that this one does not know
+        and row.actor_id in actors
         and row.actor_id not in hidden
         and (not row.post_id or row.post_id in posts)
     ]

@@ -4,6 +4,7 @@ from django.test import Client
 
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
+from apps.notifications.models import Notification
 from apps.notifications.queries import unread_count
 from tests.support.cases import each
 from tests.support.factories import deliver, delivered, make_user, publish
@@ -33,6 +34,17 @@ def test_unread_is_said_in_words_and_seeing_it_marks_it_read(alice, bob, page_of
     second = browser.get("/notifications").text
     assert '<span class="new">New</span>' not in second
     assert '<span class="sr">unread:' not in second
+
+
+def test_kinds_that_only_a_newer_release_knows_are_left_out(alice, bob, page_of, api_of):
+    """During an upgrade, a newer worker may write them before this process ends."""
+    known = Notification.objects.get(user=alice)
+    Notification.objects.create(user=alice, kind="newer", actor=bob)
+    page_of(alice).get("/notifications")
+    answer = api_of(alice).get("/api/v1/notifications").json()
+    assert [one["id"] for one in answer] == [str(known.pk)]
+    groups = api_of(alice).get("/api/v2/notifications").json()["notification_groups"]
+    assert [one["most_recent_notification_id"] for one in groups] == [str(known.pk)]
 
 
 def test_a_head_request_marks_nothing_as_read(alice, bob, page_of):

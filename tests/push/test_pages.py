@@ -7,6 +7,7 @@ from django.test import Client
 
 from apps.accounts.authentication.sessions import end_session
 from apps.accounts.models import Login
+from apps.notifications.kinds import NotificationKind
 from apps.push.encryption import public_key
 from apps.push.models import Preferences, Subscription
 from tests.support.push_service import Device
@@ -90,7 +91,7 @@ def test_wishes_are_saved_and_shown(alice, page_of):
 
 def test_who_wants_nothing_on_devices_says_so_by_no_box(alice, page_of):
     page_of(alice).post(FORM, {"policy": "all", "texts": "all"})
-    assert len(Preferences.objects.get(user=alice).silent_kinds) == 13
+    assert len(Preferences.objects.get(user=alice).silent_kinds) == len(NotificationKind)
 
 
 @pytest.mark.parametrize(
