@@ -119,7 +119,9 @@ def get_notification(viewer: User, number: int) -> NotificationItem:
 
 
 def notification_items(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
-    """Up to 200 of a viewer's notifications with actors and posts, without those that the viewer may no longer see."""
+    """Up to 200 of a viewer's notifications with actors and posts, without those that the viewer may no longer see, and
+    those of kinds that only newer processes know, which may write them during an upgrade.
+    """
     actors = users_by_id([viewer.pk, *(row.actor_id for row in rows)])
     revision = actors[viewer.pk].counts.graph_revision if viewer.pk in actors else None
     related = relations(viewer.pk, list(actors), revision=revision)
@@ -137,8 +139,7 @@ def notification_items(viewer: User, rows: list[Notification]) -> list[Notificat
             row.pk > read,
         )
         for row in rows
-        if row.kind
-        in TOLD  # during an upgrade, newer processes may write kinds that this one does not know
+        if row.kind in TOLD
         and row.actor_id in actors
         and row.actor_id not in hidden
         and (not row.post_id or row.post_id in posts)
