@@ -1,0 +1,201 @@
+"""Endpoints for staff: accounts, and the measures about them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.models import User
+from apps.admin_api import actions, queries
+from apps.admin_api.entities import (
+    LACKING,
+    AdminAccountJson,
+    AdminActionInput,
+    admin_account_json,
+)
+from apps.admin_api.rights import reader_of
+from apps.api.decorators import endpoint, operation
+from apps.api.openapi import EMPTY_OBJECT
+from apps.api.pagination import CURSOR_PARAMETERS, paged
+from apps.api.params import validated
+from apps.errors import Invalid, invalid
+from apps.pagination import Cursor, page_of_rows
+
+TAGS = ["admin"]
+PER_PAGE, MAX_PER_PAGE = 100, 200
+READ = ("admin:read", "admin:read:accounts")
+WRITE = ("admin:write", "admin:write:accounts")
+_NAMED = [
+    OpenApiParameter("username", str, description="The beginning of the handle."),
+    OpenApiParameter("display_name", str, description="The beginning of the name."),
+    OpenApiParameter("email", str, description="The beginning of the e-mail address."),
+    OpenApiParameter("by_domain", str, description="Another than this site's has no accounts."),
+    OpenApiParameter("ip", str, description="422: the site does not keep addresses."),
+    *CURSOR_PARAMETERS,
+]
+
+
+def staff_reader(request: Request) -> User:
+    return reader_of(request, "accounts", "user")
+
+
+def _list(request: Request, rows: Any) -> Response:
+    cursor = Cursor.from_query(request.query_params, default=PER_PAGE, maximum=MAX_PER_PAGE)
+    page = page_of_rows(rows, cursor)
+    return paged(request, page, [admin_account_json(user) for user in page.items])
+
+
+@operation(
+    "Accounts, by their state (staff)",
+    list[AdminAccountJson],
+    name="admin_accounts",
+    tags=TAGS,
+    errors=[400, 401, 403, 422],
+    parameters=[
+        *(
+            OpenApiParameter(name, bool, description=f"With true, only accounts that are {name}.")
+            for name in (*queries.ORIGINS, *queries.STATES)
+        ),
+        OpenApiParameter("staff", bool, description="With true, only accounts of staff."),
+        *_NAMED,
+    ],
+)
+@endpoint(GET=READ)
+def accounts(request: Request) -> Response:
+    """The newest accounts first, suspended and frozen ones too."""
+    staff_reader(request)
+    return _list(request, queries.accounts_v1(request.query_params))
+
+
+@operation(
+    "Accounts, by state and role (staff)",
+    list[AdminAccountJson],
+    name="admin_accounts_v2",
+    tags=TAGS,
+    errors=[400, 401, 403, 422],
+    parameters=[
+        OpenApiParameter("origin", str, enum=list(queries.ORIGINS)),
+        OpenApiParameter("status", str, enum=list(queries.STATES)),
+        OpenApiParameter("permissions", str, enum=list(queries.PERMISSIONS)),
+        OpenApiParameter("role_ids[]", str, many=True, enum=sorted(queries.ROLES)),
+        OpenApiParameter("invited_by", str, description="422: there are no invitations."),
+        *_NAMED,
+    ],
+)
+@endpoint(GET=READ)
+def accounts_v2(request: Request) -> Response:
+    """The newest accounts first, suspended and frozen ones too."""
+    staff_reader(request)
+    return _list(request, queries.accounts_v2(request.query_params))
+
+
+@operation(
+    "An account in any state (staff)",
+    AdminAccountJson,
+    name="admin_account",
+    tags=TAGS,
+    errors=[401, 403, 404],
+)
+@endpoint(GET=READ)
+def account(request: Request, account_id: int) -> Response:
+    """One account, as in the list."""
+    staff_reader(request)
+    return _shown(account_id)
+
+
+def _shown(account_id: int) -> Response:
+    return Response(admin_account_json(queries.account_by_id(account_id)))
+
+
+@operation(
+    "Warn, freeze or suspend an account (staff)",
+    EMPTY_OBJECT,
+    name="admin_account_action",
+    tags=TAGS,
+    request=AdminActionInput,
+    errors=[400, 401, 403, 404, 409, 422],
+)
+@endpoint(POST=WRITE)
+def action(request: Request, account_id: int) -> Response:
+    """A measure, as by the pages of staff: the person reads it and can appeal, and it can be taken back."""
+    staff = staff_reader(request)
+    fields = validated(AdminActionInput(data=request.data))
+    if fields.get("warning_preset_id"):
+        raise invalid("warning_preset_id", _("This site has no prepared warnings."), "no_presets")
+    if fields["type"] in LACKING:
+        raise invalid("type", _lacking(fields["type"]), "no_such_measure")
+    report_id = fields.get("report_id")
+    actions.take_measure(
+        account_id,
+        actions.MEASURES[fields["type"]],
+        by=staff,
+        text=fields["text"],
+        report_id=int(report_id) if report_id else None,
+    )
+    return Response({})
+
+
+def _lacking(name: str) -> str:
+    if name.endswith("sensitive"):
+        return _("This site marks posts as sensitive, not accounts.")
+    return _("This site does not limit accounts: it hides posts, and freezes or suspends accounts.")
+
+
+def _way_back(
+    name: str, summary: str, description: str, act: Callable[..., None]
+) -> Callable[..., Response]:
+    @operation(
+        summary,
+        AdminAccountJson,
+        name=f"admin_{name}_account",
+        tags=TAGS,
+        description=description,
+        errors=[401, 403, 404],
+    )
+    @endpoint(POST=WRITE)
+    def view(request: Request, account_id: int) -> Response:
+        act(account_id, by=staff_reader(request))
+        return _shown(account_id)
+
+    return view
+
+
+enable = _way_back(
+    "enable",
+    "Let the owner of a frozen account log in again (staff)",
+    "Does nothing if the account is not frozen; 403 while it is suspended.",
+    actions.enable,
+)
+unsuspend = _way_back(
+    "unsuspend",
+    "End the suspension of an account (staff)",
+    "Does nothing if the account is not suspended; 403 if its owner has deleted it.",
+    actions.unsuspend,
+)
+
+
+def _refused(name: str, message: Callable[[], str]) -> Callable[..., Response]:
+    @operation(
+        f"{name.capitalize()} an account: refused, because the site has no such state (staff)",
+        AdminAccountJson,
+        name=f"admin_{name}_account",
+        tags=TAGS,
+        description="Always 422, with the reason.",
+        errors=[401, 403, 404, 422],
+    )
+    @endpoint(POST=WRITE)
+    def view(request: Request, account_id: int) -> Response:
+        staff_reader(request)
+        queries.account_by_id(account_id)
+        raise Invalid(message(), code="no_such_measure")
+
+    return view
+
+
+unsilence = _refused("unsilence", lambda: _lacking("silence"))
+unsensitive = _refused("unsensitive", lambda: _lacking("sensitive"))
+approve = _refused("approve", lambda: _("Nobody has to approve a new account on this site."))
+reject = _refused("reject", lambda: _("Nobody has to approve a new account on this site."))
