@@ -1,34 +1,33 @@
 """Endpoints for staff: accounts, and the measures about them."""
 
 from collections.abc import Callable
-from typing import Any
 
+from django.db.models import QuerySet
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import User
 from apps.admin_api import actions, queries
-from apps.admin_api.entities import (
-    LACKING,
-    AdminAccountJson,
-    AdminActionInput,
-    admin_account_json,
-)
-from apps.admin_api.rights import reader_of
+from apps.admin_api.entities import AdminAccountJson, admin_account_json
+from apps.api.authentication import staff_of, viewer_of
 from apps.api.decorators import endpoint, operation
+from apps.api.entities.base import ID, Input
 from apps.api.openapi import EMPTY_OBJECT
 from apps.api.pagination import CURSOR_PARAMETERS, paged
 from apps.api.params import validated
 from apps.errors import Invalid, invalid
+from apps.moderation.models import COMMENT_MAX_CHARACTERS
 from apps.pagination import Cursor, page_of_rows
 
 TAGS = ["admin"]
 PER_PAGE, MAX_PER_PAGE = 100, 200
 READ = ("admin:read", "admin:read:accounts")
 WRITE = ("admin:write", "admin:write:accounts")
-_NAMED = [
+NAMED = [
     OpenApiParameter("username", str, description="The beginning of the handle."),
     OpenApiParameter("display_name", str, description="The beginning of the name."),
     OpenApiParameter("email", str, description="The beginning of the e-mail address."),
@@ -38,11 +37,21 @@ _NAMED = [
 ]
 
 
-def staff_reader(request: Request) -> User:
+def reader_of(request: Request, app: str, model: str) -> User:
+    """The member of staff, if the admin shows them the rows of a model: by the permission to view or to change them.
+    NotAllowed.
+    """
+    change = f"{app}.change_{model}"
+    is_changer = viewer_of(request).has_perm(change)
+    return staff_of(request, change if is_changer else f"{app}.view_{model}")
+
+
+def reader_of_accounts(request: Request) -> User:
     return reader_of(request, "accounts", "user")
 
 
-def _list(request: Request, rows: Any) -> Response:
+def listed(request: Request, rows: QuerySet[User]) -> Response:
+    """A page of accounts."""
     cursor = Cursor.from_query(request.query_params, default=PER_PAGE, maximum=MAX_PER_PAGE)
     page = page_of_rows(rows, cursor)
     return paged(request, page, [admin_account_json(user) for user in page.items])
@@ -60,36 +69,14 @@ def _list(request: Request, rows: Any) -> Response:
             for name in (*queries.ORIGINS, *queries.STATES)
         ),
         OpenApiParameter("staff", bool, description="With true, only accounts of staff."),
-        *_NAMED,
+        *NAMED,
     ],
 )
 @endpoint(GET=READ)
 def accounts(request: Request) -> Response:
     """The newest accounts first, suspended and frozen ones too."""
-    staff_reader(request)
-    return _list(request, queries.accounts_v1(request.query_params))
-
-
-@operation(
-    "Accounts, by state and role (staff)",
-    list[AdminAccountJson],
-    name="admin_accounts_v2",
-    tags=TAGS,
-    errors=[400, 401, 403, 422],
-    parameters=[
-        OpenApiParameter("origin", str, enum=list(queries.ORIGINS)),
-        OpenApiParameter("status", str, enum=list(queries.STATES)),
-        OpenApiParameter("permissions", str, enum=list(queries.PERMISSIONS)),
-        OpenApiParameter("role_ids[]", str, many=True, enum=sorted(queries.ROLES)),
-        OpenApiParameter("invited_by", str, description="422: there are no invitations."),
-        *_NAMED,
-    ],
-)
-@endpoint(GET=READ)
-def accounts_v2(request: Request) -> Response:
-    """The newest accounts first, suspended and frozen ones too."""
-    staff_reader(request)
-    return _list(request, queries.accounts_v2(request.query_params))
+    reader_of_accounts(request)
+    return listed(request, queries.accounts_v1(request.query_params))
 
 
 @operation(
@@ -102,12 +89,40 @@ def accounts_v2(request: Request) -> Response:
 @endpoint(GET=READ)
 def account(request: Request, account_id: int) -> Response:
     """One account, as in the list."""
-    staff_reader(request)
+    reader_of_accounts(request)
     return _shown(account_id)
 
 
 def _shown(account_id: int) -> Response:
     return Response(admin_account_json(queries.account_by_id(account_id)))
+
+
+# What Mastodon can do to an account, and this site cannot.
+LACKING = ("sensitive", "silence")
+
+
+class AdminActionInput(Input):
+    """A measure about an account. `none` is a warning, `disable` freezes the account."""
+
+    type = serializers.ChoiceField(
+        [*actions.MEASURES, *LACKING],
+        help_text="`sensitive` and `silence` are refused with 422: this site marks and hides posts, not accounts.",
+    )
+    text = serializers.CharField(
+        allow_blank=True,
+        default="",
+        max_length=COMMENT_MAX_CHARACTERS,
+        help_text="For the person, and for the history.",
+    )
+    report_id = serializers.RegexField(
+        ID, required=False, help_text="An open report about the account, which is decided by this."
+    )
+    warning_preset_id = serializers.CharField(
+        required=False, help_text="Refused: there are no texts to choose from."
+    )
+    send_email_notification = serializers.BooleanField(
+        default=True, help_text="No effect: people read decisions on the site."
+    )
 
 
 @operation(
@@ -121,7 +136,7 @@ def _shown(account_id: int) -> Response:
 @endpoint(POST=WRITE)
 def action(request: Request, account_id: int) -> Response:
     """A measure, as by the pages of staff: the person reads it and can appeal, and it can be taken back."""
-    staff = staff_reader(request)
+    staff = reader_of_accounts(request)
     fields = validated(AdminActionInput(data=request.data))
     if fields.get("warning_preset_id"):
         raise invalid("warning_preset_id", _("This site has no prepared warnings."), "no_presets")
@@ -157,7 +172,7 @@ def _way_back(
     )
     @endpoint(POST=WRITE)
     def view(request: Request, account_id: int) -> Response:
-        act(account_id, by=staff_reader(request))
+        act(account_id, by=reader_of_accounts(request))
         return _shown(account_id)
 
     return view
@@ -188,7 +203,7 @@ def _refused(name: str, message: Callable[[], str]) -> Callable[..., Response]:
     )
     @endpoint(POST=WRITE)
     def view(request: Request, account_id: int) -> Response:
-        staff_reader(request)
+        reader_of_accounts(request)
         queries.account_by_id(account_id)
         raise Invalid(message(), code="no_such_measure")
 
@@ -199,3 +214,18 @@ unsilence = _refused("unsilence", lambda: _lacking("silence"))
 unsensitive = _refused("unsensitive", lambda: _lacking("sensitive"))
 approve = _refused("approve", lambda: _("Nobody has to approve a new account on this site."))
 reject = _refused("reject", lambda: _("Nobody has to approve a new account on this site."))
+
+
+_ACCOUNT = "admin/accounts/<int:account_id>"
+
+urlpatterns: list[URLPattern] = [
+    path("admin/accounts", accounts),
+    path(_ACCOUNT, account),
+    path(f"{_ACCOUNT}/action", action),
+    path(f"{_ACCOUNT}/enable", enable),
+    path(f"{_ACCOUNT}/unsuspend", unsuspend),
+    path(f"{_ACCOUNT}/unsilence", unsilence),
+    path(f"{_ACCOUNT}/unsensitive", unsensitive),
+    path(f"{_ACCOUNT}/approve", approve),
+    path(f"{_ACCOUNT}/reject", reject),
+]

@@ -17,8 +17,9 @@ class AdminApiConfig(AppConfig):
         from apps.api.hooks import MASTODON_ENDPOINTS, MASTODON_V2_ENDPOINTS  # noqa: PLC0415 -- needs the models
         from apps.oauth.provider import DESCRIPTIONS  # noqa: PLC0415 -- needs the models
 
-        MASTODON_ENDPOINTS.add("apps.admin_api.api")
-        MASTODON_V2_ENDPOINTS.add("apps.admin_api.api_v2")
+        for module in ("accounts", "reports", "trends", "blocks"):
+            MASTODON_ENDPOINTS.add(f"apps.admin_api.{module}")
+        MASTODON_V2_ENDPOINTS.add("apps.admin_api.accounts_v2")
         for access in ("admin:read", "admin:write"):
             scopes.COVERED[access] = frozenset(f"{access}:{name}" for name in SUBJECTS)
             added = {access, *scopes.COVERED[access]}

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.staff import CHANGE_USERS
-from apps.admin_api.accounts import TAGS, staff_reader
+from apps.admin_api.accounts import TAGS, reader_of_accounts
 from apps.admin_api.entities import (
     AdminCanonicalEmailBlockJson,
     AdminDomainAllowJson,
@@ -59,7 +60,7 @@ KINDS = [
 ]
 
 
-def collection(kind: Kind) -> Callable[..., Response]:
+def _collection(kind: Kind) -> Callable[..., Response]:
     """The list, which is always empty, and POST, which is refused."""
 
     @operation(
@@ -83,7 +84,7 @@ def collection(kind: Kind) -> Callable[..., Response]:
     def view(request: Request) -> Response:
         """The site has no such blocks; POST says why."""
         if request.method == "GET":
-            staff_reader(request)
+            reader_of_accounts(request)
             Cursor.from_query(request.query_params)  # 400 for a malformed one, as everywhere
             return paged(request, Page(), [])
         staff_of(request, CHANGE_USERS)
@@ -92,7 +93,7 @@ def collection(kind: Kind) -> Callable[..., Response]:
     return view
 
 
-def one(kind: Kind) -> Callable[..., Response]:
+def _one(kind: Kind) -> Callable[..., Response]:
     """One of them, of which there is none."""
     methods = {"GET": "read", "DELETE": "write", **({"PUT": "write"} if kind.changes else {})}
 
@@ -103,7 +104,7 @@ def one(kind: Kind) -> Callable[..., Response]:
         """Always 404: there is none."""
         del block_id
         if request.method == "GET":
-            staff_reader(request)
+            reader_of_accounts(request)
         else:
             staff_of(request, CHANGE_USERS)
         raise NotFound(_("There is nothing here."))
@@ -138,5 +139,12 @@ def _scopes(access: str, kind: Kind) -> tuple[str, ...]:
 @endpoint(POST=("admin:read", "admin:read:canonical_email_blocks"))
 def matching(request: Request) -> Response:
     """The site has no such blocks, so no address is blocked."""
-    staff_reader(request)
+    reader_of_accounts(request)
     return Response([])
+
+
+urlpatterns: list[URLPattern] = [
+    path("admin/canonical_email_blocks/test", matching),
+    *[path(f"admin/{kind.name}", _collection(kind)) for kind in KINDS],
+    *[path(f"admin/{kind.name}/<int:block_id>", _one(kind)) for kind in KINDS],
+]

@@ -3,17 +3,14 @@
 from collections.abc import Collection
 from typing import Annotated, Literal, TypedDict
 
-from rest_framework import serializers
-
 from apps.accounts.models import User
-from apps.admin_api.actions import MEASURES
 from apps.admin_api.queries import MEMBER, OWNER, STAFF
 from apps.api.entities.account import AccountJson, account_json
-from apps.api.entities.base import ID, DateTime, Input, optional_timestamp, timestamp
+from apps.api.entities.base import DateTime, optional_timestamp, timestamp
 from apps.api.entities.search import TagDayJson, TagJson, tag_json
 from apps.api.entities.status import StatusJson, status_json
-from apps.moderation.house_rules import RULES, RuleJson, rules_json
-from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report
+from apps.moderation.house_rules import RuleJson, rules_json
+from apps.moderation.models import Category, Report
 from apps.tags.queries import TagUsage
 from apps.timeline.pipeline.items import FeedItem
 
@@ -138,43 +135,6 @@ def admin_report_json(report: Report, items: Collection[FeedItem]) -> AdminRepor
         "statuses": [status_json(item) for item in items],
         "rules": [rule for rule in rules_json() if rule["id"] in numbers],
     }
-
-
-# What Mastodon can do to an account, and this site cannot.
-LACKING = ("sensitive", "silence")
-
-
-class AdminActionInput(Input):
-    """A measure about an account. `none` is a warning, `disable` freezes the account."""
-
-    type = serializers.ChoiceField(
-        [*MEASURES, *LACKING],
-        help_text="`sensitive` and `silence` are refused with 422: this site marks and hides posts, not accounts.",
-    )
-    text = serializers.CharField(
-        allow_blank=True,
-        default="",
-        max_length=COMMENT_MAX_CHARACTERS,
-        help_text="For the person, and for the history.",
-    )
-    report_id = serializers.RegexField(
-        ID, required=False, help_text="An open report about the account, which is decided by this."
-    )
-    warning_preset_id = serializers.CharField(
-        required=False, help_text="Refused: there are no texts to choose from."
-    )
-    send_email_notification = serializers.BooleanField(
-        default=True, help_text="No effect: people read decisions on the site."
-    )
-
-
-class AdminReportInput(Input):
-    """Corrections of a report; absent fields keep their values."""
-
-    category = serializers.ChoiceField(Category.values, required=False)
-    rule_ids = serializers.ListField(
-        child=serializers.ChoiceField([str(number) for number in RULES]), required=False
-    )
 
 
 class AdminTagJson(TagJson):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from django.db.models import Q, QuerySet
-from django.http import QueryDict
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
@@ -18,6 +18,7 @@ from apps.posts.queries import post_counts
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import parse_id
 
+Query = MultiValueDict[str, str]
 _NOBODY = Q(pk__in=())
 _STAFF = Q(is_staff=True)
 STATES = {
@@ -39,14 +40,14 @@ ROLES = {
 }
 
 
-def accounts_v1(query: QueryDict) -> QuerySet[User]:
+def accounts_v1(query: Query) -> QuerySet[User]:
     """Accounts by the parameters of /api/v1, where each state is a parameter of its own. BadRequest, Invalid."""
     named = {**ORIGINS, **STATES, **PERMISSIONS}
     chosen = [condition for name, condition in named.items() if optional_bool(query, name)]
     return _accounts(query, chosen)
 
 
-def accounts_v2(query: QueryDict) -> QuerySet[User]:
+def accounts_v2(query: Query) -> QuerySet[User]:
     """Accounts by the parameters of /api/v2. BadRequest, Invalid."""
     if query.get("invited_by"):
         raise Invalid(_("There are no invitations on this site."), code="no_invitations")
@@ -61,7 +62,7 @@ def accounts_v2(query: QueryDict) -> QuerySet[User]:
     return _accounts(query, chosen)
 
 
-def _accounts(query: QueryDict, chosen: Iterable[Q]) -> QuerySet[User]:
+def _accounts(query: Query, chosen: Iterable[Q]) -> QuerySet[User]:
     """Names are compared from their beginning, as in Mastodon."""
     if query.get("ip"):
         raise Invalid(
@@ -106,7 +107,7 @@ def account_by_id(user_id: int) -> User:
     return user
 
 
-def reports(query: QueryDict, staff: User) -> QuerySet[Report]:
+def reports(query: Query, staff: User) -> QuerySet[Report]:
     """Reports by the parameters of a list, open ones by default; none about the reader. BadRequest."""
     is_resolved = bool(optional_bool(query, "resolved"))
     rows = all_reports(staff).filter(resolved_at__isnull=not is_resolved)

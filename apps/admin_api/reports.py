@@ -2,20 +2,24 @@
 
 from collections.abc import Callable
 
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import User
 from apps.accounts.staff import log_action
 from apps.admin_api import actions, queries
-from apps.admin_api.accounts import MAX_PER_PAGE, PER_PAGE, TAGS
-from apps.admin_api.entities import AdminReportInput, AdminReportJson, admin_report_json
-from apps.admin_api.rights import reader_of
+from apps.admin_api.accounts import MAX_PER_PAGE, PER_PAGE, TAGS, reader_of
+from apps.admin_api.entities import AdminReportJson, admin_report_json
 from apps.api.decorators import endpoint, operation
+from apps.api.entities.base import Input
 from apps.api.pagination import CURSOR_PARAMETERS, paged
 from apps.api.params import validated
+from apps.moderation.house_rules import RULES
+from apps.moderation.models import Category
 from apps.pagination import Cursor, page_of_rows
 from apps.posts.models import OPEN, Post
 from apps.timeline.admin.posts import READ_RESTRICTED
@@ -53,6 +57,15 @@ def reports(request: Request) -> Response:
     items = queries.reported_items(page.items, staff)
     body = [admin_report_json(report, items[report.pk]) for report in page.items]
     return paged(request, page, body)
+
+
+class AdminReportInput(Input):
+    """Corrections of a report; absent fields keep their values."""
+
+    category = serializers.ChoiceField(Category.values, required=False)
+    rule_ids = serializers.ListField(
+        child=serializers.ChoiceField([str(number) for number in RULES]), required=False
+    )
 
 
 @operation(
@@ -139,3 +152,14 @@ assign_to_self = _act("assign_to_self", "Take a report on (staff)", _assign_to_s
 unassign = _act("unassign", "Give a report back (staff)", _unassign)
 resolve = _act("resolve", "Resolve a report without a measure (staff)", _resolve)
 reopen = _act("reopen", "Open a resolved report again (staff)", _reopen)
+
+_REPORT = "admin/reports/<int:report_id>"
+
+urlpatterns: list[URLPattern] = [
+    path("admin/reports", reports),
+    path(_REPORT, report),
+    path(f"{_REPORT}/assign_to_self", assign_to_self),
+    path(f"{_REPORT}/unassign", unassign),
+    path(f"{_REPORT}/resolve", resolve),
+    path(f"{_REPORT}/reopen", reopen),
+]

@@ -4,12 +4,13 @@ suspended do not trend.
 
 from collections.abc import Callable
 
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.admin_api.accounts import TAGS
+from apps.admin_api.accounts import TAGS, reader_of
 from apps.admin_api.entities import (
     AdminTagJson,
     AdminTrendingStatusJson,
@@ -17,7 +18,6 @@ from apps.admin_api.entities import (
     admin_tag_json,
     admin_trending_status_json,
 )
-from apps.admin_api.rights import reader_of
 from apps.api.decorators import endpoint, operation
 from apps.api.entities.search import TrendsLinkJson
 from apps.api.openapi import EMPTY_OBJECT
@@ -94,7 +94,7 @@ publishers = _empty(
 )
 
 
-def review(kind: str, act: str) -> Callable[..., Response]:
+def _review(kind: str, act: str) -> Callable[..., Response]:
     """`approve` or `reject` of a kind of trends, which is refused."""
 
     @operation(
@@ -113,3 +113,16 @@ def review(kind: str, act: str) -> Callable[..., Response]:
         raise Invalid(text, code="no_review")
 
     return view
+
+
+urlpatterns: list[URLPattern] = [
+    path("admin/trends/tags", tags),
+    path("admin/trends/statuses", statuses),
+    path("admin/trends/links", links),
+    path("admin/trends/links/publishers", publishers),
+    *[
+        path(f"admin/trends/{kind}/<str:trend_id>/{act}", _review(kind.replace("/", "_"), act))
+        for kind in ("tags", "statuses", "links", "links/publishers")
+        for act in ("approve", "reject")
+    ],
+]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.admin_api import api, api_v2
+from apps.admin_api import accounts, accounts_v2, blocks, reports, trends
 from apps.oauth.actions import register_application
 from apps.scopes import NAMES, STAFF
 from tests.admin_api.conftest import SCOPES
@@ -11,9 +11,12 @@ from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
 
+MODULES = {"v1": (accounts, reports, trends, blocks), "v2": (accounts_v2,)}
 PATHS = [
-    *((f"/api/v1/{one.pattern}", one.callback.cls) for one in api.urlpatterns),
-    *((f"/api/v2/{one.pattern}", one.callback.cls) for one in api_v2.urlpatterns),
+    (f"/api/{version}/{one.pattern}", one.callback.cls)
+    for version, modules in MODULES.items()
+    for module in modules
+    for one in module.urlpatterns
 ]
 
 

@@ -207,7 +207,13 @@ def _value(name, schema):
         return str(2**60)
     known = {"limit": "5", "type": "", "timeline[]": "home", "after": "", "session": ""}
     known |= {"order": "new", "date": "2026-11-20", "until": "2026-11-20T00:00:00Z", "as_of": ""}
-    known |= {"origin": "local", "status": "active", "permissions": "staff", "ip": "", "invited_by": ""}
+    known |= {
+        "origin": "local",
+        "status": "active",
+        "permissions": "staff",
+        "ip": "",
+        "invited_by": "",
+    }
     if name in known:
         return known[name]
     kind = schema.get("type")
