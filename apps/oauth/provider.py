@@ -20,7 +20,7 @@ from apps.accounts.cache import access_changed
 from apps.accounts.models import User
 from apps.oauth.models import Application, UsedCode
 from apps.oauth.queries import APP_TOKEN_PREFIX
-from apps.scopes import NAMES, covered_by, grantable
+from apps.scopes import NAMES, STAFF, covered_by, grantable
 
 DEFAULT_SCOPES = ["read"]
 
@@ -70,9 +70,10 @@ class Validator(OAuth2Validator):
     ) -> bool:
         """Whether an application may have these scopes.
 
-        Unknown names are ignored instead of refused, and so are those of staff for others: clients request all of them.
+        Unknown names are ignored instead of refused, and so are those of staff: clients request all of them.
         """
-        known = [name for name in scopes if name in NAMES]
+        lacking = STAFF - covered_by(client.scopes.split())
+        known = [name for name in scopes if name in NAMES - lacking]
         if request.grant_type:  # else it is `Core` that knows the user
             known = grantable(known, request.user)
         request.scopes = known or DEFAULT_SCOPES
