@@ -18,7 +18,7 @@ def program(served, alice):
 
 
 def names(accounts):
-    return {account.username for account in accounts}
+    return {account["username"] for account in accounts}
 
 
 def test_it_lists_accounts_and_pages(program, bob, carol):
