@@ -97,16 +97,12 @@ def _shown(account_id: int) -> Response:
     return Response(admin_account_json(queries.account_by_id(account_id)))
 
 
-# What Mastodon can do to an account, and this site cannot.
-LACKING = ("sensitive", "silence")
-
-
 class AdminActionInput(Input):
-    """A measure about an account. `none` is a warning, `disable` freezes the account."""
+    """A measure about an account: `none` is a warning, `silence` a limit, `disable` a freeze."""
 
     type = serializers.ChoiceField(
-        [*actions.MEASURES, *LACKING],
-        help_text="`sensitive` and `silence` are refused with 422: this site marks and hides posts, not accounts.",
+        [*actions.MEASURES, "sensitive"],
+        help_text="`sensitive` is refused with 422: this site marks posts, not accounts.",
     )
     text = serializers.CharField(
         allow_blank=True,
@@ -126,7 +122,7 @@ class AdminActionInput(Input):
 
 
 @operation(
-    "Warn, freeze or suspend an account (staff)",
+    "Warn, limit, freeze or suspend an account (staff)",
     EMPTY_OBJECT,
     name="admin_account_action",
     tags=TAGS,
@@ -140,8 +136,8 @@ def action(request: Request, account_id: int) -> Response:
     fields = validated(AdminActionInput(data=request.data))
     if fields.get("warning_preset_id"):
         raise invalid("warning_preset_id", _("This site has no prepared warnings."), "no_presets")
-    if fields["type"] in LACKING:
-        raise invalid("type", _lacking(fields["type"]), "no_such_measure")
+    if fields["type"] == "sensitive":
+        raise invalid("type", _not_sensitive(), "no_such_measure")
     report_id = fields.get("report_id")
     actions.take_measure(
         account_id,
@@ -153,10 +149,8 @@ def action(request: Request, account_id: int) -> Response:
     return Response({})
 
 
-def _lacking(name: str) -> str:
-    if name.endswith("sensitive"):
-        return _("This site marks posts as sensitive, not accounts.")
-    return _("This site does not limit accounts: it hides posts, and freezes or suspends accounts.")
+def _not_sensitive() -> str:
+    return _("This site marks posts as sensitive, not accounts.")
 
 
 def _way_back(
@@ -178,6 +172,12 @@ def _way_back(
     return view
 
 
+unsilence = _way_back(
+    "unsilence",
+    "End the limit of an account (staff)",
+    "Does nothing if the account is not limited.",
+    actions.unsilence,
+)
 enable = _way_back(
     "enable",
     "Let the owner of a frozen account log in again (staff)",
@@ -210,8 +210,7 @@ def _refused(name: str, message: Callable[[], str]) -> Callable[..., Response]:
     return view
 
 
-unsilence = _refused("unsilence", lambda: _lacking("silence"))
-unsensitive = _refused("unsensitive", lambda: _lacking("sensitive"))
+unsensitive = _refused("unsensitive", _not_sensitive)
 approve = _refused("approve", lambda: _("Nobody has to approve a new account on this site."))
 reject = _refused("reject", lambda: _("Nobody has to approve a new account on this site."))
 

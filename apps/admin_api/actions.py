@@ -21,8 +21,14 @@ from apps.moderation.actions import CHANGE_REPORTS, require_other
 from apps.moderation.models import Measure, Report
 
 # Mastodon's names for the measures about an account.
-MEASURES = {"none": Measure.WARN, "disable": Measure.FREEZE, "suspend": Measure.SUSPEND}
+MEASURES = {
+    "none": Measure.WARN,
+    "silence": Measure.LIMIT,
+    "disable": Measure.FREEZE,
+    "suspend": Measure.SUSPEND,
+}
 _ABOUT_ACCOUNT: dict[Measure, Callable[..., None]] = {
+    Measure.LIMIT: acts.limit_user,
     Measure.FREEZE: acts.freeze_user,
     Measure.SUSPEND: acts.suspend_user,
 }
@@ -65,8 +71,12 @@ def _take(
     measure: Measure, user_id: int, *, by: User, text: str, report: Report | None = None
 ) -> None:
     user = _locked_account(user_id, by)
-    is_taken = user.is_suspended if measure == Measure.SUSPEND else not user.is_active
-    if not is_taken:
+    is_taken = {
+        Measure.LIMIT: user.limited_at is not None,
+        Measure.FREEZE: not user.is_active,
+        Measure.SUSPEND: user.is_suspended,
+    }
+    if not is_taken[measure]:
         _ABOUT_ACCOUNT[measure](user, by=by, reason=text, report=report)
 
 
@@ -76,6 +86,14 @@ def _strikes() -> Any:
     from apps.strikes import actions  # noqa: PLC0415 -- an optional app
 
     return actions
+
+
+@transaction.atomic
+def unsilence(user_id: int, *, by: User) -> None:
+    """End a limit. NotFound; NotAllowed without the permission."""
+    user = _locked_account(user_id, by)
+    if user.limited_at is not None:
+        acts.unlimit_user(user, by=by)
 
 
 @transaction.atomic

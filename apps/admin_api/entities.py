@@ -50,7 +50,7 @@ class AdminAccountJson(TypedDict):
     confirmed: Annotated[bool, "Whether the address was confirmed."]
     approved: Annotated[bool, "Always true."]
     disabled: Annotated[bool, "Frozen, and not suspended."]
-    silenced: Annotated[bool, "Always false."]
+    silenced: Annotated[bool, "Limited: its posts reach followers only."]
     suspended: Annotated[bool, "By staff, or deleted by its owner."]
     sensitized: Annotated[bool, "Always false: posts are marked as sensitive, not accounts."]
     account: AccountJson
@@ -72,7 +72,7 @@ def admin_account_json(user: User) -> AdminAccountJson:
         "confirmed": bool(user.email),
         "approved": True,
         "disabled": not user.is_active and not user.is_suspended,
-        "silenced": False,
+        "silenced": user.limited_at is not None,
         "suspended": user.is_suspended,
         "sensitized": False,
         "account": account_json(user),

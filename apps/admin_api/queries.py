@@ -25,9 +25,9 @@ STATES = {
     "active": Q(is_active=True, suspended_at=None),
     "disabled": Q(is_active=False, suspended_at=None),
     "suspended": Q(suspended_at__isnull=False),
+    "silenced": Q(limited_at__isnull=False),
     # Mastodon's states that no account of this site can have
     "pending": _NOBODY,
-    "silenced": _NOBODY,
     "sensitized": _NOBODY,
 }
 ORIGINS = {"local": Q(), "remote": _NOBODY}

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from apps.accounts.models import User
-from apps.moderation.actions import file_report, freeze_user, suspend_user
+from apps.moderation.actions import file_report, freeze_user, limit_user, suspend_user
 from apps.moderation.models import Report
 from apps.strikes.actions import answer_appeal, appeal
 from apps.strikes.models import Strike
@@ -36,6 +36,7 @@ def log():
 @pytest.fixture
 def people(alice, bob, carol, mod):
     chief = make_staff(superuser=True, handle="chief")
+    limit_user(alice, by=chief)
     freeze_user(bob, by=chief)
     suspend_user(carol, by=chief, reason="Spam.")
     make_user("dana", display_name="Ünal", email="dana@elsewhere.example")
@@ -52,7 +53,7 @@ def people(alice, bob, carol, mod):
         ("disabled=1", ["bob"]),
         ("suspended=true", ["carol"]),
         ("pending=true", []),
-        ("silenced=true", []),
+        ("silenced=true", ["alice"]),
         ("sensitized=true", []),
         ("staff=true", ["chief", "mod"]),
         ("staff=true&disabled=true", []),
@@ -82,7 +83,7 @@ def test_the_filters_of_the_first_version(people, program, settings, query, expe
         ("status=disabled", 1),
         ("status=suspended", 1),
         ("status=pending", 0),
-        ("status=silenced", 0),
+        ("status=silenced", 1),
         ("permissions=staff", 2),
         ("role_ids[]=1", 1),
         ("role_ids[]=1&role_ids[]=2", 2),
@@ -162,6 +163,7 @@ def test_an_address_that_waits_for_its_confirmation_is_shown_as_such(program):
 @pytest.mark.parametrize(
     ("measure", "state", "back", "messages"),
     [
+        ("silence", "silenced", "unsilence", ["Limited: Rude.", "Not limited any more."]),
         ("disable", "disabled", "enable", ["Frozen: Rude.", "Not frozen any more."]),
         ("suspend", "suspended", "unsuspend", ["Suspended: Rude.", "Restored."]),
     ],
@@ -228,7 +230,6 @@ def test_the_report_has_to_be_about_the_account(alice, bob, report, program):
     ("fields", "code"),
     [
         ({"type": "sensitive"}, "no_such_measure"),
-        ({"type": "silence"}, "no_such_measure"),
         ({"type": "none", "warning_preset_id": "1"}, "no_presets"),
         ({"type": "banish"}, "validation_failed"),
         ({}, "validation_failed"),
@@ -242,7 +243,7 @@ def test_what_the_site_cannot_do_is_refused(alice, program, fields, code):
     assert Strike.objects.count() == 0
 
 
-@pytest.mark.parametrize("name", ["unsilence", "unsensitive", "approve", "reject"])
+@pytest.mark.parametrize("name", ["unsensitive", "approve", "reject"])
 def test_ways_back_from_states_that_there_are_not_are_refused(alice, program, name):
     answer = program.post(f"{V1}/{alice.pk}/{name}")
     assert (answer.status_code, answer.json()["code"]) == (422, "no_such_measure")
@@ -252,9 +253,9 @@ def test_ways_back_from_states_that_there_are_not_are_refused(alice, program, na
 def test_nobody_decides_about_themselves_or_about_who_has_all_rights(mod, program):
     chief = make_staff(superuser=True, handle="chief")
     for user in (mod, chief):
-        for measure in ("none", "disable", "suspend"):
+        for measure in ("none", "silence", "disable", "suspend"):
             assert act(program, user, measure).status_code == 403
-        for back in ("enable", "unsuspend"):
+        for back in ("unsilence", "enable", "unsuspend"):
             program.post(f"{V1}/{user.pk}/{back}")
     assert log() == []
     assert User.objects.filter(is_active=False).count() == 0

@@ -86,7 +86,7 @@ def test_those_who_may_only_read_do_nothing(alice, report, api_of):
         assert reader.post(f"/api/v1/admin/reports/{report.pk}/{act}").status_code == 403
     changed = reader.put(f"/api/v1/admin/reports/{report.pk}", {"category": "spam"}, format="json")
     assert changed.status_code == 403
-    for measure in ("none", "disable", "suspend"):
+    for measure in ("none", "silence", "disable", "suspend"):
         answer = reader.post(f"/api/v1/admin/accounts/{alice.pk}/action", {"type": measure})
         assert answer.status_code == 403
     report.refresh_from_db()

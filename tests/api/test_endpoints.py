@@ -50,7 +50,7 @@ BLOCKS = (
     "canonical_email_blocks",
     "ip_blocks",
 )
-REFUSED = (*BLOCKS, "/approve", "/reject", "/unsilence", "/unsensitive")  # by POST
+REFUSED = (*BLOCKS, "/approve", "/reject", "/unsensitive")  # by POST
 # (method, address, whether it needs a token)
 ENDPOINTS = [
     ("GET", "accounts/verify_credentials", True),

@@ -35,6 +35,9 @@ def test_it_lists_accounts_and_pages(program, bob, carol):
 
 def test_it_moderates_and_takes_back(program, carol):
     program.admin_account_moderate(carol.pk, "none", text="Please be kind.")
+    program.admin_account_moderate(carol.pk, "silence", text="Noisy.")
+    assert names(program.admin_accounts_v2(status="silenced")) == {"carol"}
+    assert program.admin_account_unsilence(carol.pk).silenced is False
     program.admin_account_moderate(carol.pk, "disable", text="Rude.")
     assert program.admin_account(carol.pk).disabled is True
     assert program.admin_account_enable(carol.pk).disabled is False
@@ -42,8 +45,7 @@ def test_it_moderates_and_takes_back(program, carol):
     assert program.admin_account(carol.pk).suspended is True
     assert program.admin_account_unsuspend(carol.pk).suspended is False
     for act in (
-        lambda: program.admin_account_moderate(carol.pk, "silence"),
-        lambda: program.admin_account_unsilence(carol.pk),
+        lambda: program.admin_account_moderate(carol.pk, "sensitive"),
         lambda: program.admin_account_unsensitive(carol.pk),
         lambda: program.admin_account_approve(carol.pk),
         lambda: program.admin_account_reject(carol.pk),
