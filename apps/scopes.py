@@ -5,6 +5,7 @@ The names, and what each covers, are Mastodon's. `apps.api.decorators.endpoint` 
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 _BOTH = ["accounts", "blocks", "bookmarks", "favourites", "filters", "follows", "lists", "mutes"]
 _READ = [*_BOTH, "notifications", "search", "statuses"]
@@ -22,11 +23,18 @@ COVERED = {
     "push": frozenset[str](),  # clients ask for it whether or not there is web push
     "profile": frozenset[str](),  # only the account's identity
 }
-NAMES = frozenset(COVERED).union(*COVERED.values())
+NAMES = set(COVERED).union(*COVERED.values())
 # The scopes shown to people and programs; the web push app adds its own.
-OFFERED = set(NAMES - {"push"})
+OFFERED = NAMES - {"push"}
+STAFF = set[str]()  # granted to staff only; the API for staff adds them to all of these
 ALL = " ".join(COVERED)  # a personal token's, unless its owner chooses fewer
 ANY_TOKEN: tuple[str, ...] = ()  # for endpoints that accept every token
+
+
+def grantable(names: Iterable[str], user: Any) -> list[str]:
+    """Those of some scopes that can be granted to a user, or to an application for itself (None)."""
+    is_staff = user is not None and user.is_staff
+    return [name for name in names if name in NAMES and (is_staff or name not in STAFF)]
 
 
 def covered_by(granted: Iterable[str]) -> frozenset[str]:

@@ -45,6 +45,7 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # The optional apps that there are, with their pages, endpoints, admin and tables.
 POSSIBLE_APPS = [
+    "apps.admin_api",
     "apps.aggregate",
     "apps.console",
     "apps.digest",

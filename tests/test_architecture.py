@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 
-from apps.api.hooks import ENDPOINTS, MASTODON_ENDPOINTS
+from apps.api.hooks import ENDPOINTS, MASTODON_ENDPOINTS, MASTODON_V2_ENDPOINTS
 from apps.web.hooks import PAGES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -127,7 +127,12 @@ REQUESTS = {"django.http", "django.shortcuts", "django_htmx", "rest_framework"}
 KNOW_REQUESTS = {
     "api", "http", "streaming", "web",
 }  # fmt: skip
-OF_OPTIONAL_APPS = {*PAGES, *ENDPOINTS, *MASTODON_ENDPOINTS}  # the names of modules
+OF_OPTIONAL_APPS = {
+    *PAGES,
+    *ENDPOINTS,
+    *MASTODON_ENDPOINTS,
+    *MASTODON_V2_ENDPOINTS,
+}  # the names of modules
 # A login is a session, and a session is of a request.
 ABOUT_SESSIONS = {
     "apps/accounts/authentication/devices.py", "apps/accounts/handlers.py", "apps/accounts/authentication/backends.py",

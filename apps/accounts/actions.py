@@ -38,7 +38,7 @@ from apps.accounts.profile import clean_name, clean_profile
 from apps.accounts.signals import access_revoked, announce_account_visibility
 from apps.errors import Invalid, NotAllowed
 from apps.events.actions import record
-from apps.scopes import ALL, NAMES
+from apps.scopes import ALL, grantable
 from apps.throttling import Origin, check_rate_limit
 
 TOKEN_NAME_MAX_CHARACTERS = 60
@@ -147,9 +147,11 @@ def update_settings(user: User, **fields: Any) -> User:
 
 
 def issue_token(user: User, *, name: str, scopes: str = ALL) -> str:
-    """Make a bearer token, which is never shown again; a long name is cut off. Invalid for an unknown scope."""
+    """Make a bearer token, which is never shown again; a long name is cut off. Invalid for an unknown scope, and for
+    one that the user cannot have.
+    """
     names = list(dict.fromkeys(scopes.split()))
-    if not names or not NAMES.issuperset(names):
+    if not names or names != grantable(names, user):
         raise _invalid({"scopes": _("Choose one of the options.")})
     token = TOKEN_PREFIX + secrets.token_urlsafe(32)
     digest = AccessToken.digest_of(token)

@@ -33,6 +33,7 @@ class ModerationWarning(NamedTuple):
 
 ENDPOINTS = Hook[str]()  # the names of modules with `urlpatterns`, for our own below /api/x/
 MASTODON_ENDPOINTS = Hook[str]()  # the same for Mastodon's below /api/v1/
+MASTODON_V2_ENDPOINTS = Hook[str]()  # and below /api/v2/
 TRANSLATES = Hook[Callable[[], bool]](maximum=1)  # whether posts are translated now
 VAPID_KEY = Hook[Callable[[], str]](maximum=1)  # the public key of web push
 STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s, loaded only to show statuses

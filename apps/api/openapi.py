@@ -181,6 +181,7 @@ TAGS = {
     "operations": "The running site, for staff.",
     "polls": "Polls, which have the ids of their statuses.",
     "push": "Notifications on devices.",
+    "admin": "What staff read and decide.",
     "relationships": "Follows, blocks, mutes, and requests to follow.",
     "reports": "Reports to staff.",
     "search": "Search and suggestions.",

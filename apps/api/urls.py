@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.api.hooks import ENDPOINTS, MASTODON_ENDPOINTS
+from apps.api.hooks import ENDPOINTS, MASTODON_ENDPOINTS, MASTODON_V2_ENDPOINTS
 from apps.api.views import (
     accounts,
     filters,
@@ -172,6 +172,7 @@ v2: list[URLPattern] = [
     path("notifications/<str:group_key>", notifications.notification_group),
     path("notifications/<str:group_key>/accounts", notifications.notification_group_accounts),
     path("notifications/<str:group_key>/dismiss", notifications.dismiss_notification_group),
+    *urlpatterns_of(MASTODON_V2_ENDPOINTS),
 ]
 
 extensions: list[URLPattern] = [

@@ -20,7 +20,7 @@ from apps.accounts.cache import access_changed
 from apps.accounts.models import User
 from apps.oauth.models import Application, UsedCode
 from apps.oauth.queries import APP_TOKEN_PREFIX
-from apps.scopes import NAMES, covered_by
+from apps.scopes import NAMES, STAFF, covered_by, grantable
 
 DEFAULT_SCOPES = ["read"]
 
@@ -49,7 +49,7 @@ class Core(OAuthLibCore):
             raise OAuthToolkitError(
                 error=errors.InvalidRequestError(message, request=credentials["request"])
             )
-        return scopes, credentials
+        return grantable(scopes, request.user) or DEFAULT_SCOPES, credentials
 
     def _get_extra_credentials(self, request: Any) -> dict[str, int]:
         del request
@@ -70,9 +70,13 @@ class Validator(OAuth2Validator):
     ) -> bool:
         """Whether an application may have these scopes.
 
-        Unknown names are ignored instead of refused: clients request scopes of newer servers, and of staff.
+        Unknown names are ignored instead of refused, and so are those of staff: clients request all of them.
         """
-        request.scopes = [name for name in scopes if name in NAMES] or DEFAULT_SCOPES
+        lacking = STAFF - covered_by(client.scopes.split())
+        known = [name for name in scopes if name in NAMES - lacking]
+        if request.grant_type:  # else it is `Core` that knows the user
+            known = grantable(known, request.user)
+        request.scopes = known or DEFAULT_SCOPES
         may_have: bool = super().validate_scopes(
             client_id, request.scopes, client, request, *args, **kwargs
         )

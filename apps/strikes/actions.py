@@ -157,7 +157,8 @@ def _take(
         for post_id in posts:
             _ABOUT_POST[measure](post_id, by=by, reason=text, report=report)
         return
-    target = report.target
+    # locked, because somebody may close the account now without a report
+    target = User.objects.select_for_update(no_key=True).get(pk=report.target_id)
     is_taken = {
         Measure.LIMIT: target.limited_at is not None,
         Measure.FREEZE: not target.is_active,

@@ -98,6 +98,7 @@ def said_with(chosen):
 
 
 ALL = (
+    "apps.admin_api",
     "apps.aggregate",
     "apps.console",
     "apps.digest",
@@ -114,8 +115,54 @@ ALL = (
 )
 FORMS = ("atom", "rss", "json")
 FEEDS_FOR_READERS = [f"@<str:handle>/feeds/<str:slug>.{form}" for form in FORMS]
+ADMIN_SUBJECTS = (
+    "accounts",
+    "reports",
+    "domain_allows",
+    "domain_blocks",
+    "ip_blocks",
+    "email_domain_blocks",
+    "canonical_email_blocks",
+)
+_ACCOUNT, _REPORT = "/api/v1/admin/accounts/{account_id}", "/api/v1/admin/reports/{report_id}"
+ADMIN_ENDPOINTS = [
+    "/api/v1/admin/accounts",
+    "/api/v2/admin/accounts",
+    _ACCOUNT,
+    *(
+        f"{_ACCOUNT}/{act}"
+        for act in (
+            "action",
+            "enable",
+            "unsuspend",
+            "unsilence",
+            "unsensitive",
+            "approve",
+            "reject",
+        )
+    ),
+    "/api/v1/admin/reports",
+    _REPORT,
+    *(f"{_REPORT}/{act}" for act in ("assign_to_self", "unassign", "resolve", "reopen")),
+    *(
+        f"/api/v1/admin/trends/{kind}{act}"
+        for kind in ("tags", "statuses", "links", "links/publishers")
+        for act in ("", "/{trend_id}/approve", "/{trend_id}/reject")
+    ),
+    "/api/v1/admin/canonical_email_blocks/test",
+    *(f"/api/v1/admin/{name}" for name in ADMIN_SUBJECTS[2:]),
+    *(f"/api/v1/admin/{name}/{{block_id}}" for name in ADMIN_SUBJECTS[2:]),
+]
 # What each adds; two of them together add what both name.
 ADDED = {
+    "apps.admin_api": {
+        "endpoints": ADMIN_ENDPOINTS,
+        "scopes": [
+            f"admin:{access}{subject}"
+            for access in ("read", "write")
+            for subject in ("", *(f":{name}" for name in ADMIN_SUBJECTS))
+        ],
+    },
     "apps.aggregate": {
         "tabs": ["aggregate"],
         "endpoints": ["/api/x/aggregate"],

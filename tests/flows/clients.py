@@ -26,12 +26,12 @@ def code_for(user, address):
     return found[1]
 
 
-def mastodon(user, address):
+def mastodon(user, address, scopes=SCOPES):
     """Mastodon.py, registered and logged in by code as a user."""
-    client_id, secret = Mastodon.create_app("A program", scopes=SCOPES, api_base_url=address)
+    client_id, secret = Mastodon.create_app("A program", scopes=scopes, api_base_url=address)
     program = Mastodon(client_id, secret, api_base_url=address)
-    asked = program.auth_request_url(scopes=SCOPES)
-    program.log_in(code=code_for(user, asked), scopes=SCOPES)
+    asked = program.auth_request_url(scopes=scopes)
+    program.log_in(code=code_for(user, asked), scopes=scopes)
     return program
 
 

@@ -12,6 +12,7 @@ from apps.oauth.actions import register_application
 from apps.oauth.models import OUT_OF_BAND
 from apps.scopes import OFFERED
 from tests.support.factories import PASSWORD
+from tests.support.staff import make_staff
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
@@ -100,6 +101,22 @@ def test_scopes_that_do_not_exist_are_asked_for_in_vain(alice, page_of, program)
     # one that exists, and that the program did not register, is refused as before
     answer = page_of(alice).post(address(program, scope="read profile"), {"allow": "1"})
     assert "error=invalid_scope" in answer.headers["Location"]
+
+
+def test_staff_are_asked_for_scopes_of_staff_and_members_are_not(alice, page_of):
+    elephant = register_application(
+        name="Elephant", redirect_uris=[BACK], scopes="read admin:read admin:write:reports"
+    )
+    asked = address(elephant, scope="read admin:read admin:write:reports")
+    mod = make_staff("moderation.view_report")
+    for user, granted in ((mod, "read admin:read admin:write:reports"), (alice, "read")):
+        page = page_of(user).get(asked).text
+        assert page.count("<li>") == len(granted.split())
+        assert ("e-mail addresses" in page) == (user == mod)
+        answer = page_of(user).post(asked, {"allow": "1"})
+        assert exchange(elephant, code_of(answer)).json()["scope"] == granted
+    answer = page_of(alice).post(address(elephant, scope="admin:read"), {"allow": "1"})
+    assert exchange(elephant, code_of(answer)).json()["scope"] == "read"
 
 
 def test_a_code_without_an_address_is_shown_on_a_page(alice, page_of, program):

@@ -8,8 +8,9 @@ from rest_framework.views import APIView
 from apps import scopes as table
 from apps.api.authentication import BearerAuthentication
 from apps.api.decorators import endpoint
-from apps.errors import NotAllowed
+from apps.errors import Invalid, NotAllowed
 from tests.support.factories import publish
+from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -49,7 +50,8 @@ def test_a_token_without_the_scope_is_refused_and_names_why(alice, api_of, case)
         for method, needed in view.needed_scopes.items():
             if needed == table.ANY_TOKEN or not view.authentication_classes:
                 continue
-            others = " ".join(sorted(table.NAMES - {"read", "write", "follow"} - set(needed)))
+            member = table.NAMES - table.STAFF
+            others = " ".join(sorted(member - {"read", "write", "follow"} - set(needed)))
             with case(method=method, address=address):
                 program = api_of(alice, scopes=others)
                 answer = program.generic(method, filled(address, post, alice))
@@ -102,3 +104,14 @@ def test_scopes_that_do_not_exist_cannot_be_declared():
 def test_personal_tokens_may_do_everything_by_default(alice, api_of):
     post = publish(alice)
     assert api_of(alice).delete(f"/api/v1/statuses/{post.pk}").status_code == 200
+
+
+def test_scopes_of_staff_are_for_staff(alice, api_of):
+    assert table.grantable(["read", "admin:read", "nothing"], alice) == ["read"]
+    assert table.grantable(["read", "admin:read"], None) == ["read"]
+    with pytest.raises(Invalid):
+        api_of(alice, scopes="read admin:read")
+    staff = make_staff()
+    assert table.grantable(["read", "admin:read", "nothing"], staff) == ["read", "admin:read"]
+    assert api_of(staff, scopes="admin:read").get("/api/v1/admin/accounts").status_code == 403
+    assert "admin:read" not in table.ALL

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from apps.admin_api import accounts, accounts_v2, blocks, reports, trends
 from apps.engagement.actions import MARK_VERBS
 
 
@@ -225,8 +226,18 @@ _OWN = "about the viewer's own account; holds no post"
 _PLAIN = "the same text for everybody, from no row"
 _OAUTH = "the protocol of tokens; holds no post"
 _OTHER = "changes or shows one of the viewer's own rows by its id, and no post"
+_BY_STAFF = "for staff with permissions and scopes of their own, who may see what they moderate: tests/admin_api"
 
 ELSEWHERE: dict[str, str] = {
+    **{
+        f"api/{version}/{one.pattern}": _BY_STAFF
+        for version, modules in {
+            "v1": (accounts, blocks, reports, trends),
+            "v2": (accounts_v2,),
+        }.items()
+        for module in modules
+        for one in module.urlpatterns
+    },
     **dict.fromkeys(
         (
             "healthz/live",

@@ -11,6 +11,7 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, endorse_user, follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import UserList
+from apps.moderation.actions import file_report
 from apps.notifications.models import Announcement, Conversation, Notification
 from apps.oauth.actions import register_application
 from apps.posts.actions.drafts import Draft, PollDraft
@@ -21,10 +22,13 @@ from apps.tags.actions import feature_tag, follow_tag
 from tests.api.test_endpoints import in_an_hour
 from tests.support.factories import deliver, make_user, publish, repost, seconds_ago, suspend
 from tests.support.pictures import picture
+from tests.support.staff import make_staff
 
 
 def make_world(alice: Any, bob: Any, carol: Any) -> Mapping[str, Any]:
-    """bob follows alice, and she him; carol is a stranger, dave locked, erin blocked by alice, frank suspended."""
+    """bob follows alice, and she him; carol is a stranger, dave locked, erin blocked by alice, frank suspended;
+    bob has reported carol, and mod is staff.
+    """
     dave = make_user("dave", is_locked=True)
     erin, frank = make_user("erin"), make_user("frank")
     follow_user(alice, bob)
@@ -61,7 +65,12 @@ def make_world(alice: Any, bob: Any, carol: Any) -> Mapping[str, Any]:
     words = [KeywordChange(keyword="forbidden", whole_word=True)]
     own_filter = create_filter(alice, FilterChange("Quiet", ["home"], keywords=words))
     program = register_application(name="A program", scopes="read write")
+    mod = make_staff(superuser=True, handle="mod")
+    report = file_report(
+        bob, carol, category="spam", comment="Look at this.", rule_ids=[1], post_ids=[stranger.pk]
+    )
     return {
+        "mod": mod.pk, "report": report.pk,
         "alice": alice.pk, "bob": bob.pk, "carol": carol.pk, "dave": dave.pk, "erin": erin.pk, "frank": frank.pk,
         "hello": hello.pk, "quiet": quiet.pk, "private": private.pk, "direct": direct.pk, "reply": reply.pk,
         "quote": quote.pk, "poll": poll.pk, "warned": warned.pk, "pictured": pictured.pk, "shared": shared.pk,

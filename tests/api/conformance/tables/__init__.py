@@ -4,6 +4,7 @@ from tests.api.conformance.expectations import Expectation
 from tests.api.conformance.tables.accounts import ACCOUNTS, CREDENTIALS, RELATIONS
 from tests.api.conformance.tables.instance import APPS, HTTP, INSTANCE, SEARCH
 from tests.api.conformance.tables.notifications import NOTIFICATIONS
+from tests.api.conformance.tables.staff import STAFF
 from tests.api.conformance.tables.statuses import (
     ACTIONS,
     MEDIA_AND_POLLS,
@@ -31,4 +32,5 @@ AREAS: dict[str, list[Expectation]] = {
     "search, trends": SEARCH,
     "instance": INSTANCE,
     "http": HTTP,
+    "staff": STAFF,
 }

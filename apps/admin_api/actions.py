@@ -1,0 +1,159 @@
+"""What programs of staff do: the acts of the staff pages, each about a locked account or report, and only if its state
+is not there already.
+
+Permissions, history and strikes are those of the functions that are called: `apps.moderation.actions`, and with
+`apps.strikes` its decisions.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.apps import apps
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.accounts.staff import log_action, require_permission
+from apps.admin_api.queries import account_by_id, report_by_id
+from apps.errors import Conflict, Invalid, NotFound
+from apps.moderation import actions as acts
+from apps.moderation.actions import CHANGE_REPORTS, require_other
+from apps.moderation.models import Measure, Report
+
+# Mastodon's names for the measures about an account.
+MEASURES = {
+    "none": Measure.WARN,
+    "silence": Measure.LIMIT,
+    "disable": Measure.FREEZE,
+    "suspend": Measure.SUSPEND,
+}
+_ABOUT_ACCOUNT: dict[Measure, Callable[..., None]] = {
+    Measure.LIMIT: acts.limit_user,
+    Measure.FREEZE: acts.freeze_user,
+    Measure.SUSPEND: acts.suspend_user,
+}
+
+
+@transaction.atomic
+def take_measure(
+    user_id: int, measure: Measure, *, by: User, text: str = "", report_id: int | None = None
+) -> None:
+    """Take a measure about an account; with `report_id`, decide that report by it. NotFound, Conflict for a resolved
+    report; NotAllowed without the permission of the measure, and for oneself; Invalid for a warning without
+    `apps.strikes`.
+    """
+    require_other(by, user_id)
+    if report_id is not None:
+        report = report_by_id(report_id, by)
+        if report.target_id != user_id:
+            raise NotFound(_("There is no such report."))
+        _decide(report, measure, by=by, text=text)
+    elif measure == Measure.WARN:
+        _strikes().warn(account_by_id(user_id), by=by, reason=text)
+    else:
+        _take(measure, user_id, by=by, text=text)
+
+
+def _decide(report: Report, measure: Measure, *, by: User, text: str) -> None:
+    """As on the page of the report; without `apps.strikes`, as in the table of reports."""
+    if measure == Measure.WARN or apps.is_installed("apps.strikes"):
+        _strikes().decide(
+            report, measure, by=by, text=text
+        )  # locks the reports first, then the account
+        return
+    if report.resolved_at is not None:
+        raise Conflict(_("This report has been resolved already. Reopen it to decide again."))
+    _take(measure, report.target_id, by=by, text=text, report=report)
+    acts.resolve_report(report, by=by, outcome=text)
+
+
+def _take(
+    measure: Measure, user_id: int, *, by: User, text: str, report: Report | None = None
+) -> None:
+    user = _locked_account(user_id, by)
+    is_taken = {
+        Measure.LIMIT: user.limited_at is not None,
+        Measure.FREEZE: not user.is_active,
+        Measure.SUSPEND: user.is_suspended,
+    }
+    if not is_taken[measure]:
+        _ABOUT_ACCOUNT[measure](user, by=by, reason=text, report=report)
+
+
+def _strikes() -> Any:
+    if not apps.is_installed("apps.strikes"):
+        raise Invalid(_("This site has no warnings."), code="no_warnings")
+    from apps.strikes import actions  # noqa: PLC0415 -- an optional app
+
+    return actions
+
+
+@transaction.atomic
+def unsilence(user_id: int, *, by: User) -> None:
+    """End a limit. NotFound; NotAllowed without the permission."""
+    user = _locked_account(user_id, by)
+    if user.limited_at is not None:
+        acts.unlimit_user(user, by=by)
+
+
+@transaction.atomic
+def enable(user_id: int, *, by: User) -> None:
+    """Take a freeze back. NotFound; NotAllowed without the permission, and while the account is suspended."""
+    user = _locked_account(user_id, by)
+    if not user.is_active:
+        acts.unfreeze_user(user, by=by)
+
+
+@transaction.atomic
+def unsuspend(user_id: int, *, by: User) -> None:
+    """End a suspension. NotFound; NotAllowed without the permission, and for accounts that their owners deleted."""
+    user = _locked_account(user_id, by)
+    if user.is_suspended:
+        acts.restore_user(user, by=by, reason="")
+
+
+def _locked_account(user_id: int, by: User) -> User:
+    require_other(by, user_id)
+    User.objects.select_for_update(no_key=True).filter(pk=user_id).first()
+    return account_by_id(user_id)
+
+
+@transaction.atomic
+def assign(report_id: int, *, by: User, to: User | None) -> None:
+    """NotFound; NotAllowed without the permission to change reports, as for all below."""
+    acts.assign_report(_locked_report(report_id, by), by=by, to=to)
+
+
+@transaction.atomic
+def resolve(report_id: int, *, by: User) -> None:
+    """Close a report without a measure."""
+    report = _locked_report(report_id, by)
+    if report.resolved_at is None:
+        acts.resolve_report(report, by=by, outcome="")
+
+
+@transaction.atomic
+def reopen(report_id: int, *, by: User) -> None:
+    report = _locked_report(report_id, by)
+    if report.resolved_at is not None:
+        acts.reopen_report(report, by=by)
+
+
+@transaction.atomic
+def classify(
+    report_id: int, *, by: User, category: str | None = None, rule_ids: Sequence[int] | None = None
+) -> None:
+    """Correct the category of a report and the rules that it names; None leaves them as they are."""
+    report = _locked_report(report_id, by)
+    report.category = report.category if category is None else category
+    report.rule_ids = report.rule_ids if rule_ids is None else sorted(set(rule_ids))
+    report.save(update_fields=["category", "rule_ids"])
+    rules = ", ".join(map(str, report.rule_ids)) or "none"
+    log_action(by, report, f"Category: {report.category}; rules: {rules}.")
+
+
+def _locked_report(report_id: int, by: User) -> Report:
+    """A report that `by` may change. NotAllowed, NotFound."""
+    require_permission(by, CHANGE_REPORTS)
+    Report.objects.select_for_update(of=("self",)).filter(pk=report_id).first()
+    return report_by_id(report_id, by)
