@@ -18,6 +18,7 @@ from apps.accounts.authentication.passwords import require_password
 from apps.accounts.cache import access_changed, card_changed
 from apps.accounts.email import sending
 from apps.accounts.email.confirmation import clean_email, email_errors, give_email
+from apps.accounts.hooks import SIGN_UPS, SignUp
 from apps.accounts.models import (
     HANDLE_PATTERN,
     RESERVED_HANDLES,
@@ -61,9 +62,12 @@ def register(
     email: str | None,
     password: str,
     display_name: str = "",
+    client: str = "",
     by_operator: bool = False,
 ) -> User:
     """Create an account. Invalid, with a message for each field; TooMany if the address gets too many mails.
+
+    `client` is the address of the one who asks, as for rate limits.
 
     An address that another account has is accepted: only the owner of that account learns of it, by mail
     (`email.sending`). Operators at the command line may use reserved handles and any password; their addresses need no
@@ -80,6 +84,8 @@ def register(
     if errors:
         raise _invalid(errors)
     if not by_operator:
+        for check in SIGN_UPS:
+            check(SignUp(user.handle, address, client))
         user.email = None
         if address:
             check_rate_limit("mail", address)

@@ -99,6 +99,8 @@ RETENTION = (
               "the day", "apps.promotions.tasks.purge_impressions"),
     Retention("Hosts that previews were fetched from", "previews.PreviewHost", "apps.previews.actions.HOST_KEPT",
               "the last fetch", "apps.previews.tasks.purge"),
+    Retention("Blocks of sign-ups", "sign_ups.SignUpBlock", "until staff remove them, or until they end", "",
+              "apps.sign_ups.tasks.purge"),
     Retention("Reports to moderators", "moderation.Report moderation.ReportedPost", STAFF),
     Retention("The content of reported posts, unless an appeal is pending", "strikes.Evidence",
               "apps.strikes.actions.EVIDENCE_KEPT", "the decision", "apps.strikes.tasks.purge"),

@@ -19,6 +19,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
+from apps.accounts.hooks import SIGN_UPS
 from apps.api.hooks import MODERATION_WARNING, SHOWN, TRANSLATES, VAPID_KEY
 from apps.demo.hooks import SEEDING
 from apps.events.actions import EVENTS, handlers_of
@@ -72,6 +73,7 @@ print("inserts", *(insert.place for insert in INSERTS))
 print("notified", *(tell.__module__ for tell in CREATED))
 print("vapid", *(key.__module__ for key in VAPID_KEY))
 print("scopes", *sorted(OFFERED))
+print("sign_ups", *(check.__name__ for check in SIGN_UPS))
 print("moderation", *(one.__name__ for one in (*ACTED, *FILED, *WAITING, *CLOSED, *MODERATION_WARNING)))
 print("shown", *(note.__name__ for note in SHOWN))
 print("promoters", *(ask.__module__ for ask in PROMOTERS))
@@ -109,6 +111,7 @@ ALL = (
     "apps.push",
     "apps.ranking",
     "apps.second_level",
+    "apps.sign_ups",
     "apps.strikes",
     "apps.syndication",
     "apps.translation",
@@ -296,6 +299,12 @@ ADDED = {
             for name in ("update_span", "update_spans", "delete_rows", "drop_spans")
         ],
         "periodic": ["apps.second_level.tasks.purge"],
+    },
+    "apps.sign_ups": {
+        "moderation": ["wave_that_runs"],
+        "sign_ups": ["refuse_blocked", "slow_down_wave"],
+        "periodic": ["apps.sign_ups.tasks.purge"],
+        "admin": ["sign_ups.SignUpBlock"],
     },
     "apps.strikes": {
         "pages": ["settings/strikes", "strikes/<str:token>"],

@@ -30,6 +30,7 @@ from apps.posts.actions.uploads import upload_picture
 from apps.posts.saved_drafts import save_draft
 from apps.privacy.models import Erasure, Export, Import
 from apps.search.trends import rank_posts
+from apps.sign_ups.models import SignUpBlock
 from apps.strikes.models import Appeal, Strike
 from apps.tags.actions import feature_tag, follow_tag
 from apps.tags.trends import TRENDING_CACHE, count_days
@@ -171,6 +172,7 @@ class Rows:
         Export.objects.create(user=friend, name=f"archive{n}")
         Import.objects.create(user_id=self.user_id, name=f"import{n}.csv", state=State.DONE)
         Erasure.objects.create(user_id=friend.pk)
+        SignUpBlock.objects.create(kind="handle", value=f"spam{n}", by=self.reader)
         run = AuditRun.objects.create(pages=n)
         struck = Strike.objects.create(user=self.reader, measure="warn", text=f"Strike {n}")
         Appeal.objects.create(strike=struck, text=f"Appeal {n}", decided_at=timezone.now())

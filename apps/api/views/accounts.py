@@ -219,10 +219,13 @@ def _join(request: Request) -> Response:
     form = JoinInput(data=request.data)
     if not form.is_valid():
         return _refused(form.errors)
-    check_sign_up(client_address(request))
+    client = client_address(request)
+    check_sign_up(client)
     try:
-        user = _new_account(form.validated_data)
+        user = _new_account(form.validated_data, client)
     except Invalid as refusal:
+        if not refusal.errors:
+            raise
         errors = {
             field: [ErrorDetail(text, refusal.code)] for field, text in refusal.errors.items()
         }
@@ -231,11 +234,13 @@ def _join(request: Request) -> Response:
     return Response(token_json(token, issued))
 
 
-def _new_account(fields: dict[str, Any]) -> User:
+def _new_account(fields: dict[str, Any], client: str) -> User:
     if not fields["agreement"]:
         message = _("Agree to the rules of the site.")
         raise Invalid(message, code="not_accepted", errors={"agreement": message})
-    return register(handle=fields["username"], email=fields["email"], password=fields["password"])
+    return register(
+        handle=fields["username"], email=fields["email"], password=fields["password"], client=client
+    )
 
 
 def _refused(errors: Mapping[str, Sequence[ErrorDetail]]) -> Response:

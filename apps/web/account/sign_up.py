@@ -25,9 +25,10 @@ def sign_up(request: SiteRequest) -> HttpResponseBase:
         return redirect("front")
     form = SignUpForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        check_sign_up(client_address(request))
+        client = client_address(request)
+        check_sign_up(client)
         try:
-            user = register(**form.cleaned_data)
+            user = register(**form.cleaned_data, client=client)
         except Invalid as error:
             add_errors(form, error)
         else:

@@ -1,0 +1,101 @@
+"""What staff block from signing up."""
+
+import re
+from ipaddress import ip_network
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+VALUE_CHARACTERS = 253  # of a host name
+REASON_CHARACTERS = 500
+WIDEST = {4: 8, 6: 16}  # the shortest prefix of a range, by the version of IP
+_DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
+_HANDLE = re.compile(r"[a-z0-9_]{1,30}|[a-z0-9_]{3,29}\*")
+
+
+class Kind(models.TextChoices):
+    RANGE = "range", _("address range")
+    DOMAIN = "domain", _("mail domain")
+    HANDLE = "handle", _("handle")
+
+
+class SignUpBlock(models.Model):
+    """Nobody signs up from an address range, with an e-mail address of a domain or its subdomains, or with a handle.
+
+    `value` is normalised: a network with its prefix length; a domain in lower case, in punycode; a handle, or the
+    beginning of handles followed by `*`.
+    """
+
+    kind = models.CharField(_("kind"), max_length=6, choices=Kind)
+    value = models.CharField(
+        _("value"),
+        max_length=VALUE_CHARACTERS,
+        help_text=_(
+            "A range as 203.0.113.0/24 or 2001:db8::/32; a domain as example.org, which includes its subdomains; a"
+            " handle, or its beginning as spam*."
+        ),
+    )
+    reason = models.CharField(
+        _("reason"), max_length=REASON_CHARACTERS, blank=True, help_text=_("For staff only.")
+    )
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        related_name="+",
+        null=True,
+        editable=False,
+        verbose_name=_("by"),
+    )
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    expires_at = models.DateTimeField(
+        _("ends at"), null=True, blank=True, help_text=_("Empty: it does not end by itself.")
+    )
+    refused = models.PositiveIntegerField(_("refused sign-ups"), default=0, editable=False)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("block of sign-ups"), _("blocks of sign-ups")
+        constraints = [models.UniqueConstraint("kind", "value", name="sign_up_block_once")]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.value}"
+
+    def clean(self) -> None:
+        """Normalise the value. ValidationError if it is none of its kind."""
+        self.value = normalised(self.kind, self.value)
+
+
+def normalised(kind: str, value: str) -> str:
+    """The value as it is stored. ValidationError."""
+    value = value.strip().lower()
+    if kind == Kind.RANGE:
+        return _range(value)
+    if kind == Kind.DOMAIN:
+        value = _ascii(value.removeprefix("@").rstrip("."))
+    pattern, message = (
+        (_DOMAIN, _("Write a domain as example.org."))
+        if kind == Kind.DOMAIN
+        else (_HANDLE, _("Write a handle, or at least its first three characters followed by *."))
+    )
+    if not pattern.fullmatch(value):
+        raise ValidationError({"value": message})
+    return value
+
+
+def _range(value: str) -> str:
+    try:
+        network = ip_network(value, strict=False)
+    except ValueError:
+        raise ValidationError({"value": _("Write a range as 203.0.113.0/24.")}) from None
+    if network.prefixlen < WIDEST[network.version]:
+        raise ValidationError({"value": _("This range is too wide.")})
+    return str(network)
+
+
+def _ascii(domain: str) -> str:
+    try:
+        return domain.encode("idna").decode()
+    except UnicodeError:
+        return ""

@@ -1,0 +1,79 @@
+"""Which blocks apply to a sign-up, and whether there is a wave of sign-ups."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from django.urls import reverse
+from django.utils.translation import ngettext
+
+from apps.accounts.hooks import SignUp
+from apps.sign_ups.models import Kind
+from apps.sql import rows_of
+
+# How much more than usual a wave is, how many accounts it has at least, and for how long the usual must be known.
+TIMES, AT_LEAST, KNOWN_HOURS = 5, 20, 24
+_NEWEST = 5_000  # accounts that are counted: a site with more in an hour sees a wave of this many
+
+_APPLYING = f"""
+SELECT id, kind FROM sign_ups_signupblock
+WHERE (expires_at IS NULL OR expires_at > now()) AND CASE kind
+    WHEN '{Kind.RANGE}' THEN %(address)s <> '' AND %(address)s::inet <<= value::inet
+    WHEN '{Kind.DOMAIN}' THEN value = ANY(%(domains)s)
+    WHEN '{Kind.HANDLE}' THEN value = %(handle)s OR right(value, 1) = '*' AND starts_with(%(handle)s, rtrim(value, '*'))
+END
+ORDER BY id LIMIT 1
+"""  # noqa: S608 -- constants
+
+_RATE = f"""
+SELECT count(*) FILTER (WHERE created_at > now() - interval '1 hour'),
+    count(*) FILTER (WHERE created_at <= now() - interval '1 hour'),
+    extract(epoch FROM now() - interval '1 hour' - min(created_at))::double precision / 3600
+FROM (SELECT created_at FROM accounts_user ORDER BY id DESC LIMIT {_NEWEST}) AS newest
+"""  # noqa: S608 -- a constant
+
+
+class Applying(NamedTuple):
+    id: int
+    kind: str
+
+
+class Wave(NamedTuple):
+    """Numbers of new accounts: in the last hour, and in an hour on average before."""
+
+    number: int
+    usual: float
+
+
+def block_of(sign_up: SignUp) -> Applying | None:
+    """The oldest block that applies to a sign-up."""
+    labels = sign_up.email.rpartition("@")[2].lower().split(".")
+    values = {
+        "address": sign_up.address,
+        "domains": [".".join(labels[start:]) for start in range(len(labels) - 1)],
+        "handle": sign_up.handle,
+    }
+    return next((Applying(*row) for row in rows_of(_APPLYING, values)), None)
+
+
+def current_wave() -> Wave | None:
+    """The wave of sign-ups, if many more accounts than usual were made in the last hour. On the first day of a site
+    nothing is usual yet.
+    """
+    [(number, before, hours)] = rows_of(_RATE, {})
+    if number < AT_LEAST or hours is None or hours < KNOWN_HOURS:
+        return None
+    usual = before / hours
+    return Wave(number, usual) if number > TIMES * usual else None
+
+
+def wave_that_runs() -> Iterator[tuple[str, str]]:
+    """For the first page of staff."""
+    if wave := current_wave():
+        text = ngettext(
+            "%(number)d new account in the last hour, usually %(usual)s. Sign-ups are slowed down.",
+            "%(number)d new accounts in the last hour, usually %(usual)s. Sign-ups are slowed down.",
+            wave.number,
+        )
+        values = {"number": wave.number, "usual": f"{wave.usual:.1f}"}
+        yield text % values, reverse("admin:accounts_user_changelist")
+
