@@ -85,7 +85,7 @@ def register(
         raise _invalid(errors)
     if not by_operator:
         for check in SIGN_UPS:
-            check(SignUp(user.handle, address, client))
+            check(SignUp(user.handle, address or "", client))
         user.email = None
         if address:
             check_rate_limit("mail", address)

@@ -8,7 +8,7 @@ from apps.events.hooks import Hook
 
 @dataclass(frozen=True, slots=True)
 class SignUp:
-    """An account that somebody wants to make. `address` is the key of the client's rate limits: IPv4, or an IPv6 /64."""
+    """An account that somebody wants to make. `address` is the client's IPv4 address, or its IPv6 /64 network."""
 
     handle: str
     email: str

@@ -1,8 +1,9 @@
-"""Endpoints for staff: blocks of e-mail domains, addresses and other sites, of which this site has none."""
+"""Endpoints for staff: blocks of e-mail domains and of addresses, which are added in the admin. This site has no others."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from django.apps import apps
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -17,16 +18,20 @@ from apps.admin_api.entities import (
     AdminDomainBlockJson,
     AdminEmailDomainBlockJson,
     AdminIpBlockJson,
+    sign_up_block_json,
 )
 from apps.api.authentication import staff_of
 from apps.api.decorators import endpoint, operation
 from apps.api.openapi import Entity
 from apps.api.pagination import CURSOR_PARAMETERS, paged
 from apps.errors import Invalid, NotFound
-from apps.pagination import Cursor, Page
+from apps.pagination import Cursor, Page, page_of_rows
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from django_stubs_ext import StrPromise
+
+    from apps.sign_ups.models import SignUpBlock
 
 
 class Kind(NamedTuple):
@@ -34,37 +39,40 @@ class Kind(NamedTuple):
 
     name: str
     entity: Any
-    why: "StrPromise"
+    why: "StrPromise"  # they cannot be added here
     changes: bool = False  # whether Mastodon has PUT for it
+    sign_ups: str = ""  # the kind of `SignUpBlock`
 
 
 _NO_FEDERATION = gettext_lazy(
     "This site is not connected to other sites, so there are none to block or to allow."
 )
-_NO_SIGN_UP_BLOCKS = gettext_lazy(
-    "This site does not block e-mail addresses. Sign-ups are limited by their number."
+_IN_THE_ADMIN = gettext_lazy(
+    "Programs cannot change blocks of sign-ups. Staff do so in the admin, if the site has them."
 )
 KINDS = [
     Kind("domain_allows", AdminDomainAllowJson, _NO_FEDERATION),
     Kind("domain_blocks", AdminDomainBlockJson, _NO_FEDERATION, changes=True),
-    Kind("email_domain_blocks", AdminEmailDomainBlockJson, _NO_SIGN_UP_BLOCKS),
-    Kind("canonical_email_blocks", AdminCanonicalEmailBlockJson, _NO_SIGN_UP_BLOCKS),
     Kind(
-        "ip_blocks",
-        AdminIpBlockJson,
-        gettext_lazy(
-            "This site does not keep the addresses of its members, and blocks none. Block them in front of it."
-        ),
-        changes=True,
+        "email_domain_blocks",
+        AdminEmailDomainBlockJson,
+        _IN_THE_ADMIN,
+        sign_ups="domain",
     ),
+    Kind(
+        "canonical_email_blocks",
+        AdminCanonicalEmailBlockJson,
+        gettext_lazy("This site does not block single e-mail addresses."),
+    ),
+    Kind("ip_blocks", AdminIpBlockJson, _IN_THE_ADMIN, changes=True, sign_ups="range"),
 ]
 
 
 def _collection(kind: Kind) -> Callable[..., Response]:
-    """The list, which is always empty, and POST, which is refused."""
+    """The list, which is empty unless they are blocks of sign-ups, and POST, which is refused."""
 
     @operation(
-        f"{_title(kind)}: always empty (staff)",
+        f"{_title(kind)}{'' if kind.sign_ups else ': always empty'} (staff)",
         Entity(kind.entity, many=True),
         method="GET",
         name=f"admin_{kind.name}",
@@ -82,11 +90,16 @@ def _collection(kind: Kind) -> Callable[..., Response]:
     )
     @endpoint(GET=_scopes("read", kind), POST=_scopes("write", kind))
     def view(request: Request) -> Response:
-        """The site has no such blocks; POST says why."""
+        """The blocks of a kind; POST says why none can be added."""
         if request.method == "GET":
             reader_of_accounts(request)
-            Cursor.from_query(request.query_params)  # 400 for a malformed one, as everywhere
-            return paged(request, Page(), [])
+            cursor = Cursor.from_query(
+                request.query_params
+            )  # 400 for a malformed one, as everywhere
+            if not _is_kept(kind):
+                return paged(request, Page(), [])
+            page = page_of_rows(_rows(kind), cursor)
+            return paged(request, page, [sign_up_block_json(row) for row in page.items])
         staff_of(request, CHANGE_USERS)
         raise Invalid(str(kind.why), code="no_such_block")
 
@@ -94,31 +107,46 @@ def _collection(kind: Kind) -> Callable[..., Response]:
 
 
 def _one(kind: Kind) -> Callable[..., Response]:
-    """One of them, of which there is none."""
+    """One of them; only blocks of sign-ups are there, and can be read."""
     methods = {"GET": "read", "DELETE": "write", **({"PUT": "write"} if kind.changes else {})}
 
     scopes: Any = {method: _scopes(access, kind) for method, access in methods.items()}
 
     @endpoint(**scopes)
     def view(request: Request, block_id: int) -> Response:
-        """Always 404: there is none."""
-        del block_id
+        """404 for all that are no blocks of sign-ups."""
         if request.method == "GET":
             reader_of_accounts(request)
         else:
             staff_of(request, CHANGE_USERS)
+        row = _rows(kind).filter(pk=block_id).first() if _is_kept(kind) else None
+        if row and request.method == "GET":
+            return Response(sign_up_block_json(row))
+        if row:
+            raise Invalid(str(kind.why), code="no_such_block")
         raise NotFound(_("There is nothing here."))
 
     for method in methods:
         view = operation(
-            f"{_title(kind)}: there is none (staff)",
+            f"One of {_title(kind)}{'' if kind.sign_ups else ': there is none'} (staff)",
             kind.entity,
             method=method,
             name=f"admin_{method.lower()}_{kind.name}",
             tags=TAGS,
-            errors=[401, 403, 404],
+            errors=[401, 403, 404, *([422] if kind.sign_ups and method != "GET" else [])],
         )(view)
     return view
+
+
+def _is_kept(kind: Kind) -> bool:
+    return bool(kind.sign_ups) and apps.is_installed("apps.sign_ups")
+
+
+def _rows(kind: Kind) -> "QuerySet[SignUpBlock]":
+    """The blocks of sign-ups of a kind."""
+    from apps.sign_ups.models import SignUpBlock  # noqa: PLC0415 -- only if the app is installed
+
+    return SignUpBlock.objects.filter(kind=kind.sign_ups)
 
 
 def _title(kind: Kind) -> str:

@@ -1,7 +1,7 @@
 """Accounts, reports, trends and blocks as JSON, in the shapes of Mastodon's API for staff."""
 
 from collections.abc import Collection
-from typing import Annotated, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from apps.accounts.models import User
 from apps.admin_api.queries import MEMBER, OWNER, STAFF
@@ -13,6 +13,9 @@ from apps.moderation.house_rules import RuleJson, rules_json
 from apps.moderation.models import Category, Report
 from apps.tags.queries import TagUsage
 from apps.timeline.pipeline.items import FeedItem
+
+if TYPE_CHECKING:
+    from apps.sign_ups.models import SignUpBlock
 
 
 class StaffRoleJson(TypedDict):
@@ -196,6 +199,26 @@ class AdminEmailDomainBlockJson(TypedDict):
     created_at: DateTime
     history: list[TagDayJson]
     allow_with_approval: bool
+
+
+def sign_up_block_json(row: "SignUpBlock") -> AdminIpBlockJson | AdminEmailDomainBlockJson:
+    """A block of sign-ups by an address range or a mail domain."""
+    if row.kind == "range":
+        return {
+            "id": str(row.pk),
+            "ip": row.value,
+            "severity": "sign_up_block",
+            "comment": row.reason,
+            "created_at": timestamp(row.created_at),
+            "expires_at": optional_timestamp(row.expires_at),
+        }
+    return {
+        "id": str(row.pk),
+        "domain": row.value,
+        "created_at": timestamp(row.created_at),
+        "history": [],
+        "allow_with_approval": False,
+    }
 
 
 class AdminCanonicalEmailBlockJson(TypedDict):

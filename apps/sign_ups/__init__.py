@@ -1,0 +1,1 @@
+"""Refusing sign-ups: blocks that staff set, and limits during a wave."""

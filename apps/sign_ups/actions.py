@@ -13,7 +13,10 @@ from apps.sign_ups.queries import block_of, current_wave
 from apps.sql import purge as purge_rows
 from apps.throttling import check_rate_limit
 
-_NETWORKS = {4: 24, 6: 48}  # the networks whose sign-ups a wave slows down: prefix lengths, by the version of IP
+_NETWORKS = {
+    4: 24,
+    6: 48,
+}  # the networks whose sign-ups a wave slows down: prefix lengths, by the version of IP
 
 
 def refuse_blocked(sign_up: SignUp) -> None:
@@ -23,7 +26,9 @@ def refuse_blocked(sign_up: SignUp) -> None:
         return
     SignUpBlock.objects.filter(pk=block.id).update(refused=F("refused") + 1)
     if block.kind == Kind.HANDLE:
-        raise invalid("handle", _("This handle cannot be used here. Choose another one."), "blocked")
+        raise invalid(
+            "handle", _("This handle cannot be used here. Choose another one."), "blocked"
+        )
     if block.kind == Kind.DOMAIN:
         raise invalid("email", _("Addresses of this mail provider cannot be used here."), "blocked")
     raise Invalid(_("Nobody can sign up from your network at the moment."), code="blocked")

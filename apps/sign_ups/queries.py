@@ -17,7 +17,7 @@ _NEWEST = 5_000  # accounts that are counted: a site with more in an hour sees a
 _APPLYING = f"""
 SELECT id, kind FROM sign_ups_signupblock
 WHERE (expires_at IS NULL OR expires_at > now()) AND CASE kind
-    WHEN '{Kind.RANGE}' THEN %(address)s <> '' AND %(address)s::inet <<= value::inet
+    WHEN '{Kind.RANGE}' THEN nullif(%(address)s, '')::inet <<= value::inet
     WHEN '{Kind.DOMAIN}' THEN value = ANY(%(domains)s)
     WHEN '{Kind.HANDLE}' THEN value = %(handle)s OR right(value, 1) = '*' AND starts_with(%(handle)s, rtrim(value, '*'))
 END
@@ -76,4 +76,3 @@ def wave_that_runs() -> Iterator[tuple[str, str]]:
         )
         values = {"number": wave.number, "usual": f"{wave.usual:.1f}"}
         yield text % values, reverse("admin:accounts_user_changelist")
-

@@ -34,7 +34,10 @@ TOLD = {"audit", "dead letters", "deliveries", "memcached"}
 DEAD = "?state__exact=dead"
 # The apps of each group; an app that is in none is in the last one.
 TASKS = (
-    (gettext_lazy("People"), ("moderation", "strikes", "sign_ups", "accounts", "auth", "oauth", "privacy")),
+    (
+        gettext_lazy("People"),
+        ("moderation", "strikes", "sign_ups", "accounts", "auth", "oauth", "privacy"),
+    ),
     (
         gettext_lazy("Posts"),
         ("posts", "tags", "search", "feeds", "filters", "engagement", "notifications"),

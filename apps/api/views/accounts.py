@@ -59,7 +59,7 @@ MAX_ACCOUNTS = 100  # shown at once
 _NAMES = {"handle": "username"}
 _CODES = {
     "required": "ERR_BLANK", "null": "ERR_BLANK", "blank": "ERR_BLANK", "max_length": "ERR_TOO_LONG",
-    "not_accepted": "ERR_ACCEPTED",
+    "not_accepted": "ERR_ACCEPTED", "blocked": "ERR_BLOCKED",
 }  # fmt: skip
 
 
