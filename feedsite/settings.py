@@ -462,8 +462,7 @@ RATE_LIMITS = {
     "api_address_writes": (env.int("LIMIT_API_ADDRESS_WRITES", 600), 300),
     "api_address_rest": (env.int("LIMIT_API_ADDRESS_REST", 600), 300),  # the rest, in the same way
     "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # new accounts, per address
-    "sign_up_wave": (
-        env.int("LIMIT_SIGN_UP_WAVE", 3),
+    "sign_up_wave": (env.int("LIMIT_SIGN_UP_WAVE", 3), 1800),  # the same in a wave, per network
         1800,
     ),  # new accounts during a wave, per network
     "sign_up_site": (env.int("LIMIT_SIGN_UP_SITE", 1000), 1800),  # new accounts, of all addresses

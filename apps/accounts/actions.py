@@ -18,7 +18,6 @@ from apps.accounts.authentication.passwords import require_password
 from apps.accounts.cache import access_changed, card_changed
 from apps.accounts.email import sending
 from apps.accounts.email.confirmation import clean_email, email_errors, give_email
-from apps.accounts.hooks import SIGN_UPS, SignUp
 from apps.accounts.models import (
     HANDLE_PATTERN,
     RESERVED_HANDLES,
@@ -36,7 +35,12 @@ from apps.accounts.models import (
     UserCounts,
 )
 from apps.accounts.profile import clean_name, clean_profile
-from apps.accounts.signals import access_revoked, announce_account_visibility
+from apps.accounts.signals import (
+    SIGN_UPS,
+    SignUp,
+    access_revoked,
+    announce_account_visibility,
+)
 from apps.errors import Invalid, NotAllowed
 from apps.events.actions import record
 from apps.scopes import ALL, grantable

@@ -1,13 +1,32 @@
-"""Signals of accounts. A signal is lost if the process dies; what must not be lost is recorded as an event."""
+"""Signals of accounts, and the hook of optional apps that refuse sign-ups. A signal is lost if the process dies; what
+must not be lost is recorded as an event.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.dispatch import Signal
+
+from apps.events.hooks import Hook
 
 # Sent with `user_id` in the transaction that revokes all access to an account. Receivers end its sessions, tokens and
 # codes at once, without a worker. With `ends_sessions=False` its sessions stay.
 access_revoked = Signal()
 # Sent with `user_id` after the commit: an account was suspended, was restored, or was deleted by its owner.
 account_visibility_changed = Signal()
+
+
+@dataclass(frozen=True, slots=True)
+class SignUp:
+    """An account that somebody wants to make. `address` is the client's IPv4 address, or its IPv6 /64 network."""
+
+    handle: str
+    email: str
+    address: str
+
+
+SIGN_UPS = Hook[Callable[[SignUp], None]]()  # each may refuse it, by Invalid or TooMany
 
 
 def announce_account_visibility(user_id: int) -> None:

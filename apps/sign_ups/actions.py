@@ -6,7 +6,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from apps.accounts.hooks import SignUp
+from apps.accounts.signals import SignUp
 from apps.errors import Invalid, invalid
 from apps.sign_ups.models import Kind, SignUpBlock
 from apps.sign_ups.queries import block_of, current_wave

@@ -10,7 +10,7 @@ class SignUpsConfig(AppConfig):
 
     def ready(self) -> None:
         """Check each sign-up, and tell staff of waves on their first page."""
-        from apps.accounts.hooks import SIGN_UPS  # noqa: PLC0415 -- needs the models
+        from apps.accounts.signals import SIGN_UPS  # noqa: PLC0415 -- needs the models
         from apps.moderation.hooks import WAITING  # noqa: PLC0415 -- needs the models
         from apps.sign_ups.actions import refuse_blocked, slow_down_wave  # noqa: PLC0415 -- needs the models
         from apps.sign_ups.queries import wave_that_runs  # noqa: PLC0415 -- needs the models

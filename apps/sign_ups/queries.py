@@ -1,17 +1,21 @@
 """Which blocks apply to a sign-up, and whether there is a wave of sign-ups."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import NamedTuple
 
+from django.db.models import Count, DurationField, ExpressionWrapper, Min, Q
+from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.translation import ngettext
 
-from apps.accounts.hooks import SignUp
+from apps.accounts.models import User
+from apps.accounts.signals import SignUp
 from apps.sign_ups.models import Kind
 from apps.sql import rows_of
 
 # How much more than usual a wave is, how many accounts it has at least, and for how long the usual must be known.
-TIMES, AT_LEAST, KNOWN_HOURS = 5, 20, 24
+TIMES, AT_LEAST, KNOWN = 5, 20, timedelta(days=1)
 _NEWEST = 5_000  # accounts that are counted: a site with more in an hour sees a wave of this many
 
 _APPLYING = f"""
@@ -23,13 +27,6 @@ WHERE (expires_at IS NULL OR expires_at > now()) AND CASE kind
 END
 ORDER BY id LIMIT 1
 """  # noqa: S608 -- constants
-
-_RATE = f"""
-SELECT count(*) FILTER (WHERE created_at > now() - interval '1 hour'),
-    count(*) FILTER (WHERE created_at <= now() - interval '1 hour'),
-    extract(epoch FROM now() - interval '1 hour' - min(created_at))::double precision / 3600
-FROM (SELECT created_at FROM accounts_user ORDER BY id DESC LIMIT {_NEWEST}) AS newest
-"""  # noqa: S608 -- a constant
 
 
 class Applying(NamedTuple):
@@ -59,11 +56,16 @@ def current_wave() -> Wave | None:
     """The wave of sign-ups, if many more accounts than usual were made in the last hour. On the first day of a site
     nothing is usual yet.
     """
-    [(number, before, hours)] = rows_of(_RATE, {})
-    if number < AT_LEAST or hours is None or hours < KNOWN_HOURS:
+    hour_ago = Now() - timedelta(hours=1)
+    found = User.objects.order_by("-pk")[:_NEWEST].aggregate(
+        number=Count("pk", filter=Q(created_at__gt=hour_ago)),
+        before=Count("pk", filter=Q(created_at__lte=hour_ago)),
+        known=ExpressionWrapper(hour_ago - Min("created_at"), DurationField()),
+    )
+    if found["number"] < AT_LEAST or found["known"] < KNOWN:
         return None
-    usual = before / hours
-    return Wave(number, usual) if number > TIMES * usual else None
+    usual = found["before"] / (found["known"] / timedelta(hours=1))
+    return Wave(found["number"], usual) if found["number"] > TIMES * usual else None
 
 
 def wave_that_runs() -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
-from apps.accounts.hooks import SIGN_UPS
+from apps.accounts.signals import SIGN_UPS
 from apps.api.hooks import MODERATION_WARNING, SHOWN, TRANSLATES, VAPID_KEY
 from apps.demo.hooks import SEEDING
 from apps.events.actions import EVENTS, handlers_of

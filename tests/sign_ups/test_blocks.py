@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts.hooks import SignUp
 from apps.accounts.models import User
+from apps.accounts.signals import SignUp
 from apps.sign_ups.actions import purge
 from apps.sign_ups.models import SignUpBlock, normalised
 from apps.sign_ups.queries import block_of

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.accounts.hooks import SignUp
 from apps.accounts.models import User
+from apps.accounts.signals import SignUp
 from apps.errors import TooMany
 from apps.sign_ups.actions import network_of, slow_down_wave
 from apps.sign_ups.queries import AT_LEAST, TIMES, current_wave
