@@ -463,8 +463,6 @@ RATE_LIMITS = {
     "api_address_rest": (env.int("LIMIT_API_ADDRESS_REST", 600), 300),  # the rest, in the same way
     "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # new accounts, per address
     "sign_up_wave": (env.int("LIMIT_SIGN_UP_WAVE", 3), 1800),  # the same in a wave, per network
-        1800,
-    ),  # new accounts during a wave, per network
     "sign_up_site": (env.int("LIMIT_SIGN_UP_SITE", 1000), 1800),  # new accounts, of all addresses
     # Guesses at a secret: only failures count (docs/decisions/0061).
     "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # per address and name

@@ -1,4 +1,4 @@
-"""Endpoints for staff: blocks of e-mail domains and addresses, which are added in the admin. There are no others here."""
+"""Endpoints for staff: blocks of mail domains and addresses, which are added in the admin. There are no others here."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
