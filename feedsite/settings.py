@@ -60,6 +60,7 @@ POSSIBLE_APPS = [
     "apps.strikes",
     "apps.syndication",
     "apps.translation",
+    "apps.webhooks",
 ]
 # The optional apps of this site; empty: none (docs/optional_apps.md).
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
@@ -485,6 +486,8 @@ RATE_LIMITS = {
     # Streams that continue where they were cut off (`Last-Event-ID`), per account.
     "resume": (env.int("LIMIT_RESUME", 20), 60),
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # reports, per account
+    # Tests of webhooks and messages sent again, per account.
+    "webhook": (env.int("LIMIT_WEBHOOK", 60), 3600),
     "check": (env.int("LIMIT_CHECK", 60), 600),  # recomputed pages, per account
     "past": (env.int("LIMIT_PAST", 120), 600),  # earlier home pages, per account
     "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives, per account
@@ -565,6 +568,7 @@ CELERY_TASK_ANNOTATIONS = {
         "apps.timeline.tasks.deliver_chunk",
         "apps.timeline.tasks.deliver_backfill",
         "apps.timeline.tasks.sweep",
+        "apps.webhooks.tasks.send",
     )
 }
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
@@ -640,6 +644,7 @@ CELERY_TASK_ROUTES = {
     "apps.timeline.tasks.split_job": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.split_backfill": {"queue": "fanout_bulk"},
     "apps.timeline.tasks.deliver_backfill": {"queue": "fanout_bulk"},
+    "apps.webhooks.tasks.sweep": {"queue": "sweep"},
 }
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 PERIODIC_TASKS = {  # seconds between two runs
@@ -661,6 +666,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.promotions.tasks.apply_time": 5,
     "apps.push.tasks.sweep": 5,
     "apps.timeline.tasks.maintain_policies": 5,
+    "apps.webhooks.tasks.sweep": 5,
     "apps.audit.tasks.audit": 10,
     "apps.operations.tasks.watch_bursts": 10,
     "apps.posts.tasks.write_back_reads": 10,
@@ -696,6 +702,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.sign_ups.tasks.purge": 3600,
     "apps.strikes.tasks.purge": 3600,
     "apps.timeline.tasks.purge_history": 3600,
+    "apps.webhooks.tasks.purge": 3600,
 }
 CELERY_BEAT_SCHEDULER = "feedsite.server.beat:Scheduler"
 SWEPT_ROWS = {  # tasks that do nothing while no row of these models is due: beat sends no message then
@@ -712,6 +719,7 @@ SWEPT_ROWS = {  # tasks that do nothing while no row of these models is due: bea
         "timeline.Backfill",
         "timeline.BackfillChunk",
     ],
+    "apps.webhooks.tasks.sweep": ["webhooks.Delivery"],
 }
 CELERY_BEAT_SCHEDULE = {
     task: {
@@ -763,6 +771,12 @@ AVATAR_MAX_BYTES = 4 * 1024 * 1024
 # The time limit for each step of a request to a push service.
 PUSH_TIMEOUT_SECONDS = env.float("PUSH_TIMEOUT_SECONDS", 5.0)
 PUSH_CONCURRENCY = env.int("PUSH_CONCURRENCY", 4)  # how many workers slow services can block
+
+# --- webhooks: messages to servers of programs ----------------------------------------------------
+WEBHOOK_TIMEOUT_SECONDS = env.float("WEBHOOK_TIMEOUT_SECONDS", 10.0)  # for the whole request
+WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 4)  # how many workers slow servers can block
+# Messages may go to any host, also without TLS: for development. With PRODUCTION the site does not start.
+WEBHOOKS_ANYWHERE = env.bool("WEBHOOKS_ANYWHERE", DEBUG)
 
 # --- second factor --------------------------------------------------------------------------------
 # Staff have their permissions only in sessions that were verified with a second factor.

@@ -237,6 +237,12 @@ TABLES_OF_OTHERS = {
         accounts_user graph_block graph_followee graph_mute posts_post tags_tag
         """,
     ),
+    "webhooks": (
+        "the rows of messages are made of new notifications, in one statement",
+        """
+        notifications_notification
+        """,
+    ),
     "push": (
         "the rows of a message are made of new notifications, in one statement",
         """

@@ -12,10 +12,12 @@ from django.db import connection
 from django.urls import resolve, reverse
 from django.utils import timezone
 
+from apps.accounts.models import AccessToken
 from apps.admin_api.blocks import KINDS as BLOCKS
 from apps.operations.models import CacheNode
 from apps.previews.cache import LOCAL
 from apps.search.suggestions import CARD_CACHE
+from apps.webhooks.models import Endpoint
 from feedcache import stats
 from feedcache.structures import bloom
 from tests.security.surfaces import routes
@@ -89,6 +91,8 @@ LISTS = {
     "/api/x/activity?limit=40": "Post {n}",
     "/api/x/accounts/{reader}/friends": "fan{n}",
     "/api/x/feeds": "Feed {n}",
+    "/api/x/webhooks": "/hook{n}",
+    "/api/x/webhooks/{webhook}/deliveries": '"status":20{n}',
     "/api/x/feeds/{feed}/timeline": "Post {n}",
     "/api/x/policies": "",
     "/api/v1/admin/accounts?username=fan": "fan{n}",
@@ -156,6 +160,8 @@ LISTS = {
     "/settings/circles": "Joined {n}",
     "/settings/circles/{circle}": "fan{n}",
     "/feeds": "Feed {n}",
+    "/settings/webhooks": "/hook{n}",
+    "/settings/webhooks/{webhook}": "answer 20{n}",
     "/@reader/feeds/many": "Post {n}",
     "/settings/filters": "Filter {n}",
     "/settings/filters/{filter}": "word{n}",
@@ -196,6 +202,7 @@ OTHERS = {
     # forms and settings of one's own account
     "@<str:handle>/earlier/<int:number>/delete",
     "@<str:handle>/block", "@<str:handle>/languages", "@<str:handle>/mute", "@<str:handle>/report",
+    "settings/webhooks/<int:number>/delete",
     "feeds/<int:feed_id>/delete", "feeds/<int:feed_id>/edit", "lists/<int:group_id>/delete", "pictures/<int:number>",
     "posts/<post:post_id>/delete", "posts/<post:post_id>/edit", "posts/<post:post_id>/redraft",
     "scheduled/<int:number>/edit", "settings/appearance",
@@ -232,6 +239,7 @@ OTHERS = {
     "api/v2/filters/keywords/<int:keyword_id>", "api/v2/filters/statuses/<int:row_id>", "api/v2/instance",
     "api/v2/notifications/<str:group_key>", "api/v2/notifications/policy", "api/v2/notifications/unread_count",
     "api/x/audit", "api/x/audit/mine", "api/x/explain/statuses/<int:status_id>", "api/x/feeds/<int:feed_id>",
+    "api/x/webhooks/<int:webhook_id>",
     "api/x/policies/<int:account_id>", "api/x/policies/site", "api/x/ranking/algorithm",
     "api/x/statuses/<int:status_id>/journey", "api/x/statuses/<int:status_id>/receipt",
     "api/x/topology", "audit", "conversations/<int:number>",
@@ -268,9 +276,11 @@ def cost(client, path):
 def places_of(rows, api):
     groups = api.get("/api/v2/notifications?limit=80").json()["notification_groups"]
     now = timezone.now()
+    token = AccessToken.objects.filter(user_id=rows.user_id).latest("pk")
+    Endpoint.objects.update(personal_token=token)  # a program sees only its own
     return {
         "reader": rows.user_id, "fan": rows.fans[0].pk, "nag": rows.nag.pk, "root": rows.root,
-        "list": rows.list, "circle": rows.circle, "feed": rows.feed, "filter": rows.filter,
+        "list": rows.list, "circle": rows.circle, "feed": rows.feed, "webhook": rows.webhook, "filter": rows.filter,
         "post_ids": many(rows.posts), "fan_ids": many(user.pk for user in rows.fans),
         "friend_ids": many(user.pk for user in rows.friends),
         "group": next(group["group_key"] for group in groups if group["type"] == "favourite"),

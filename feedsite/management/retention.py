@@ -44,7 +44,7 @@ RETENTION = (
               " digest.DigestReader feeds.Feed ranking.RankingChoice ranking.FactorWeight push.Preferences"
               " push.Subscription promotions.OptOut promotions.UserTrait promotions.SegmentMembership"
               " promotions.VirtualFollow promotions.PromotedAccount earlier_posts.EarlierPost"
-              " earlier_posts.EarlierPicture", ACCOUNT),
+              " earlier_posts.EarlierPicture webhooks.Endpoint", ACCOUNT),
     Retention("Posts, their pictures and versions, and what readers do with them", "posts.Post posts.PostCounts"
               " posts.Mention posts.Revision posts.Poll posts.Attachment engagement.Like engagement.Bookmark"
               " engagement.Reaction engagement.Vote notifications.Conversation search.PostEntry search.TrendingPost"
@@ -78,6 +78,8 @@ RETENTION = (
               "apps.digest.tasks.make"),
     Retention("Messages to devices", "push.Delivery", "apps.push.sending.RETENTION", "sending",
               "apps.push.tasks.purge"),
+    Retention("Messages of webhooks, without their content", "webhooks.Delivery", "apps.webhooks.sending.RETENTION",
+              "sending", "apps.webhooks.tasks.purge"),
     Retention("Idempotency keys", "posts.IdempotencyKey", "apps.posts.actions.idempotency.RETENTION", "the request",
               "apps.posts.tasks.purge_keys"),
     Retention("Uploads without a post", "posts.Transcode", "apps.posts.actions.uploads.RETENTION", "the upload",

@@ -32,6 +32,7 @@ from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post
 from apps.scopes import ALL
 from apps.tags.actions import feature_tag
+from apps.webhooks.models import Delivery
 from feedcache.ids import MAX_ID
 from tests.support.cases import each
 from tests.support.factories import make_user, publish
@@ -207,6 +208,11 @@ ENDPOINTS = [
     *((method, f"admin/{kind}/<int:block_id>", True) for kind in BLOCKS for method in ("GET", "DELETE")),
     *(("PUT", f"admin/{kind}/<int:block_id>", True) for kind in ("domain_blocks", "ip_blocks")),
     ("POST", "admin/canonical_email_blocks/test", True),
+    *((method, "x/webhooks", True) for method in ("GET", "POST")),
+    *((method, "x/webhooks/<int:webhook_id>", True) for method in ("GET", "PUT", "DELETE")),
+    *(("POST", f"x/webhooks/<int:webhook_id>/{verb}", True) for verb in ("secret", "test")),
+    ("GET", "x/webhooks/<int:webhook_id>/deliveries", True),
+    ("POST", "x/webhooks/<int:webhook_id>/deliveries/<int:delivery_id>/resend", True),
     *((method, "push/subscription", True) for method in ("GET", "POST", "PUT", "DELETE")),
 ]  # fmt: skip
 LISTS = ["timelines/home", "x/explain/home", "timelines/public", "bookmarks", "favourites", "notifications",
@@ -252,7 +258,9 @@ def newest_post_id():
 
 
 SUBSCRIPTION = {"endpoint": "https://push.example/send/abc", "keys": Device().keys}
+WEBHOOK: dict[str, Any] = {"url": "https://hooks.example/feed", "types": ["status.created"]}
 BODIES = {
+    "x/webhooks": WEBHOOK,
     "push/subscription": {"subscription": SUBSCRIPTION},
     "domain_blocks": {"domain": "a.example"},
 }
@@ -338,6 +346,8 @@ def call(client, method, address, number=0, *, slash="", **more):  # noqa: C901 
         .replace("<int:number>", str(number))
         .replace("<int:list_id>", str(number))
         .replace("<int:feed_id>", str(number))
+        .replace("<int:webhook_id>", str(number))
+        .replace("<int:delivery_id>", str(number))
         .replace("<int:notification_id>", str(number))
         .replace("<str:group_key>", f"ungrouped-{number}")
         .replace("<str:name>", "🎉" if "/react/" in address else "tea")
@@ -563,6 +573,16 @@ def test_the_head_of_a_post_reads_nothing_and_deletes_nothing(alice, bob, api_of
     assert number in engaged(bob.pk, [number]).posts("read")
 
 
+def made_by(program, address):
+    """Let a program make what only it may change; the id of a webhook, and of its only message."""
+    if address == "push/subscription":
+        program.post("/api/v1/push/subscription", {"subscription": SUBSCRIPTION}, format="json")
+        return None
+    number = int(program.post("/api/x/webhooks", WEBHOOK, format="json").json()["id"])
+    Delivery.objects.create(pk=number, endpoint_id=number, kind="test", subject_id=0)
+    return number
+
+
 def asker_and_subject(method, address, alice, bob, api_of):
     """A program that may ask for it, and the number of something that is there."""
     number = subject(address, alice)
@@ -593,10 +613,9 @@ def asker_and_subject(method, address, alice, bob, api_of):
     number = told(address, bob, alice) or number
     if "filters/" in address:
         number, owners = part_of_a_filter(alice, address), True
-    if address == "push/subscription":
+    if "webhook_id" in address or address == "push/subscription":
         usual = api_of(bob)
-        usual.post("/api/v1/push/subscription", {"subscription": SUBSCRIPTION}, format="json")
-        return usual, number
+        return usual, made_by(usual, address) or number
     if address == "emails/confirmations":
         type(bob).objects.filter(pk=bob.pk).update(pending_email="new@example.org")
     usual = asking(api_of, alice if owners else bob, address)

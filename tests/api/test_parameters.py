@@ -11,6 +11,7 @@ from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from apps.accounts.models import AccessToken
 from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.groups.actions import create_group
@@ -20,7 +21,9 @@ from apps.notifications.models import Notification
 from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
-from tests.api.test_endpoints import application_client, in_an_hour
+from apps.webhooks.actions import create_endpoint
+from apps.webhooks.models import Endpoint
+from tests.api.test_endpoints import WEBHOOK, application_client, in_an_hour
 from tests.support.factories import PASSWORD, deliver, publish
 from tests.support.pictures import picture
 from tests.support.push_service import Device
@@ -165,6 +168,8 @@ def world(alice, bob, settings, tmp_path):
         "status_id": mine.pk,
         "poll_id": asked.pk,
         "list_id": create_group(UserList, alice, name="Mine").pk,
+        "webhook_id": create_endpoint(alice, WEBHOOK["url"], WEBHOOK["types"]).endpoint.pk,
+        "delivery_id": 1,
         "feed_id": create_feed(alice, name="Mine", include_tags=["river"]).pk,
         "filter_id": one.pk,
         "keyword_id": one.keywords.get().pk,
@@ -195,6 +200,9 @@ def _caller(api_of, alice, keeper, method, path):
     if (method, path) == ("post", "/api/v1/accounts"):
         return application_client()
     program = _program(api_of, alice, keeper, path)
+    if path == "/api/x/webhooks/{webhook_id}":
+        token = AccessToken.objects.latest("pk")
+        Endpoint.objects.update(personal_token=token)  # a program changes only its own
     if (method, path) == ("put", "/api/v1/push/subscription"):
         program.post(path, {"subscription": SUBSCRIPTION}, format="json")
     return program
@@ -403,6 +411,8 @@ def _samples(world):
         ("put", "/api/v2/filters/keywords/{keyword_id}"): words[0],
         ("post", "/api/v2/filters/{filter_id}/statuses"): {"status_id": str(world["status_id"])},
         ("patch", "/api/v2/notifications/policy"): policy,
+        ("post", "/api/x/webhooks"): WEBHOOK,
+        ("put", "/api/x/webhooks/{webhook_id}"): {**WEBHOOK, "enabled": True},
         ("post", "/api/x/feeds"): feed,
         ("put", "/api/x/feeds/{feed_id}"): feed,
         ("put", "/api/x/policies/{account_id}"): {"policy": "push", "reason": "A test."},

@@ -48,6 +48,8 @@ from apps.timeline.models import (
     FanoutJob,
     Policy,
 )
+from apps.webhooks.actions import create_endpoint
+from apps.webhooks.models import Endpoint, Kind
 from feedcache.connections import timelines
 from feedcache.ids import MAX_ID
 from feedcache.structures.home_window import NO_MORE
@@ -77,6 +79,7 @@ APPS = {
     "previews",
     "push",
     "digest",
+    "webhooks",
 }
 CLOCKS = {
     "score",
@@ -264,6 +267,16 @@ def run_rows(model):
     return run
 
 
+def run_webhooks(task):
+    """With an endpoint whose server is not public, so that nothing arrives there."""
+    if not Endpoint.objects.exists():
+        create_endpoint(user_by_handle("alice"), "https://a.example/", Kind.values)
+        Endpoint.objects.update(address="https://127.0.0.1/")
+    run_dispatch(celery_app.tasks["apps.events.tasks.dispatch"])
+    for pk in Endpoint.objects.values_list("pk", flat=True):
+        task(pk)
+
+
 def run_weekly(task):
     """The mails of the week, once however often they are made."""
     DigestReader.objects.get_or_create(user=user_by_handle("bob"))
@@ -276,6 +289,9 @@ TASKS = {
     "apps.previews.tasks.fetch": run_rows(Preview),
     "apps.previews.tasks.sweep": run_plain,
     "apps.previews.tasks.purge": run_plain,
+    "apps.webhooks.tasks.send": run_webhooks,
+    "apps.webhooks.tasks.sweep": run_plain,
+    "apps.webhooks.tasks.purge": run_plain,
     "apps.push.tasks.send": run_rows(Delivery),
     "apps.push.tasks.sweep": run_plain,
     "apps.push.tasks.purge": run_plain,

@@ -115,6 +115,7 @@ ALL = (
     "apps.strikes",
     "apps.syndication",
     "apps.translation",
+    "apps.webhooks",
 )
 FORMS = ("atom", "rss", "json")
 FEEDS_FOR_READERS = [f"@<str:handle>/feeds/<str:slug>.{form}" for form in FORMS]
@@ -344,6 +345,34 @@ ADDED = {
         ],
         "pages": ["@<str:handle>/<post:post_id>/translation"],
         "inserts": ["below_text"],
+    },
+    "apps.webhooks": {
+        "endpoints": [
+            "/api/x/webhooks",
+            "/api/x/webhooks/{webhook_id}",
+            "/api/x/webhooks/{webhook_id}/deliveries",
+            "/api/x/webhooks/{webhook_id}/deliveries/{delivery_id}/resend",
+            "/api/x/webhooks/{webhook_id}/secret",
+            "/api/x/webhooks/{webhook_id}/test",
+        ],
+        "pages": [
+            "settings/webhooks",
+            "settings/webhooks/new",
+            "settings/webhooks/<int:number>",
+            "settings/webhooks/<int:number>/delete",
+            "settings/webhooks/<int:number>/<str:verb>",
+            "settings/webhooks/<int:number>/messages/<int:delivery_id>/again",
+        ],
+        "settings": ["webhooks"],
+        "archive": ["webhooks.csv"],
+        "erasure": ["webhooks"],
+        "notified": ["apps.webhooks.sending"],
+        "subscribers": [
+            f"apps.webhooks.handlers.queue_{name}_post"
+            for name in ("published", "edited", "deleted")
+        ],
+        "periodic": ["apps.webhooks.tasks.sweep", "apps.webhooks.tasks.purge"],
+        "admin": ["webhooks.Endpoint"],
     },
 }
 

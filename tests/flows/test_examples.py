@@ -1,5 +1,6 @@
-"""The programs of docs/bot.md, run as the page says: they answer once, also after they were stopped."""
+"""The programs of docs/bot.md and docs/webhooks.md, run as the pages say."""
 
+import re
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -9,6 +10,9 @@ import pytest
 
 from apps.accounts.actions import issue_token
 from apps.posts.models import Post
+from apps.webhooks import sending
+from apps.webhooks.actions import change_endpoint, create_endpoint, rotate_secret, send_again
+from apps.webhooks.models import Delivery, Endpoint, Kind
 from tests.support import npm
 from tests.support.factories import deliver, delivered
 from tests.support.waiting import wait_until
@@ -75,3 +79,41 @@ def test_a_bot_ends_with_its_token(streamed, tmp_path, command, bob):
     )  # fmt: skip
     assert said.returncode == 1
     assert "token" in said.stderr
+
+
+@pytest.fixture(params=["webhook_receiver.py", "webhook_receiver.mjs"])
+def receiver(request):
+    program = sys.executable if request.param.endswith(".py") else npm.node()
+    return [program, str(EXAMPLES / request.param)]
+
+
+def test_a_receiver_takes_only_what_is_signed_and_only_once(receiver, settings, tmp_path, alice):
+    settings.WEBHOOKS_ANYWHERE = True
+    endpoint, secret = create_endpoint(alice, "http://127.0.0.1/", [Kind.CREATED])
+    with running(receiver, "0", secret, tmp_path):
+        said = tmp_path / "said.txt"
+        wait_until(lambda: said.read_text().endswith("\n"), "the receiver says its port")
+        port = said.read_text().split()[-1]
+        endpoint = change_endpoint(endpoint, address=f"http://127.0.0.1:{port}/")
+        post = delivered(alice, "Hello.")
+        for _attempt in range(2):
+            assert sending.send_due(endpoint.pk) == 1
+            row = Delivery.objects.get()
+            assert row.status == 204
+            send_again(endpoint, row)
+        rotate_secret(endpoint)
+        assert sending.send_due(endpoint.pk) == 1
+        assert Delivery.objects.get().status == 204, "the former secret signs, too"
+        Endpoint.objects.update(former_until=None)
+        send_again(endpoint, row)
+        assert sending.send_due(endpoint.pk) == 1
+        assert Delivery.objects.get().status == 401
+        assert said.read_text().splitlines()[1:] == [f"status.created {post.pk}"]
+
+
+@pytest.mark.parametrize(("name", "function"), [
+    ("webhook_receiver.py", r"(?s)def is_genuine.*?\n\n"), ("webhook_receiver.mjs", r"(?s)function isGenuine.*?\n}\n"),
+])  # fmt: skip
+def test_the_page_shows_the_function_of_the_program(name, function):
+    [code] = re.findall(function, (EXAMPLES / name).read_text())
+    assert code.strip() in (EXAMPLES.parent / "webhooks.md").read_text()

@@ -35,6 +35,9 @@ from apps.strikes.models import Appeal, Strike
 from apps.tags.actions import feature_tag, follow_tag
 from apps.tags.trends import TRENDING_CACHE, count_days
 from apps.timeline.models import AuthorPolicy, Policy, PolicyChange
+from apps.webhooks.actions import create_endpoint
+from apps.webhooks.models import Delivery, Endpoint
+from apps.webhooks.models import Kind as Kinds
 from tests.promotions.conftest import make_campaign, make_segment, trait
 from tests.support.factories import deliver, make_user, publish, repost
 from tests.support.pictures import each_decoded_once, picture
@@ -55,6 +58,9 @@ class Rows:
         self.feed = create_feed(self.reader, name="Many", include_tags=["tea"], is_public=True).pk
         words = [KeywordChange(keyword="nothing")]
         self.filter = create_filter(self.reader, FilterChange("Many", ["home"], keywords=words)).pk
+        self.webhook = create_endpoint(self.reader, "https://hooks.example/many", Kinds.values)[
+            0
+        ].pk
         self.fans: list[User] = []
         self.friends: list[User] = []
         self.posts: list[int] = []
@@ -156,6 +162,12 @@ class Rows:
         issue_token(reader, name=f"Token {n}")
         program = register_application(name=f"Program {n}", scopes="read").application
         issue_access(reader, program, scopes=["read"])
+        address = f"https://hooks.example/hook{n}"
+        Endpoint.objects.create(owner=reader, address=address, kinds=Kinds.values)
+        Delivery.objects.create(
+            endpoint_id=self.webhook, kind="test", subject_id=0, version=n, status=200 + n,
+            state=State.DONE,
+        )  # fmt: skip
         self._add_login(n)
 
     def _add_login(self, n: int) -> None:

@@ -33,6 +33,7 @@ EARLIER = (
 )
 IMPORT_MILLISECONDS = 60_000
 LATER = timedelta(days=30)
+WEBHOOK = {"url": "https://hooks.example/feed", "types[]": "notification.created"}
 FEED = {"name": "Near by", "pinned": "true"}
 
 
@@ -124,6 +125,7 @@ def _lay(context: BrowserContext, cast: Cast, *, talks: bool) -> dict[str, str]:
         "conversation": _conversation(context, api, cast.author) if talks else "0",
         "list": _list(api, author["id"]),
         "feed": _first(api, "/api/x/feeds", {**FEED, "include_people[]": cast.author}),
+        "webhook": _first(api, "/api/x/webhooks", WEBHOOK),
         "filter": _first(api, "/api/v2/filters", FILTER),
         "circle": api.get("/api/v1/circles")[0]["id"],
         "import": _import(context),

@@ -1,0 +1,170 @@
+"""Creates, changes and deletes endpoints, sends tests, and sends messages again."""
+
+from collections.abc import Collection
+from datetime import timedelta
+from functools import partial
+from time import time_ns
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User, UserCounts
+from apps.errors import Conflict, Invalid, NotAllowed, invalid
+from apps.events.actions import enqueue
+from apps.events.leases import State
+from apps.http.public_addresses import may_be_public
+from apps.oauth.queries import Bearer
+from apps.sql import lock_each
+from apps.throttling import check_rate_limit
+from apps.webhooks import sending
+from apps.webhooks.messages.signing import new_secret, seal
+from apps.webhooks.models import ADDRESS_MAX_CHARACTERS, TEST, Delivery, Endpoint, Kind, Off
+from apps.webhooks.queries import token_of
+
+MAX_ENDPOINTS = 5  # per account
+FORMER_SECRET_VALID = timedelta(days=1)
+
+
+class NewEndpoint(NamedTuple):
+    """An endpoint with its secret, which can never be read again."""
+
+    endpoint: Endpoint
+    secret: str
+
+
+@transaction.atomic
+def create_endpoint(
+    owner: User, address: str, kinds: Collection[str], bearer: Bearer | None = None
+) -> NewEndpoint:
+    """Create an endpoint; one that a program creates ends with its token. Invalid, NotAllowed."""
+    fields = {"address": _checked_address(address), "kinds": _checked_kinds(kinds, bearer)}
+    lock_each(UserCounts, [owner.pk])
+    if Endpoint.objects.filter(owner=owner).count() >= MAX_ENDPOINTS:
+        raise Invalid(_("You have %(count)d webhooks, the maximum.") % {"count": MAX_ENDPOINTS})
+    secret = new_secret()
+    token = token_of(bearer) if bearer else {}
+    made = Endpoint.objects.create(owner=owner, sealed_secret=seal(secret), **fields, **token)
+    return NewEndpoint(made, secret)
+
+
+def change_endpoint(
+    endpoint: Endpoint,
+    *,
+    address: str | None = None,
+    kinds: Collection[str] | None = None,
+    is_on: bool | None = None,
+    bearer: Bearer | None = None,
+) -> Endpoint:
+    """Change an endpoint; None leaves a field unchanged. Invalid, NotAllowed, Conflict if staff switched it off."""
+    changed: dict[str, Any] = {}
+    if address is not None:
+        changed["address"] = _checked_address(address)
+    if kinds is not None:
+        changed["kinds"] = _checked_kinds(kinds, bearer)
+    if is_on and endpoint.off == Off.STAFF:
+        raise Conflict(_("The staff of this site switched this webhook off."))
+    if is_on and endpoint.off:
+        changed |= {"off": "", "failing_since": None}
+    Endpoint.objects.filter(pk=endpoint.pk).update(**changed)
+    if is_on is False and not endpoint.off:
+        sending.switch_off(endpoint, Off.OWNER)
+    endpoint.refresh_from_db(fields=["address", "kinds", "off", "failing_since"])
+    return endpoint
+
+
+def rotate_secret(endpoint: Endpoint) -> str:
+    """Give an endpoint a new secret and return it. For a day, the former one signs messages, too."""
+    secret = new_secret()
+    Endpoint.objects.filter(pk=endpoint.pk).update(
+        sealed_former=endpoint.sealed_secret,
+        former_until=Now() + FORMER_SECRET_VALID,
+        sealed_secret=seal(secret),
+    )
+    endpoint.refresh_from_db(fields=["sealed_secret", "sealed_former", "former_until"])
+    return secret
+
+
+def delete_endpoint(endpoint: Endpoint) -> None:
+    """Delete an endpoint with its messages."""
+    endpoint.delete()
+
+
+def send_test(endpoint: Endpoint) -> Delivery:
+    """Queue a test message. Conflict if the endpoint is off, TooMany."""
+    _require_on(endpoint)
+    check_rate_limit("webhook", str(endpoint.owner_id))
+    row = Delivery.objects.create(endpoint=endpoint, kind=TEST, subject_id=0, version=time_ns())
+    row.refresh_from_db()
+    transaction.on_commit(partial(enqueue, sending.TASK, endpoint.pk))
+    return row
+
+
+def send_again(endpoint: Endpoint, row: Delivery) -> Delivery:
+    """Send a message again now, with all attempts. Conflict if the endpoint is off, TooMany."""
+    _require_on(endpoint)
+    check_rate_limit("webhook", str(endpoint.owner_id))
+    Delivery.objects.filter(pk=row.pk).update(
+        state=State.PENDING,
+        attempts=0,
+        due_at=Now(),
+        finished_at=None,
+        last_error="",
+        status=None,
+    )
+    row.refresh_from_db()
+    transaction.on_commit(partial(enqueue, sending.TASK, endpoint.pk))
+    return row
+
+
+def staff_switch(endpoint: Endpoint, *, is_on: bool) -> None:
+    """Switch an endpoint off, so that its owner cannot switch it on again; or on."""
+    if is_on:
+        Endpoint.objects.filter(pk=endpoint.pk).update(off="", failing_since=None)
+    else:
+        sending.switch_off(endpoint, Off.STAFF)
+
+
+def _require_on(endpoint: Endpoint) -> None:
+    if endpoint.off:
+        raise Conflict(_("This webhook is switched off."))
+
+
+def _checked_kinds(kinds: Collection[str], bearer: Bearer | None) -> list[str]:
+    """Kinds in the order of `Kind`. A program gets only what its token may read."""
+    chosen = [kind.value for kind in Kind if kind in set(kinds)]
+    if not chosen or len(chosen) != len(set(kinds)):
+        raise invalid("types", _("Choose at least one kind of message."))
+    for kind in chosen:
+        scope = "read:notifications" if kind == Kind.NOTIFICATION else "read:statuses"
+        if bearer is not None and not bearer.may((scope,)):
+            raise NotAllowed(
+                _("This action is outside the scopes of the access token."),
+                code="insufficient_scope",
+            )
+    return chosen
+
+
+def _checked_address(address: str) -> str:
+    """An https address that may be public. The host's IP addresses are checked at every attempt."""
+    address = address.strip()
+    is_text = address.isascii() and address.isprintable() and " " not in address
+    if not is_text or len(address) > ADDRESS_MAX_CHARACTERS:
+        raise invalid("url", _("This is not the address of a server."))
+    try:
+        parts = urlsplit(address)
+        parts.port  # noqa: B018 -- raises ValueError for a malformed port
+    except ValueError:
+        raise invalid("url", _("This is not the address of a server.")) from None
+    if not parts.hostname or parts.username or parts.password:
+        raise invalid("url", _("This is not the address of a server."))
+    if settings.WEBHOOKS_ANYWHERE and parts.scheme in {"http", "https"}:
+        return address
+    if parts.scheme != "https":
+        raise invalid("url", _("The address has to begin with https://."))
+    if not may_be_public(parts.hostname):
+        raise invalid("url", _("The server has to be on the public internet."))
+    return address

@@ -1,0 +1,1 @@
+"""A message: its content, its signature, and how it is posted."""

@@ -1,0 +1,53 @@
+"""Signs messages as the specification Standard Webhooks says, and encrypts the secrets for storage."""
+
+import hmac
+from base64 import b64decode, b64encode, urlsafe_b64encode
+from collections.abc import Iterable
+from secrets import token_bytes
+
+from cryptography.fernet import Fernet, MultiFernet
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+
+PREFIX = "whsec_"
+SECRET_BYTES = 32  # the specification allows 24 to 64
+
+
+def new_secret() -> str:
+    return PREFIX + b64encode(token_bytes(SECRET_BYTES)).decode()
+
+
+def signature_headers(
+    message_id: str, seconds: int, body: bytes, secrets: Iterable[str]
+) -> dict[str, str]:
+    """The headers of a message sent at a Unix time, with one signature for each secret."""
+    signed = f"{message_id}.{seconds}.".encode() + body
+    signatures = (f"v1,{_signature(secret, signed)}" for secret in secrets)
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(seconds),
+        "webhook-signature": " ".join(signatures),
+    }
+
+
+def _signature(secret: str, signed: bytes) -> str:
+    key = b64decode(secret.removeprefix(PREFIX))
+    return b64encode(hmac.digest(key, signed, "sha256")).decode()
+
+
+def seal(secret: str) -> str:
+    """Encrypt a secret for storage, so that the database alone does not reveal it."""
+    return _vault().encrypt(secret.encode()).decode()
+
+
+def unseal(sealed: str) -> str:
+    """Decrypt a stored secret. InvalidToken if its SECRET_KEY was replaced and is not in SECRET_KEY_FALLBACKS."""
+    return _vault().decrypt(sealed.encode()).decode()
+
+
+def _vault() -> MultiFernet:
+    keys = (
+        salted_hmac("apps.webhooks.seal", "", secret=secret, algorithm="sha256").digest()
+        for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    )
+    return MultiFernet([Fernet(urlsafe_b64encode(key)) for key in keys])

@@ -1,0 +1,25 @@
+"""Celery tasks of webhooks."""
+
+from celery import shared_task
+
+from apps.events.actions import enqueue
+from apps.webhooks import sending
+
+
+@shared_task
+def send(endpoint_id: int) -> None:
+    """Send an endpoint's due messages, unless another worker is sending them; the rest in another task."""
+    if sending.send_due(endpoint_id) and endpoint_id in sending.due():
+        enqueue(sending.TASK, endpoint_id)
+
+
+@shared_task
+def sweep() -> None:
+    """Enqueue the endpoints with due messages again; their servers may take too long for the sweep itself."""
+    for endpoint_id in sending.due():
+        enqueue(sending.TASK, endpoint_id)
+
+
+@shared_task
+def purge() -> None:
+    sending.purge()
