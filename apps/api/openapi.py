@@ -189,6 +189,7 @@ TAGS = {
     "tags": "Hashtags that you follow or feature.",
     "timelines": "Timelines of statuses, conversations, and how far they are read.",
     "trends": "Trending posts and tags.",
+    "webhooks": "Webhooks: messages to a server of yours about what happens to your account.",
 }
 _STRING: Object = {"type": "string"}
 HEADERS: dict[str, Object] = {
