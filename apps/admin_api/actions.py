@@ -5,7 +5,7 @@ Permissions, history and strikes are those of the functions that are called: `ap
 `apps.strikes` its decisions.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.apps import apps
@@ -26,11 +26,6 @@ MEASURES = {
     "silence": Measure.LIMIT,
     "disable": Measure.FREEZE,
     "suspend": Measure.SUSPEND,
-}
-_ABOUT_ACCOUNT: dict[Measure, Callable[..., None]] = {
-    Measure.LIMIT: acts.limit_user,
-    Measure.FREEZE: acts.freeze_user,
-    Measure.SUSPEND: acts.suspend_user,
 }
 
 
@@ -71,13 +66,8 @@ def _take(
     measure: Measure, user_id: int, *, by: User, text: str, report: Report | None = None
 ) -> None:
     user = _locked_account(user_id, by)
-    is_taken = {
-        Measure.LIMIT: user.limited_at is not None,
-        Measure.FREEZE: not user.is_active,
-        Measure.SUSPEND: user.is_suspended,
-    }
-    if not is_taken[measure]:
-        _ABOUT_ACCOUNT[measure](user, by=by, reason=text, report=report)
+    if not acts.is_taken(measure, user):
+        acts.ABOUT_ACCOUNT[measure](user, by=by, reason=text, report=report)
 
 
 def _strikes() -> Any:

@@ -4,7 +4,7 @@ Admin, pages and API call these functions; each asks for the permission, writes 
 optional apps (`hooks.ACTED`).
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 from django.db import transaction
@@ -244,6 +244,24 @@ def suspend_user(user: User, *, by: User, reason: str, report: Report | None = N
     access_revoked.send(User, user_id=user.pk)
     announce_account_visibility(user.pk)
     _record(Act(Measure.SUSPEND, user, by, reason, report), "Suspended")
+
+
+# The measures about an account that change its state.
+ABOUT_ACCOUNT: dict[Measure, Callable[..., None]] = {
+    Measure.LIMIT: limit_user,
+    Measure.FREEZE: freeze_user,
+    Measure.SUSPEND: suspend_user,
+}
+
+
+def is_taken(measure: Measure, user: User) -> bool:
+    """Whether an account is already in the state that a measure of `ABOUT_ACCOUNT` leads to."""
+    states = {
+        Measure.LIMIT: user.limited_at is not None,
+        Measure.FREEZE: not user.is_active,
+        Measure.SUSPEND: user.is_suspended,
+    }
+    return states[measure]
 
 
 @transaction.atomic

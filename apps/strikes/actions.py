@@ -159,12 +159,7 @@ def _take(
         return
     # locked, because somebody may close the account now without a report
     target = User.objects.select_for_update(no_key=True).get(pk=report.target_id)
-    is_taken = {
-        Measure.LIMIT: target.limited_at is not None,
-        Measure.FREEZE: not target.is_active,
-        Measure.SUSPEND: target.is_suspended,
-    }
-    if not is_taken.get(measure, False):
+    if measure == Measure.WARN or not acts.is_taken(measure, target):
         _ABOUT_ACCOUNT[measure](target, by=by, reason=text, report=report)
 
 
@@ -212,9 +207,7 @@ def _about_post(act: Callable[..., None], strike: Strike, *, by: User, reason: s
 
 _ABOUT_ACCOUNT: dict[Measure, Callable[..., None]] = {
     Measure.WARN: warn,
-    Measure.LIMIT: acts.limit_user,
-    Measure.FREEZE: acts.freeze_user,
-    Measure.SUSPEND: acts.suspend_user,
+    **acts.ABOUT_ACCOUNT,
 }
 _ABOUT_POST: dict[Measure, Callable[..., None]] = {
     Measure.HIDE: acts.hide_post,

@@ -36,7 +36,7 @@ class Off(models.TextChoices):
 
 
 class Failure(models.TextChoices):
-    """Why an attempt failed; kept in `Delivery.last_error`."""
+    """Why an attempt failed; stored in `Delivery.last_error`."""
 
     STATUS = "status", _("The server did not accept the message")
     TIMEOUT = "timeout", _("The server took too long")

@@ -189,7 +189,7 @@ def world(alice, bob, settings, tmp_path):
 
 
 def _program(api_of, alice, keeper, path):
-    """A program of whoever may ask: of staff, where nobody else may."""
+    """A program that may ask: of staff, where nobody else may."""
     if "/admin/" in path:
         return api_of(keeper, "admin:read admin:write")
     return api_of(keeper if "x/policies" in path else alice)

@@ -461,7 +461,7 @@ def test_two_decisions_at_once_are_one_notification(alice):
         with transaction.atomic():
             tell_of_moderation(alice)
             second = pool.submit(together, 1, lambda _number: tell_of_moderation(alice))
-            # or fails, if a pause of the machine outlasts its patience with locks: then its error is raised below
+            # or fails, if a pause of the machine is longer than its lock timeout: its error is raised below
             wait_until(
                 lambda: second.done() or sessions_that_wait_for_a_lock(),
                 "the second decision waits for the first one",
