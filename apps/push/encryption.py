@@ -13,7 +13,7 @@ from time import time
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.fernet import InvalidToken
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -22,12 +22,14 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage
-from django.utils.crypto import salted_hmac
 from jwcrypto.jwk import JWK
 from jwcrypto.jwt import JWT
 
+from apps.encryption import vault
+
 CURVE = ec.SECP256R1()
 KEY_BYTES, POINT_BYTES, AUTH_BYTES, SALT_BYTES = 32, 65, 16, 16
+_PURPOSE = "apps.push.seal"
 RECORD_SIZE = 4096  # a message is one record
 SIGNED_SECONDS = 12 * 3600  # RFC 8292 allows a day
 
@@ -164,23 +166,15 @@ def topic_of(key: str) -> str:
 
 def seal(token: str) -> str:
     """Encrypt a token for storage, so that the database alone does not reveal it."""
-    return _vault().encrypt(token.encode()).decode()
+    return vault(_PURPOSE).encrypt(token.encode()).decode()
 
 
 def unseal(sealed: str) -> str:
     """Decrypt a stored token; empty if its SECRET_KEY was replaced and is not in SECRET_KEY_FALLBACKS."""
     try:
-        return _vault().decrypt(sealed.encode()).decode()
+        return vault(_PURPOSE).decrypt(sealed.encode()).decode()
     except InvalidToken:
         return ""
-
-
-def _vault() -> MultiFernet:
-    keys = (
-        salted_hmac("apps.push.seal", "", secret=secret, algorithm="sha256").digest()
-        for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    )
-    return MultiFernet([Fernet(urlsafe_b64encode(key)) for key in keys])
 
 
 MAKE_A_KEY = (

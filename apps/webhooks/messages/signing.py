@@ -1,14 +1,13 @@
 """Signs messages as the specification Standard Webhooks says, and encrypts the secrets for storage."""
 
 import hmac
-from base64 import b64decode, b64encode, urlsafe_b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from secrets import token_bytes
 
-from cryptography.fernet import Fernet, MultiFernet
-from django.conf import settings
-from django.utils.crypto import salted_hmac
+from apps.encryption import vault
 
+_PURPOSE = "apps.webhooks.seal"
 PREFIX = "whsec_"
 SECRET_BYTES = 32  # the specification allows 24 to 64
 
@@ -37,17 +36,9 @@ def _signature(secret: str, signed: bytes) -> str:
 
 def seal(secret: str) -> str:
     """Encrypt a secret for storage, so that the database alone does not reveal it."""
-    return _vault().encrypt(secret.encode()).decode()
+    return vault(_PURPOSE).encrypt(secret.encode()).decode()
 
 
 def unseal(sealed: str) -> str:
     """Decrypt a stored secret. InvalidToken if its SECRET_KEY was replaced and is not in SECRET_KEY_FALLBACKS."""
-    return _vault().decrypt(sealed.encode()).decode()
-
-
-def _vault() -> MultiFernet:
-    keys = (
-        salted_hmac("apps.webhooks.seal", "", secret=secret, algorithm="sha256").digest()
-        for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    )
-    return MultiFernet([Fernet(urlsafe_b64encode(key)) for key in keys])
+    return vault(_PURPOSE).decrypt(sealed.encode()).decode()

@@ -1,0 +1,16 @@
+"""Encryption of secrets for storage, so that the database alone does not reveal them."""
+
+from base64 import urlsafe_b64encode
+
+from cryptography.fernet import Fernet, MultiFernet
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+
+
+def vault(purpose: str) -> MultiFernet:
+    """Encrypts with a key of its own for each purpose, made from SECRET_KEY; decrypts with its fallbacks, too."""
+    keys = (
+        salted_hmac(purpose, "", secret=secret, algorithm="sha256").digest()
+        for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    )
+    return MultiFernet([Fernet(urlsafe_b64encode(key)) for key in keys])
