@@ -40,7 +40,7 @@ MAX_WAITING = 1000  # messages to an endpoint; no more are made until some are s
 BATCH_SIZE, BATCH_SECONDS = 10, 5.0  # a task sends no more, and begins none later
 SWEEP_BATCH_SIZE = 100
 
-_INTO = """
+_INTO = """{first}
 INSERT INTO webhooks_delivery (endpoint_id, kind, subject_id, version, state, attempts, last_error)
 SELECT e.id, %(kind)s, {subject}, {version}, %(state)s, 0, '' FROM webhooks_endpoint e {joined}
 WHERE e.off = '' AND %(kind)s = ANY(e.kinds) AND {condition} AND (
@@ -48,14 +48,23 @@ WHERE e.off = '' AND %(kind)s = ANY(e.kinds) AND {condition} AND (
 ) < %(maximum)s
 ON CONFLICT DO NOTHING RETURNING endpoint_id
 """
+# On a distributed site, notifications are not on the server of the endpoints: they are read first, and then joined.
 _QUEUE_NOTIFICATIONS = _INTO.format(
+    first="""
+WITH n AS MATERIALIZED (
+    SELECT id, user_id FROM notifications_notification WHERE id = ANY(%(ids)s) AND NOT is_held_back
+)""",
     subject="n.id",
     version="0",
-    joined="JOIN notifications_notification n ON n.user_id = e.owner_id",
-    condition="n.id = ANY(%(ids)s) AND NOT n.is_held_back",
+    joined="JOIN n ON n.user_id = e.owner_id",
+    condition="true",
 )
 _QUEUE_POST = _INTO.format(
-    subject="%(post)s", version="%(version)s", joined="", condition="e.owner_id = %(owner)s"
+    first="",
+    subject="%(post)s",
+    version="%(version)s",
+    joined="",
+    condition="e.owner_id = %(owner)s",
 )
 
 # An endpoint that nobody sends to, if fewer than `places` are being sent to.

@@ -55,6 +55,8 @@ from apps.timeline.sources.home import SERVER
 from apps.timeline.sources.home_cache import HOME
 from apps.timeline.tasks import maintain_replicas
 from apps.timeline.thread import thread
+from apps.webhooks.actions import create_endpoint
+from apps.webhooks.models import Delivery, Kind
 from feedsite.management.commands import distribute
 from tests.feeds.test_timeline import play as play_feeds
 from tests.posts.test_videos import prepared
@@ -181,6 +183,19 @@ def test_follows_and_blocks_of_accounts_on_two_servers(people):
     follow_user(ben, ann)
     unfollow_user(ben, ann)
     assert USER_COUNTS.source.rows([ann.pk])[ann.pk].values[0] == 1
+
+
+def test_webhooks_get_notifications_of_accounts_on_all_servers(people, settings):
+    settings.WEBHOOKS_ANYWHERE = True
+    ann, *others = people
+    for person in people:
+        create_endpoint(person, "http://127.0.0.1/hook", Kind.values)
+    for other in others:
+        follow_user(other, ann)
+        follow_user(ann, other)
+    deliver()
+    queued = Counter(Delivery.objects.values_list("endpoint__owner__handle", flat=True))
+    assert queued == {ann.handle: 3, **{other.handle: 1 for other in others}}
 
 
 def test_home_without_caches_reads_the_posts_of_all_servers(people):

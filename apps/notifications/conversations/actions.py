@@ -58,7 +58,7 @@ def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency
 def _parent_id(author: User, people: Sequence[User], key: str) -> int | None:
     """The message that a new one to these people replies to, if any. It is the same if a form is sent twice."""
     sent = IdempotencyKey.objects.filter(user=author, key=key).exclude(post=None)
-    if key and (earlier := sent.select_related("post").first()) and earlier.post:
+    if key and (earlier := sent.first()) and earlier.post:
         parent_id: int | None = earlier.post.reply_to_id
         return parent_id
     known = conversation_with(author, people)
