@@ -54,7 +54,9 @@ SETTINGS = {
     "HOME_WINDOW_LENGTH": "200",  # so that walks leave the window
     "INBOX_WINDOW_LENGTH": "100",
     "MEMCACHED_TIMEOUT_SECONDS": "0.1",  # one machine runs everything here
-    "DATABASE_POOL_MAX": "14",
+    # One for each request that is served at once: with fewer, writes that wait for a lock, such as while Citus moves a
+    # shard, would take the connections of the reads.
+    "DATABASE_POOL_MAX": "36",
     "WEB_WRITES_CONCURRENCY": "12",
     "WEB_REST_CONCURRENCY": "12",
     "WEB_CONCURRENCY": "12",  # as many as there are clients: load shedding is not part of the drill
