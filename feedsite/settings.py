@@ -21,10 +21,10 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
 
 # --- the site -------------------------------------------------------------------------------------
-SITE_NAME = env.str("SITE_NAME", "Rill")  # in titles, mails and authenticator apps
-# The address that people type, without a path. A change of the host ends passkeys.
+SITE_NAME = env.str("SITE_NAME", "Rill")  # shown in titles, mails and authenticator apps
+# The address that people type, without a path. If the host changes, passkeys stop working.
 SITE_URL = env.str("SITE_URL", "http://127.0.0.1:8000").rstrip("/")
-# For reports of security holes: mailto: or https:.
+# The contact for reports of security holes: a mailto: or https: address.
 SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")
 # Signs sessions, tickets and links; at least 50 random characters. A change logs everybody out.
 SECRET_KEY = env.str("SECRET_KEY")
@@ -34,7 +34,7 @@ SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 PAGE_SIGNING_KEY = env.str("PAGE_SIGNING_KEY", "")
 # P-256, 32 bytes in base64url: signs push messages to people's devices. Empty: no push messages are sent.
 VAPID_PRIVATE_KEY = env.str("VAPID_PRIVATE_KEY", "")
-DEBUG = env.bool("DEBUG", False)  # Django's error pages, for development
+DEBUG = env.bool("DEBUG", False)  # shows Django's error pages; for development only
 DEMO = env.bool("DEMO", False)  # home shows a guided tour
 # 0 for tests and `./run` only: with 1, feedsite.checks refuses settings that are not fit for production.
 PRODUCTION = env.bool("PRODUCTION", True)
@@ -43,7 +43,7 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[:
 # Origins of other sites whose forms may post here.
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
-# The optional apps that there are, with their pages, endpoints, admin and tables.
+# All optional apps, with their pages, endpoints, admin and tables.
 POSSIBLE_APPS = [
     "apps.admin_api",
     "apps.aggregate",
@@ -187,7 +187,7 @@ WEB_CONCURRENCY = {
     "writes": env.int("WEB_WRITES_CONCURRENCY", 3),
     "rest": env.int("WEB_REST_CONCURRENCY", 2),
 }
-# How many requests of each class may wait; further ones get 503. For a pause of 0.2 s at 100 core reads per second.
+# How many requests of each class may wait; further ones get 503. The defaults bridge 0.2 s at 100 core reads/s.
 WEB_QUEUE = {
     "core": env.int("WEB_QUEUE", 24),
     "writes": env.int("WEB_WRITES_QUEUE", 12),
@@ -195,9 +195,9 @@ WEB_QUEUE = {
 }
 # How long a request may wait; after that it gets 503.
 WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)
-# The time limit for the body of a request, else 408. The body is read before the request counts for WEB_CONCURRENCY.
+# A request whose body takes longer gets 408. Its body is read before the request counts for WEB_CONCURRENCY.
 BODY_SECONDS = env.float("BODY_SECONDS", 20.0)
-# For pictures and videos BODY_SECONDS grows by the time that the body takes at this rate.
+# Pictures and videos get additional time: as long as their body takes at this rate.
 UPLOAD_BYTES_PER_SECOND = env.int("UPLOAD_BYTES_PER_SECOND", 32 * 1024)
 
 # --- PostgreSQL: the source of truth --------------------------------------------------------------
@@ -220,7 +220,7 @@ DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {
         "min_size": env.int("DATABASE_POOL_MIN", 1),  # connections that a process keeps open
-        # Maximum for a process; times the number of processes, it must stay below PostgreSQL's max_connections.
+        # Maximum for a process. All processes together must stay below PostgreSQL's max_connections.
         "max_size": env.int("DATABASE_POOL_MAX", 12),
         # How long a request waits for a connection; after that it gets 503.
         "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),
@@ -228,10 +228,10 @@ DATABASES["default"]["OPTIONS"] = {
 }
 if not DATABASE_POOLER:
     DATABASES["default"]["OPTIONS"]["options"] = postgresql_options(DATABASE_TIMEOUTS)
-# The address that `manage.py migrate` uses: without the pooler, perhaps as the role that owns the tables.
+# The address for `manage.py migrate`: PostgreSQL without the pooler, perhaps with the role that owns the tables.
 MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")
-# How long a migration waits for a lock in each of MIGRATIONS_LOCK_ATTEMPTS: a short time, because requests for the same
-# table have to wait as well.
+# How long a migration waits for a lock, in each of MIGRATIONS_LOCK_ATTEMPTS attempts. Requests for the same table have
+# to wait as well, so keep it short.
 MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 1_500)
 # How often `migrate` tries to get a lock before it fails.
 MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 40)
@@ -263,39 +263,39 @@ REPLICA_MAX_LAG_SECONDS = env.float("REPLICA_MAX_LAG_SECONDS", 10.0)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
-REDIS_URL = env.str("REDIS_URL")  # timelines, and all data without a separate server below
+REDIS_URL = env.str("REDIS_URL")  # the Redis for timelines, and for data without a server below
 # Replicas for reads of authors' recent posts, which have a revision that shows whether a copy is stale.
 REDIS_TIMELINES_REPLICA_URLS = env.list("REDIS_TIMELINES_REPLICA_URLS", default=[])
 # Each class of data may have a separate server, or be on a Redis Cluster: redis+cluster://host:port,host:port. Only
 # counters cannot use a Cluster; `manage counters move` spreads them over several servers. All may use TLS: rediss://host:port/0.
 REDIS_TLS_FILES = tls_files(env, "REDIS")
-REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # relations
+REDIS_GRAPH_URL = env.str("REDIS_GRAPH_URL", REDIS_URL)  # the Redis for relations
 # Replicas of REDIS_GRAPH_URL, for reads.
 REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])
-REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # counters
-REDIS_EXISTENCE_URL = env.str("REDIS_EXISTENCE_URL", REDIS_URL)  # existence filters
-REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # rate limits
+REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # the Redis for counters
+REDIS_EXISTENCE_URL = env.str("REDIS_EXISTENCE_URL", REDIS_URL)  # the Redis for existence filters
+REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # the Redis for rate limits
 REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache, which no page uses
-REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)  # events for streams
-REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)  # a slower answer is a miss
+REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)  # the Redis for streams
+REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)  # a slower response is a miss
 MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)  # the same for Memcached
-# Main: host:port or unix:/path, one for each slot. If it is empty, every read goes to PostgreSQL. These are the
-# first topology; after that staff change it in the admin or with `manage cache`, without a restart.
+# The nodes of Main: host:port or unix:/path, one for each slot; without them every read goes to PostgreSQL. They form
+# the first topology; later, staff change it in the admin or with `manage cache`, without a restart.
 MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])
-MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])  # Backup, in the same way
-MEMCACHED_L1_URLS = [  # L1: groups separated by ";", their nodes by ","
+MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])  # the nodes of Backup
+MEMCACHED_L1_URLS = [  # the nodes of L1: separated by ","; groups by ";"
     group.split(",") for group in env.str("MEMCACHED_L1_URLS", "").split(";") if group
 ]
-MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)  # size of each node, as in -m
-# Size of each node; all nodes together have at most half of Main.
+MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)  # memory of each node, as in -m
+# Memory of each node; all nodes together have at most half of Main.
 MEMCACHED_BACKUP_MEGABYTES = env.int("MEMCACHED_BACKUP_MEGABYTES", 64)
-# Size of each node; a group has a tenth to a sixth of Main.
+# Memory of each node; a group has a tenth to a sixth of Main.
 MEMCACHED_L1_MEGABYTES = env.int("MEMCACHED_L1_MEGABYTES", 16)
 # Store loaded values in all groups of L1 instead of only in the group that was read.
 CACHE_REFILL_ALL_L1 = env.bool("CACHE_REFILL_ALL_L1", False)
 # Follow changes of the topology; 0 only for short-lived tools, which keep the topology that they started with.
 CACHE_TOPOLOGY_LISTENS = env.bool("CACHE_TOPOLOGY_LISTENS", True)
-CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # a prefix for each site that shares a Memcached
+CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # must differ for sites that share a Memcached
 CACHES = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",
@@ -355,7 +355,7 @@ FEED_ALGORITHMS = env.list(
         "apps.ranking.scoring.chronological",
     ],
 )
-RANK_CANDIDATES = env.int("RANK_CANDIDATES", 400)  # newest posts of home to score
+RANK_CANDIDATES = env.int("RANK_CANDIDATES", 400)  # how many of the newest posts are scored
 RANK_TIMELINE_SECONDS = env.int("RANK_TIMELINE_SECONDS", 3600)  # maximum age of the scores
 # How many of the newest posts are scored for one reader after a delivery.
 RANK_ITEMS_PER_RUN = env.int("RANK_ITEMS_PER_RUN", 50)
@@ -417,15 +417,15 @@ HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)
 HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # hot authors per process, with 60 posts each
 
 # --- existence filters ----------------------------------------------------------------------------
-# 1.2 bytes per record: 1 % false positives; 1.8: 0.1 %. A change of this or of the next three starts new filters;
-# PostgreSQL is queried until they are rebuilt.
+# 1.2 bytes per record: 1 % false positives; 1.8: 0.1 %. A change of this or of the next three settings starts new
+# filters; PostgreSQL is queried until they are rebuilt.
 EXISTENCE_BYTES_PER_RECORD = env.float("EXISTENCE_BYTES_PER_RECORD", 1.2)
-EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)  # hashes per record; 0: the best number
+EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)  # hashes per record; 0: the optimal number
 # Maximum number of records in one filter.
 EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
-# One filter has the records of the posts of this period.
+# Each filter has the records of the posts of a period of this length.
 EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
-EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts: PostgreSQL is queried
+EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts need PostgreSQL
 # How long reads of posts are stored; older posts count as unread.
 EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)
 
@@ -463,14 +463,14 @@ RATE_LIMITS = {
     "api_address_writes": (env.int("LIMIT_API_ADDRESS_WRITES", 600), 300),
     "api_address_rest": (env.int("LIMIT_API_ADDRESS_REST", 600), 300),  # the rest, in the same way
     "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # new accounts, per address
-    "sign_up_wave": (env.int("LIMIT_SIGN_UP_WAVE", 3), 1800),  # the same in a wave, per network
-    "sign_up_site": (env.int("LIMIT_SIGN_UP_SITE", 1000), 1800),  # new accounts, of all addresses
+    "sign_up_wave": (env.int("LIMIT_SIGN_UP_WAVE", 3), 1800),  # new accounts in a wave, per network
+    "sign_up_site": (env.int("LIMIT_SIGN_UP_SITE", 1000), 1800),  # new accounts, from all addresses
     # Guesses at a secret: only failures count (docs/decisions/0061).
     "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # per address and name
     "guess_address": (env.int("LIMIT_GUESS_ADDRESS", 30), 300),  # guesses, per address
     # Guesses, per name, from all addresses.
     "guess_account": (env.int("LIMIT_GUESS_ACCOUNT", 50), 3600),
-    "guess_site": (env.int("LIMIT_GUESS_SITE", 3000), 300),  # guesses, of all addresses
+    "guess_site": (env.int("LIMIT_GUESS_SITE", 3000), 300),  # guesses, from all addresses
     # Guesses, per known device of the account.
     "guess_device": (env.int("LIMIT_GUESS_DEVICE", 10), 300),
     "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # posts, per author
@@ -513,11 +513,11 @@ CARD_FONT = env.str("CARD_FONT", "")
 LINK_PREVIEWS = env.bool("LINK_PREVIEWS", True)
 # A service with LibreTranslate's API, which translates posts for members (apps.translation); empty: no translations.
 TRANSLATE_URL = env.str("TRANSLATE_URL", "")
-TRANSLATE_API_KEY = env.str("TRANSLATE_API_KEY", "")  # of that service, if needed
+TRANSLATE_API_KEY = env.str("TRANSLATE_API_KEY", "")  # the key of that service
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
 
 # --- video and sound (`apps.media.video`) ---------------------------------------------------------
-# The program: a name or a path. Empty: the distribution's ffmpeg, else that of a wheel.
+# The name or path of ffmpeg. Empty: the distribution's, or else that of imageio-ffmpeg.
 FFMPEG = env.str("FFMPEG", "")
 VIDEO_MAX_BYTES = env.int("VIDEO_MAX_MEGABYTES", 40) * 1024 * 1024  # maximum size of an upload
 VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)  # maximum length of an upload
@@ -526,8 +526,8 @@ VIDEO_SIZE = (1920, 1080)  # maximum of the longer and the shorter side of serve
 VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # time limit for one upload
 VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at once
 
-# How many days people may appeal against a decision of the moderators.
-APPEAL_DAYS = env.int("APPEAL_DAYS", 20)
+# --- moderation -----------------------------------------------------------------------------------
+APPEAL_DAYS = env.int("APPEAL_DAYS", 20)  # days to appeal against a decision of the moderators
 
 # --- archives and imports -------------------------------------------------------------------------
 EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # how long an archive is kept
@@ -760,7 +760,7 @@ SESSION_COOKIE_AGE = 30 * 24 * 3600
 PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the mail
 # How mail is sent: smtp+tls://user:password@host:587; consolemail:// prints it, dummymail:// sends none.
 vars().update(env.email("EMAIL_URL", default="consolemail://"))
-EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # in seconds, for each step of SMTP
+EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # seconds for each step of SMTP
 EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # workers that a slow mail server can block
 # Addresses must be confirmed before they can be used to log in or to reset a password (decision 0062).
 EMAIL_CONFIRMATION_REQUIRED = env.bool("EMAIL_CONFIRMATION_REQUIRED", PRODUCTION)
@@ -773,9 +773,9 @@ PUSH_TIMEOUT_SECONDS = env.float("PUSH_TIMEOUT_SECONDS", 5.0)
 PUSH_CONCURRENCY = env.int("PUSH_CONCURRENCY", 4)  # how many workers slow services can block
 
 # --- webhooks: messages to servers of programs ----------------------------------------------------
-WEBHOOK_TIMEOUT_SECONDS = env.float("WEBHOOK_TIMEOUT_SECONDS", 10.0)  # for the whole request
+WEBHOOK_TIMEOUT_SECONDS = env.float("WEBHOOK_TIMEOUT_SECONDS", 10.0)  # seconds for a whole request
 WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 4)  # how many workers slow servers can block
-# Messages may go to any host, also without TLS: for development. With PRODUCTION the site does not start.
+# Messages may go to any host, also without TLS; for development only, and refused with PRODUCTION.
 WEBHOOKS_ANYWHERE = env.bool("WEBHOOKS_ANYWHERE", DEBUG)
 
 # --- second factor --------------------------------------------------------------------------------
@@ -853,7 +853,7 @@ MEDIA_ROOT = Path(env.str("MEDIA_ROOT", str(BASE_DIR / "var" / "media")))
 # Archives, and uploaded videos until they are transcoded.
 PRIVATE_ROOT = Path(env.str("PRIVATE_ROOT", str(MEDIA_ROOT.parent / "private")))
 MEDIA_BUCKET = env.str("MEDIA_BUCKET", "")  # an S3 bucket; empty: the folders above
-MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")  # for S3 other than Amazon's
+MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")  # only for an S3 other than Amazon's
 STORAGES = {
     **storages_of(private=PRIVATE_ROOT, bucket=MEDIA_BUCKET, endpoint=MEDIA_BUCKET_ENDPOINT),
     "staticfiles": {
@@ -938,7 +938,7 @@ OAUTH2_PROVIDER = {
     "OAUTH2_VALIDATOR_CLASS": "apps.oauth.provider.Validator",
     "SCOPES_BACKEND_CLASS": "apps.oauth.provider.Scopes",
     "ACCESS_TOKEN_GENERATOR": "apps.oauth.provider.new_token",
-    # Lifetime of a token. Mastodon's clients never refresh theirs; users revoke it on the page of applications.
+    # Lifetime of a token. Mastodon clients never refresh tokens; users revoke them on the page of applications.
     "ACCESS_TOKEN_EXPIRE_SECONDS": env.int("OAUTH_TOKEN_SECONDS", 10 * 365 * 24 * 3600),
     "AUTHORIZATION_CODE_EXPIRE_SECONDS": 600,  # users may have to copy the code
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
@@ -953,9 +953,9 @@ OAUTH2_PROVIDER = {
 
 # --- figures of the running site ------------------------------------------------------------------
 # Objectives with error budgets (`apps.operations.objectives`).
-SLO_AVAILABILITY = env.float("SLO_AVAILABILITY", 0.9999)  # share of requests that are answered
-SLO_HOME_SECONDS = env.float("SLO_HOME_SECONDS", 0.25)  # for 95 of 100 home pages
-SLO_DELIVERY_SECONDS = env.float("SLO_DELIVERY_SECONDS", 5.0)  # for 95 of 100 deliveries
+SLO_AVAILABILITY = env.float("SLO_AVAILABILITY", 0.9999)  # share of answered requests
+SLO_HOME_SECONDS = env.float("SLO_HOME_SECONDS", 0.25)  # maximum for 95 of 100 home pages
+SLO_DELIVERY_SECONDS = env.float("SLO_DELIVERY_SECONDS", 5.0)  # maximum for 95 of 100 deliveries
 # Targets shown to staff beside the figures (sources 000 and 002): shares, and average milliseconds.
 SERVICE_TARGETS = {
     "availability": SLO_AVAILABILITY,
@@ -963,17 +963,17 @@ SERVICE_TARGETS = {
     "request_ms": 100,
     "call_ms": 5,
 }
-# Besides staff, programs with this token or at METRICS_ADDRESSES may read /metrics. At least 32 characters.
+# Programs with this token or at METRICS_ADDRESSES may read /metrics, as staff may. At least 32 characters.
 METRICS_TOKEN = env.str("METRICS_TOKEN", "")
-METRICS_ADDRESSES = env.list("METRICS_ADDRESSES", default=[])  # such as 10.0.0.7 or 10.0.0.0/24
+METRICS_ADDRESSES = env.list("METRICS_ADDRESSES", default=[])  # for example 10.0.0.7, 10.0.0.0/24
 
 # --- traces ---------------------------------------------------------------------------------------
-# Where OpenTelemetry sends traces, such as http://collector:4318; needs requirements-otel.txt. Empty: no traces.
+# The OpenTelemetry collector for traces, such as http://collector:4318; needs requirements-otel.txt. Empty: no traces.
 OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 
 # --- logs -----------------------------------------------------------------------------------------
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")  # DEBUG, INFO, WARNING or ERROR
-LOG_FORMAT = env.str("LOG_FORMAT", "line")  # "json": one object per line, for programs
+LOG_FORMAT = env.str("LOG_FORMAT", "line")  # "json": one object per line
 LOG_FILE = env.str("LOG_FILE", "")  # empty: standard error; logrotate may rename the file
 ACCESS_LOG = env.bool("ACCESS_LOG", False)  # a line for each request, without addresses and queries
 LOGGING = {

@@ -57,23 +57,23 @@ Starts the site with everything it needs, and its tools.
   ./run test --all           every test: also whole processes, browsers, clusters, and slow ones
   ./run test PATH -k WORD    only these; all other arguments go to pytest
   ./run test --matrix        the whole authorization matrix, with its figures
-  ./run lint                 format, lint, imports, templates, types, migrations, schema; --help says more
+  ./run lint                 format, lint, imports, templates, types, migrations, schema; see --help
   ./run check                what CI runs: lint, the tests of the gate, and every tool in its shortest form
   ./run check --nightly      all tests, tools and benchmarks, in some hours
-  ./run bench SUITE          benchmarks against the usual alternatives; --help says more
-  ./run capacity             servers for a number of people, from measurements; --help says more
-  ./run docs                 the documentation as a site; --help says more
-  ./run drill                load and faults on a separate site, then the proof; --help says more
-  ./run fuzz                 random requests to every endpoint and form; --help says more
-  ./run house                the size of the code, and how much one reads to follow it; --help says more
-  ./run mutate               removes mechanisms, to see their tests fail; --help says more
-  ./run scale                the site on each engine for larger sites; --help says more
-  ./run vitals               every page in a browser: accessibility, weight, speed; --help says more
+  ./run bench SUITE          benchmarks against the usual alternatives; see --help
+  ./run capacity             the servers that a number of people need; see --help
+  ./run docs                 the documentation as a site; see --help
+  ./run drill                load and faults on a separate site, then checks; see --help
+  ./run fuzz                 random requests to every endpoint and form; see --help
+  ./run house                the size of the code, and how much of it a page uses; see --help
+  ./run mutate               removes mechanisms to check that tests fail; see --help
+  ./run scale                the site on each engine for larger sites; see --help
+  ./run vitals               every page in a browser: accessibility, weight, speed; see --help
 """
 EXAMPLES = """\
 examples:
   ./run                                      http://127.0.0.1:8000 with a small demo
-  ./run --port 8001 --data-dir /tmp/second   a second site beside the first
+  ./run --port 8001 --data-dir /tmp/second   a second site at the same time
   ./run --host 0.0.0.0 --demo none           empty, for the local network
   ./run manage create_user dora --password 'correct horse battery'
   ./run test tests/runner -x
@@ -82,8 +82,8 @@ examples:
 environment:
   FEEDSITE_DATA_DIR   the default for --data-dir
   FEEDSITE_VENV       directory for the Python packages (default: .venv in the checkout)
-  DATABASE_URL, REDIS_URL, MEMCACHED_URLS and the rest of .env.example: a server whose address
-  is given is not started.
+  DATABASE_URL, REDIS_URL, MEMCACHED_URLS and the rest of .env.example: servers with an address
+  here are not started.
 """
 CHECK_EXAMPLES = """\
 examples:
@@ -238,10 +238,10 @@ def _add_lint_options(verbs: "argparse._SubParsersAction[argparse.ArgumentParser
         nargs="*",
         type=_step,
         metavar="STEP",
-        help=f"only these of: {', '.join(lint.NAMES)}",
+        help=f"run only these steps: {', '.join(lint.NAMES)}",
     )
     parser.add_argument("--quick", action="store_true", help=f"only {', '.join(lint.QUICK)}")
-    parser.add_argument("--fix", action="store_true", help="first repair what can be repaired")
+    parser.add_argument("--fix", action="store_true", help="first repair errors where possible")
 
 
 def _add_data_dir(parser: argparse.ArgumentParser) -> None:

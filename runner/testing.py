@@ -60,7 +60,7 @@ HELP = """\
   ./run test --matrix        the whole matrices of authorization and of /explain, with their figures
   ./run test -h              the options of pytest, which are all accepted
 
-The first two run in one process more than there are cores, up to {processes}; -n 1 takes one.
+The first two use one process more than there are cores, at most {processes}; -n 1 uses one.
 """
 
 

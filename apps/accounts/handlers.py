@@ -46,7 +46,7 @@ def end_sessions_and_tokens(user_id: int, *, ends_sessions: bool = True, **_more
 
 @handles("counts_missed")
 def put_missed_user_counts(payload: Payload) -> None:
-    """Put into Redis the counts of accounts that a change could not put there."""
+    """Write the counts of accounts to Redis that an earlier change could not write."""
     put_missed(USER_COUNTS, payload["kind"], payload["ids"])
 
 
@@ -76,12 +76,12 @@ def forget_ended_session(instance: Session, **_more: Any) -> None:
 
 @handles("account_changed")
 def forget_changed_card(payload: Payload) -> None:
-    """Forget the cached card again, in case the process that changed the account died after its commit."""
+    """Drop the cached card again, in case the process that changed the account died after its commit."""
     forget_cards([payload["user_id"]])
     forget_viewers([payload["user_id"]])
 
 
 @handles("access_ended")
 def forget_ended_access(payload: Payload) -> None:
-    """Forget the cached viewer again, in case the process that ended the access died after its commit."""
+    """Drop the cached viewer again, in case the process that ended the access died after its commit."""
     forget_viewers([payload["user_id"]])

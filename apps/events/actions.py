@@ -31,7 +31,7 @@ Handler = Callable[[Payload], None]
 # name -> payload. Payloads contain ids and kinds, never texts of people. Optional apps `declare` their own.
 EVENTS = {
     "post_published": "post_id",
-    "post_edited": "post_id, mentioned (user ids that the edit mentions and the version before did not)",
+    "post_edited": "post_id, mentioned (user ids that only the new version mentions)",
     "post_pinned": "post_id (pinned or unpinned)",
     "poll_ended": "post_id",
     "post_deleted": "post_id",
@@ -49,7 +49,7 @@ EVENTS = {
     "post_unliked": "user_id, post_id (recorded by 0.2 only)",
     "mark_missed": "kind, user_id, post_id",
     "filter_outdated": "kind",
-    "relations_moved": "user_ids (whose graph revision grew without an event of its own)",
+    "relations_moved": "user_ids (whose graph revision grew without another event)",
     "account_changed": "user_id",
     "access_ended": "user_id (some or all of the account's tokens were revoked)",
     "graph_loaded": "user_ids (at most one batch of lines)",

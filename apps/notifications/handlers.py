@@ -232,7 +232,7 @@ def move_edited_post_between_conversations(payload: Payload) -> None:
 
 @handles("post_hidden")
 def move_hidden_post_between_conversations(payload: Payload) -> None:
-    """Take a hidden post out of the conversations of everybody but its author; put back one that is shown again."""
+    """Remove a hidden post from the conversations of all but its author; put it back when it is shown again."""
     update_last_post(payload["post_id"])
     add_post(payload["post_id"])
 

@@ -56,7 +56,7 @@ def unfollow_virtually(payload: Payload) -> None:
 @handles("post_deleted")
 @handles("post_hidden")
 def renew_newest(payload: Payload) -> None:
-    """Drop the cached campaigns: each shows the newest post of its account."""
+    """Drop the cached campaigns, because each shows the newest post of its account."""
     if is_promoted(author_of(payload["post_id"])):
         forget_campaigns()
 
@@ -75,7 +75,7 @@ def refresh_follower(payload: Payload) -> None:
 @handles("account_changed")
 @handles("interests_changed")
 def refresh_changed(payload: Payload) -> None:
-    """Recompute or forget an account that was made, suspended, restored or deleted, or changed its language or tags."""
+    """Recompute or drop an account that was created, suspended, restored or deleted, or has new languages or tags."""
     if SegmentRule.objects.filter(account=payload["user_id"]).exists():
         forget_campaigns()  # reasons contain its handle
     if User.objects.filter(pk=payload["user_id"]).exclude(erased_at=None).exists():

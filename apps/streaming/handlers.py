@@ -17,7 +17,7 @@ def announce_edited_post(payload: Payload) -> None:
 
 @handles("post_hidden")
 def announce_hidden_post(payload: Payload) -> None:
-    """Open pages drop a hidden post as if it were deleted; one that is shown again comes with the next page."""
+    """Remove a hidden post from open pages like a deleted one; once shown again, it is on the next page loaded."""
     if Post.objects.filter(pk=payload["post_id"]).exclude(hidden_at=None).exists():
         announce("post_deleted", post_id=payload["post_id"])
 

@@ -15,7 +15,7 @@ def queue_published_post(payload: Payload) -> None:
 
 @handles("post_edited")
 def queue_edited_post(payload: Payload) -> None:
-    """Queue one message for each version; edits that follow one another at once may be one message."""
+    """Queue one message for each version; edits in quick succession may share a message."""
     post_id = payload["post_id"]
     edited_at = Post.objects.filter(pk=post_id).values_list("edited_at", flat=True).first()
     if edited_at is not None:

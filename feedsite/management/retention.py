@@ -13,7 +13,7 @@ from django.utils.module_loading import import_string
 
 ACCOUNT = "as long as the account"
 POST = "as long as the post"
-STAFF = "until staff delete it"
+STAFF = "until staff delete them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Retention:
 
 
 RETENTION = (
-    Retention("Accounts and what they choose",
+    Retention("Accounts, their settings and follows",
               "accounts.User accounts.UserCounts accounts.FormerHandle accounts.AccessToken accounts.Login"
               " otp_totp.TOTPDevice otp_static.StaticDevice otp_static.StaticToken"
               " django_otp_webauthn.WebAuthnCredential django_otp_webauthn.WebAuthnAttestation"
@@ -45,12 +45,12 @@ RETENTION = (
               " push.Subscription promotions.OptOut promotions.UserTrait promotions.SegmentMembership"
               " promotions.VirtualFollow promotions.PromotedAccount earlier_posts.EarlierPost"
               " earlier_posts.EarlierPicture webhooks.Endpoint", ACCOUNT),
-    Retention("Posts, their pictures and versions, and what readers do with them", "posts.Post posts.PostCounts"
+    Retention("Posts, their pictures and versions, and the marks of readers", "posts.Post posts.PostCounts"
               " posts.Mention posts.Revision posts.Poll posts.Attachment engagement.Like engagement.Bookmark"
               " engagement.Reaction engagement.Vote notifications.Conversation search.PostEntry search.TrendingPost"
               " tags.TagUse previews.Preview previews.PreviewedPost", POST),
     Retention("Read markers", "notifications.ReadMarker notifications.AnnouncementRead"
-              " notifications.AnnouncementReaction", "for ever: two per account, and one per announcement"),
+              " notifications.AnnouncementReaction", "for ever; two per account, and one per announcement"),
     Retention("Read marks of posts (in Redis only)", "", "EXISTENCE_READ_HORIZON_DAYS", "the post was published"),
     Retention("Notifications", "notifications.Notification", "NOTIFICATION_DAYS", "they were made",
               "apps.notifications.tasks.purge"),
@@ -69,7 +69,7 @@ RETENTION = (
               "they ended", "apps.timeline.tasks.purge_history"),
     Retention("Reports of the auditor", "audit.AuditRun audit.AuditFinding audit.AuditRound", "AUDIT_KEEP_DAYS",
               "the run", "apps.audit.tasks.audit"),
-    Retention("Days of the public report", "audit.AuditDay", "apps.audit.report.KEEP_DAYS", "the day",
+    Retention("Daily figures of the public report", "audit.AuditDay", "apps.audit.report.KEEP_DAYS", "the day",
               "apps.audit.tasks.keep_days"),
     Retention("Sessions", "sessions.Session", "SESSION_COOKIE_AGE", "they began", "apps.accounts.tasks.purge_sessions"),
     Retention("Mails that were sent; failed ones are kept for a week", "accounts.Mail",
@@ -92,19 +92,19 @@ RETENTION = (
               "apps.privacy.tasks.purge"),
     Retention("Reports of imports", "privacy.Import privacy.ImportLine", "IMPORT_KEEP_DAYS", "they ended",
               "apps.privacy.tasks.purge"),
-    Retention("Records of erasures", "privacy.Erasure", "for ever: only numbers and times"),
+    Retention("Records of erasures", "privacy.Erasure", "for ever; only numbers and times"),
     Retention("Uses of tags by day", "tags.TagDay", "apps.tags.trends.KEEP_DAYS", "the day",
               "apps.tags.tasks.count_tags"),
     Retention("Orders of ranked pages", "ranking.RankSession", "apps.ranking.ordering.SESSION_TTL", "they were made",
               "apps.ranking.tasks.purge"),
-    Retention("Who saw which promoted post", "promotions.ReaderImpressions", "apps.promotions.actions.KEEP_DAYS",
-              "the day", "apps.promotions.tasks.purge_impressions"),
+    Retention("Impressions of promoted posts by reader", "promotions.ReaderImpressions",
+              "apps.promotions.actions.KEEP_DAYS", "the day", "apps.promotions.tasks.purge_impressions"),
     Retention("Hosts that previews were fetched from", "previews.PreviewHost", "apps.previews.actions.HOST_KEPT",
               "the last fetch", "apps.previews.tasks.purge"),
     Retention("Blocks of sign-ups", "sign_ups.SignUpBlock", "until staff remove them, or until they end", "",
               "apps.sign_ups.tasks.purge"),
     Retention("Reports to moderators", "moderation.Report moderation.ReportedPost", STAFF),
-    Retention("The content of reported posts, unless an appeal is pending", "strikes.Evidence",
+    Retention("The content of reported posts (longer while an appeal is pending)", "strikes.Evidence",
               "apps.strikes.actions.EVIDENCE_KEPT", "the decision", "apps.strikes.tasks.purge"),
     Retention("Strikes with their appeals, and notes of staff about accounts",
               "strikes.Strike strikes.Appeal strikes.Note", ACCOUNT),
@@ -113,9 +113,9 @@ RETENTION = (
               " promotions.CampaignCount promotions.SegmentSweep", STAFF),
     Retention("Actions of staff, and changes of caches and policies", "admin.LogEntry operations.TopologyVersion"
               " operations.CacheEpoch operations.CacheNode operations.BurstPolicy timeline.PolicyChange"
-              " timeline.SitePolicy", "for ever: a few rows a day"),
+              " timeline.SitePolicy", "for ever; a few rows a day"),
     Retention("Names of tags, permissions, and the progress of jobs", "tags.Tag auth.Permission auth.Group"
-              " contenttypes.ContentType graph.GraphImport search.IndexWalk demo.SeedRun", "for ever: few"),
+              " contenttypes.ContentType graph.GraphImport search.IndexWalk demo.SeedRun", "for ever; few rows"),
 )  # fmt: skip
 
 

@@ -27,15 +27,15 @@ examples:
   ./run bench caches --short             check in seconds that it runs; writes nothing
   ./run bench timeline                   delivery and home timelines
   ./run bench timeline --only fanout     one post to 100,000 followers through real workers
-  ./run bench timeline --only units      what one follower costs: policy auto (apps/timeline/fanout/auto_policy.py)
-  ./run bench timeline --only flood      home pages while a crowd searches
+  ./run bench timeline --only units      the cost of one follower, for policy auto (apps/timeline/fanout/auto_policy.py)
+  ./run bench timeline --only flood      home pages while many people search
   ./run bench policies                   push, pull, online and hybrid: reads and writes of the stores
   ./run bench policies --only pull       one policy
-  ./run bench policies --only readers    the page of a reader of 2,000 and of 7,500, by push and by pull
-  ./run bench                            pages over HTTP beside a naive site and the machine's limit, in
-                                         less than 15 minutes; needs wrk
+  ./run bench policies --only readers    pages of readers with 2,000 and 7,500 followees, by push and pull
+  ./run bench                            pages over HTTP, compared with a naive site and with the limit of
+                                         the machine, in less than 15 minutes; needs wrk
   ./run bench site --graph FILE          the same with the follow graph in a file
-  ./run bench site --peer DIR            the same, also beside a checkout of Takahē
+  ./run bench site --peer DIR            the same, also compared with a checkout of Takahē
   ./run bench site --only flame          flame graphs of a home request and of a publication, into docs/bench/
 """
 LONGEST_SECONDS = 3600  # for a part without a limit of its own
@@ -121,7 +121,7 @@ def _not_measured(part: str, reason: str) -> Line:
 def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run bench",
-        description="Compares feedsite with the usual alternatives, on servers of its own, in one run.",
+        description="Compares feedsite with the usual alternatives, on its own servers, in one run.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

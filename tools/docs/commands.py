@@ -16,8 +16,8 @@ from runner.tools import MODULES
 HEAD = """# Commands
 
 `./run VERB` starts the site, its tests and its tools; it needs Python 3.11 or newer and nothing else. `./run manage
-COMMAND` runs a Django command in the environment of the running site; where a site is deployed, it is `manage.py
-COMMAND`. Django's own commands (`shell`, `createsuperuser`, ...) are there too. All of them have `--help`.
+COMMAND` runs a Django command in the environment of the running site; on a deployed site, use `manage.py
+COMMAND`. Django's own commands (`shell`, `createsuperuser`, ...) are available, too. All of them have `--help`.
 
 `./run lint --fix documents` writes this page; `./run lint` fails when it is out of date.
 """
@@ -33,7 +33,7 @@ def document() -> Iterator[str]:
     yield from _verbs()
     yield "## Commands of `./run manage`\n"
     commands = dict(_manage_commands())
-    yield "| command | what it does |"
+    yield "| command | purpose |"
     yield "|---|---|"
     for name, parser in commands.items():
         first = (parser.description or "").partition("\n")[0].replace("|", "&#124;")

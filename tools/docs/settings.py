@@ -20,13 +20,13 @@ from tools.docs.checks import Refusal, refusals
 SETTINGS = ROOT / "feedsite" / "settings.py"
 HEAD = """# Settings
 
-Every setting of a site comes from the environment. `./run` sets what its own servers need, `docker-compose.yml` reads
-`.env` (`.env.example` has examples of most settings), and a setting that is not set has its default.
+All settings of a site are environment variables. `./run` sets those of its own servers, and `docker-compose.yml` reads
+`.env` (`.env.example` has examples of most settings). A setting that is not set has its default.
 
 - **Secrets in files**: for each setting, `NAME_FILE=/run/secrets/name` may name a file that contains the value; the
   file takes precedence over `NAME`.
-- **Lists** are separated by commas. Switches are `1` or `0`. Times are in the unit that the name ends with.
-- **Wrong values** stop every process at its start, and so do values that a check in the last column refuses. Checks
+- **Lists** are separated by commas. Switches are `1` or `0`. Times are in the unit at the end of the name.
+- **Invalid values** stop every process at its start, as do values that a check in the last column refuses. Checks
   whose code begins with W are only warnings. `./run manage check` and `manage migrate` print the same messages;
   [the list](#checks) is below. Checks marked *production* run with `PRODUCTION=1` only.
 
@@ -67,7 +67,7 @@ ELSEWHERE = {
     ),
     "COMPOSE_PROFILES": (
         "`docker-compose.yml`",
-        "Which services start: `large` or `small`, and `proxy` for nginx with TLS ([deployment.md](deployment.md)).",
+        "The services to start: `large` or `small`, and `proxy` for nginx with TLS ([deployment.md](deployment.md)).",
     ),
     "CERTIFICATES": (
         "`docker-compose.yml`",
@@ -195,7 +195,7 @@ def _rest() -> Iterator[str]:
     for name, instead in removed().items():
         yield _row(f"`{name}`", instead)
     yield "\n## Checks\n"
-    yield "| code | says | what to do |"
+    yield "| code | message | what to do |"
     yield "|---|---|---|"
     for refusal in checks():
         code = f"`{refusal.code}`" + (" *production*" if refusal.is_for_production else "")

@@ -23,7 +23,7 @@ examples:
   ./run drill --minutes 3 --with-replica  pauses and freezes a streaming replica of PostgreSQL; people follow
   ./run drill --pairs 10000               explains this many random pairs of reader and post at the end
   ./run drill --minutes 3 --citus         on a Citus of three workers: kills one, and drains another
-  ./run drill --minutes 3 --upgrade v0.2.0   old and new processes beside each other, while the migrations run
+  ./run drill --minutes 3 --upgrade v0.2.0   old and new processes at the same time, while the migrations run
   ./run drill --redis sentinel            kills the primary of the timelines, whose replica is promoted
   ./run drill --redis cluster --broker rabbitmq
   ./run drill --break no-tombstone        with a mechanism switched off, so it must fail (docs/drill.md)
@@ -129,9 +129,9 @@ def command_parser() -> argparse.ArgumentParser:
         choices=(SINGLE, SENTINEL, CLUSTER),
         default=SINGLE,
         help="a primary with a replica and three Sentinels, or a cluster of three primaries with a replica each; a"
-        " primary is killed in the middle of each minute. Excluded are random kills and freezes of this Redis, and all"
-        " faults of its link, since clients connect to the primary directly. Data that cannot be on a cluster"
-        " (counters, sessions) is on one Redis with all its faults (default: single)",
+        " primary is killed in the middle of each minute. There are no random kills and freezes of this Redis, and no"
+        " faults of its link, since clients connect to the primary directly. With cluster, the other"
+        " roles are on one Redis with all its faults (default: single)",
     )
     parser.add_argument(
         "--broker",

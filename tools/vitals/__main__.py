@@ -234,7 +234,7 @@ def command_parser() -> argparse.ArgumentParser:
         help="continue a stopped run, keeping pages without findings",
     )
     parser.add_argument(
-        "--site", metavar="URL", help="a running site with demo people (default: one of its own)"
+        "--site", metavar="URL", help="a running site with demo people (default: a separate one)"
     )
     parser.add_argument(
         "--shots", type=Path, metavar="DIR", help="take pictures of ten pages instead"

@@ -29,11 +29,11 @@ from feedsite.management.commands.migrate import connected_for_migrations
 NAME = "%Y-%m-%dT%H%M%SZ"
 GIVEN_UP = timedelta(days=1)  # an older unfinished backup is not running any more
 EXAMPLES = """
-The site keeps running. The database is saved as it is at one moment, the files before and after it, so that no file
+The site keeps running. The database is saved as of one moment, and the files before and after it, so that no file
 that the database names is missing. Redis and Memcached are not saved; they are filled from the database again.
 
 Anybody with the folder and its keys can read everything on the site: restrict access to it. docs/backup.md explains how
-to restore, and how to lose minutes instead of a day.
+to restore, and how to lose only a minute of data instead of a day.
 
 examples:
   ./run manage backup /backups/before-0.4             a new folder
@@ -65,7 +65,7 @@ class Command(BaseCommand):
             help="make a dated folder in DIR, and keep the newest N",
         )
         parser.add_argument(
-            "--check", action="store_true", help="verify it by restoring it into a scratch database"
+            "--check", action="store_true", help="verify the backup in a scratch database"
         )
         parser.add_argument(
             "--without-keys", action="store_true", help="leave out SECRET_KEY and the other keys"

@@ -37,7 +37,7 @@ WHAT_ENDS = {
 EXAMPLES = """
 Stop the site first. The files are restored before the database, and the database in one transaction: if the command is
 interrupted, the site still has its old database, and you can run the same command again. Afterwards a backup of an
-older version is migrated, and everything cached is ignored: a new epoch begins, as by `manage cache restored`.
+older version is migrated, and everything cached is ignored: a new epoch begins, as with `manage cache restored`.
 
 This command does not restore the keys, because the site reads them from its environment. It prints how to set them.
 
@@ -54,12 +54,12 @@ with Docker:
 
 
 class Command(BaseCommand):
-    help = "Replace the contents of the site by a backup, or only check that this would work."
+    help = "Replace the contents of the site with a backup, or only check the backup."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
-        parser.add_argument("folder", metavar="DIR", type=Path, help="a backup")
+        parser.add_argument("folder", metavar="DIR", type=Path, help="the folder of a backup")
         parser.add_argument(
             "--check",
             action="store_true",

@@ -16,14 +16,14 @@ the settings of your site; this page has the defaults. A setting of 0 days means
 `./run manage retention > docs/retention.md` writes this page; a test fails when it is out of date.
 """
 FOOT = """
-If you set `LEDGER_DAYS`, the auditor checks, and explanations cover, only the deliveries of younger posts; missing
-deliveries of older posts are not errors. Unfinished and dead deliveries are kept, and so are all later ones. If you set
-`NOTIFICATION_DAYS`, people lose their older notifications; say so in your rules. Backups are deleted separately, by
-`manage backup --keep` ([backup.md](backup.md)): until then they contain deleted data.
+With `LEDGER_DAYS`, the auditor and explanations cover only the deliveries of younger posts; missing deliveries of older
+posts are not errors. Unfinished and dead deliveries are kept, and so are all later ones. With `NOTIFICATION_DAYS`,
+people lose their older notifications; mention this in your rules. Backups contain deleted data until `manage backup
+--keep` deletes them ([backup.md](backup.md)).
 
-Logs: each container keeps 250 MB (`docker-compose.yml`). You have to rotate the file that `LOG_FILE` names; when it has
-been renamed, the site starts a new one (logrotate without `copytruncate`). `./run` keeps one older file of each log,
-and rotates at 10 MB. Log lines of requests (`ACCESS_LOG`) contain no addresses and no queries, but paths, which have
+Logs: each container keeps 250 MB (`docker-compose.yml`). You have to rotate the file that `LOG_FILE` names, for example
+with logrotate without `copytruncate`: after a rename, the site starts a new file. `./run` keeps one older file of each
+log, and rotates at 10 MB. Log lines of requests (`ACCESS_LOG`) contain no addresses and no queries, but paths with
 handles and post ids.
 """
 EXAMPLES = """

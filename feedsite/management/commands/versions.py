@@ -21,13 +21,13 @@ examples:
 
 
 class Command(BaseCommand):
-    help = "Print the versions of code and PostgreSQL, the migrations that the database lacks, the epoch of the caches."
+    help = "Print the versions of code and PostgreSQL, the missing migrations, and the epoch of the caches."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
-        parser.add_argument("--json", action="store_true", help="print one object of JSON")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
         parser.add_argument(
             "--check", action="store_true", help="exit status 1 if migrations are missing"
         )

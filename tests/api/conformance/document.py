@@ -134,7 +134,7 @@ def tables() -> str:
         BEGIN,
         "",
         f"`tests/api/conformance` has {len(all_rows):,} expectations from the documentation and tests of Mastodon's",
-        f"API: {len(all_rows) - differing:,} are met; {differing} are not, for the reasons below.",
+        f"API: {len(all_rows) - differing:,} are met, and {differing} are not, for the reasons below.",
         "",
     ]
     for title, endpoints in sections().items():
@@ -148,7 +148,7 @@ def _row(endpoint: Endpoint) -> str:
     if takes := endpoint.parameters(hold=True):
         said.append(f"takes {_quoted(takes)}")
     if differing := endpoint.parameters(hold=False):
-        said.append(f"{_quoted(differing)}: see before")
+        said.append(f"{_quoted(differing)}: see above")
     text = "; ".join(filter(None, said)) if not endpoint.refused else endpoint.refused
     return f"| {endpoint.method} `{_shown(endpoint.path)}` | {endpoint.state} | {text} |"
 

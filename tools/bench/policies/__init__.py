@@ -15,12 +15,11 @@ POLICIES = {
 READERS = "readers"  # of readers with thousands of followees, by push and by pull
 PARTS = [*POLICIES, READERS]
 NOTE = (
-    "A hundred home pages are read for each publication (source 003). Counted are statements and rows of PostgreSQL,"
-    " commands of Redis, those of scripts too, and keys that Memcached was asked for or was given; an item is a row, a"
-    " command or a key. A publication includes its delivery. A page is its posts with all that they show;"
-    " authentication is not counted. Source 003 gives 10,000:1 for pull and 50:50 for push: it counts entries of"
-    " timelines, not what a page shows with them. Readers of 2,000 and 7,500 accounts get the same page by push and by"
-    " pull."
+    "A hundred home pages are read for each publication (source 003). The tables count statements and rows of"
+    " PostgreSQL, commands of Redis (including those of scripts), and keys read from and written to Memcached; an item"
+    " is a row, a command or a key. A publication includes its delivery. A page includes everything that is shown with"
+    " its posts, but no authentication. Source 003 has ratios of 10,000:1 for pull and 50:50 for push, because it"
+    " counts only entries of timelines. Readers of 2,000 and 7,500 accounts get the same page by push and by pull."
 )
 
 

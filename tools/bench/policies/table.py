@@ -46,9 +46,9 @@ AUTO_PULL_FOLLOWERS, AUTO_PUSH_FOLLOWERS = READERS // 2, 1
 # What each policy writes when a post is published, and reads when a page is refreshed (sources 001, 003).
 _SAYS = {
     "pull": "writes the author's outbox; reads the outboxes of all followees; most traffic is at refresh",
-    "push": "writes the home cache of every follower; reads one's own; the network works at publication",
-    "online": "writes the home caches of followers online; reads one's own, rebuilt on return",
-    "auto": "as online, but large authors whose posts are cheaper to pull are pulled",
+    "push": "writes the home cache of every follower; reads the reader's own; most traffic is at publication",
+    "online": "writes the home caches of followers online; reads the reader's own, which is rebuilt on return",
+    "auto": "like online, but pulls large authors whose posts are cheaper to pull",
 }
 
 # A lock does not count as a write.

@@ -16,17 +16,19 @@ examples:
 
 
 class Command(BaseCommand):
-    help = "Make an account. Unlike the sign-up page it accepts any password, and reserved handles."
+    help = (
+        "Create an account. Unlike the sign-up page, it accepts any password and reserved handles."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
-        parser.add_argument("handle")
-        parser.add_argument("--password", required=True)
-        parser.add_argument("--email")
-        parser.add_argument("--display-name", default="")
+        parser.add_argument("handle", help="the handle, without @")
+        parser.add_argument("--password", required=True, help="any password is accepted")
+        parser.add_argument("--email", help="the e-mail address")
+        parser.add_argument("--display-name", default="", help="the name on pages")
         parser.add_argument(
-            "--staff", action="store_true", help="may use the admin, with all rights"
+            "--staff", action="store_true", help="can use the admin, with all rights"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -12,10 +12,10 @@ from apps.errors import DomainError
 
 
 class Command(BaseCommand):
-    help = "Remove an account's authenticator app, passkeys and recovery codes: afterwards its password is enough."
+    help = "Remove an account's authenticator app, passkeys and recovery codes, so that its password suffices."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("handle")
+        parser.add_argument("handle", help="the handle of the account")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

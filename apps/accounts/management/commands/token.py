@@ -24,8 +24,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
-        parser.add_argument("handle")
-        parser.add_argument("--name", default="command line", help="its name on the settings page")
+        parser.add_argument("handle", help="the handle of the account")
+        parser.add_argument("--name", default="command line", help="shown on the settings page")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -21,7 +21,7 @@ from feedcache.connections import RedisError
 
 MAX_PAGES = 200
 EXAMPLES = """
-The auditor runs every ten seconds by itself (beat). It compares pages that were shown, windows in Redis, deliveries,
+Beat runs the auditor every ten seconds. It compares pages that were shown, windows in Redis, deliveries,
 follows and counts with the tables, and repairs differences. Exit code 1 when there are violations.
 
 examples:
@@ -44,14 +44,14 @@ class Command(BaseCommand):
         verbs = parser.add_subparsers(dest="verb", metavar="WHAT", required=True)
         run = verbs.add_parser("run", help="run the auditor once or several times")
         run.add_argument("--turns", type=int, default=1, help="number of runs (default: 1)")
-        verbs.add_parser("status", help="what all runs found")
+        verbs.add_parser("status", help="show the findings of all runs")
         pairs = verbs.add_parser(
             "explain", help="explain random pairs of reader and post; read-only"
         )
-        pairs.add_argument("--pairs", type=int, default=1000, help="how many (default: 1000)")
+        pairs.add_argument("--pairs", type=int, default=1000, help="number (default: 1000)")
         pairs.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
-        viewer = verbs.add_parser("viewer", help="walk one account's home; read-only")
-        viewer.add_argument("handle")
+        viewer = verbs.add_parser("viewer", help="check all pages of one account's home; read-only")
+        viewer.add_argument("handle", help="the handle of the account")
         viewer.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -28,11 +28,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
-        parser.add_argument("handle")
+        parser.add_argument("handle", help="the handle of the account")
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("post_id", nargs="?", type=int, help="the id of a post")
-        what.add_argument("--home", action="store_true", help="the newest page")
-        parser.add_argument("--limit", type=int, default=20, help="posts of --home (default: 20)")
+        what.add_argument("--home", action="store_true", help="explain the newest page")
+        parser.add_argument("--limit", type=int, default=20, help="posts with --home (default: 20)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the explanation; CommandError if the account does not exist."""

@@ -22,7 +22,7 @@ from feedcache.connections import RedisError
 from feedcache.ids import second_of
 
 EXAMPLES = """
-Compares four answers to the same question: the tables now, the pages now, the caches in Redis now, and the home page
+Compares four versions of the same timeline: the tables now, the pages now, the caches in Redis now, and the home page
 at the end of the period, by the history of follows, mutes and blocks. Exit code 1 when pages or caches are wrong.
 
 The output names posts and reasons but no texts, so it can be attached to a report.
@@ -42,7 +42,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
-        parser.add_argument("reader", metavar="READER", help="a handle")
+        parser.add_argument("reader", metavar="READER", help="the handle of the reader")
         parser.add_argument(
             "--from", dest="since", help="UTC, ISO 8601 (default: a day before the end)"
         )

@@ -20,8 +20,8 @@ def _address(text: str) -> tuple[str, int]:
 class Command(BaseCommand):
     help = """Serve L1, Main and Backup to programs in other languages, as one Memcached.
 
-Their keys are apart from the site's. There is no password: listen only where nobody else can connect. Runs until it is
-interrupted. Example:
+Their keys are separate from the site's. There is no password: listen only where nobody else can connect. Runs until it
+is interrupted. Example:
 
     manage memcached_proxy --listen 127.0.0.1:11311"""
 
@@ -31,7 +31,7 @@ interrupted. Example:
             type=_address,
             default=("127.0.0.1", 11311),
             metavar="HOST:PORT",
-            help="default: 127.0.0.1:11311",
+            help="address to listen on (default: 127.0.0.1:11311)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -22,14 +22,14 @@ TABLE_WIDTH = 60
 STEPS = 10  # lines of progress in a log
 STOPPED = 130  # the exit code of a program that Ctrl-C ended
 EXAMPLES = """
-Everything is made in one transaction, so an interrupted run has made nothing and can be repeated. If the size exists
-already, nothing changes; another size adds generated accounts to the cast, which are the people with written posts.
+All data is added in one transaction, so an interrupted run leaves nothing and can be repeated. If the demo has this
+size already, nothing changes. Another size adds generated accounts to the cast, the people with hand-written posts.
 
 examples:
   ./run manage seed_demo                      add the cast and 60 accounts, in a few seconds
   ./run manage seed_demo --size medium        1,000 accounts
   ./run manage seed_demo --size large         20,000 accounts, in some minutes
-  ./run manage seed_demo --seed 7             generate other people and texts; the same number, the same result
+  ./run manage seed_demo --seed 7             generate other people and texts; the same seed gives the same ones
 """
 
 
@@ -61,7 +61,7 @@ class Command(BaseCommand):
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument(
-            "--size", choices=list(SIZES), default="small", help="how much (default: small)"
+            "--size", choices=list(SIZES), default="small", help="amount of data (default: small)"
         )
         parser.add_argument(
             "--seed",

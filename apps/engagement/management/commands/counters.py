@@ -36,7 +36,7 @@ Counts exist three times: as the rows themselves (likes, replies, follows ...), 
 and as packed records in Redis. The command can run at any time, while the site writes.
 
 examples:
-  ./run manage counters status                        show what the counters in Redis hold
+  ./run manage counters status                        show the contents of the counters in Redis
   ./run manage counters reconcile                     compare all counts; exit code 1 if one is wrong
   ./run manage counters reconcile --fix               and repair them
   ./run manage counters reconcile --fix --since 7     only posts of the last seven days
@@ -44,7 +44,7 @@ examples:
   ./run manage counters move posts redis://10.0.0.7:6379/0 --from 2026-12-01    move posts from this day on
   ./run manage counters move users redis://10.0.0.8:6379/0 --from 1000000    run again if interrupted
   ./run manage counters move posts settings           back to the address in the settings
-A range that was moved once stays a range of its own: later moves take it from its first id up to the next range.
+A range that was moved once stays separate: later moves take it from its first id up to the next range.
 """
 SETTINGS = "settings"
 SETTLE_POLL_SECONDS = 1.0
@@ -94,7 +94,10 @@ class Command(BaseCommand):
         )
         parser.add_argument("--fix", action="store_true", help="reconcile: repair wrong counts")
         parser.add_argument(
-            "--since", type=float, metavar="DAYS", help="reconcile: only posts of so many days"
+            "--since",
+            type=float,
+            metavar="DAYS",
+            help="reconcile: only posts of the last DAYS days",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

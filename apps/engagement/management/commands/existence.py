@@ -25,15 +25,15 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        verbs.add_parser("status", help="show which are ready, how full they are, and their bytes")
+        verbs.add_parser("status", help="show the state, load and size of the filters")
         rebuild_parser = verbs.add_parser(
-            "rebuild", help="build filters from the rows; the old one answers until the end"
+            "rebuild", help="build filters from the rows; old ones are used until then"
         )
         rebuild_parser.add_argument("kind", nargs="?", choices=[marks.kind for marks in MODELS])
         capacity_parser = verbs.add_parser(
-            "capacity", help="compare the bytes that a number of records takes in different stores"
+            "capacity", help="compare the size of a number of records in different stores"
         )
-        capacity_parser.add_argument("records", type=int)
+        capacity_parser.add_argument("records", type=int, help="number of records")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

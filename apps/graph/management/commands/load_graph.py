@@ -33,11 +33,11 @@ STEPS = 10  # lines of progress in a log
 STOPPED = 130  # the exit code of a program that Ctrl-C ended
 
 EXAMPLES = """
-A line holds two names, follower and followee, separated by blanks; a name is a number or a part of a handle.
+Each line has two names, follower and followee, separated by blanks; a name is a number or a part of a handle.
 Accounts are created as prefix + name ("12 34" makes @u12 follow @u34), without a password. A number that is
 too short for a handle is padded: 8 becomes @u_8. Blank lines and lines that begin with # are skipped.
 
-To resume a load that was stopped, give the same command again.
+To resume a stopped load, give the same command again.
 
 examples:
   ./run manage load_graph follows.txt
@@ -95,7 +95,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
-        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("file", type=Path, metavar="FILE", help="an edge list")
         parser.add_argument("--prefix", default="u", help='put before every name (default: "u")')
         parser.add_argument(
             "--batch",

@@ -87,27 +87,25 @@ class Command(BaseCommand):
         verbs.add_parser("check", help="probe every node and process; exit code 1 if something is wrong")  # fmt: skip
         add = verbs.add_parser("add-l1", help="add a group to L1")
         add.add_argument("urls", nargs="+", metavar="ADDRESS", help="host:port or unix:/path")
-        add.add_argument("--megabytes", type=int, help="per node (default: an eighth of Main)")
+        add.add_argument("--megabytes", type=int, help="of each node (default: an eighth of Main)")
         change = verbs.add_parser("replace", help="put another node into a slot")
         change.add_argument("place", help=FORMS)
         change.add_argument("url", metavar="ADDRESS", help="host:port or unix:/path")
-        change.add_argument("--megabytes", type=int, help="(default: the same as before)")
-        drain = verbs.add_parser("drain", help="stop reading a slot, or take out an L1 group")
+        change.add_argument("--megabytes", type=int, help="memory of the node (default: unchanged)")
+        drain = verbs.add_parser("drain", help="stop reading a slot, or remove an L1 group")
         drain.add_argument("place", help=f"{FORMS}, or l1:GROUP")
         _add_resizes(verbs)
         flush = verbs.add_parser("flush", help="empty one class of data")
         flush.add_argument("name", choices=CLASSES)
         verbs.add_parser(
             "restored",
-            help="after a restore of the database: ignore everything cached before",
+            help="ignore everything that was cached before a restore of the database",
         )
-        move = verbs.add_parser(
-            "move", help="move a class of data to another Redis: write both, switch, leave"
-        )
+        move = verbs.add_parser("move", help="move a class of data to another Redis in three steps")
         move.add_argument("name", metavar="CLASS", help=", ".join(TENANTS))
         move.add_argument("url", metavar="ADDRESS", help=REDIS_ADDRESSES)
-        back = verbs.add_parser("rollback", help="go back to an earlier version")
-        back.add_argument("version", type=int)
+        back = verbs.add_parser("rollback", help="return to an earlier version of the topology")
+        back.add_argument("version", type=int, help="the number of the version")
 
     def handle(self, *args: Any, **options: Any) -> None:
         verb = options["verb"]

@@ -18,14 +18,14 @@ class Command(BaseCommand):
             "--of",
             choices=sorted(CLUSTERS),
             default="timelines",
-            help="the data whose cluster is meant (default: timelines)",
+            help="use the cluster with this data (default: timelines)",
         )
         verbs = parser.add_subparsers(dest="verb", required=True)
-        verbs.add_parser("show", help="the masters and their slots")
+        verbs.add_parser("show", help="show the masters and their slots")
         move = verbs.add_parser("migrate", help="move a slot; run it again if it was interrupted")
-        move.add_argument("slot", type=int)
+        move.add_argument("slot", type=int, help="number of the slot")
         move.add_argument(
-            "--to", required=True, metavar="HOST:PORT", help="the master that receives it"
+            "--to", required=True, metavar="HOST:PORT", help="the master that gets the slot"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -21,7 +21,7 @@ read) or auto (the cheapest of these). An author's policy may also be site, for 
 are always pushed to inboxes.
 
 examples:
-  ./run manage policy show                            the site, the authors with a policy of their own, backfills
+  ./run manage policy show                            the policies of the site and of authors, backfills
   ./run manage policy set site pull --reason "Redis is being moved"
   ./run manage policy set site online                 windows are rebuilt one by one, as readers return
   ./run manage policy set @alice auto
@@ -47,12 +47,10 @@ class Command(BaseCommand):
         change = verbs.add_parser("set", help="choose a policy")
         change.add_argument("target", metavar="WHOSE", help="site, or @handle")
         change.add_argument("policy", choices=list(Policy.values))
-        change.add_argument("--reason", default="", help="stored in the history")
+        change.add_argument("--reason", default="", help="a reason for the history")
         back = verbs.add_parser("back", help="return to the previous policy")
         back.add_argument("target", metavar="WHOSE", help="site, or @handle")
-        explain = verbs.add_parser(
-            "explain", help="explain how posts are delivered, and what it costs"
-        )
+        explain = verbs.add_parser("explain", help="explain how posts are delivered, and the cost")
         explain.add_argument("target", metavar="WHOSE", help="site, or @handle")
         verbs.add_parser("auto", help="measure all authors whose policy is auto, and choose again")
 

@@ -36,7 +36,7 @@ V2 = {
 INSTANCE = [
     *[expect(f"the site has `{name}`", "nobody GET v2/instance", 200, {name: value}) for name, value in V2.items()],
     expect("4.6: collections are version 10", "nobody GET v2/instance", 200, {"api_versions.mastodon": 10},
-           differs="there are no collections, so it says 9"),
+           differs="the version is 9, because there are no collections"),
     expect("the first version of it", "nobody GET instance", 200,
            {"uri": str, "title": str, "short_description": str, "description": str, "email": str, "version": str,
             "urls.streaming_api": Like("^ws"), "stats.user_count": int, "stats.status_count": int,
@@ -74,7 +74,7 @@ INSTANCE = [
     expect("and says the software whose API this is", "nobody GET /nodeinfo/2.0", 200,
            {"version": "2.0", "software.name": str, "metadata.upstream.name": "mastodon"}),
     expect("the software is called mastodon", "nobody GET /nodeinfo/2.0", 200, {"software.name": "mastodon"},
-           differs="`feedsite`: the name of the software is the truth; `metadata.upstream` says the rest"),
+           differs="`feedsite`, its real name; `metadata.upstream` names Mastodon"),
 ]  # fmt: skip
 
 SEARCH = [
@@ -96,9 +96,9 @@ SEARCH = [
            {"accounts": []}),
     expect("resolve is accepted", "alice GET v2/search?q=bob&resolve=true", 200, {"accounts.*.acct": has("bob")}),
     expect("tags that nobody reviewed", "alice GET v2/search?q=river&exclude_unreviewed=true", 200, {"hashtags": list}),
-    expect("a search without words is refused", "alice GET v2/search", 400, differs="200 with empty lists"),
+    expect("400 for a search without words", "alice GET v2/search", 400, differs="200 with empty lists"),
     expect("search needs the scope", "alice[write] GET v2/search?q=river", 403),
-    expect("resolving needs a person", "nobody GET v2/search?q=river&resolve=true", 401,
+    expect("401 for resolving without a token", "nobody GET v2/search?q=river&resolve=true", 401,
            differs="200: there is nothing to resolve"),
     expect("search of version 1 is gone", "alice GET search?q=river", 404),
     expect("tags of the day", "nobody GET trends/tags", 200, {"": list}),
@@ -132,7 +132,7 @@ APPS = [
            "https://b.example/"]},
            body={**_APP, "redirect_uris": ["https://a.example/", "https://b.example/"]}),
     expect("an unknown scope is refused", "nobody POST apps", 422, body={**_APP, "scopes": "read nothing"},
-           differs="it is accepted and not granted, so that programs for newer versions can log in"),
+           differs="it is accepted but not granted, so that programs for newer versions can log in"),
     expect("scopes for staff are accepted", "nobody POST apps", 200, {"client_id": str},
            body={**_APP, "scopes": "read write follow push admin:read admin:write"}),
     expect("and of collections", "nobody POST apps", 200, {"client_id": str},
@@ -167,7 +167,7 @@ APPS = [
            before=[("nobody POST /oauth/token", _TOKEN)]),
     expect("one that was never there", "nobody POST /oauth/revoke", 200, {"": {}},
            body={"client_id": "{client_id}", "client_secret": "{client_secret}", "token": "nothing"}),
-    expect("revoking needs the secret", "nobody POST /oauth/revoke", 403,
+    expect("403 for revoking without the secret", "nobody POST /oauth/revoke", 403,
            body={"client_id": "{client_id}", "client_secret": "wrong", "token": "nothing"}, differs="401"),
     expect("4.4: who gave the token", "alice GET /oauth/userinfo", 200,
            {"iss": Like("^http"), "sub": Like("/@alice$"), "name": "Alice Wen", "preferred_username": "alice",
@@ -177,9 +177,9 @@ APPS = [
            {"preferred_username": "alice"}),
     expect("without it 403", "alice[read] GET /oauth/userinfo", 403),
     expect("without a token 401 (userinfo)", "nobody GET /oauth/userinfo", 401),
-    expect("the authorization page needs an application",
+    expect("the authorization page is 400 without an application",
            "nobody GET /oauth/authorize?response_type=code&client_id=nothing&redirect_uri=urn:ietf:wg:oauth:2.0:oob",
-           400, differs="the login page comes first"),
+           400, differs="visitors get the login page first"),
 ]  # fmt: skip
 
 HTTP = [

@@ -25,7 +25,7 @@ _BLOCKS = (
     "canonical_email_blocks",
     "ip_blocks",
 )
-_NONE = "there are none, and 422 says why"
+_NONE = "422, with the reason"
 
 STAFF = [
     *[
@@ -53,7 +53,7 @@ STAFF = [
            {"*.username": ["alice"]}),
     expect("staff only", f"{MOD} GET admin/accounts?staff=true", 200,
            {"*.username": has("mod"), "*.role.id": lacks("0")}),
-    expect("by an address", f"{MOD} GET admin/accounts?ip=10.0.0.1", 200, {"": []},
+    expect("accounts by IP address", f"{MOD} GET admin/accounts?ip=10.0.0.1", 200, {"": []},
            differs="422: the site does not keep addresses"),
     expect("a page of accounts", f"{MOD} GET admin/accounts?limit=1", 200, {"header:Link": Like("max_id=.*next")}),
     expect("below an account", f"{MOD} GET admin/accounts?max_id={{bob}}", 200, {"*.username": lacks("bob", "carol")}),
@@ -69,9 +69,9 @@ STAFF = [
     expect("2: by role", f"{MOD} GET /api/v2/admin/accounts?role_ids[]=1", 200, {"*.role.id": has("1")}),
     expect("2: by name", f"{MOD} GET /api/v2/admin/accounts?display_name=Alice&email=alice", 200,
            {"*.username": ["alice"]}),
-    expect("2: by an address", f"{MOD} GET /api/v2/admin/accounts?ip=10.0.0.1", 200, {"": []},
+    expect("v2: accounts by IP address", f"{MOD} GET /api/v2/admin/accounts?ip=10.0.0.1", 200, {"": []},
            differs="422: the site does not keep addresses"),
-    expect("2: by who invited them", f"{MOD} GET /api/v2/admin/accounts?invited_by={{alice}}", 200, {"": []},
+    expect("v2: accounts by inviter", f"{MOD} GET /api/v2/admin/accounts?invited_by={{alice}}", 200, {"": []},
            differs="422: there are no invitations"),
     expect("2: pages", f"{MOD} GET /api/v2/admin/accounts?max_id={{carol}}&since_id=1&limit=1", 200,
            {"*.username": ["bob"]}),
@@ -90,8 +90,8 @@ STAFF = [
     expect("which answers the report", f"{MOD} GET admin/reports/{{report}}", 200,
            {"action_taken": True, "action_taken_by_account.username": "mod"},
            before=[(f"{MOD} POST admin/accounts/{{carol}}/action", {"type": "none", "report_id": "{report}"})]),
-    expect("a warning that was prepared", f"{MOD} POST admin/accounts/{{carol}}/action", 200,
-           body={"type": "none", "warning_preset_id": "1"}, differs="422: there are none"),
+    expect("a prepared warning", f"{MOD} POST admin/accounts/{{carol}}/action", 200,
+           body={"type": "none", "warning_preset_id": "1"}, differs="422: there are no prepared warnings"),
     expect("an account is marked as sensitive", f"{MOD} POST admin/accounts/{{carol}}/action", 200,
            body={"type": "sensitive"}, differs="422: posts are marked, not accounts"),
     expect("a limited account", f"{MOD} GET admin/accounts/{{carol}}", 200,
@@ -103,11 +103,11 @@ STAFF = [
     expect("a measure that there is not", f"{MOD} POST admin/accounts/{{carol}}/action", 422, body={"type": "ban"}),
     expect("against oneself", f"{MOD} POST admin/accounts/{{mod}}/action", 403, body={"type": "suspend"}),
     expect("members take no measure", "bob POST admin/accounts/{alice}/action", 403, body={"type": "suspend"}),
-    expect("an account is not sensitive any more", f"{MOD} POST admin/accounts/{{alice}}/unsensitive", 200,
+    expect("an account is no longer marked as sensitive", f"{MOD} POST admin/accounts/{{alice}}/unsensitive", 200,
            differs="422: posts are marked, not accounts"),
     *[
-        expect(f"{name} an account that is approved", f"{MOD} POST admin/accounts/{{alice}}/{name}", 403,
-               differs="422: nobody has to be approved")
+        expect(f"{name} an approved account", f"{MOD} POST admin/accounts/{{alice}}/{name}", 403,
+               differs="422: accounts need no approval")
         for name in ("approve", "reject")
     ],
     *[
@@ -149,7 +149,7 @@ STAFF = [
     *[expect(f"none to delete of {kind}", f"{MOD} DELETE admin/{kind}/1", 404) for kind in _BLOCKS],
     *[expect(f"none to change of {kind}", f"{MOD} PUT admin/{kind}/1", 404) for kind in ("domain_blocks", "ip_blocks")],
     *[
-        expect(f"a new one of {kind}", f"{MOD} POST admin/{kind}", 200, body=body, differs=_NONE)
+        expect(f"adding to {kind}", f"{MOD} POST admin/{kind}", 200, body=body, differs=_NONE)
         for kind, body in (
             ("domain_allows", {"domain": "mastodon.example"}),
             ("domain_blocks", {"domain": "mastodon.example"}),
