@@ -1,4 +1,4 @@
-"""Authenticates API requests and checks their scopes; counts them in the same round trip if the token is known."""
+"""Authenticates API requests and checks scopes. With a known token, the same round trip also counts the request."""
 
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
@@ -25,9 +25,9 @@ class BearerAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[User | AnonymousUser, Bearer] | None:
         """The account and the token; None without the header.
 
-        AuthenticationFailed for an invalid token, NotAllowed for missing scopes. Scopes are checked here because an
-        endpoint that sets other permission classes would lose the check. To save a round trip, the request is counted
-        for the account that this process last saw with the token, while the same trip checks that the token is valid.
+        AuthenticationFailed for an invalid token, NotAllowed for missing scopes. Scopes are checked here, because an
+        endpoint with its own permission classes would skip a check there. To save a round trip, one batch validates the
+        token and counts the request for the account that this process last saw with the token.
         """
         token = bearer_token(request)
         if token is None:

@@ -21,8 +21,8 @@ def endpoint(
 ) -> Callable[[Endpoint], Endpoint]:
     """DRF's `api_view`, with the scopes that a token needs for each method; one of several scopes suffices.
 
-    `public`: also for visitors without a token. `limit`: the rate limit that the action behind a POST checks, so that
-    both can be counted in one round trip. ValueError for an unknown scope.
+    `public`: requests without a token are accepted too. `limit`: the rate limit that the action behind a POST checks;
+    it is counted in the same round trip as the request. ValueError for an unknown scope.
     """
     needed = {
         method: (names,) if isinstance(names, str) else names for method, names in scopes.items()
@@ -45,7 +45,7 @@ def endpoint(
 
 
 def _head(view: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
-    """The response of GET; the server leaves out the body. The view sees a GET request (but see `shows_its_answer`)."""
+    """The response of GET, whose body the server omits. The view gets a GET request (but see `shows_its_answer`)."""
     request.method = "GET"
     answer: Response = view.get(request, *args, **kwargs)
     return answer
@@ -60,11 +60,12 @@ def operation(
     errors: Iterable[int] | None = None,
     **schema: Any,
 ) -> Callable[[Endpoint], Endpoint]:
-    """Describe an endpoint, or one of its methods, as `extend_schema` does. Goes above `endpoint`.
+    """Describe an endpoint, or one of its methods, as `extend_schema` does. Apply it above `endpoint`.
 
-    `response` is an entity, a list of entities, or anything that `extend_schema` takes. `errors` are the statuses with
-    a Problem as body, in addition to those from `complete_document`; the default suits resources of the viewer. The
-    function's docstring is the description; `name` and `tags` default to the names of the function and its module.
+    `response` is an entity, a list of entities, or anything that `extend_schema` accepts. `errors` are the statuses
+    whose body is a Problem, in addition to those that `complete_document` adds; the default suits the viewer's own
+    resources. The function's docstring is the description. `name` and `tags` default to the names of the function and
+    its module.
     """
     if get_origin(response) is list and is_typeddict(get_args(response)[0]):
         response = Entity(get_args(response)[0], many=True)

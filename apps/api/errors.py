@@ -1,4 +1,4 @@
-"""DRF's exception handler: the same problem JSON (RFC 9457) as everywhere else."""
+"""DRF's exception handler, which returns the same problem JSON (RFC 9457) as the rest of the site."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -44,7 +44,7 @@ def _field_errors(exception: Exception) -> dict[str, str]:
 
 
 def _sentences(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """The errors of a body by field; one inside another is named as in a form: `poll[options]`, `media_ids[0]`."""
+    """The errors of a body by field; nested fields are named as in a form: `poll[options]`, `media_ids[0]`."""
     if isinstance(detail, list) and not any(isinstance(part, dict | list) for part in detail):
         yield path, " ".join(map(_sentence, detail))
     elif isinstance(detail, dict | list):
@@ -57,7 +57,7 @@ def _sentences(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _sentence(error: Any) -> str:
-    # the library's message names Python's types
+    # the library's own message mentions Python types
     return _("This has to be a list.") if getattr(error, "code", "") == "not_a_list" else str(error)
 
 

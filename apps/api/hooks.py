@@ -1,4 +1,4 @@
-"""What optional apps add to the API."""
+"""Hooks with which optional apps extend the API."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ class StatusField(NamedTuple):
 
 
 class ModerationWarning(NamedTuple):
-    """The newest decision of staff about an account, in Mastodon's words. `appeal` has its text and its state."""
+    """The newest decision of staff about an account, in Mastodon's terms. `appeal` is its text and its state."""
 
     id: int
     action: str
@@ -31,15 +31,15 @@ class ModerationWarning(NamedTuple):
     appeal: tuple[str, str] | None
 
 
-ENDPOINTS = Hook[str]()  # the names of modules with `urlpatterns`, for our own below /api/x/
-MASTODON_ENDPOINTS = Hook[str]()  # the same for Mastodon's below /api/v1/
-MASTODON_V2_ENDPOINTS = Hook[str]()  # and below /api/v2/
-TRANSLATES = Hook[Callable[[], bool]](maximum=1)  # whether posts are translated now
+ENDPOINTS = Hook[str]()  # names of modules with `urlpatterns` for /api/x/
+MASTODON_ENDPOINTS = Hook[str]()  # the same for /api/v1/
+MASTODON_V2_ENDPOINTS = Hook[str]()  # the same for /api/v2/
+TRANSLATES = Hook[Callable[[], bool]](maximum=1)  # whether posts can be translated now
 VAPID_KEY = Hook[Callable[[], str]](maximum=1)  # the public key of web push
-STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s, loaded only to show statuses
-# Of an account that has a notification of the moderators: None if what it was about is gone.
+STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s, imported for the first status
+# The decision for an account that has a moderation notification; None if the decision no longer exists.
 MODERATION_WARNING = Hook[Callable[[User], ModerationWarning | None]](maximum=1)
-# Called with the viewer's id and the posts of each page that the viewer's program gets.
+# Called with the viewer's id and the posts of each page that a client of the viewer gets.
 SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()
 
 

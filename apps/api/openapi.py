@@ -1,4 +1,4 @@
-"""The OpenAPI document, where drf-spectacular needs help.
+"""Changes to the OpenAPI document that drf-spectacular generates.
 
 drf-spectacular inlines TypedDicts wherever they occur, without formats. Here each TypedDict becomes a
 component, named after its class without "Json". Schemas follow OpenAPI 3.1, so null is a type.
@@ -42,7 +42,7 @@ BASIC: dict[Any, Object] = {
 
 
 class Entity(Serializer[Any]):
-    """An entity as a response, for the document only. The entity's builder makes the JSON, not this class."""
+    """An entity as a response, for the document only: the JSON is made by the entity's builder, not by this class."""
 
     def __init__(self, entity: type[Any], **options: Any) -> None:
         super().__init__(**options)
@@ -121,7 +121,7 @@ def _nullable(schema: Object) -> Object:
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # the library is untyped here
-    """Bearer tokens of OAuth in the document, with the scopes of each endpoint, one of which is enough."""
+    """OAuth bearer tokens in the document, with the scopes of each endpoint, one of which is enough."""
 
     target_class = "apps.api.authentication.BearerAuthentication"
     name = "oauth2"
@@ -153,10 +153,10 @@ PROBLEM = {
 }
 EVERYWHERE = {
     "400": "The request cannot be understood.",
-    "401": "The access token is missing, or it is not valid.",
+    "401": "The access token is missing or invalid.",
     "403": "The token's scopes, or the other account's block or settings, do not allow it.",
     "429": "Too many requests: see X-RateLimit-Reset and Retry-After.",
-    "503": "The request cannot be served at the moment; Retry-After says when to try again.",
+    "503": "The request cannot be served at the moment; see Retry-After.",
 }
 WITH_A_BODY = {
     "415": "The body has a content type that is not accepted.",
@@ -167,34 +167,34 @@ MULTIPART = "multipart/form-data"  # for files
 METHODS = ("get", "post", "put", "patch", "delete")
 TAGS = {
     "accounts": "Accounts and their posts; your own profile and preferences.",
-    "api": "Other orders of timelines, groups of actions, translations.",
-    "apps": "Applications with which people log in.",
+    "api": "Timelines in other orders, groups of actions, translations.",
+    "apps": "Applications that people log in with.",
     "circles": "Circles that you can post to.",
-    "explain": "Why a post is on a timeline, or why not.",
-    "feeds": "Feeds by rules.",
-    "filters": "Filters of words and statuses.",
+    "explain": "Why a post is or is not on a timeline.",
+    "feeds": "Feeds defined by rules.",
+    "filters": "Filters for words and statuses.",
     "instance": "The site: its limits, rules, languages and announcements.",
     "lists": "Lists of accounts.",
-    "media": "Pictures, videos and sounds, uploaded before the status that has them.",
+    "media": "Pictures, videos and sounds, uploaded before the status that they are attached to.",
     "notifications": "Notifications, one by one and in groups, and those that are held back.",
-    "oauth": "Tokens, by OAuth 2.",
+    "oauth": "OAuth 2 tokens.",
     "operations": "The running site, for staff.",
     "polls": "Polls, which have the ids of their statuses.",
-    "push": "Notifications on devices.",
-    "admin": "What staff read and decide.",
+    "push": "Push notifications to devices.",
+    "admin": "Information and decisions for staff.",
     "relationships": "Follows, blocks, mutes, and requests to follow.",
     "reports": "Reports to staff.",
     "search": "Search and suggestions.",
-    "statuses": "Statuses, and what people do with them.",
+    "statuses": "Statuses, and actions on them.",
     "tags": "Hashtags that you follow or feature.",
-    "timelines": "Timelines of statuses, conversations, and how far they are read.",
+    "timelines": "Timelines, conversations, and how far you have read them.",
     "trends": "Trending posts and tags.",
-    "webhooks": "Webhooks: messages to a server of yours about what happens to your account.",
+    "webhooks": "Webhooks, which notify your server of events in your account.",
 }
 _STRING: Object = {"type": "string"}
 HEADERS: dict[str, Object] = {
     "Link": {
-        "description": 'The pages around this one: `<address>; rel="next"`, and `prev`. None at the end.',
+        "description": 'The next and previous pages: `<address>; rel="next"` and `rel="prev"`.',
         "schema": _STRING,
     },
     "ETag": {
@@ -205,13 +205,13 @@ HEADERS: dict[str, Object] = {
         "description": "How many requests of this kind are allowed in five minutes.",
         "schema": {"type": "integer"},
     },
-    "X-RateLimit-Remaining": {"description": "How many are left.", "schema": {"type": "integer"}},
+    "X-RateLimit-Remaining": {"description": "How many remain.", "schema": {"type": "integer"}},
     "X-RateLimit-Reset": {
-        "description": "When the count starts again.",
+        "description": "When the count is reset.",
         "schema": {"type": "string", "format": "date-time"},
     },
     "Retry-After": {
-        "description": "In how many seconds to try again.",
+        "description": "The number of seconds after which to try again.",
         "schema": {"type": "integer"},
     },
 }
@@ -219,7 +219,7 @@ _LIMITS = [name for name in HEADERS if name.startswith("X-RateLimit")]
 
 
 def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-    """A hook of drf-spectacular: add what generators of clients need to every operation."""
+    """A drf-spectacular hook: add to every operation what client generators need."""
     schemas = result.get("components", {}).get("schemas", {})
     if "Problem" not in schemas:
         return result
@@ -243,7 +243,7 @@ def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
 
 
 def _say_default(field: Object) -> None:
-    """Say the default in words: openapi-typescript would make the field one that must be given."""
+    """Move the default into the description, because openapi-typescript would make a field with a default required."""
     default = field.pop("default", None)
     if default or default is False:
         said = f"By default {json.dumps(default)}."
@@ -273,9 +273,9 @@ def _ids_as_strings(operation: dict[str, Any]) -> None:
 def _keep_one_content_type(
     operation: dict[str, Any], schemas: dict[str, Any], *, is_of_oauth: bool
 ) -> None:
-    """Name one content type: multipart for files, forms for /oauth, else JSON.
+    """Keep one content type: multipart for files, forms for /oauth, otherwise JSON.
 
-    Endpoints take JSON and forms, but a generated client handles every content type that the document lists.
+    Endpoints accept JSON and forms, but generated clients would handle every content type that the document lists.
     """
     content = operation.get("requestBody", {}).get("content", {})
     if len(content) < 2:
@@ -293,7 +293,7 @@ def _add_common_answers(operation: dict[str, Any], *, has_id: bool) -> None:
     if "requestBody" in operation:
         common |= WITH_A_BODY
     if has_id:
-        common["404"] = "It does not exist, or the caller may not see it: the answer is the same."
+        common["404"] = "It does not exist, or the caller may not see it; the response is the same."
     for status, description in common.items():
         responses.setdefault(status, {**PROBLEM, "description": description})
     for response in responses.values():

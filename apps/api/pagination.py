@@ -1,4 +1,4 @@
-"""Pages of the API: their query parameters, and the `Link` header to the pages before and after them."""
+"""Pagination in the API: the query parameters, and the `Link` header with the next and the previous page."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ PEOPLE_DEFAULT, MAX_PEOPLE = 40, 80
 ENDS_EARLY = "X-Feed-Ends-Early"
 CURSOR_PARAMETERS = [
     OpenApiParameter("max_id", str, description="Older than this, exclusive."),
-    OpenApiParameter("since_id", str, description="Newer than this id, the newest first."),
-    OpenApiParameter("min_id", str, description="The items directly above this id."),
+    OpenApiParameter("since_id", str, description="Newer than this id, newest first."),
+    OpenApiParameter("min_id", str, description="The items immediately newer than this id."),
     OpenApiParameter("limit", int, description="How many at most."),
 ]
 
-# For lists of posts: the id of a post begins with its time, so a moment can be a bound.
+# For lists of posts. The id of a post begins with its time, so a time can be a bound too.
 POSTS_PARAMETERS = [
     *CURSOR_PARAMETERS,
     OpenApiParameter("date", str, description="Up to the end of this day (UTC), like 2026-11-20."),
@@ -34,7 +34,7 @@ def posts_cursor(request: Request) -> Cursor:
 
 
 def people_cursor(request: Request) -> Cursor:
-    """The cursor of a page of accounts; such pages are longer than those of posts."""
+    """The cursor of a page of accounts, which is longer than a page of posts."""
     return Cursor.from_query(request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
 
 
@@ -45,5 +45,5 @@ def paged(request: Request, page: Page[Any], body: object) -> Response:
 
 
 def ends_early_header(page: Page[Any]) -> dict[str, str]:
-    """The header that marks a page as shorter than requested although there is more."""
+    """The header that marks a page as shorter than requested although more items follow."""
     return {ENDS_EARLY: "true"} if page.ends_early else {}

@@ -1,4 +1,4 @@
-"""Parses the parameters and bodies of API requests."""
+"""Parsing of the parameters and bodies of API requests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from apps.timeline.pipeline.hooks import PROMOTERS
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import parse_id
 
-MAX_OFFSET = 150  # so that offset and page together do not exceed the ids that `hydrate` takes
+MAX_OFFSET = 150  # so that offset and page together are not too many ids for `hydrate`
 
 
 def validated(serializer: BaseSerializer[Any]) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def shows_its_answer(request: Request) -> bool:
 
 
 def optional_bool(query: Mapping[str, str], name: str) -> bool | None:
-    """A boolean query parameter; None without it; BadRequest if it is neither true nor false."""
+    """A boolean query parameter, None if it is missing. BadRequest if it is neither true nor false."""
     text = query.get(name) or ""
     if text.lower() in {"0", "false", "f", "off", "no"}:
         return False
@@ -54,7 +54,7 @@ def id_params(request: Request, *, maximum: int) -> list[int]:
 
 
 def id_in_body(text: str, field: str) -> int:
-    """An id in a field of the body; Invalid when it is too large to be one."""
+    """An id in a field of the body. Invalid if the number is too large for an id."""
     try:
         return parse_id(text)
     except ValueError:
@@ -72,18 +72,18 @@ def offset_of(query: Mapping[str, str]) -> int:
 _PROMOTED = OpenApiParameter(
     "promoted",
     bool,
-    description="Also posts that are promoted to you. Ask only if you show `feedsite.promotion` with them.",
+    description="Include posts that are promoted to you. Only for clients that show `feedsite.promotion` with them.",
 )
 PROMOTED_PARAMETERS = [_PROMOTED] if PROMOTERS else []
 
 
 def wants_promoted(request: Request) -> bool:
-    """Whether a program asks for promoted posts. Others would show them without their label."""
+    """Whether a client requests promoted posts. Other clients would show them without their label."""
     return bool(PROMOTERS) and is_true(request.query_params.get("promoted"))
 
 
 def note_shown(request: Request, viewer_id: int, items: Sequence[FeedItem]) -> None:
-    """Tell optional apps which posts a viewer's program was shown."""
+    """Notify optional apps of the posts that a viewer's client was sent."""
     if shows_its_answer(request):
         for note in SHOWN:
             note(viewer_id, items)

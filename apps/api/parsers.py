@@ -1,7 +1,7 @@
-"""Parsers of the API: strict JSON, and forms, whose names describe nested data: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
+"""Parsers of the API for strict JSON, and for forms with nested data in their names: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
 
-Clients send the format that their library prefers, so every endpoint takes all of them and gets the same nested data.
-Control characters are removed from all texts (`apps.texts.without_control_characters`).
+Clients send the format that their library prefers, so every endpoint accepts all formats and gets the same nested
+data. Control characters are removed from all texts (`apps.texts.without_control_characters`).
 """
 
 import re
@@ -24,7 +24,7 @@ _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 
 class NestedFormParser(FormParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """ParseError for contradicting names, malformed text, and charsets other than UTF-8."""
+        """The fields as nested data. ParseError for contradictory names, invalid text and charsets other than UTF-8."""
         charset = parse_header_parameters(media_type or "")[1].get("charset", "utf-8")
         if charset.lower() not in {"utf-8", "utf8"}:
             raise ParseError("Forms must be encoded in UTF-8.")
@@ -39,14 +39,14 @@ class NestedFormParser(FormParser):
 
 class NestedMultiPartParser(MultiPartParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """ParseError as for plain forms."""
+        """The fields and files as nested data. ParseError as for plain forms."""
         parsed = super().parse(stream, media_type, parser_context)
         lists = (*parsed.data.lists(), *parsed.files.lists())
         return nested((name, value) for name, values in lists for value in values)
 
 
 def nested(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Named values as nested objects and lists; the last value of a repeated name counts."""
+    """Turn named values into nested objects and lists; of a repeated name, the last value counts."""
     result: dict[str, Any] = {}
     for name, value in fields:
         if is_malformed([name]):
@@ -62,7 +62,7 @@ def nested(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _path(name: str) -> list[str]:
-    """The steps of a name: `a[b][]` is a, b and an empty step; a name of another form is one step."""
+    """The steps of a name: `a[b][]` has the steps a, b and an empty one; any other name is one step."""
     match = _NAME.fullmatch(name)
     if match is None:
         return [name]
@@ -73,7 +73,7 @@ def _path(name: str) -> list[str]:
 
 
 def _put(container: Any, path: list[str], value: Any) -> None:
-    """Put a value at a path, making objects and lists on the way."""
+    """Put a value at a path, creating the objects and lists that lead to it."""
     *parents, last = path
     for step, after in zip(parents, path[1:], strict=True):
         container = _child(container, step, list if after == "" else dict, name=path[-1])
@@ -100,7 +100,7 @@ def _child(container: Any, step: str, kind: type[Any], *, name: str) -> Any:
 
 
 def _lists(value: Any) -> Any:
-    """Turn objects whose names are numbers into lists, in the order of the numbers."""
+    """Turn objects whose keys are numbers into lists, in the order of the numbers."""
     if isinstance(value, list):
         return [_lists(item) for item in value]
     if not isinstance(value, dict):
@@ -114,9 +114,9 @@ MAX_BYTES = 1024 * 1024
 
 
 class StrictJSONParser(BaseParser):
-    """JSON without NaN, lone surrogates and NUL, of bounded size: 400 otherwise.
+    """Parses JSON of bounded size; NaN, lone surrogates and NUL are refused (400).
 
-    orjson bounds the depth; MAX_DEPTH only stops the unfolding of names with brackets.
+    orjson limits the depth of the JSON itself; MAX_DEPTH limits only the nesting in names with brackets.
     """
 
     media_type = "application/json"
@@ -140,7 +140,7 @@ class StrictJSONParser(BaseParser):
 
 
 def without_brackets(data: dict[str, Any], depth: int = 0) -> dict[str, Any]:
-    """Nest JSON whose keys are written like those of a form: `media_ids[]`, `poll[options]`."""
+    """Nest JSON whose keys are written like the names of a form: `media_ids[]`, `poll[options]`."""
     if depth < MAX_DEPTH:
         data = {
             name: without_brackets(value, depth + 1) if isinstance(value, dict) else value

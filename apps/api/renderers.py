@@ -10,7 +10,7 @@ ANYTHING = "*/*"
 
 
 class FastJSONRenderer(BaseRenderer):
-    """Renders JSON with orjson, which takes a tenth of the time of the standard library."""
+    """Renders JSON with orjson, which takes a tenth of the time that the standard library takes."""
 
     media_type = "application/json"
     format = "json"

@@ -24,7 +24,7 @@ from feedcache.structures.rate_limit import (
     queue_count,
 )
 
-# keys in the request's environment: name and result of the limit of requests; result of the limit of the action
+# keys in the request's environment: the name and result of the limit on requests; the result of the action's limit
 RATE_LIMIT, ACTION_LIMIT = "feedsite.rate_limit", "feedsite.action_limit"
 
 
@@ -32,7 +32,7 @@ class ApiThrottle(BaseThrottle):
     """Counts a request once it is authenticated; `RateLimitMiddleware` adds the headers."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
-        """True, or raises TooMany."""
+        """Return True, or raise TooMany."""
         if RATE_LIMIT in request.META:  # counted while the token was looked up
             require_allowed([request.META[RATE_LIMIT][1]])
         elif isinstance(request.user, User):
@@ -45,9 +45,9 @@ class ApiThrottle(BaseThrottle):
 
 
 def refuse_early(request: HttpRequest) -> None:
-    """TooMany if this process knows that the limit of a request is used up, so that a flood costs little.
+    """TooMany if this process has already seen that the limit is used up, so that refusing a flood costs little.
 
-    A token that was revoked meanwhile is refused in the same way until the window ends, instead of with 401.
+    A token that was revoked in the meantime also gets TooMany, instead of 401, until the window ends.
     """
     token = bearer_token(request)
     if token is None:
@@ -86,7 +86,7 @@ def count_request(request: HttpRequest | Request, name: str, subject: str) -> No
 
 
 class Counted(NamedTuple):
-    """Queued counts: the name of the request's limit, and its results after the batch was executed."""
+    """Queued counts: the name of the request's limit, and the results once the batch has been executed."""
 
     name: str
     request: Future[RateLimitResult]
@@ -94,7 +94,7 @@ class Counted(NamedTuple):
 
 
 def queue_request(batch: Batch, request: Request, user_id: int | None) -> Counted | None:
-    """Queue the count of a request for the account that is remembered for its token; None without an account."""
+    """Queue the count of a request for the account remembered with its token; None if no account is remembered."""
     if user_id is None:
         return None
 
@@ -116,7 +116,7 @@ def note_counted(request: Request, counted: Counted) -> None:
 
 
 def counted_action(request: Request) -> RateLimitResult | None:
-    """The result of the limit that the action checks; None while it is not counted yet."""
+    """The result of the limit that the action checks; None if it was not counted with the request."""
     return request.META.get(ACTION_LIMIT)
 
 

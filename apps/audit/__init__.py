@@ -1,1 +1,1 @@
-"""Check that pages are right: an oracle, an auditor that compares the site with it, and explanations."""
+"""Checks that pages are correct: an oracle, an auditor that compares the site with it, and explanations."""

@@ -1,4 +1,4 @@
-"""Staff pages for the runs of the auditor, with a trend, and for its findings."""
+"""Staff pages for the auditor's runs (with a trend) and findings."""
 
 from datetime import timedelta
 from typing import Any
@@ -42,7 +42,7 @@ class FindingInline(admin.TabularInline):
 
 @admin.register(AuditRun)
 class AuditRunAdmin(StaffList):
-    """Runs, newest first, below the sums of the last hours."""
+    """The list of runs, newest first, below the sums of the last hours."""
 
     list_display = fields = readonly_fields = ("started_at", *FIGURES, "seconds")
     ordering = ("-started_at",)

@@ -1,10 +1,10 @@
 """The live auditor: continuously compares pages and caches with the tables, and the tables with each other.
 
-It repairs the differences that it finds. The oracle (`apps.audit.oracle`) computes what home pages must contain.
+It repairs the differences that it finds. The oracle (`apps.audit.oracle`) computes the correct contents of home pages.
 
-A run is bounded: it takes some sampled pages, and of every other subject the next slice (`apps.audit.rounds`); after
-the last row a subject starts again. Differences of pages and caches become violations when three looks confirm them, or
-at once if nothing could excuse them; differences between tables become violations at once.
+A run is bounded: it checks some sampled pages, and the next slice of every other subject (`apps.audit.rounds`); after
+its last row a subject starts over. A difference in a page or a cache becomes a violation once three looks confirm it,
+or immediately if nothing could excuse it; a difference between tables becomes a violation immediately.
 """
 
 import json
@@ -42,21 +42,21 @@ from feedcache.connections import RedisError, timelines
 logger = logging.getLogger(__name__)
 
 PAGES, RECHECKS = 20, 100  # per run
-WINDOWS, ACCOUNTS_LOOKED_AT, WINDOWS_SECONDS = 50, 20_000, 2.0  # per run, whichever comes first
+WINDOWS, ACCOUNTS_LOOKED_AT, WINDOWS_SECONDS = 50, 20_000, 2.0  # per run; the first limit wins
 CACHED = {Subject.POSTS: 500, Subject.ACCOUNTS: 200}  # per run
-NEWEST_POSTS = 100  # whose cached values are compared in every run
+NEWEST_POSTS = 100  # the number of newest posts whose cached values are compared in every run
 RUN_SECONDS = 8.0
 SUSPECTS_KEY = "audit:again"
 MAX_SUSPECTS = 500
-LOOKS = 3  # that must confirm a difference, a grace period apart
+LOOKS = 3  # the number of looks, a grace period apart, that must confirm a difference
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
     """Differences to check again: the ids of posts that differ on a page (`sample`) or in the viewer's home caches.
 
-    With `cache`, `posts` are keys of that cache instead, and `viewer` is 0. Suspects wait in Redis for the next look.
-    The next round finds a lost suspect of a cache again; a lost page is not looked at again.
+    With `cache`, `posts` are keys of that cache instead, and `viewer` is 0. Suspects are stored in Redis until the next
+    look. If a suspect is lost, the next round finds a difference in a cache again, but not one on a page.
     """
 
     viewer: int
@@ -86,7 +86,7 @@ def _pop_suspects(maximum: int) -> list[Suspect]:
     due = []
     for text in texts:
         suspect = Suspect(**json.loads(text))
-        # a due time beyond the grace period comes from a worker whose clock is ahead; check such a suspect at once
+        # a due time beyond the grace period comes from a worker whose clock is ahead; check such a suspect now
         if not now < suspect.due <= now + settings.AUDIT_GRACE_SECONDS:
             due.append(suspect)
         else:
@@ -97,8 +97,7 @@ def _pop_suspects(maximum: int) -> list[Suspect]:
 def run_once() -> AuditRun:
     """Run all checks once and save the report.
 
-    A check whose server fails, or for which no time is left, gets its turn in the next run; rounds resume where they
-    stood.
+    If the server of a check fails, or no time remains for it, the check resumes at the same row in the next run.
     """
     audit_pass, began = AuditPass(), time.monotonic()
     for check in CHECKS:
@@ -113,12 +112,12 @@ def run_once() -> AuditRun:
 
 
 def compare_tables() -> AuditPass:
-    """Check the whole delivery ledger, and all receipts, follows and counts, against the tables alone; repair nothing.
+    """Check the whole delivery ledger, all receipts, follows and counts, using only the tables, and repair nothing.
 
-    For a restored database that no site uses: the Redis and Memcached that this process reaches belong to the live
-    database, so no check may use them. Rounds, runs and findings that were restored are deleted first, because a
-    violation on record would only be counted again, and not be reported. Deliveries that were under way at the time of
-    the backup are not reported, because they still wait for workers.
+    For a restored database that no site uses. The Redis and Memcached that this process can reach belong to the live
+    database, so no check may use them. Restored rounds, runs and findings are deleted first, because a violation on
+    record would only be counted again, and not reported. Deliveries that were in progress at the time of the backup are
+    not reported, because they are still waiting for workers.
     """
     audit_pass = AuditPass(repairs=False)
     AuditRound.objects.all().delete()
@@ -127,12 +126,12 @@ def compare_tables() -> AuditPass:
         ended = AuditRound.objects.filter(subject__in=subjects, ended_at__isnull=False)
         while ended.count() < len(subjects):
             check(audit_pass)
-            _save(audit_pass)  # a later slice with the same row then only counts the finding again
+            _save(audit_pass)  # so that later slices only count the same finding again
     return audit_pass
 
 
 def note_reconciliation(report: Report) -> None:
-    """Save a separate report for a reconciliation that found wrong counts, which it has repaired."""
+    """Save a separate report for a reconciliation that found and repaired wrong counts."""
     if report.drifts:
         audit_pass = AuditPass(AuditRun(counts=report.compared))
         checks.note_drift(audit_pass, report)
@@ -149,7 +148,7 @@ def _save(audit_pass: AuditPass) -> AuditRun:
 
 
 def purge() -> int:
-    """Delete old runs with their findings. Returns the number of runs."""
+    """Delete old runs with their findings. Return the number of runs."""
     horizon = sql.database_time() - timedelta(days=settings.AUDIT_KEEP_DAYS)
     return sql.purge(AuditRun.objects.filter(started_at__lt=horizon).order_by("started_at"))
 
@@ -160,7 +159,7 @@ def check_pages(audit_pass: AuditPass) -> None:
 
 
 def check_page(audit_pass: AuditPass, sample: Sample) -> None:
-    """Compare one page; differences that are not certain are checked again later."""
+    """Compare one page. Differences that are not certain are checked again later."""
     audit_pass.run.pages += 1
     doubtful = []
     for difference in differences(sample):
@@ -201,7 +200,7 @@ def check_cached(audit_pass: AuditPass) -> None:
 
 
 def _compare_cached(audit_pass: AuditPass, subject: Subject, ids: list[int]) -> int:
-    """Returns the number of values that were compared."""
+    """Compare the cached values with these ids, and return their number."""
     total = 0
     for name, cache in caches().items():
         if cache.subject == subject and ids:
@@ -214,7 +213,7 @@ def _compare_cached(audit_pass: AuditPass, subject: Subject, ids: list[int]) -> 
 
 
 def recheck(audit_pass: AuditPass) -> None:
-    """Check earlier suspects again; a difference that three looks confirm is a violation."""
+    """Check earlier suspects again. A difference that three looks confirm is a violation."""
     for suspect in _pop_suspects(RECHECKS):
         wrong = _still_wrong(suspect)
         audit_pass.run.settled += len(suspect.posts) - len(wrong)
@@ -245,7 +244,7 @@ def _still_wrong(suspect: Suspect) -> dict[int, Difference]:
 
 
 def _read_again(sample: Sample) -> list[Difference]:
-    """The differences of the same page read again, without late posts; empty if the account was deleted."""
+    """Read the same page again, and return its differences except late posts; none if the account was deleted."""
     viewer = users_by_id([sample.viewer]).get(sample.viewer)
     if viewer is None:
         return []
@@ -260,8 +259,8 @@ def _read_again(sample: Sample) -> list[Difference]:
 def report_page(audit_pass: AuditPass, sample: Sample, difference: Difference) -> None:
     """Report a violation on a page.
 
-    The repair delivers a missing post again, or stores a tombstone for a deleted one, and drops the reader's caches. It
-    succeeds if the page, read again, is right about the post.
+    The repair delivers a missing post again, or stores a tombstone for a deleted post, and drops the reader's caches.
+    It succeeds if the page, read again, no longer differs in this post.
     """
     post_id = difference.post_id
 
@@ -311,7 +310,7 @@ CHECKS = (
     checks.check_follows,
     checks.check_counts,
 )
-# Checks that need only the tables, each with the subjects whose rounds it advances.
+# Checks that use only the tables, each with the subjects whose rounds it advances.
 TABLE_CHECKS = (
     (checks.check_jobs, (Subject.DELIVERIES,)),
     (checks.check_receipts, (Subject.RECEIPTS,)),

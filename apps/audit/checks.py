@@ -18,13 +18,13 @@ from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.fanout.receipts import CONTENT, ledger_begin
 from apps.timeline.models import FanoutChunk
 
-# Rows per run, from where the round stands; of deliveries and receipts also as many of the newest.
+# Rows of the current round per run; for deliveries and receipts, also the same number of newest rows.
 DELIVERIES, RECEIPTS, FOLLOWS, COUNTS = 1_000, 500, 10_000, 200
-STUCK_SECONDS = 90  # longer than a lease: the worker died, and no sweep took over
+STUCK_SECONDS = 90  # longer than a lease, so the worker died and no sweep took over
 
-# Posts of a slice and the newest posts, with whether each has neither a job nor a pending event, so that nothing can
-# begin its delivery. Left out are posts older than the first job, which were written before the ledger, or older than
-# LEDGER_DAYS, whose deliveries have been deleted.
+# The posts of a slice and the newest posts, and whether each has neither a job nor a pending event, in which case
+# nothing can begin its delivery. Posts older than the first job (written before the ledger existed) or older than
+# LEDGER_DAYS (whose deliveries have been deleted) are left out.
 _POSTS = """
 WITH post AS (
     (SELECT id FROM posts_post WHERE deleted_at IS NULL ORDER BY id DESC LIMIT %(maximum)s)
@@ -37,7 +37,7 @@ SELECT post.id, j.post_id IS NULL AND pending.id IS NULL AS undelivered
 FROM post LEFT JOIN timeline_fanoutjob j ON j.post_id = post.id LEFT JOIN pending ON pending.id = post.id
 WHERE post.id >= %(begin)s AND post.id >= (SELECT min(post_id) FROM timeline_fanoutjob)
 """
-# Receipts, each with the previous one of its job. If the previous one is gone, the seal cannot be checked.
+# Receipts, each with the previous receipt of its job. If that receipt is missing, the seal cannot be checked.
 _RECEIPTS = f"""
 WITH picked AS (
     (SELECT id FROM timeline_fanoutchunk WHERE state = 'done' ORDER BY id DESC LIMIT %(maximum)s)
@@ -50,7 +50,7 @@ SELECT c.id, c.job_id, c.expected, c.delivered, c.dormant, c.lost,
 FROM picked JOIN timeline_fanoutchunk c USING (id)
 LEFT JOIN timeline_fanoutchunk before ON before.job_id = c.job_id AND c.number > 1 AND before.number = c.number - 1
 """  # noqa: S608 -- constants
-# The jobs of the same posts, with the numbers of chunks and receipts, and whether their seal is the newest receipt's.
+# Jobs, with their numbers of chunks and receipts, and whether their seal is that of the newest receipt.
 _JOBS = """
 WITH picked AS (
     (SELECT post_id FROM timeline_fanoutjob ORDER BY post_id DESC LIMIT %(maximum)s)
@@ -69,8 +69,8 @@ SELECT 0, post_id, state, attempts, last_error, followers FROM timeline_fanoutjo
 WHERE state = 'dead' OR (state = 'pending' AND due_at < now() - make_interval(secs => %(stuck)s))
 ORDER BY 2, 1 LIMIT %(maximum)s
 """
-# Follows of a slice of either table, as (follower, followee), and the matching rows of the other table. Rows of
-# different owners may be on different servers, so they are compared here.
+# The follows of a slice of either table, as (follower, followee), and the matching rows of the other table. Rows of
+# different owners may be on different servers, so they are compared in Python.
 _FOLLOWEES = (
     "SELECT owner_id, followee_id FROM graph_followee WHERE id > %(after)s AND id <= %(until)s"
 )
@@ -156,7 +156,7 @@ def check_receipts(audit_pass: AuditPass) -> None:
 
 
 def _cannot_repair() -> bool:
-    """For findings about history, which cannot be repaired."""
+    """The repair for findings about the past: nothing can be repaired."""
     return False
 
 
@@ -167,7 +167,7 @@ def _found_once(
     repair: Callable[[], object],
     details: dict[str, Any],
 ) -> None:
-    """Record and repair a finding, or only count an earlier one again: a chunk that dies again is left to staff."""
+    """Record and repair a finding, or only count it if it is on record: a chunk that dies again is left to staff."""
     earlier = AuditFinding.objects.filter(kind=kind, post_id=post_id, details__id=details["id"])
     if not repairs.count_again(earlier):
         audit_pass.found(kind, repair, post_id=post_id, details=details)
@@ -181,7 +181,7 @@ def _resume(row: Row) -> None:
 
 
 def check_follows(audit_pass: AuditPass) -> None:
-    """Check a slice of the follows: each needs a row in `Followee` and one in `Follower`."""
+    """Check that each follow of a slice has a row in `Followee` and one in `Follower`."""
     for subject, model, statement, mirrors in _SIDES:
         with next_slice(subject, model, FOLLOWS) as part:
             audit_pass.run.follows += part.compared
@@ -209,7 +209,7 @@ def check_counts(audit_pass: AuditPass) -> None:
             report = reconcile.Report()
             if audit_pass.repairs:
                 reconcile.reconcile_batch(counted, part.after, report, fix=True, limit=COUNTS)
-            else:  # compares only rows: no counters in Redis belong to this database
+            else:  # compare only rows, because the counters in Redis do not belong to this database
                 report.compared = part.compared
                 report.note(counted, counted.drifted(part.ids()))
             audit_pass.run.counts += report.compared
@@ -217,7 +217,7 @@ def check_counts(audit_pass: AuditPass) -> None:
 
 
 def note_drift(audit_pass: AuditPass, report: reconcile.Report) -> None:
-    """Record the counts that a reconciliation has repaired."""
+    """Record the wrong counts that a reconciliation found."""
     for (name, where, counted), tally in report.tallies.items():
         worst = {"id": tally.worst.id, "has": tally.worst.has, "should": tally.worst.should}
         drift = {"counts": f"{name}.{counted}", "where": where, "number": tally.number}

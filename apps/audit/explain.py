@@ -1,8 +1,8 @@
-"""Why a post is on a home page, or why it is not, in plain words: the reason, the checklist, the annotated page.
+"""Explains in plain words why a post is or is not on a home page: the reason, the checklist, the annotated page.
 
-Viewers who may not see a post get the same error as on every page, whether it is absent, deleted, restricted, or of a
-blocked or suspended account. Serving pages records nothing for this: the reason is read on demand
-from the ledger, from the follow that the post was delivered over, and from the home cache.
+Viewers who may not see a post get the same error as on every page, whether the post does not exist, is deleted or
+restricted, or is by a blocked or suspended account. No page stores anything for its explanation: the reason is found
+on demand, from the ledger, from the follow by which the post was delivered, and from the home cache.
 """
 
 import re
@@ -44,9 +44,9 @@ from feedcache.stats import traced
 _FOLLOWS = """
 SELECT owner_id, id, created_at FROM graph_follower WHERE owner_id = ANY(%(authors)s) AND follower_id = %(viewer)s
 """
-# The job of a post, and the chunk with the viewer's follow, else the one of the virtual follow; for addressed posts the
-# only chunk (edge 0). `event_due` is when a delivery that has not begun is tried next. The follows
-# are parameters, because they may lie on other servers than the ledger.
+# The job of a post, and the chunk with the viewer's follow, or otherwise with their virtual follow; for addressed posts
+# the only chunk (edge 0). `event_due` is the time of the next attempt if the delivery has not begun. The follows are
+# parameters, because they may be on other servers than the ledger.
 _DELIVERIES = """
 SELECT DISTINCT ON (p.id) p.id, j.mode, j.state AS job, j.created_at AS started_at, j.lost AS unsplit,
     coalesce(p.followed_at, v.created_at) AS followed_at, c.id AS chunk, c.state, c.attempts, c.due_at, c.finished_at,
@@ -63,11 +63,11 @@ LEFT JOIN timeline_fanoutchunk c ON c.job_id = p.id AND (
     OR (CASE WHEN c.is_virtual THEN v.id ELSE p.edge END) BETWEEN c.first_edge AND c.last_edge)
 ORDER BY p.id, c.is_virtual
 """
-# A follow may have taken effect this much later than its date: the time between the date and the commit.
+# A follow may take effect this much later than its date, because it is dated before the commit.
 COMMIT = timedelta(seconds=10)
 
 
-MAX_REPOSTS = 5  # of a post, checked for one that is on the home page
+MAX_REPOSTS = 5  # the number of a post's reposts that are checked for one on the home page
 _REPOSTS = """
 SELECT id FROM posts_post
 WHERE source_id = %(post)s AND kind = 'repost' AND deleted_at IS NULL AND (author_id = %(viewer)s
@@ -78,7 +78,7 @@ ORDER BY id DESC LIMIT %(maximum)s
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why one post is on a viewer's home page or not.
+    """The reason why a post is or is not on a viewer's home page.
 
     `when` is the time of the delivery, of the follow, or of the next attempt, depending on the reason.
     """
@@ -86,10 +86,10 @@ class Explanation:
     item: FeedItem
     on_home: bool
     reason: Reason
-    who: str = ""  # a handle, a tag or the titles of filters, for the text
+    who: str = ""  # the handle, tag or filter titles in the text
     when: datetime | None = None
-    policy: str = ""  # how the post was delivered: push, online, pull
-    chunk: int | None = None  # its id in the ledger
+    policy: str = ""  # how the post was delivered: push, online or pull
+    chunk: int | None = None  # the id of the chunk in the ledger
     attempts: int = 0
     promotion: Promotion | None = None
 
@@ -99,7 +99,7 @@ class Explanation:
         return self.sentence(full_time(self.when) if self.when else _("soon"))
 
     def sentence(self, when: str) -> str:
-        """The text, with `when` as the wording of its time."""
+        """The text, with `when` in place of its time."""
         if self.item.is_repost and self.reason == Reason.OWN:
             return _("You reposted it.")
         facts = {"who": self.who, "when": when}
@@ -118,9 +118,9 @@ class Explanation:
 
 
 def explain(viewer: User, post_id: int) -> Explanation:
-    """Why a post is on a viewer's home page or not; NotFound if the viewer may not see it.
+    """Explain why a post is or is not on a viewer's home page. NotFound if the viewer may not see the post.
 
-    If only reposts of it are on the page, the newest of them is explained.
+    If only reposts of the post are on the page, the newest of them is explained.
     """
     return _explain_look(viewer, _look_up(viewer, post_id))
 
@@ -155,9 +155,9 @@ def explain_home(viewer: User, cursor: Cursor) -> Page[Explanation]:
 def explained(
     viewer: User, verdicts: Sequence[Verdict], via: Callable[[int], Via | None]
 ) -> list[Explanation]:
-    """Explain the verdicts of a home page with the help of the ledger, in a fixed number of queries.
+    """Explain the verdicts of a home page from the ledger, in a fixed number of queries.
 
-    `via` returns how the post with an id came to the page; None if it did not.
+    `via` returns, for a post id, how the post came to the page; None if it is not there.
     """
     if not verdicts:
         return []
@@ -212,7 +212,7 @@ def _is_pulled(item: FeedItem) -> bool:
 def _why_present(
     viewer_id: int, item: FeedItem, via: Via, delivery: Row
 ) -> tuple[Reason, str, datetime | None]:
-    """The reason, the name in it, and its time."""
+    """The reason why a post is there, the name in the reason's text, and its time."""
     reason, who, when = Reason.STORAGE, item.author.handle, None
     is_reached = _is_reached(viewer_id, delivery)
     if item.author.pk == viewer_id:
@@ -232,14 +232,14 @@ def _why_present(
 
 
 def _is_reached(viewer_id: int, delivery: Row) -> bool | None:
-    """Whether the delivery put a post on this viewer's page; None if unknown or no longer known."""
+    """Whether the delivery put a post on this viewer's page; None if that is not recorded, or no longer recorded."""
     if delivery["state"] != State.DONE or delivery["lost"] or delivery["reached"] is None:
         return None
     return viewer_id in unpack(bytes(delivery["reached"]))
 
 
 def _why_cached(delivery: Row, *, is_reached: bool | None) -> tuple[Reason, datetime | None]:
-    """How a post came into the viewer's home cache, as far as is known, and when."""
+    """How and when a post got into the viewer's home cache, as far as is recorded."""
     if is_reached:
         return Reason.PUSH, delivery["finished_at"]
     followed_at, started_at = delivery["followed_at"], delivery["started_at"]
@@ -254,7 +254,7 @@ def _why_cached(delivery: Row, *, is_reached: bool | None) -> tuple[Reason, date
 
 
 def _why_not_delivered(delivery: Row) -> tuple[Reason, datetime | None]:
-    """The state of the delivery to this viewer, and when it is tried next."""
+    """The state of the delivery to this viewer, and the time of the next attempt."""
     if delivery["job"] is None:
         due = delivery["event_due"]
         return (Reason.LOST if due is None else Reason.WAITING), _ahead(due)
@@ -271,7 +271,7 @@ def _why_not_delivered(delivery: Row) -> tuple[Reason, datetime | None]:
 
 
 def _ahead(moment: datetime | None) -> datetime | None:
-    """A moment in the future; None for one in the past, which means soon."""
+    """The time if it is in the future; None, which means soon, if it has passed."""
     return moment if moment is not None and moment > timezone.now() else None
 
 
@@ -282,7 +282,7 @@ _ADDRESS = re.compile(
 
 
 def post_id_in(text: str, *, host: str) -> int | None:
-    """The post id in pasted text: the address of a post of this site, its short address, or a plain id.
+    """The post id in a pasted text, which is the address or short address of a post of this site, or a plain id.
 
     `host` is the host of the request; the site's configured address is accepted too.
     """
@@ -306,7 +306,7 @@ class Mark(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A question about a post, and its answer; the first failed check keeps the post off the page."""
+    """A question about a post, and the answer. The first failed check keeps the post off the page."""
 
     question: str
     answer: str
@@ -315,10 +315,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    """Whether a post is on a home page, and the questions that decide it, up to the first failure.
+    """Whether a post is on a home page, and the questions that decide this, up to the first failure.
 
-    `explanation` is None if the post does not exist or is hidden from the viewer. `unasked` counts the questions after
-    the failure.
+    `explanation` is None if the post does not exist or the viewer may not see it. `unasked` is the number of questions
+    after the failure.
     """
 
     outcome: str
@@ -336,7 +336,7 @@ class _Question(NamedTuple):
     irrelevant: str = ""
 
     def check(self, reason: Reason | None) -> Check:
-        """The answer. `reason` is why the post is not on the page, None if it is there."""
+        """The answer to the question. `reason` is the reason why the post is not on the page, None if it is there."""
         has_failed = reason in self.reasons
         if self.irrelevant and not has_failed:
             return Check(
@@ -349,9 +349,9 @@ class _Question(NamedTuple):
 
 
 def checklist(viewer: User, post_id: int) -> Checklist:
-    """Why a post is not on a viewer's home page, or its position there: the page's rules in order, up to a failure.
+    """Whether a post is on a viewer's home page and where, with the page's rules in order up to the first failure.
 
-    Blocked, deleted, restricted and absent posts look the same.
+    The result is the same for deleted, restricted and nonexistent posts, and for posts by blocked accounts.
     """
     exists = _("Does this post exist, and may you see it?")
     try:
@@ -371,7 +371,7 @@ def checklist(viewer: User, post_id: int) -> Checklist:
 
 
 def _questions(look: Look) -> list[_Question]:
-    """The page's rules in their order, each question once; finally, whether the post has arrived."""
+    """The questions of the page's rules in order, each once, and finally whether the post has arrived."""
     item = look.verdict.item
     rules: dict[str, list[Rule]] = defaultdict(list)
     for rule in (*HOME_RULES.rules, FILTERED):
@@ -408,9 +408,9 @@ def _position(viewer: User, found: Explanation) -> str:
     return text % {"count": len(above.items)}
 
 
-WIDTH = 1000  # of the bar, in its own units
+WIDTH = 1000  # the width of the bar, in its own units
 
-# Labels of the stages, in the order of a page's assembly. Other stages keep their names.
+# Labels of the stages, in the order of a page's assembly. Other stages are shown by name.
 STAGES = {
     "candidates": gettext_lazy("Read the ids"),
     "windows": gettext_lazy("What was delivered"),
@@ -427,11 +427,11 @@ STAGES = {
 
 @dataclass(frozen=True, slots=True)
 class AssemblyRow:
-    """A candidate: at a place of the page, or dropped."""
+    """A candidate, with its position on the page if it was not dropped."""
 
     explanation: Explanation
     place: int | None = None
-    notes: tuple[str, ...] = ()  # of optional apps
+    notes: tuple[str, ...] = ()  # by optional apps
 
     @property
     def is_on_page(self) -> bool:
@@ -444,7 +444,7 @@ class AssemblyRow:
 
 @dataclass(frozen=True, slots=True)
 class StageTime:
-    """The time of a stage. `start` and `width` are its position in the bar."""
+    """The time that a stage took. `start` and `width` are its place in the bar."""
 
     name: str
     label: str
@@ -459,7 +459,7 @@ class Assembly:
 
     page: Page[FeedItem]
     rows: list[AssemblyRow]
-    invisible: int  # candidates that are deleted, or that the viewer may not see
+    invisible: int  # the number of candidates that are deleted, or that the viewer may not see
     stages: list[StageTime]
     milliseconds: float
     missing: list[str] = field(default_factory=list)
@@ -474,10 +474,10 @@ class Assembly:
 
 
 def assembly(viewer: User, cursor: Cursor) -> Assembly:
-    """Assemble a page of a viewer's home, with the time of each stage, the posts shown, and the posts dropped and why.
+    """Assemble a page of a viewer's home, with the time of each stage, and with the dropped posts and the reasons.
 
-    The page is read by the code that serves it, with timers, and keeps its verdicts. Deleted posts and posts that the
-    viewer may not see are only counted: giving their reasons would reveal blocks.
+    The page is assembled by the code that serves it, with timers, and with its verdicts. Deleted posts and posts that
+    the viewer may not see are only counted, because the reasons would reveal blocks.
     """
     began = time.perf_counter()
     with traced() as stages:
@@ -498,7 +498,7 @@ def assembly(viewer: User, cursor: Cursor) -> Assembly:
 
 
 def _bar(stages: Mapping[str, float]) -> list[StageTime]:
-    """The stages side by side, in the order of `STAGES`; stages that wait at the same time each count the wait."""
+    """The stages one after another, in the order of `STAGES`; a wait in several stages at once counts for each."""
     total = sum(stages.values()) or 1.0
     bar: list[StageTime] = []
     start = 0.0

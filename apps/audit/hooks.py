@@ -1,4 +1,4 @@
-"""Hooks through which optional apps add to explanations and to the auditor's comparisons."""
+"""Hooks with which optional apps extend explanations and the auditor's comparisons."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from apps.accounts.models import User
 from apps.audit.models import Subject
 from apps.events.hooks import Hook
 
-Compared = tuple[int, set[int]]  # the number of cached values, and the keys of those that differ
+Compared = tuple[int, set[int]]  # the number of compared values, and the keys of those that differ
 
 
 class Section(NamedTuple):
-    """A part of the page that explains one post."""
+    """A section of the page that explains a post."""
 
     title: str
     html: SafeString
@@ -24,7 +24,7 @@ class Section(NamedTuple):
 class AuditedCache:
     """A cache that the auditor compares with the tables.
 
-    `compare` takes ids of posts or accounts; `forget` takes one of them and drops its value, which differs.
+    `compare` takes ids of posts or accounts; `forget` drops the cached value with one of these ids.
     """
 
     name: str
@@ -33,7 +33,7 @@ class AuditedCache:
     forget: Callable[[int], object]
 
 
-SECTIONS = Hook[Callable[[User, int], Section | None]]()  # about a post, for a viewer
-# a short note about each of some posts on a viewer's home page, by id
+SECTIONS = Hook[Callable[[User, int], Section | None]]()  # called with a viewer and a post id
+# short notes about posts on a viewer's home page, by post id
 NOTES = Hook[Callable[[User], Mapping[int, str]]]()
 CACHES = Hook[AuditedCache]()

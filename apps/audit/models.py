@@ -1,4 +1,4 @@
-"""The runs of the auditor and their findings, also in plain words for staff."""
+"""The auditor's runs and their findings, with texts in plain words for staff."""
 
 from collections.abc import Iterable, Mapping
 
@@ -30,7 +30,7 @@ class Kind(models.TextChoices):
 
 
 class Subject(models.TextChoices):
-    """The tables that are compared in rounds, each from the first row to the last and then again."""
+    """The subjects that are compared in rounds, each from the first row to the last and then from the first again."""
 
     WINDOWS = "windows", gettext_lazy("home windows")
     DELIVERIES = "deliveries", gettext_lazy("deliveries")
@@ -43,7 +43,7 @@ class Subject(models.TextChoices):
     ACCOUNTS = "accounts", gettext_lazy("cached accounts and their lists of posts")
 
 
-# The numbers of an `AuditRun`: what it compared and found.
+# The figures of an `AuditRun`.
 FIGURES = (
     "pages",
     "windows",
@@ -60,7 +60,7 @@ FIGURES = (
 
 
 class AuditRun(models.Model):
-    """One run of the auditor: how much it compared, and the outcome."""
+    """A run of the auditor: the numbers of things compared, and of violations."""
 
     started_at = models.DateTimeField(gettext_lazy("at"), default=database_time)
     seconds = models.FloatField(gettext_lazy("seconds"), default=0)
@@ -91,10 +91,10 @@ class AuditRound(models.Model):
     after = models.BigIntegerField(default=0)  # the last id that was compared; 0 between rounds
     compared = models.BigIntegerField(default=0)  # in this round
     began_at = models.DateTimeField(default=database_time)
-    ended_at = models.DateTimeField(null=True)  # the last complete round; null before the first
+    ended_at = models.DateTimeField(null=True)  # of the last complete round; null during the first
     seconds = models.FloatField(
         null=True
-    )  # between the ends of the last two complete rounds: the longest time between two looks at a row
+    )  # between the ends of the last two complete rounds, the longest time between two looks at a row
     total = models.BigIntegerField(null=True)  # rows compared in the last complete round
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ class AuditRound(models.Model):
 
 
 class AuditDay(models.Model):
-    """The sums of the runs of a day (UTC), their number, and the speed of the day's deliveries; kept for 90 days."""
+    """The number and the sums of a day's runs (UTC), and the speed of the day's deliveries; kept for 90 days."""
 
     day = models.DateField(gettext_lazy("day"), primary_key=True)
     figures = models.JSONField(gettext_lazy("figures"), default=dict)
@@ -115,9 +115,9 @@ class AuditDay(models.Model):
 
 
 class AuditFinding(models.Model):
-    """One violation. It has ids of the account and the post instead of foreign keys, so that it outlives them.
+    """A violation. It has the ids of the account and the post instead of foreign keys, so that it outlives both.
 
-    A violation that cannot be repaired stays one row, which counts how often it was found.
+    A violation that cannot be repaired stays a single row, which counts how often it was found.
     """
 
     run = models.ForeignKey(AuditRun, models.CASCADE, related_name="findings")
@@ -142,12 +142,12 @@ class AuditFinding(models.Model):
 
     @cached_property
     def handles(self) -> dict[int, str]:
-        """Handles of the accounts in the finding. Lists of findings load those of all rows at once and assign them."""
+        """The handles of the accounts in the finding. Lists of findings load them for all rows and assign them."""
         return handles_of(accounts_of([self]))
 
 
 def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
-    """The violation in a sentence; `names` are the handles of its accounts (`accounts_of`)."""
+    """The violation as a sentence; `names` are the handles of its accounts (`accounts_of`)."""
 
     def name(user_id: int | None) -> str:
         handle = names.get(user_id or 0)
@@ -225,7 +225,7 @@ def accounts_of(findings: Iterable[AuditFinding]) -> set[int]:
 
 
 def run_text(run: AuditRun) -> str:
-    """What a run compared and found, in a line."""
+    """The figures of a run as one line."""
     return _(
         "%(pages)d pages, %(windows)d windows, %(deliveries)d deliveries, %(receipts)d receipts, %(follows)d follows, "
         "%(counts)d counts and %(cached)d cached values compared: %(violations)d violations, %(repaired)d repaired; "

@@ -1,8 +1,8 @@
 """The correct content of every page, computed from the tables in plain Python: slow, and independent of the read path.
 
-It imports Django's database connection and nothing of the project (a contract of import-linter), so that it cannot
-repeat a mistake of the read path. Home pages use the naive query of source 001, which is too slow for production:
-`WHERE author_uid IN (SELECT following_uid ...) ORDER BY time DESC LIMIT n`, which sorts all matching posts.
+It imports Django's database connection but nothing from the project (a contract of import-linter), so that it cannot
+repeat a mistake of the read path. Home pages use the naive query of source 001, `WHERE author_uid IN (SELECT
+following_uid ...) ORDER BY time DESC LIMIT n`, which sorts all matching posts and is too slow for production.
 """
 
 import unicodedata
@@ -16,7 +16,7 @@ from django.apps import apps
 from django.db import connection, transaction
 
 MAX_ID = 2**63 - 1
-MAX_POSTS = 5_000  # read for one viewer
+MAX_POSTS = 5_000  # posts read for one viewer
 OPEN = frozenset({"public", "unlisted"})
 
 Row = dict[str, Any]
@@ -52,7 +52,7 @@ _HIDDEN_POSTS = "SELECT f.owner_id, k.post_id " + _ACTIVE.format(what="post")
 _TEXTS = """SELECT id, unnest(ARRAY[content_warning, body]) FROM posts_post WHERE id = ANY(%(posts)s)
             UNION ALL SELECT post_id, alt FROM posts_attachment WHERE post_id = ANY(%(posts)s)
             UNION ALL SELECT post_id, unnest(options) FROM posts_poll WHERE post_id = ANY(%(posts)s)"""
-# A character of a word, in scripts that put spaces between words.
+# A word character in scripts that put spaces between words.
 _IN_WORD = (
     r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]"
@@ -78,8 +78,8 @@ _NEWEST = """SELECT author_id, max(id) AS id,
              AND kind NOT IN ('repost', 'quote') AND reply_to_id IS NULL AND id < %(below)s GROUP BY author_id"""
 
 _VIRTUAL = "UNION ALL SELECT account_id FROM promotions_virtualfollow WHERE user_id = %(viewer)s"
-# The naive pull of source 001, between two ids; then, by any author, posts to the viewer's circles and public posts
-# with followed tags.
+# The naive pull of source 001 between two ids, plus posts by any author that are for the viewer's circles, or are
+# public with a followed tag.
 _PULL = """
 SELECT id FROM posts_post
 WHERE author_id IN (SELECT followee_id FROM graph_followee WHERE owner_id = %(viewer)s UNION ALL SELECT %(viewer)s
@@ -103,7 +103,7 @@ class Oracle:
     """A snapshot of the database: all of it, or the part that one viewer's home page depends on."""
 
     def __init__(self) -> None:
-        """Read whole tables: for tests and drills."""
+        """Read whole tables, for tests and drills."""
         with snapshot():
             self.posts = _by_id(rows("SELECT * FROM posts_post"))
             self.answered = self._answered()
@@ -138,10 +138,10 @@ class Oracle:
         also: Collection[int] = (),
         maximum: int = MAX_POSTS,
     ) -> Self:
-        """The part that a viewer's home between two ids (exclusive) depends on: at most `maximum` posts, newest first.
+        """The part for a viewer's home between two ids (exclusive), with at most the newest `maximum` posts.
 
-        `also` are further posts to read. With more than `maximum` posts, `answers_above` is one below the lowest id
-        read. Without counts, likes and bookmarks.
+        `also` are further posts to read. If there are more than `maximum` posts, `answers_above` is one below the
+        lowest id read. Counts, likes and bookmarks are not read.
         """
         self = cls.__new__(cls)
         bounds = {"viewer": viewer_id, "above": above, "below": below, "maximum": maximum}
@@ -160,7 +160,7 @@ class Oracle:
         sources = [post["source_id"] for post in self.posts.values() if post["source_id"]]
         self.posts |= _by_id(rows(by_ids, {"ids": sources}))
         quoted = {post["source_id"] for post in self.posts.values()} - self.posts.keys() - {None}
-        self.posts |= _by_id(rows(by_ids, {"ids": list(quoted)}))  # what shared posts quote
+        self.posts |= _by_id(rows(by_ids, {"ids": list(quoted)}))  # those quoted in reposted posts
         self.answered = self._answered()
         values = {
             "viewer": viewer,
@@ -221,7 +221,7 @@ class Oracle:
         self._read_filters(viewer)
 
     def _answered(self) -> dict[int, int]:
-        """The authors of the answered posts, by the ids of these posts."""
+        """The author ids of all parents, by parent id."""
         parents = [post["reply_to_id"] for post in self.posts.values() if post["reply_to_id"]]
         by_ids = "SELECT id, author_id FROM posts_post WHERE id = ANY(%(ids)s)"
         return {row["id"]: row["author_id"] for row in rows(by_ids, {"ids": parents})}
@@ -231,7 +231,7 @@ class Oracle:
         self.hides_replies = _ids(_HIDES_REPLIES, {"viewer": viewer})
         self.hidden_posts = pairs(_HIDDEN_POSTS + of_viewer, {"viewer": viewer})
         self.hidden_words = defaultdict(list)
-        self.words: dict[int, list[tuple[str, bool]]] = defaultdict(list)  # the same, as text
+        self.words: dict[int, list[tuple[str, bool]]] = defaultdict(list)  # the same words, as text
         for row in rows(_HIDDEN_WORDS + of_viewer, {"viewer": viewer}):
             self.words[row["owner_id"]].append((_fold(row["keyword"]), row["whole_word"]))
             word = regex.escape(_fold(row["keyword"]), literal_spaces=True)
@@ -244,7 +244,7 @@ class Oracle:
                 self.texts[post_id] += f"{_fold(text)}\uffff"
 
     def may_see(self, viewer: int, post_id: int) -> bool:
-        """Whether a viewer may see a post: the rules of the site, written a second time."""
+        """Whether a viewer may see a post, by a second implementation of the site's rules."""
         post = self.posts.get(post_id)
         if post is None or post["deleted_at"] is not None or post["author_id"] in self.suspended:
             return False
@@ -267,7 +267,7 @@ class Oracle:
         return followed or viewer in self.named[post["id"]]
 
     def is_shown(self, viewer: int, post_id: int) -> bool:
-        """Whether a post is visible, and the source of a repost too."""
+        """Whether a post is visible to the viewer, and for a repost its source too."""
         if not self.may_see(viewer, post_id):
             return False
         post = self.posts[post_id]
@@ -281,14 +281,14 @@ class Oracle:
         return bool(authors & self.mutes[viewer])
 
     def is_limited(self, viewer: int, post: Row) -> bool:
-        """Whether staff let an author's posts reach followers only, and the viewer follows neither them nor is them."""
+        """Whether staff limited the author, or the author of a repost's source, and the viewer does not follow them."""
         authors = {post["author_id"]}
         if post["kind"] == "repost":
             authors.add(self.posts[post["source_id"]]["author_id"])
         return bool((authors & self.limited) - self.follows[viewer] - {viewer})
 
     def is_filtered(self, viewer: int, post: Row) -> bool:
-        """Whether the viewer's filters hide a post on home pages, by its own texts or those of the post it quotes."""
+        """Whether the viewer's filters hide a post on home pages, by its own texts or those of the quoted post."""
         post = self.posts[self.shown_id(post["id"])]
         if post["author_id"] == viewer:
             return False
@@ -297,7 +297,7 @@ class Oracle:
         return found or post["id"] in self.hidden_posts[viewer]
 
     def is_hidden_reply(self, viewer: int, post: Row) -> bool:
-        """Whether the viewer hides replies to people they do not follow, and the post is one."""
+        """Whether the post is a reply to somebody the viewer does not follow, and the viewer hides such replies."""
         if viewer not in self.hides_replies or post["reply_to_id"] is None:
             return False
         answered = self.answered[post["reply_to_id"]]
@@ -305,12 +305,12 @@ class Oracle:
         return post["author_id"] != viewer and answered not in known
 
     def shown_id(self, post_id: int) -> int:
-        """The post on the card: the source of a repost, else the post itself."""
+        """The id of the post on the card: the source of a repost, otherwise the post itself."""
         post = self.posts[post_id]
         return int(post["source_id"]) if post["kind"] == "repost" else post_id
 
     def text_for(self, viewer: int, post: Row) -> str:
-        """The text that the viewer's filters match: the post's, and its quoted post's if the viewer may see it."""
+        """The text that the viewer's filters search: the post's, and the quoted post's if the viewer may see it."""
         text, quoted = self.texts[post["id"]], post["source_id"]
         may_see = quoted is not None and self.may_see(viewer, quoted)
         return text + self.texts[quoted] if may_see else text
@@ -320,7 +320,7 @@ class Oracle:
     ) -> bool:
         """Whether a post belongs on a home timeline, apart from filters and `hides_replies`.
 
-        `tags` and `promoted` include the posts that come by followed tags and by promotions.
+        `tags` and `promoted` include the posts that belong only because of a followed tag or a promotion.
         """
         if not self.is_shown(viewer, post_id):
             return False
@@ -339,9 +339,9 @@ class Oracle:
         return belongs and not self.is_muted(viewer, post) and not self.is_limited(viewer, post)
 
     def is_promoted(self, viewer: int, post: Row) -> bool:
-        """Whether a post is the newest one by an account that is promoted to the viewer now.
+        """Whether a post is the newest post of an account that is promoted to the viewer now.
 
-        A page need not show it: at most one of eight posts is promoted.
+        A page need not show it, because at most one post in eight is promoted.
         """
         author = post["author_id"]
         return author in self.promoted[viewer] and post["id"] in self.newest_promoted[author]
@@ -364,7 +364,7 @@ class Oracle:
         ]
 
     def delivered(self, viewer: int, *, tags: bool = False, promoted: bool = True) -> list[int]:
-        """`home` including posts hidden by filters and `hides_replies`, but not posts that come by `tags` alone."""
+        """`home` plus posts hidden by filters and `hides_replies`; posts that only a tag adds need `tags`."""
         return [
             post_id
             for post_id in sorted(self.posts, reverse=True)
@@ -378,7 +378,7 @@ class Oracle:
         def belongs(post: Row) -> bool:
             if post["author_id"] != author:
                 return False
-            answered = self.posts.get(post["reply_to_id"])  # deleted ones too
+            answered = self.posts.get(post["reply_to_id"])  # includes deleted posts
             return replies or answered is None or answered["author_id"] == author
 
         return self._newest_first(viewer, belongs)
@@ -416,7 +416,7 @@ class Oracle:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """One read-only snapshot for all reads in the block; in the caller's transaction, its isolation level applies."""
+    """Make all reads in the block from one read-only snapshot; inside a transaction, its isolation level applies."""
     nested = connection.in_atomic_block
     with transaction.atomic():
         if not nested:
@@ -434,7 +434,7 @@ def rows(statement: str, values: dict[str, Any] | None = None) -> list[Row]:
 
 
 def pairs(statement: str, values: dict[str, Any] | None = None) -> Pairs:
-    """The rows of a statement with two columns: sets of the second by the first."""
+    """For a statement with two columns, the set of second values for each first value."""
     by_first: Pairs = defaultdict(set)
     for row in rows(statement, values):
         first, second = row.values()
@@ -443,19 +443,20 @@ def pairs(statement: str, values: dict[str, Any] | None = None) -> Pairs:
 
 
 def pull() -> str:
-    """The statement for a viewer's home between two ids."""
+    """The SQL statement for a viewer's home between two ids."""
     return _PULL.format(virtual=_VIRTUAL if has_promotions() else "")
 
 
 def has_promotions() -> bool:
-    """Whether the promotions app is installed; without it nothing is promoted, whatever its tables contain."""
+    """Whether the promotions app is installed. Without it nothing is promoted, whatever its tables contain."""
     return apps.is_installed("apps.promotions")
 
 
 def _promoted(readers: Readers) -> Pairs:
-    """The accounts promoted to readers now: readers follow them virtually, and are in a segment of a running campaign.
+    """The accounts promoted to readers now, by running campaigns with a segment that contains the reader.
 
-    Readers who have opted out, and those who saw the campaign often enough today, are left out.
+    Only accounts that the reader follows virtually. Readers who have opted out, or who have seen the campaign often
+    enough today, are left out.
     """
     if not has_promotions():
         return defaultdict(set)
@@ -484,9 +485,9 @@ def _promoted(readers: Readers) -> Pairs:
 
 
 def _newest(promoted: Pairs, below: int) -> Pairs:
-    """For each promoted account its newest open post below an id that is not a repost, quote or reply.
+    """For each promoted account, the newest open post below an id, without reposts, quotes and replies.
 
-    Posts of the last minute may be unknown to pages, so the one before such a post is included too.
+    Pages may not have posts of the last minute yet, so the post before such a post is included too.
     """
     found: Pairs = defaultdict(set)
     if accounts := sorted(set().union(*promoted.values())):

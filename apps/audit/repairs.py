@@ -1,4 +1,4 @@
-"""Repairs of what the auditor finds: drop or rebuild derived data, and deliver again. They never edit a post."""
+"""Repairs of the auditor's findings, which drop or rebuild derived data or deliver again, but never edit a post."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ from feedcache.structures.home_window import mark_deleted
 logger = logging.getLogger(__name__)
 
 IMMEDIATE_CHUNKS = 3
-MAX_FINDINGS = 200  # per run; more usually have the same cause, and need no rows of their own
+MAX_FINDINGS = 200  # per run; further findings usually have the same cause, and need no rows
 
 
 def drop_reader_caches(viewer_id: int) -> None:
@@ -39,7 +39,7 @@ def drop_reader_caches(viewer_id: int) -> None:
 def redeliver(post_id: int) -> None:
     """Start or resume the delivery of a post, dead chunks included. Idempotent.
 
-    Delivers the first `IMMEDIATE_CHUNKS` in this process and enqueues the others.
+    The first `IMMEDIATE_CHUNKS` are delivered in this process, and the others enqueued.
     """
     dispatch.retry_dead([post_id])
     dispatch.start_job(post_id)
@@ -51,7 +51,7 @@ def redeliver(post_id: int) -> None:
 
 
 def restore_chunks(post_id: int) -> bool:
-    """Recreate the chunks that a delivery has lost, and deliver them. Returns whether the job is complete again."""
+    """Recreate the missing chunks of a delivery, and deliver them. Return whether the job is complete again."""
     job = FanoutJob.objects.get(pk=post_id)
     if job.post.visibility in ADDRESSED:
         FanoutJob.objects.filter(pk=post_id).update(state=State.PENDING, due_at=Now())
@@ -77,13 +77,13 @@ def enqueue_now(chunk_ids: list[int]) -> None:
 
 @transaction.atomic
 def repair_follow(follower_id: int, followee_id: int) -> bool:
-    """Make the `Follower` row match the `Followee` row, under the lock of both accounts. Returns whether they differed.
+    """Make the `Follower` row match the `Followee` row, under the locks of both accounts. Return whether they differed.
 
-    The counts are left to the reconciliation, which continuously compares them with both tables.
+    The counts are not changed here; the reconciliation continuously compares them with both tables.
     """
     edges = Followee.objects.filter(owner=follower_id, followee=followee_id)
     both = follower_id, followee_id
-    if len(lock_each(UserCounts, both)) < len(both):  # an account is gone
+    if len(lock_each(UserCounts, both)) < len(both):  # an account has been deleted
         edges.delete()
     edge = edges.first()
     mirrors = Follower.objects.filter(owner=followee_id, follower=follower_id)
@@ -100,7 +100,7 @@ def repair_follow(follower_id: int, followee_id: int) -> bool:
 
 @dataclass
 class AuditPass:
-    """A run in progress: its report and its findings. Without `repairs` it only reports."""
+    """A run in progress, with its report and its findings. Without `repairs` it only reports."""
 
     run: AuditRun = field(default_factory=AuditRun)
     findings: list[AuditFinding] = field(default_factory=list)
@@ -109,7 +109,7 @@ class AuditPass:
     def found(self, kind: Kind, repair: Callable[[], object], **about: Any) -> None:
         """Record a violation and the outcome of its repair, which fails if it raises or returns False.
 
-        If the violation is on record and was not repaired this time either, it is only counted again.
+        If the violation is already on record, and was not repaired this time either, it is only counted again.
         """
         fixed = self.repairs and _attempt(repair)
         if not fixed and _found_again(kind, **about):
@@ -129,7 +129,7 @@ def _found_again(
     post_id: int | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Increment the count of an unrepaired finding that is on record; False if there is none."""
+    """Increment the count of an unrepaired finding on record. Return False if there is none."""
     open_ones = AuditFinding.objects.filter(
         kind=kind, viewer_id=viewer_id, post_id=post_id, repaired_at=None
     )
@@ -146,7 +146,7 @@ def _found_again(
 
 
 def count_again(earlier: QuerySet[AuditFinding]) -> bool:
-    """Increment the count of findings that are on record; False if there are none."""
+    """Increment the count of findings on record. Return False if there are none."""
     return bool(earlier.update(times=F("times") + 1, last_found_at=Now()))
 
 

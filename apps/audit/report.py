@@ -1,7 +1,7 @@
-"""The public report of the auditor: comparisons and findings of the last day, the speed of deliveries, and 90 days.
+"""The auditor's public report: comparisons, findings and the speed of deliveries, for the last day and by day.
 
-It contains only numbers and kinds of findings, and no names. Figures older than `AUDIT_KEEP_DAYS` come from `AuditDay`
-rows, because runs are deleted then.
+It contains only numbers and kinds of findings, and no names. Figures by day are stored in `AuditDay` rows for 90 days,
+because runs are deleted after `AUDIT_KEEP_DAYS`.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from feedcache.ids import first_id_at
 from feedcache.local_cache import LocalCache
 
 KEEP_DAYS = 90
-CACHE_SECONDS = 20.0  # in each process
+CACHE_SECONDS = 20.0  # how long each process caches the report
 MAX_RECEIPTS = 10_000
 
 # Seconds from publication to the receipt, for the newest receipts between two ids, weighted by their readers.
@@ -42,7 +42,7 @@ SELECT coalesce(max(readers), 0)::bigint AS delivered,
     min(seconds) FILTER (WHERE up_to >= readers * 0.95) AS p95
 FROM ranked
 """
-# The present backlog: events of posts whose delivery has not begun, follower lists not yet split, and chunks.
+# The current backlog: events of posts whose delivery has not begun, follower lists not yet split, and chunks.
 _BACKLOG = """
 SELECT (SELECT coalesce(sum(expected), 0) FROM timeline_fanoutchunk WHERE state = 'pending')::bigint AS readers,
     (SELECT count(*) FROM timeline_fanoutjob WHERE state = 'pending')
@@ -60,20 +60,20 @@ class AuditReport:
     """The figures of the report.
 
     `figures` are sums over the runs of the last 24 hours. `speed` has the number of readers delivered to, and the
-    seconds until half and 95 % of them were reached, None without any. `backlog` has the waiting readers and posts, and
-    the age of the oldest.
+    seconds until half and 95 % of them were reached (None if there were none). `backlog` has the numbers of waiting
+    readers and posts, and the age of the oldest.
     """
 
     made_at: datetime
     runs: int
     last_run_at: datetime | None
     figures: Mapping[str, int]
-    kinds: list[tuple[Kind, int, int]]  # found, and repaired
+    kinds: list[tuple[Kind, int, int]]  # the numbers found and repaired, by kind
     rounds: list[AuditRound]
-    went_back: CacheEpoch | None  # the database went back in time within the last days
+    went_back: CacheEpoch | None  # when the database last went back in time, within some days
     speed: Mapping[str, Any]
     backlog: Mapping[str, Any]
-    days: list[AuditDay]  # the oldest first
+    days: list[AuditDay]  # oldest first
     code_hash: str
 
 
@@ -81,7 +81,7 @@ _reports: LocalCache[str, AuditReport] = LocalCache(maximum=1, ttl_seconds=CACHE
 
 
 def audit_report() -> AuditReport:
-    """The report, at most `CACHE_SECONDS` old."""
+    """The report, which is at most `CACHE_SECONDS` old."""
     return _reports.get("report", _make_report) or _make_report()
 
 
@@ -108,7 +108,7 @@ def _make_report() -> AuditReport:
 
 
 def keep_days() -> None:
-    """Write the figures of today and yesterday (UTC) from the runs and the ledger; delete days older than 90."""
+    """Store the figures of today and yesterday (UTC), from the runs and the ledger; delete days older than 90 days."""
     today = database_time().astimezone(UTC).date()
     for day in (today - timedelta(days=1), today):
         since = datetime.combine(day, clock.min, UTC)
@@ -133,7 +133,7 @@ def _sums(since: datetime, until: datetime) -> dict[str, int]:
 
 
 def _speed(since: datetime, until: datetime) -> dict[str, Any]:
-    """The speed of the newest `MAX_RECEIPTS` receipts of posts published in this time."""
+    """The speed of the newest `MAX_RECEIPTS` receipts of posts published in a period."""
     first, end = (first_id_at(ceil(moment.timestamp())) for moment in (since, until))
     return rows(_SPEED, {"first": first, "end": end, "maximum": MAX_RECEIPTS})[0]
 
@@ -141,5 +141,5 @@ def _speed(since: datetime, until: datetime) -> dict[str, Any]:
 def _backlog() -> dict[str, Any]:
     found = rows(_BACKLOG, {"subscriber": "apps.timeline.handlers.deliver_post"})[0]
     age = found["oldest_seconds"]
-    # below 0 after PostgreSQL's clock went back
+    # negative after PostgreSQL's clock was set back
     return {**found, "oldest_seconds": age if age is None else max(0.0, age)}

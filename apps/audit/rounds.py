@@ -1,6 +1,6 @@
-"""Rounds: a check compares the rows of a table in the order of ids, one slice per run, then starts again.
+"""Rounds: a check compares the rows of a table in the order of ids, one slice per run, and then starts over.
 
-So all rows are compared equally often, and the report can say how long a round takes.
+So all rows are compared equally often, and the report can show how long a round takes.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from apps.sql import database_time
 
 @dataclass
 class Slice:
-    """The rows with `after < id <= until`. A check that has to stop earlier calls `end_at`."""
+    """The rows with `after < id <= until`. A check that stops early calls `end_at`."""
 
     model: type[models.Model]
     after: int
     until: int
     compared: int
-    is_last: bool  # no rows follow it
+    is_last: bool  # whether no rows follow
 
     def ids(self) -> list[int]:
         rows = self.model._default_manager.filter(pk__gt=self.after, pk__lte=self.until)
@@ -34,7 +34,7 @@ class Slice:
 
 @contextmanager
 def next_slice(subject: Subject, model: type[models.Model], maximum: int) -> Iterator[Slice]:
-    """The next rows of a round, at most `maximum`. If the block raises, the next run gets the same rows."""
+    """The next rows of a round, at most `maximum`. If the block raises an error, the next run gets the same rows."""
     progress, _is_new = AuditRound.objects.get_or_create(pk=subject)
     if not progress.after:
         progress.began_at, progress.compared = database_time(), 0
@@ -53,5 +53,5 @@ def next_slice(subject: Subject, model: type[models.Model], maximum: int) -> Ite
     if part.is_last:
         now, before = database_time(), progress.ended_at or progress.began_at
         progress.ended_at, progress.total = now, progress.compared
-        progress.seconds = max(0.0, (now - before).total_seconds())  # the clock may have gone back
+        progress.seconds = max(0.0, (now - before).total_seconds())  # the clock may be set back
     progress.save()

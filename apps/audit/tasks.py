@@ -1,4 +1,4 @@
-"""Celery tasks of the auditor."""
+"""The auditor's Celery tasks."""
 
 from celery import shared_task
 from django.conf import settings
@@ -19,12 +19,12 @@ def audit() -> None:
 
 @shared_task
 def keep_days() -> None:
-    """Store the figures of the public report by day."""
+    """Store the daily figures of the public report."""
     report.keep_days()
 
 
 @shared_task
 def reconcile_counts() -> None:
-    """Compare more counts with the rows they count, repair them, and report those that were wrong."""
+    """Compare the next counts with the rows they count, repair wrong ones, and report them."""
     days = settings.COUNTERS_RECONCILE_DAYS
     auditor.note_reconciliation(reconcile.reconcile_next(days=days, seconds=RECONCILE_SECONDS))

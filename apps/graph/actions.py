@@ -1,7 +1,7 @@
 """Writes of the graph: follow, block, mute, note.
 
-Locks are taken in one order everywhere: the counts rows, lower user id first. An edge is two rows and two counts;
-`_insert_edge` and `_delete_edge` return the changes, and their caller passes them all to `_apply` in one call, which
+Everywhere, the counts rows are locked in the same order, lower user id first. An edge is two rows and two counts;
+`_insert_edge` and `_delete_edge` return the changes, and the caller passes them all to a single call of `_apply`, which
 increments each revision once.
 """
 
@@ -63,11 +63,11 @@ def follow_user(
     languages: Sequence[str] | None = None,
     limit: str = "follow",
 ) -> None:
-    """Follow an account, or send a follow request if it is locked. Idempotent; rows, counts and event in one commit.
+    """Follow an account, or send a follow request if it is locked. Idempotent. Rows, counts and event are one commit.
 
-    Options of the follow: `reposts` (default True) includes the account's reposts, `notify` (default False) notifies of
-    each new post, `languages` (default: all) limits its posts on the home page; None leaves an option unchanged.
-    `limit` names the rate limit to count against; imports have their own. NotAllowed if either account blocks the
+    The options of the follow: `reposts` (default True) includes the account's reposts, `notify` (default False)
+    notifies of each new post, and `languages` (default: all) limits its posts on the home page; None leaves an option
+    unchanged. `limit` is the name of the rate limit; imports have their own. NotAllowed if either account blocks the
     other; TooMany; Invalid if the follower already follows MAX_FOLLOWEES accounts.
     """
     _require_other(follower, followee)
@@ -104,9 +104,9 @@ def unfollow_user(follower: User, followee: User) -> None:
 
 @transaction.atomic
 def approve_request(owner: User, requester: User) -> None:
-    """Turn a follow request into a follow: both rows, both counts and the event.
+    """Turn a follow request into a follow, with both rows, both counts and the event.
 
-    NotFound without a request. Invalid if the requester already follows MAX_FOLLOWEES accounts; the request stays.
+    NotFound if there is no request. Invalid if the requester already follows MAX_FOLLOWEES accounts; the request stays.
     """
     counts = _lock(owner, requester)
     if counts[requester.pk].following >= settings.MAX_FOLLOWEES:
@@ -127,17 +127,17 @@ def reject_request(owner: User, requester: User) -> None:
 
 
 def approve_waiting(owner: User, *, maximum: int) -> int:
-    """Approve up to `maximum` requests to an account that was unlocked, oldest first. Returns the number processed.
+    """Approve up to `maximum` requests to an account that was unlocked, oldest first. Return the number processed.
 
-    Requests of accounts that follow the maximum number of others are rejected: they can follow once they have
-    unfollowed somebody.
+    Requests from accounts that already follow the maximum number of others are rejected; they can follow later, after
+    unfollowing somebody.
     """
     if User.objects.filter(pk=owner.pk, is_locked=True).exists():
         return 0
     rows = FollowRequest.objects.filter(owner=owner).order_by("pk").select_related("requester")
     requests = list(rows[:maximum])
     for request in requests:
-        with suppress(NotFound):  # withdrawn just now
+        with suppress(NotFound):  # withdrawn in the meantime
             try:
                 approve_request(owner, request.requester)
             except Invalid:
@@ -155,9 +155,9 @@ def remove_follower(owner: User, follower: User) -> None:
 
 @transaction.atomic
 def block_user(owner: User, other: User) -> None:
-    """Block an account: neither sees the other's posts from the next read on.
+    """Block an account. From the next read on, neither account sees the other's posts.
 
-    Follows, requests and memberships in each other's circles end, in both directions.
+    Follows, follow requests and memberships in each other's circles end, in both directions.
     """
     _require_other(owner, other)
     counts = _lock(owner, other)
@@ -197,9 +197,9 @@ def unblock_user(owner: User, other: User) -> None:
 def mute_user(
     owner: User, other: User, *, notifications: bool = True, seconds: int | None = None
 ) -> None:
-    """Hide an account's posts, and optionally its `notifications`, from the owner. A second mute replaces the first.
+    """Hide an account's posts, and optionally its `notifications`, from the owner. Muting again replaces the mute.
 
-    `seconds` is the duration, at most a year; None and 0 mean without end. Invalid.
+    `seconds` is the duration, at most a year; with None or 0 the mute does not expire. Invalid.
     """
     _require_other(owner, other)
     terms = {"hides_notifications": notifications, "expires_at": _end_of_mute(seconds)}
@@ -224,7 +224,7 @@ def unmute_user(owner: User, other: User) -> None:
 
 
 def end_due_mutes(*, limit: int) -> int:
-    """End mutes that have expired, oldest first. Returns the number processed."""
+    """End mutes that have expired, oldest first. Return the number processed."""
     due = Mute.objects.filter(expires_at__lte=timezone.now()).order_by("expires_at")
     rows = list(due.select_related("owner", "muted")[:limit])
     for row in rows:
@@ -235,7 +235,7 @@ def end_due_mutes(*, limit: int) -> int:
 @transaction.atomic
 def _end_if_due(row: Mute) -> None:
     _lock(row.owner)
-    # its owner may have extended it meanwhile
+    # its owner may have extended it in the meantime
     if Mute.objects.filter(pk=row.pk, expires_at__lte=timezone.now()).exists():
         unmute_user(row.owner, row.muted)
 
@@ -262,7 +262,7 @@ def unendorse_user(owner: User, other: User) -> None:
 
 @transaction.atomic
 def note_about(owner: User, other: User, text: str) -> None:
-    """Save a private note about an account, of at most 2,000 characters; an empty text deletes it. Invalid."""
+    """Save a private note of at most 2,000 characters about an account; an empty text deletes the note. Invalid."""
     _require_other(owner, other)
     text = text.strip()
     if len(text) > NOTE_MAX_CHARACTERS:
@@ -327,14 +327,14 @@ class Options(NamedTuple):
 
 
 def _lock(*users: User) -> Counts:
-    """Lock the counts rows of accounts and return them, as they are before the change."""
+    """Lock the counts rows of accounts and return them as they are before the change."""
     return lock_each(UserCounts, [user.pk for user in users])
 
 
 def _insert_edge(follower: User, followee: User, options: Options) -> list[RelationChange]:
     """Insert an edge that does not exist, and record the event.
 
-    Dated by PostgreSQL's clock, like posts: `/explain` compares the two times.
+    It is dated by PostgreSQL's clock, as posts are, because `/explain` compares the two times.
     """
     edge = Followee(owner=follower, followee=followee, created_at=Now())
     options.put_into(edge)
@@ -360,7 +360,7 @@ def _update_edge(edge: Followee, options: Options) -> list[RelationChange]:
     before = Options.of(edge)
     if before == options:
         return []
-    if before._replace(notify=options.notify) != options:  # the options that change the home page
+    if before._replace(notify=options.notify) != options:  # the change affects the home page
         _remember_follow(edge)
     options.put_into(edge)
     _rows_of(edge).update(
@@ -401,7 +401,7 @@ def _delete_edge(follower: User, followee: User) -> list[RelationChange]:
 
 
 def _rows_of(edge: Followee) -> QuerySet[Followee]:
-    """Filters by owner too: with the id alone, Citus would query every shard."""
+    """The edge as a query set. It filters by owner too, because with the id alone Citus would query every shard."""
     return Followee.objects.filter(owner=edge.owner_id, pk=edge.pk)
 
 
@@ -423,7 +423,7 @@ def _remember_follow(edge: Followee) -> None:
 
 
 def _delete_request(requester: User, owner: User) -> FollowRequest | None:
-    """Delete a follow request, approved or not, and return it for its options."""
+    """Delete a follow request, whether approved or not, and return it for its options."""
     request = FollowRequest.objects.filter(requester=requester, owner=owner).first()
     if request is not None:
         FollowRequest.objects.filter(owner=owner, pk=request.pk).delete()
@@ -439,7 +439,7 @@ def _is_blocked_between(one: User, other: User) -> bool:
 
 
 def _apply(counts: Counts, *changes: RelationChange) -> None:
-    """Increment the revisions of the accounts whose relations changed, once each, and update Redis after the commit."""
+    """Increment the revisions of the accounts whose relations changed, once each; update Redis after the commit."""
     changed = {each.owner_id for each in changes if each.name in RELATIONS.names}
     followed = {each.owner_id for each in changes if each.name == FOLLOWED}
     for column, owner_ids in (("graph_revision", changed), ("followers_revision", followed)):
@@ -458,7 +458,7 @@ def _count(follower: User, followee: User, delta: int) -> None:
 
 
 def _count_choosy(owner_id: int) -> None:
-    """Store in the counts row how many follows are limited to languages, so that readers without any need no query."""
+    """Store the number of follows limited to languages in the counts row, so that readers without any need no query."""
     number = Followee.objects.filter(owner=owner_id).exclude(languages=[]).count()
     UserCounts.objects.filter(pk=owner_id).update(choosy_follows=number)
     viewer_changed(owner_id)

@@ -1,4 +1,4 @@
-"""Staff see follows, blocks and mutes, and can undo them through the same actions as their owners."""
+"""Staff pages for follows, blocks and mutes, which staff can undo by the same actions as the owners."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from apps.graph.models import (
 
 
 class RelationAdmin(SearchedByAccount):
-    """Relations, newest first; searched by the handle of the owner, which is indexed."""
+    """Relations, newest first. They are searched by the owner's handle, which is indexed."""
 
     other: ClassVar[str]
     list_display = ("id", "owner_link", "other_link", "created_at")
@@ -51,7 +51,7 @@ class RelationAdmin(SearchedByAccount):
 
     @admin.display(description=gettext_lazy("other account"))
     def other_link(self, row: Any) -> SafeString:
-        """The account on the other side."""
+        """The other account of the relation."""
         return user_link(getattr(row, self.other))
 
     @abstractmethod
@@ -63,7 +63,7 @@ class RelationAdmin(SearchedByAccount):
 
     @admin.action(description=gettext_lazy("Remove"), permissions=["discard"])
     def remove(self, request: HttpRequest, queryset: QuerySet[Any]) -> TemplateResponse | None:
-        """End the chosen relations, after a confirmation, as their owners would."""
+        """End the chosen relations by their owners' actions, after a confirmation."""
         rows = self.chosen(request, queryset)
         question = ngettext(
             "Remove %(count)d relation?", "Remove %(count)d relations?", len(rows)
@@ -89,7 +89,7 @@ class FolloweeAdmin(RelationAdmin):
 
 @admin.register(Follower)
 class FollowerAdmin(RelationAdmin):
-    """The followers of an account: the mirror of `Followee`."""
+    """The followers of an account, the mirror of `Followee`."""
 
     other = "follower"
 
@@ -119,14 +119,14 @@ class MuteAdmin(RelationAdmin):
 
 @admin.register(UserList)
 class UserListAdmin(OwnedRows):
-    """Lists, which explain why a post is not on a home page. Only the owner sees the members."""
+    """Lists, because exclusive lists explain why a post is not on a home page. Only the owner sees the members."""
 
     list_display = ("id", "owner_link", "name", "replies_policy", "is_exclusive", "created_at")
 
 
 @admin.register(Circle)
 class CircleAdmin(OwnedRows):
-    """Read-only. Posts to circles are found among the posts."""
+    """Circles, read-only. Posts to circles are in the list of posts."""
 
     list_display = ("id", "name", "owner_link", "is_shared", "size", "created_at", "deleted_at")
 
@@ -142,13 +142,13 @@ class CircleAdmin(OwnedRows):
 
     @admin.display(description=gettext_lazy("members"))
     def size(self, row: Any) -> int:
-        """The number of members, without the owner."""
+        """The number of members, excluding the owner."""
         return int(row.member_count)
 
 
 @admin.register(GraphImport)
 class GraphImportAdmin(StaffList):
-    """Progress of the edge lists that are being loaded."""
+    """The progress of the edge lists that are being loaded."""
 
     list_display = ("digest", "lines_done", "finished_at")
     ordering = ("-id",)

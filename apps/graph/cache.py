@@ -1,9 +1,9 @@
-"""The relations between accounts and the newest pages of long lists of people, in Redis.
+"""The relations between accounts, and the newest pages of long lists of people, in Redis.
 
-Each entry carries a revision of its owner's counts row, which every change increments in its transaction:
-`graph_revision` for the follows, hidden reposts, blocks (in both directions) and mutes of the owner,
-`followers_revision` for followers. An entry of another revision is a miss. Entries are loaded on demand, and expire
-when their owner stays away. They never authorize a restricted post.
+Each entry has a revision of its owner's counts row, which every change increments in its transaction:
+`graph_revision` for the owner's follows, hidden reposts, blocks (in both directions) and mutes, and
+`followers_revision` for followers. An entry with another revision is a miss. Entries are loaded on demand, and expire
+if their owner stays away. They never authorize a restricted post.
 """
 
 import logging
@@ -54,8 +54,8 @@ FOLLOWERS_LIST = ListPrefixes(
     PREFIX, "followers_list", settings.GRAPH_LIST_LENGTH, settings.GRAPH_TTL_SECONDS
 )
 
-# Each reader's current `graph_revision`, so that reading the sets above needs no query. Written after each commit; if
-# that write fails, the entry is deleted rather than left stale, and loaded again.
+# Each reader's current `graph_revision`, so that reading the sets above needs no query. It is written after each
+# commit; if that write fails, the entry is deleted instead of left stale, and loaded again.
 GRAPH_REVISION: ReadThrough[int, int] = ReadThrough(
     name="graph_revision",
     version=1,
@@ -71,7 +71,7 @@ GRAPH_REVISION: ReadThrough[int, int] = ReadThrough(
 
 RECENT_DAYS, MAX_RECENT = 2, 100
 
-# The accounts that a reader followed in the last days, and when (Unix seconds), at one `graph_revision`.
+# The accounts that a reader followed in the last days, with the times (Unix seconds), at one `graph_revision`.
 RECENT_FOLLOWS: ReadThrough[tuple[int, int], dict[int, float]] = ReadThrough(
     name="recent_follows",
     version=1,
@@ -85,7 +85,7 @@ RECENT_FOLLOWS: ReadThrough[tuple[int, int], dict[int, float]] = ReadThrough(
 
 
 def load_recent_follows(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], dict[int, float]]:
-    """The newest `MAX_RECENT` follows of each reader within the last `RECENT_DAYS`; one query for each reader."""
+    """Each reader's newest `MAX_RECENT` follows of the last `RECENT_DAYS`, with one query per reader."""
     oldest = timezone.now() - timedelta(days=RECENT_DAYS)
     return {
         (reader_id, revision): {
@@ -106,27 +106,28 @@ def load_graph_revisions(user_ids: Collection[int]) -> dict[int, int]:
 
 
 def renew_graph_revisions(revisions: Mapping[int, int]) -> None:
-    """After a commit: write these accounts' new graph revisions."""
+    """After a commit, write these accounts' new graph revisions."""
     forget_viewers(revisions)
     for user_id, revision in revisions.items():
         if not GRAPH_REVISION.renew(user_id, revision, is_older=partial(gt, revision)):
             logger.warning(
-                "the graph revision of %s may be old until the event is handled", user_id
+                "the graph revision of %s may be stale until the event is handled", user_id
             )
 
 
 def forget_graph_revisions(user_ids: Sequence[int]) -> None:
-    """After a commit: forget the graph revisions of many accounts, which have changed."""
+    """After a commit, delete the cached graph revisions of many changed accounts."""
     forget_viewers(user_ids)
     for start in range(0, len(user_ids), BATCH):
         if not GRAPH_REVISION.forget(user_ids[start : start + BATCH]):
             logger.warning(
-                "the graph revisions of many accounts may be old until the event is handled"
+                "the graph revisions of many accounts may be stale until the event is handled"
             )
 
 
-# One statement each, so that a revision and its ids come from the same snapshot. It fetches one id more than a set may
-# hold, to detect sets that are too large. The owner is a constant everywhere, so that Citus queries one shard.
+# One statement each, so that a revision and its ids come from the same snapshot. It fetches one id more than the
+# maximum of a set, to detect sets that are too large. The owner is a constant everywhere, so that Citus queries one
+# shard.
 _LOAD_SETS = {
     RELATIONS.names: """
 SELECT graph_revision,
@@ -167,7 +168,7 @@ class RelationChange(NamedTuple):
 
 
 def load_sets(sets: LongSets, owner_id: int) -> dict[str, list[int]]:
-    """Load the sets of an owner from PostgreSQL and store them in Redis; {} for an account that does not exist.
+    """Load the sets of an owner from PostgreSQL and store them in Redis. Return {} if the account does not exist.
 
     Each set is cut to `sets.maximum + 1` ids.
     """
@@ -206,10 +207,9 @@ def _store_after_commit(store: partial[None]) -> None:
 
 
 def apply_changes(counts: Mapping[int, UserCounts], changed: Collection[RelationChange]) -> None:
-    """After a commit: apply the changes to the cached relations of these accounts, a few hundred bytes per account.
+    """After a commit, apply the changes to the cached relations of these accounts, a few hundred bytes per account.
 
-    `counts` are their rows before the change. An entry that does not get the update keeps its old revision, and so is
-    a miss.
+    `counts` are their rows before the change. An entry that misses the update keeps its old revision, and so is a miss.
     """
     try:
         for owner_id in {each.owner_id for each in changed}:

@@ -1,7 +1,7 @@
-"""Familiar followers: the accounts a viewer follows that also follow another account (source 002: linked computation).
+"""Familiar followers of an account: its followers that the viewer follows too (source 002: linked computation).
 
-Redis intersects two sets, the viewer's followees and the account's followers, if the latter are few enough to be
-cached; otherwise PostgreSQL does, within a bound. Suspended and blocked accounts are left out.
+If an account's followers are few enough to be cached, Redis intersects them with the viewer's followees; otherwise
+PostgreSQL does, within a bound. Suspended and blocked accounts are left out.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,7 +22,7 @@ from feedcache.connections import RedisError
 from feedcache.read_through import Batch, Future, ReadThrough
 from feedcache.structures.longset import intersect
 
-PROBES = 5_000  # PostgreSQL looks up at most this many of the viewer's followees
+PROBES = 5_000  # the maximum number of the viewer's followees that PostgreSQL looks up
 
 _COMMON = """
 SELECT followee_id FROM (
@@ -37,7 +37,7 @@ ORDER BY followee_id LIMIT %(enough)s
 
 @dataclass(frozen=True, slots=True)
 class FamiliarFollowers:
-    """Accounts that the viewer follows, those with the most followers first; `more` if not all were checked."""
+    """The familiar followers, those with the most followers first. `more`: not all could be checked."""
 
     people: list[User]
     more: bool = False
@@ -46,7 +46,7 @@ class FamiliarFollowers:
 def common_followers(
     viewer: User, others: Collection[User], *, limit: int
 ) -> dict[int, FamiliarFollowers]:
-    """For each of the other accounts: up to `limit` of its followers that the viewer follows too.
+    """For each of the other accounts, up to `limit` of its followers that the viewer follows too.
 
     `viewer` and `others` must have counts that were just read. Empty for the viewer's own account and across a block.
     """
@@ -64,7 +64,7 @@ def common_followers(
     return result
 
 
-MAX_FAMILIAR = 100  # checked for a profile
+MAX_FAMILIAR = 100  # the number checked for a profile
 
 
 class _Shared(NamedTuple):
@@ -73,9 +73,9 @@ class _Shared(NamedTuple):
 
 
 class FamiliarKey(NamedTuple):
-    """A viewer at an epoch, which changes with their follows and blocks, and an account at a revision of its followers.
+    """A viewer with an epoch, which changes with their follows and blocks, and an account with a followers revision.
 
-    The revision is 0 for accounts with too many followers to be cached, because theirs changes all the time.
+    The revision is 0 for accounts with too many followers to be cached, because their followers change all the time.
     """
 
     viewer_id: int
@@ -85,14 +85,14 @@ class FamiliarKey(NamedTuple):
 
 
 def _decode(data: bytes) -> _Shared:
-    """ValueError for bytes of another form."""
+    """Decode a cached value. ValueError for bytes in another format."""
     more, ids = orjson.loads(data)
     if not isinstance(more, bool) or not all(isinstance(one, int) for one in ids):
         raise ValueError("not familiar followers")
     return _Shared(ids, more)
 
 
-# For the line on profiles, those with the most followers first.
+# The familiar followers for the line on profiles, those with the most followers first.
 FAMILIAR: ReadThrough[FamiliarKey, _Shared] = ReadThrough(
     name="familiar",
     version=1,
@@ -107,7 +107,7 @@ FAMILIAR: ReadThrough[FamiliarKey, _Shared] = ReadThrough(
 
 @dataclass(frozen=True, slots=True)
 class FamiliarNames:
-    """The first few familiar followers, and how many others there are; `more` if not all were checked."""
+    """The first few familiar followers, and the number of others. `more`: not all could be checked."""
 
     people: Sequence[User] = ()
     others: int = 0
@@ -117,7 +117,7 @@ class FamiliarNames:
 def ask_familiar_names(
     batch: Batch, viewer: User, other: User, *, names: int
 ) -> Future[FamiliarNames]:
-    """Some of the familiar followers of an account, for its profile; without SQL if they are cached.
+    """The first few familiar followers of an account, for its profile; without SQL if they are cached.
 
     For accounts with too many followers to be cached, the result may be as old as VIEWER_SECONDS, but never older than
     the viewer's last follow or block.
@@ -146,14 +146,14 @@ def _named(shared: _Shared, names: int) -> FamiliarNames:
         return FamiliarNames(more=shared.more)
     first = shared.ids[:names]
     people = cached_users(first)
-    if len(people) < len(first) and len(first) < len(shared.ids):  # some are suspended by now
+    if len(people) < len(first) and len(first) < len(shared.ids):  # some have been suspended
         people |= cached_users(shared.ids)
     named = [people[user_id] for user_id in shared.ids if user_id in people][:names]
     return FamiliarNames(named, max(len(shared.ids) - names, 0), shared.more)
 
 
 def _common_ids(viewer: User, others: Sequence[User], limit: int) -> dict[int, _Shared]:
-    """At most `limit` ids in common with each of the others."""
+    """For each of the others, at most `limit` ids of familiar followers."""
     try:
         found = _from_redis(viewer, others, limit)
     except RedisError:
@@ -164,13 +164,13 @@ def _common_ids(viewer: User, others: Sequence[User], limit: int) -> dict[int, _
 def _shared(viewer: User, other: User, found: list[int] | int | None, limit: int) -> _Shared:
     if isinstance(found, list):
         return _Shared(found, more=False)
-    # not cached, or more than the limit: PostgreSQL stops as soon as it has enough
+    # not cached, or more than the limit; PostgreSQL stops as soon as it has enough
     ids = _from_sql(viewer.pk, other.pk, limit + 1)
     return _Shared(ids[:limit], more=found is not None or len(ids) > limit)
 
 
 def _from_redis(viewer: User, others: Sequence[User], limit: int) -> dict[int, list[int] | int]:
-    """The ids in common, or their number, where both sets can be cached; missing sets are loaded once."""
+    """The common ids (or only their number, above the limit) where both sets can be cached; missing sets are loaded."""
     cacheable = [other for other in others if other.counts.followers <= FOLLOWERS.maximum]
     if not cacheable or viewer.counts.following > RELATIONS.maximum:
         return {}
@@ -187,7 +187,7 @@ def _from_redis(viewer: User, others: Sequence[User], limit: int) -> dict[int, l
 def _intersect(
     viewer: User, others: Sequence[User], limit: int
 ) -> dict[int, list[int] | int] | None:
-    """None if the viewer's own set is missing; accounts whose set is missing are left out."""
+    """The common ids or their number, except for accounts whose set is missing; None if the viewer's set is missing."""
     mine = RELATIONS.at_revision(viewer.pk, viewer.counts.graph_revision, FOLLOWING)
     theirs = [
         FOLLOWERS.at_revision(other.pk, other.counts.followers_revision, FOLLOWED)

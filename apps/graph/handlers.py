@@ -1,4 +1,4 @@
-"""Repairs caches after a crash that followed a commit, approves follow requests, removes members from lists."""
+"""Event handlers that repair caches after a crash, approve follow requests, and remove members from lists."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from apps.graph.actions import approve_waiting
 from apps.graph.cache import forget_graph_revisions, load_graph_revisions, renew_graph_revisions
 from apps.graph.groups.actions import remove_from_lists
 
-APPROVAL_BATCH_SIZE = 200  # a few seconds of one lease; another event handles the rest
+APPROVAL_BATCH_SIZE = 200  # takes a few seconds of a lease; another event handles the rest
 
 
 @handles("followed")
@@ -30,7 +30,7 @@ def repair_both(payload: Payload) -> None:
 
 @handles("relations_moved")
 def repair_moved(payload: Payload) -> None:
-    """Repair the cached relations after a mute, or after the end of a mute or block."""
+    """Repair the cached relations after a mute, or after a mute or block has ended."""
     _repair(payload["user_ids"])
 
 
@@ -41,7 +41,7 @@ def forget_loaded(payload: Payload) -> None:
 
 @handles("account_unlocked")
 def approve_all(payload: Payload) -> None:
-    """Approve all requests; after a full batch, record another event for the rest."""
+    """Approve a batch of requests. If the batch was full, record another event for the rest."""
     owner = User.objects.filter(pk=payload["user_id"]).first()
     if (
         owner is not None
@@ -53,13 +53,13 @@ def approve_all(payload: Payload) -> None:
 
 @handles("follow_request_ended")
 def remove_requested_from_lists(payload: Payload) -> None:
-    """Remove the account from lists after a request was rejected or withdrawn. After an approval it stays in them."""
+    """Remove the account from lists after a request was rejected or withdrawn. After an approval it stays."""
     remove_from_lists(payload["requester_id"], payload["owner_id"])
 
 
 @handles("unfollowed")
 def remove_unfollowed_from_lists(payload: Payload) -> None:
-    """Remove an unfollowed account from lists, which have only accounts that their owner follows or asked to follow."""
+    """Remove an unfollowed account from the owner's lists, whose members need a follow or a follow request."""
     remove_from_lists(payload["follower_id"], payload["followee_id"])
 
 

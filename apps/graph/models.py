@@ -1,7 +1,7 @@
 """The follow graph in split tables, follow requests, blocks, mutes, notes, lists and circles.
 
-Every follow is written twice, once under each owner (source 004), so that Citus keeps both lists of a user on one
-server. Both rows and both counts are written in one transaction. `id` is the keyset of the lists.
+Every follow is written twice, once for each account (source 004), so that Citus keeps both lists of a user on one
+server. Both rows and both counts are written in one transaction. Lists are paged by `id`.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def languages_field() -> "ArrayField[list[str], list[str]]":
-    """The languages of the posts that a follow shows; empty means all."""
+    """The languages of the posts that a follow brings to the home page; empty means all."""
     return ArrayField(
         models.CharField(max_length=8),
         verbose_name=_("languages"),
@@ -31,7 +31,7 @@ def languages_field() -> "ArrayField[list[str], list[str]]":
 
 
 def account_field() -> "models.ForeignKey[User | Combinable, User]":
-    """A foreign key to an account, without an index of its own: each relation declares its indexes."""
+    """A foreign key to an account, without an index, because each relation declares its own indexes."""
     return models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
@@ -63,13 +63,13 @@ class Followee(Relation):
         ]
         indexes = [
             models.Index(fields=["owner", "-id"], name="followee_list"),
-            # few follows hide reposts: the cache of them is loaded from this index
+            # few follows hide reposts; the cache of such follows is loaded from this index
             models.Index(
                 fields=["owner", "followee"],
                 condition=models.Q(shows_reposts=False),
                 name="followee_hidden_reposts",
             ),
-            # and few are limited to languages
+            # few follows are limited to languages
             models.Index(
                 fields=["owner"], condition=~models.Q(languages=[]), name="followee_choosy"
             ),
@@ -80,7 +80,7 @@ class Followee(Relation):
 
 
 class Follower(Relation):
-    """`follower` follows `owner`: the table that a fan-out scans."""
+    """`follower` follows `owner`. Fan-outs scan this table."""
 
     follower = account_field()
     notifies = models.BooleanField(_("wants notifications"), default=False, db_default=False)
@@ -95,7 +95,7 @@ class Follower(Relation):
         ]
         indexes = [
             models.Index(fields=["owner", "-id"], include=["follower"], name="follower_list"),
-            # the followers to notify of a new post: scanned once for each post
+            # the followers to notify of a new post, scanned once for each post
             models.Index(
                 fields=["owner", "id"],
                 include=["follower"],
@@ -153,9 +153,9 @@ class Block(Relation):
 
 
 class Mute(Relation):
-    """`owner` does not see the posts of `muted`, who is never informed.
+    """`owner` does not see the posts of `muted`, who is never notified of it.
 
-    The mute is in force as long as the row exists: `end_due_mutes` deletes rows that have expired.
+    The mute is in force while the row exists; `end_due_mutes` deletes expired rows.
     """
 
     muted = account_field()
@@ -185,8 +185,8 @@ class Mute(Relation):
 class PastRelation(models.Model):
     """A follow, mute or block that has ended, or a follow as it was before its options changed.
 
-    `past` reconstructs earlier home pages from these rows and the current ones. Written in the transaction of the
-    change, kept for `settings.HOME_HISTORY_DAYS`.
+    `past` reconstructs relations for earlier home pages from these rows and the current ones. A row is written in the
+    transaction of the change, and kept for `settings.HOME_HISTORY_DAYS`.
     """
 
     class Kind(models.TextChoices):
@@ -217,7 +217,7 @@ class PastRelation(models.Model):
 
 
 class AccountNote(models.Model):
-    """A private note of `owner` about an account."""
+    """A private note by `owner` about an account."""
 
     owner = account_field()
     about = account_field()
@@ -232,7 +232,7 @@ class AccountNote(models.Model):
 
 
 class Endorsement(Relation):
-    """`owner` recommends `other`, whom they follow, on their profile; it ends with the follow."""
+    """`owner` recommends `other`, whom they follow, on their profile. Unfollowing ends the recommendation."""
 
     other = account_field()
 
@@ -249,7 +249,7 @@ class Endorsement(Relation):
 
 
 class GraphImport(models.Model):
-    """How far an edge list has been loaded, so that an interrupted load can resume."""
+    """The number of lines of an edge list that have been loaded, so that an interrupted load can resume."""
 
     digest = models.CharField(max_length=64, unique=True)
     lines_done = models.BigIntegerField(default=0)
@@ -263,18 +263,18 @@ class GraphImport(models.Model):
 
 
 class Group(Relation):
-    """A named group of accounts that belongs to `owner`. Its kinds are subclasses, which differ in these constants.
+    """A named group of accounts that belongs to `owner`. Each kind is a subclass with its own constants.
 
-    Each kind has its own tables: posts refer to circles only, and the circles of a reader are found by memberships. A
-    popular account is in few circles, but may be in a million lists.
+    Each kind has its own tables, because posts refer only to circles, and a reader's circles are found by memberships.
+    A popular account is in few circles, but may be in a million lists.
     """
 
-    MAX_GROUPS: ClassVar[int]  # of one owner
+    MAX_GROUPS: ClassVar[int]  # groups per owner
     MAX_MEMBERS: ClassVar[int]
-    MAX_ADDED: ClassVar[int]  # at once
+    MAX_ADDED: ClassVar[int]  # members per call
     NAME_MAX_CHARACTERS: ClassVar[int]
     ORDER: ClassVar[tuple[str, ...]]
-    # the names of parameters of the API or fields of a form, for errors
+    # the names of API parameters or form fields in errors
     NAME_PARAMETER: ClassVar[str]
     MEMBERS_PARAMETER: ClassVar[str]
     error_messages: ClassVar[dict[str, "StrPromise"]]
@@ -292,12 +292,12 @@ class Group(Relation):
 
     @classmethod
     def of(cls, owner: "User | int") -> models.QuerySet[Self]:
-        """The groups of an account that are not deleted."""
+        """An account's groups, except deleted ones."""
         return cls.objects.filter(owner=owner)
 
 
 class GroupMember(models.Model):
-    """`member` is in `group`, a foreign key that each kind defines."""
+    """`member` is in `group`, a foreign key that each subclass defines."""
 
     group_id: int
     member = account_field()
@@ -311,7 +311,7 @@ class GroupMember(models.Model):
 
 
 class RepliesPolicy(models.TextChoices):
-    """Which replies a list shows, besides those to the author's own posts and to its owner."""
+    """The replies that a list shows in addition to replies to the author's own posts and to the list's owner."""
 
     FOLLOWED = "followed", _("Replies to anyone you follow")
     LIST = "list", _("Replies to people in the list")
@@ -319,7 +319,7 @@ class RepliesPolicy(models.TextChoices):
 
 
 class UserList(Group):
-    """Accounts to read separately. Posts of accounts in an exclusive list are shown there and not on the home page."""
+    """A list of accounts to read separately. Posts by members of an exclusive list are not on the home page."""
 
     MAX_GROUPS = 50
     MAX_MEMBERS = 500  # the timeline of a list makes one bounded scan for each member
@@ -346,7 +346,7 @@ class UserList(Group):
 
 
 class ListMember(GroupMember):
-    """Only members that the owner follows count; the row of an unfollowed one is removed later."""
+    """A member of a list. Only members whom the owner follows count; the rows of others are removed later."""
 
     group = models.ForeignKey(UserList, models.CASCADE, related_name="members", db_index=False)
 
@@ -360,9 +360,9 @@ class ListMember(GroupMember):
 
 
 class Circle(Group):
-    """An audience for posts (sources 000, 002: groups). In a shared circle every member may post to it.
+    """An audience for posts (sources 000, 002: groups). Every member may post to a shared circle.
 
-    A deleted circle stays as a row without members, for the posts that refer to it.
+    The row of a deleted circle stays, without members, for the posts that refer to it.
     """
 
     MAX_GROUPS = 100
@@ -391,12 +391,12 @@ class Circle(Group):
 
     @classmethod
     def of(cls, owner: "User | int") -> models.QuerySet[Self]:
-        """Without deleted circles."""
+        """An account's circles, except deleted ones."""
         return super().of(owner).filter(deleted_at=None)
 
 
 class CircleMember(GroupMember):
-    """Read from PostgreSQL each time, so that leaving a circle takes effect at once."""
+    """A member of a circle. Always read from PostgreSQL, so that leaving a circle takes effect immediately."""
 
     group = models.ForeignKey(Circle, models.CASCADE, related_name="members", db_index=False)
 

@@ -1,6 +1,6 @@
-"""Follows, mutes and blocks at an earlier moment: from the current rows, and from relations that have ended since.
+"""Follows, mutes and blocks at an earlier time, from the current rows and from relations that have ended since then.
 
-Of all rows for a pair of accounts, the first one to end after the moment was in force then, if it had begun before.
+Of all rows for a pair of accounts, the first that ended after this time was in force then, if it had already begun.
 """
 
 from collections.abc import Collection
@@ -51,18 +51,18 @@ SELECT group_id FROM graph_circlemember WHERE member_id = %(reader)s AND created
 
 @dataclass(frozen=True, slots=True)
 class PastRelations:
-    """A reader's relations just before a moment. `languages`: by followee, in lower case, if the reader chose any."""
+    """A reader's relations just before a given time. `languages`: by followee, in lower case, if any were chosen."""
 
     following: frozenset[int]
     hiding_reposts: frozenset[int]
     languages: dict[int, frozenset[str]]
     muting: frozenset[int]
     severed: frozenset[int]  # by a block, in either direction
-    circles: frozenset[int]  # of the current memberships, those that had begun by then
+    circles: frozenset[int]  # the current memberships that had already begun
 
 
 def relations_before(reader_id: int, before: datetime) -> PastRelations:
-    """A reader's relations just before a moment."""
+    """A reader's relations just before the time `before`."""
     values = {"reader": reader_id, "before": before}
     follows = rows_of(_FOLLOWS, {"owners": [reader_id], "other": None, "before": before})
     muting, severed, circles = (
@@ -86,6 +86,6 @@ def relations_before(reader_id: int, before: datetime) -> PastRelations:
 
 
 def followers_before(owner_id: int, among: Collection[int], before: datetime) -> set[int]:
-    """Which of the accounts `among` followed an account just before a moment."""
+    """The accounts in `among` that followed an account just before the time `before`."""
     values = {"owners": list(among), "other": owner_id, "before": before}
     return {row[0] for row in rows_of(_FOLLOWS, values)} if among else set()

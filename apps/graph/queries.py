@@ -38,9 +38,9 @@ MAX_OTHERS = 1000
 MAX_REQUESTS_COUNTED = 100
 Contained = dict[str, set[int] | None]
 
-# Every relation between `%(viewer)s` and `%(others)s`, with its terms. Of follows and requests: shows reposts,
-# notifies, languages; of mutes: hides notifications, end; of notes: the text. Written in SQL because the ORM takes 3 ms
-# to build this union.
+# Every relation between `%(viewer)s` and `%(others)s`, with its terms: shows reposts, notifies and languages (of
+# follows and requests); hides notifications and the end (of mutes); the text (of notes). Written in SQL, because the
+# ORM takes 3 ms to build this union.
 RELATIONSHIPS = """
 SELECT 'following', followee_id, shows_reposts, notifies, NULL::timestamptz, '', languages FROM graph_followee
 WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s)
@@ -76,8 +76,8 @@ SELECT min(id), max(id), count(*) FROM (
     FROM (SELECT id FROM graph_follower WHERE owner_id = %(owner)s AND id > %(after)s ORDER BY id LIMIT %(enough)s) next
 ) numbered GROUP BY chunk ORDER BY chunk
 """
-# One text instead of one row for each follower: reading a hundred thousand rows would take longer than delivering to
-# them.
+# One text instead of a row per follower, because reading a hundred thousand rows would take longer than delivering to
+# these followers.
 _BETWEEN = """
 SELECT string_agg(follower_id::text, ',') FROM graph_follower
 WHERE owner_id = %(owner)s AND id BETWEEN %(first)s AND %(last)s
@@ -86,7 +86,7 @@ WHERE owner_id = %(owner)s AND id BETWEEN %(first)s AND %(last)s
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """A viewer's relations to others, from the viewer's own lists, as sets of account ids."""
+    """A viewer's relations to other accounts, from the viewer's own lists, as sets of account ids."""
 
     following: set[int] = field(default_factory=set)
     blocking: set[int] = field(default_factory=set)
@@ -111,7 +111,7 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class ExactRelations(Relations):
-    """The same from PostgreSQL, with the others' follows of the viewer and with requests in both directions."""
+    """A viewer's relations from PostgreSQL, with follows of the viewer, and with follow requests in both directions."""
 
     followed_by: set[int] = field(default_factory=set)
     requested: set[int] = field(default_factory=set)
@@ -128,8 +128,8 @@ def relations(
 ) -> Relations:
     """A viewer's relations to up to 1,000 others, from Redis in one round trip; empty for anonymous viewers.
 
-    `revision` is the viewer's `graph_revision`, which the caller has just read, after any change of its own; without it
-    one more query is made. The result never authorizes a restricted post: use `exact_relations`.
+    `revision` is the viewer's `graph_revision`, which the caller has just read, after any change of its own; without
+    it, one more query is made. The result never authorizes a restricted post; for that, use `exact_relations`.
     """
     others = _others(viewer_id, other_ids)
     if viewer_id is None or not others:
@@ -151,7 +151,7 @@ def _related(viewer_id: int, others: set[int], read: Future[Contained | None]) -
             for name, ids in loaded.items()
         }
     cached = {name: ids for name, ids in found.items() if ids is not None}
-    if len(cached) < len(found):  # more relations than a set may hold
+    if len(cached) < len(found):  # more relations than the maximum of a set
         return exact_relations(viewer_id, others)
     return Relations(**cached)
 
@@ -159,7 +159,7 @@ def _related(viewer_id: int, others: set[int], read: Future[Contained | None]) -
 def ask_relations(
     batch: Batch, viewer_id: int | None, other_ids: Collection[int], revision: int
 ) -> Future[Relations]:
-    """`relations` as a part of a batch, at a revision that the caller has just read."""
+    """`relations` in a batch, at a revision that the caller has just read."""
     others = _others(viewer_id, other_ids)
     if viewer_id is None or not others:
         return Relations
@@ -168,7 +168,7 @@ def ask_relations(
 
 
 def exact_relations(viewer_id: int | None, other_ids: Collection[int]) -> ExactRelations:
-    """Every relation between a viewer and others, from PostgreSQL, in one query for each 1,000 of them."""
+    """Every relation between a viewer and other accounts, from PostgreSQL, with one query per 1,000 accounts."""
     others = [] if viewer_id is None else list({*other_ids} - {viewer_id})
     found: dict[str, set[int]] = defaultdict(set)
     for start in range(0, len(others), MAX_OTHERS):
@@ -195,8 +195,8 @@ def follower_chunks(
     """Split the part of a follower list after the edge `after` into up to `maximum` chunks of `size`.
 
     A chunk is (first edge id, last edge id, number of followers). Fewer than `maximum` chunks, or a last chunk that is
-    not full, mean the end of the list. An index-only scan of edge ids; the task that delivers a chunk reads the
-    followers.
+    not full, mean the end of the list. This is an index-only scan of edge ids; the followers are read by the task that
+    delivers the chunk.
     """
     with connection.cursor() as sql:
         sql.execute(_CHUNKS, {"owner": owner_id, "after": after, "size": size, "enough": size * maximum})  # fmt: skip
@@ -204,7 +204,7 @@ def follower_chunks(
 
 
 def follower_ids_between(owner_id: int, *, first_edge: int, last_edge: int) -> list[str]:
-    """The followers of a chunk, as decimal strings, which Redis takes without conversion."""
+    """The followers of a chunk, as decimal strings, which Redis accepts without conversion."""
     with connection.cursor() as sql:
         sql.execute(_BETWEEN, {"owner": owner_id, "first": first_edge, "last": last_edge})
         row = sql.fetchone()
@@ -212,9 +212,9 @@ def follower_ids_between(owner_id: int, *, first_edge: int, last_edge: int) -> l
 
 
 def cached_followees(reader_id: int) -> Members | None:
-    """A reader's followees, from Redis; valid only at the reader's current `graph_revision`. None on a miss.
+    """A reader's followees, from Redis, which are valid only at the reader's current `graph_revision`. None on a miss.
 
-    A miss loads nothing: the page loads all relations of its reader when it hydrates.
+    A miss loads nothing, because the page loads all relations of its reader when it hydrates.
     """
     try:
         return RELATIONS.members(reader_id, FOLLOWING)
@@ -223,7 +223,7 @@ def cached_followees(reader_id: int) -> Members | None:
 
 
 def followee_ids(reader_id: int, *, revision: int | None = None) -> Collection[int]:
-    """A reader's followees: from Redis if it has them at `revision` (see `relations`), else from PostgreSQL."""
+    """A reader's followees, from Redis if it has them at `revision` (see `relations`), otherwise from PostgreSQL."""
     if revision is None:
         revision = load_graph_revisions([reader_id]).get(reader_id, 0)
     cached = cached_followees(reader_id)
@@ -233,10 +233,10 @@ def followee_ids(reader_id: int, *, revision: int | None = None) -> Collection[i
 
 
 def all_follower_ids(owner_id: int, *, expected: int) -> list[int] | None:
-    """All followers of an account, from Redis, loaded on a miss; None unless there are `expected` of them.
+    """All followers of an account, from Redis, where a miss loads them. None unless their number is `expected`.
 
-    For a delivery, which must not leave out anybody: the revision is read after the followers were counted, so the
-    result contains every follower that was counted and still follows.
+    For deliveries, which must not miss anybody. The revision is read after the followers were counted, so the result
+    contains every counted follower who still follows.
     """
     if expected > FOLLOWERS.maximum:
         return None
@@ -256,7 +256,7 @@ def _followers_revision(owner_id: int) -> int:
 
 
 def followers_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """The followers of an account, newest first; the cursor is the edge id. `owner` comes with fresh counts."""
+    """The followers of an account, newest first. The cursor is the edge id. `owner` must have fresh counts."""
     page = None
     if owner.counts.followers >= settings.GRAPH_LIST_FROM:
         page = _page_of_prefix(FOLLOWERS_LIST, owner.pk, owner.counts.followers_revision, cursor)
@@ -276,7 +276,7 @@ def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[U
 
 
 def friends_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """The mutual follows of an account, like `followers_page`; the cursor is the edge to the friend."""
+    """The friends of an account, like `followers_page`. The cursor is the id of the edge to the friend."""
     return people_of(
         owner.pk, _page_of_edges(_friendships(owner.pk), "followee_id", cursor), viewer_id
     )
@@ -304,7 +304,7 @@ def _page_of_edges(edges: QuerySet[Any], name: str, cursor: Cursor) -> Page[Entr
 def _page_of_prefix(
     prefixes: ListPrefixes, owner_id: int, revision: int, cursor: Cursor
 ) -> Page[Entry] | None:
-    """A page of a long list from Redis; None below the cached prefix, for ascending cursors, and without Redis."""
+    """A page of a long list from Redis. None below the cached prefix, for ascending cursors, and without Redis."""
     if cursor.ascending:
         return None
     count, floor = cursor.limit + 1, cursor.floor
@@ -312,7 +312,7 @@ def _page_of_prefix(
         found = prefixes.read(owner_id, revision, newest=cursor.max_id, oldest=floor, count=count)
     except RedisError:
         return None
-    # missing, or shrunk by unfollows; only the first page loads it, and later pages follow that one
+    # missing, or shrunk by unfollows; only the first page loads it, because later pages come after a first page
     if cursor.max_id is None and not (found and found.complete):
         found = load_list(prefixes, owner_id).above(floor, count=count)
     return (
@@ -323,7 +323,7 @@ def _page_of_prefix(
 
 
 def people_of(owner_id: int, page: Page[Entry], viewer_id: int | None) -> Page[User]:
-    """The accounts of a page of an owner's entries, without those blocked in either direction.
+    """The accounts of a page of an owner's entries, except accounts blocked in either direction.
 
     Empty if the owner has blocked the viewer.
     """
@@ -343,9 +343,9 @@ def people_of(owner_id: int, page: Page[Entry], viewer_id: int | None) -> Page[U
 def chosen_languages(
     reader: User, *, among: Collection[int] | None = None
 ) -> dict[int, frozenset[str]]:
-    """The languages, in lower case, that a reader chose for followed accounts; no query for readers who chose none.
+    """The languages, in lower case, that a reader chose for followed accounts. No query for readers who chose none.
 
-    `among` limits the look-up to these accounts.
+    `among` limits the lookup to these accounts.
     """
     if not reader.counts.choosy_follows:
         return {}
@@ -359,14 +359,14 @@ def chosen_languages(
 
 
 def ask_recent_follows(batch: Batch, reader_id: int, revision: int) -> Future[Mapping[int, float]]:
-    """The accounts a reader followed recently, and when (Unix seconds), read in a batch; empty until it is executed."""
+    """The accounts a reader followed recently, and when (Unix seconds), read in a batch; empty until it has run."""
     key = (reader_id, revision)
     found = batch.get_many(RECENT_FOLLOWS, [key], load_recent_follows)
     return lambda: found().get(key, {})
 
 
 def mirror_faults() -> dict[str, int]:
-    """The numbers of edges with one row only and of wrong counts. Reads whole tables: for operators."""
+    """The numbers of edges with only one row, and of wrong counts. For operators, because it reads whole tables."""
     followees = Followee.objects.values_list("owner_id", "followee_id")
     followers = Follower.objects.values_list("follower_id", "owner_id")
     return {
@@ -411,7 +411,7 @@ class Relationship:
 
 
 def relationships(viewer_id: int, other_ids: Sequence[int]) -> list[Relationship]:
-    """A viewer's relationships to up to 1,000 accounts, in the order of the ids; one query."""
+    """A viewer's relationships to up to 1,000 accounts, in the order of the ids, with one query."""
     if not other_ids:
         return []
     if len(other_ids) > MAX_OTHERS:
@@ -450,7 +450,7 @@ def _relationship(other_id: int, found: dict[tuple[str, int], Any]) -> Relations
 
 
 def silenced_ids(owner_id: int, muted_ids: Collection[int]) -> set[int]:
-    """Of these muted accounts, those whose notifications are hidden too; no query if there are none."""
+    """Those of the muted accounts whose notifications are hidden too. No query if `muted_ids` is empty."""
     if not muted_ids:
         return set()
     rows = Mute.objects.filter(owner=owner_id, muted__in=muted_ids, hides_notifications=True)
@@ -458,12 +458,12 @@ def silenced_ids(owner_id: int, muted_ids: Collection[int]) -> set[int]:
 
 
 def blocked_page(owner: User, cursor: Cursor) -> Page[User]:
-    """Blocked accounts, newest first; the cursor is the row."""
+    """Blocked accounts, newest first. The cursor is the row's id."""
     return _people(Block.objects.filter(owner=owner), "blocked_id", cursor)
 
 
 def muted_page(owner: User, cursor: Cursor) -> Page[tuple[User, datetime | None]]:
-    """Muted accounts with the end of the mute, None if it has none; newest first. The cursor is the row."""
+    """Muted accounts, each with the end of the mute or None, newest first. The cursor is the row's id."""
     rows = page_of_rows(Mute.objects.filter(owner=owner), cursor)
     users = users_by_id([row.muted_id for row in rows.items])
     found = [(users[row.muted_id], row.expires_at) for row in rows.items if row.muted_id in users]
@@ -471,13 +471,13 @@ def muted_page(owner: User, cursor: Cursor) -> Page[tuple[User, datetime | None]
 
 
 def endorsed_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """Accounts that an account recommends, newest first, as far as a viewer may see them; the cursor is the row."""
+    """Accounts that an account recommends and that a viewer may see, newest first. The cursor is the row's id."""
     page = _page_of_edges(Endorsement.objects.filter(owner=owner), "other_id", cursor)
     return people_of(owner.pk, page, viewer_id)
 
 
 def requests_page(owner: User, cursor: Cursor) -> Page[User]:
-    """Accounts that ask to follow the owner, newest first; the cursor is the row."""
+    """Accounts that ask to follow the owner, newest first. The cursor is the row's id."""
     return _people(FollowRequest.objects.filter(owner=owner), "requester_id", cursor)
 
 

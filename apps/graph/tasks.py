@@ -1,13 +1,13 @@
-"""Celery tasks of the graph."""
+"""Celery tasks for the graph."""
 
 from celery import shared_task
 
 from apps.graph import actions
 
-UNMUTE_BATCH_SIZE = 500  # one transaction each, of a few milliseconds
+UNMUTE_BATCH_SIZE = 500  # each ends in its own transaction of a few milliseconds
 
 
 @shared_task
 def end_due_mutes() -> None:
-    """End the mutes that have expired; the next run ends the rest."""
+    """End a batch of expired mutes; the next run ends the rest."""
     actions.end_due_mutes(limit=UNMUTE_BATCH_SIZE)

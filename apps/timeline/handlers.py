@@ -1,4 +1,4 @@
-"""Handlers of the timelines for events of lower apps."""
+"""The timelines' handlers for events of lower apps."""
 
 from apps.events.actions import Payload, handles
 from apps.posts.actions.publish import delete_reposts_of
@@ -26,7 +26,7 @@ def replicate_post(payload: Payload) -> None:
 
 @handles("post_edited")
 def deliver_edited_post(payload: Payload) -> None:
-    """Refresh the caches; deliver a post for mentioned people to those who are mentioned only in its new text."""
+    """Refresh the caches, and deliver a post for mentioned people to those whom only its new text mentions."""
     repair_edited(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
     dispatch.deliver_to_mentioned(payload["post_id"])
@@ -34,23 +34,23 @@ def deliver_edited_post(payload: Payload) -> None:
 
 @handles("post_pinned")
 def refresh_pinned_post(payload: Payload) -> None:
-    """Refresh the caches: a pin makes a new version of the post's content."""
+    """Refresh the caches, because a pin makes a new version of the post's content."""
     repair_edited(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
 
 
 @handles("post_hidden")
 def refresh_hidden_post(payload: Payload) -> None:
-    """Refresh the caches. The id stays in outboxes and home caches: every read skips a hidden post."""
+    """Refresh the caches. The id stays in outboxes and home caches, because every read skips hidden posts."""
     repair_hidden(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
 
 
 @handles("post_deleted")
 def mark_deleted_post(payload: Payload) -> None:
-    """Mark a post as deleted for deliveries under way, take it off the square, and delete its reposts in batches.
+    """Mark a post as deleted for deliveries in progress, remove it from the square, and delete its reposts in batches.
 
-    Its id stays in home caches: every read skips it.
+    Its id stays in home caches, because every read skips deleted posts.
     """
     mark_deleted(payload["post_id"])
     SQUARE.remove(EVERYBODY, [payload["post_id"]])
@@ -63,9 +63,9 @@ def mark_deleted_post(payload: Payload) -> None:
 @handles("followed")
 @handles("unfollowed")
 def update_home_caches(payload: Payload) -> None:
-    """Add a new followee's posts to the follower's home cache; remove a former followee's (reads skip them already).
+    """Add a new followee's posts to the follower's home cache; remove a former followee's (reads already skip them).
 
-    The follow may begin or end a friendship, and with it the followee's access to the follower's posts for friends.
+    The change may begin or end a friendship, and with it the followee's access to the follower's posts for friends.
     """
     backfill.follow_changed(payload["follower_id"], payload["followee_id"])
     backfill.friendship_changed(payload["followee_id"], payload["follower_id"])
@@ -73,19 +73,19 @@ def update_home_caches(payload: Payload) -> None:
 
 @handles("virtual_follow_changed")
 def update_promoted_posts(payload: Payload) -> None:
-    """Add an account's posts to the home caches of new virtual followers; remove them from those of former ones."""
+    """Add an account's posts to the home caches of new virtual followers, and remove them from those of former ones."""
     backfill.virtual_follow_changed(payload["account_id"], payload["user_ids"])
 
 
 @handles("post_deleted", when=replica.is_used)
 def remove_deleted_post(payload: Payload) -> None:
-    """Delete the replicas of a post on the shards; reads skip it already."""
+    """Delete a post's replicas from the shards. Reads already skip it."""
     replica.remove(payload["post_id"])
 
 
 @handles("graph_loaded")
 def drop_home_caches(payload: Payload) -> None:
-    """Drop home caches after a bulk load of follows; the next read of each of these followers rebuilds them."""
+    """Drop the home caches of the followers in a bulk load of follows; the next read of each follower rebuilds them."""
     for store in (HOME, INBOX):
         store.drop_many(payload["user_ids"])
 

@@ -1,8 +1,8 @@
 """The home timeline: posts of the viewer's followees, of the viewer, and of the viewer's circles; newest first.
 
-Candidates come from `sources.home`, `pipeline.rulebook` has the rules, and `pipeline.page` makes a page of both. An
-optional app may add candidates by accounts that the viewer does not follow (`sources.virtual_follows`); these pass only
-while the app promotes them to the viewer (`pipeline.hooks`).
+Candidates come from `sources.home`, the rules are in `pipeline.rulebook`, and `pipeline.page` makes a page from both.
+An optional app may add candidates by accounts that the viewer does not follow (`sources.virtual_follows`); these are
+shown only while the app promotes them to the viewer (`pipeline.hooks`).
 """
 
 from collections.abc import Sequence
@@ -37,9 +37,9 @@ from feedcache.read_through import Batch
 def home_timeline(
     viewer: User, cursor: Cursor, *, exclude_read: bool | None = None, promoted: bool = True
 ) -> Page[FeedItem]:
-    """A page of the viewer's home. `exclude_read` leaves out posts that the viewer has read; None: as the viewer chose.
+    """A page of the viewer's home. `exclude_read` leaves out posts that the viewer has read; None: as in the settings.
 
-    `promoted=False` leaves out promoted posts, for programs that may not show their label. Ascending pages never have
+    `promoted=False` leaves out promoted posts, for clients that might not show their label. Ascending pages never have
     promoted posts.
     """
     exclude_read = viewer.hides_read if exclude_read is None else exclude_read
@@ -56,12 +56,12 @@ def assemble_home(
     promoted: bool = True,
     pulls_all: bool = False,
 ) -> Assembled:
-    """A page of home, with the verdict about each candidate. `pulls_all` uses only the authors' outboxes."""
-    if cursor.max_id is None and lag.latest.waiting:  # a delivery is late somewhere
+    """A page of home, with the verdict on each candidate. `pulls_all` uses only the authors' outboxes."""
+    if cursor.max_id is None and lag.latest.waiting:  # some delivery is late
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
     queued = queue_ranges(batches.first, viewer.pk, cursor)
-    # the place of a promoted post is counted from the top of the page
+    # the positions of promoted posts are counted from the top of the page
     has_promotions = promoted and not cursor.ascending
     complete_facts = facts_of_home(
         viewer,
@@ -82,7 +82,7 @@ def assemble_home(
 
 
 def _note_behind(viewer: User) -> None:
-    """Show on the page how late it is, if posts of the viewer's followees wait for their delivery."""
+    """Show the delay on the page, if posts of the viewer's followees are waiting for delivery."""
     behind = lag.latest.behind_for(viewer.pk, revision=viewer.counts.graph_revision)
     if behind:
         deadline.note_behind(behind)
@@ -90,7 +90,7 @@ def _note_behind(viewer: User) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The decision of home about one post. `via`: how it came to the page; None if it is not among the candidates."""
+    """The decision of home about one post. `via`: how it became a candidate; None if it is not one."""
 
     verdict: Verdict
     via: Via | None
@@ -98,7 +98,7 @@ class Look:
 
     @property
     def is_on_home(self) -> bool:
-        """Whether the post is on home. Promoted posts dropped by spacing count: their places change between pages."""
+        """Whether the post is on home. Promoted posts dropped by spacing count: their positions vary between pages."""
         return self.via is not None and self.verdict.rule in {None, rulebook.SPACED}
 
 
@@ -120,7 +120,7 @@ def look_up(viewer: User, post_id: int) -> Look | None:
 
 
 def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) -> list[FeedItem]:
-    """Of up to 200 posts, those that belong on the viewer's home now, in the given order. For posts that arrived late.
+    """Those of up to 200 posts that belong on the viewer's home now, in the given order; used for late arrivals.
 
     Posts that the viewer has read are included.
     """

@@ -1,6 +1,6 @@
 """The timelines of a viewer's lists, bookmarks and favourites, always from PostgreSQL.
 
-A list has at most 500 members, one bounded index scan each; nothing is pushed to lists.
+A list has at most 500 members, each read by one bounded index scan; nothing is pushed to lists.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from apps.timeline.sources.found import stored
 
 
 def list_timeline(owner: User, user_list: UserList, cursor: Cursor) -> Page[FeedItem]:
-    """Posts of a list's members that its owner may see, newest first."""
+    """The posts of a list's members that the owner may see, newest first."""
     policy = RepliesPolicy(user_list.replies_policy)
     source = stored(partial(sql.list_ids, owner.pk, user_list.pk, policy))
     reader = Reader(owner, FilterContext.HOME)
@@ -42,7 +42,7 @@ def favourites_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
 def _posts(
     viewer: User, cursor: Cursor, read: Callable[[int, Cursor], Page[Bookmark] | Page[Like]]
 ) -> Page[FeedItem]:
-    """A page of bookmarked or liked posts, paged by the ids of the marks. It is full even if some posts are gone."""
+    """A page of bookmarked or liked posts, paged by the ids of the marks. It is full even if some posts are deleted."""
     found: list[tuple[int, FeedItem]] = []  # the mark and its post, in reading order
     position, more = replace(cursor, limit=cursor.limit + 1), True
     for _round in range(MAX_ROUNDS):

@@ -12,7 +12,7 @@ from apps.posts.models import Post
 
 
 class Mode(models.TextChoices):
-    """How a post reaches home timelines; restricted posts go to inboxes in every mode."""
+    """How a post reaches home timelines. Restricted posts are pushed to inboxes in every mode."""
 
     PUSH = "push", _("push to everybody")
     ONLINE = "online", _("push to those online")
@@ -20,11 +20,11 @@ class Mode(models.TextChoices):
 
 
 class FollowerScan(LeasedRow):
-    """A follower list being split into chunks: pending until all of it is split. Virtual followers come last.
+    """A follower list that is split into chunks; pending until all of it is split. Virtual followers come last.
 
-    `scanned_to` is the last edge in a chunk, and `virtual_scanned_to` the last virtual one; another dispatcher can
-    continue from them. `followers` is the number of followers and virtual followers at the beginning, to estimate the
-    rest; `parts` is the number of chunks created.
+    `scanned_to` is the last edge in a chunk, and `virtual_scanned_to` the last virtual edge; another dispatcher can
+    continue from there. `followers` is the number of followers and virtual followers at the start, from which the rest
+    is estimated. `parts` is the number of chunks created.
     """
 
     scanned_to = models.BigIntegerField(_("cut up to edge"), default=0)
@@ -41,10 +41,10 @@ class FollowerScan(LeasedRow):
 
 
 class Chunk(LeasedRow):
-    """A range of a follower list, by edge ids, with its receipt. The subclass names its `job`.
+    """A range of edge ids in a follower list, with its receipt. Subclasses define `job`.
 
-    `is_virtual`: the edges are virtual follows. When done, `expected = delivered + dormant + lost`: dormant readers
-    have no home cache and rebuild it when they return; lost are the readers of a chunk that staff gave up.
+    `is_virtual`: the edges are virtual follows. When done, `expected = delivered + dormant + lost`. Dormant readers
+    have no home cache until they return, when it is rebuilt. Lost readers are those of a chunk that staff gave up.
     """
 
     first_edge = models.BigIntegerField(_("first edge"))
@@ -69,7 +69,7 @@ class Chunk(LeasedRow):
             models.Index(
                 fields=["due_at", "id"], condition=Q(state=State.PENDING), name="%(class)s_due"
             ),
-            # health checks and the auditor often search all deliveries for dead letters
+            # health checks and the auditor often look for dead letters in all deliveries
             models.Index(fields=["due_at"], condition=Q(state=State.DEAD), name="%(class)s_dead"),
         ]
 
@@ -80,10 +80,10 @@ class Chunk(LeasedRow):
 class FanoutJob(FollowerScan):
     """The delivery of one post to its author's followers at the time of publication, or to its addressees.
 
-    `mode` stays as it was at delivery when the author's policy changes; a pulled post has no chunks.
+    `mode` is the mode at delivery, even if the author's policy changes later. A pulled post has no chunks.
 
-    `receipts` is the number of chunks with a receipt, and `seal` the seal of the newest one (`fanout.receipts`). `lost`
-    counts the followers that were in no chunk yet when staff gave up the job.
+    `receipts` is the number of chunks with a receipt, and `seal` is the seal of the newest receipt (`fanout.receipts`).
+    `lost` counts the followers who were not yet in a chunk when staff gave up the job.
 
     `first_read_at`: when a follower first opened the post; null for addressed posts and for authors with few followers
     (`fanout.author_receipts.read_post`).
@@ -106,8 +106,8 @@ class FanoutJob(FollowerScan):
 class FanoutChunk(Chunk):
     """A chunk of a delivery; its edges are 0..0 for the addressees of a post.
 
-    `number` is the position of its receipt among those of its job. `reached` has the ids of the readers who got the
-    post, packed (`fanout.receipts`); null after `RECEIPT_DAYS`, when only their `digest` is left.
+    `number` is the position of its receipt among the receipts of its job. `reached` is the packed ids of the readers
+    who got the post (`fanout.receipts`); null after `RECEIPT_DAYS`, when only their `digest` remains.
     """
 
     job = models.ForeignKey(FanoutJob, models.CASCADE, related_name="chunks")
@@ -129,7 +129,7 @@ class FanoutChunk(Chunk):
 
 
 class Backfill(FollowerScan):
-    """The push of the newest posts of a pull period, as many as a home window holds, after the pull has ended.
+    """The push of the newest posts of a pull period, up to the length of a home window, after the pull has ended.
 
     Readers pull the author until all its chunks are done.
     """
@@ -152,7 +152,7 @@ class BackfillChunk(Chunk):
 
 
 class Policy(models.TextChoices):
-    """A mode; or `auto`, the cheapest mode by repeated measurements; or `site`, the policy of the site."""
+    """A mode, or `auto` (the cheapest mode by repeated measurements), or `site` (the policy of the site)."""
 
     PUSH = "push", _("push to everybody")
     ONLINE = "online", _("push to those online")
@@ -162,11 +162,11 @@ class Policy(models.TextChoices):
 
 
 class SitePolicy(models.Model):
-    """The site's policy, a single row; without it posts are pushed to readers who are online.
+    """The site's policy, in a single row. Without the row, posts are pushed to readers who are online.
 
-    `mode` is in force for authors without another mode. `pulls_all`: readers pull all their followees.
-    `generation` is part of the keys of home windows: windows that have missed pushes are never read again. `version`
-    grows with every change that readers must notice.
+    `mode` is in force for authors without another mode. `pulls_all`: readers pull all their followees. `generation` is
+    part of the keys of home windows, so that windows that have missed pushes are never read again. `version` grows with
+    every change that readers must notice.
     """
 
     policy = models.CharField(
@@ -188,8 +188,9 @@ class SitePolicy(models.Model):
 class AuthorPolicy(models.Model):
     """The delivery policy of one author.
 
-    `mode` is in force now; null means the site's. `pulled_since`: since when readers pull the author; it is set before
-    pushes end, and cleared only after the backfill. `reason` comes from staff or from `auto`, `measured` from `auto`.
+    `mode` is in force now; null means the site's. `pulled_since` is the time since when readers pull the author; it is
+    set before pushes end, and cleared only after the backfill. `reason` comes from staff or `auto`, `measured` from
+    `auto`.
     """
 
     author = models.OneToOneField(
@@ -217,7 +218,7 @@ class AuthorPolicy(models.Model):
 
 
 class PolicyChange(models.Model):
-    """One change of a policy: who made it, and why. Without `author` it is a change of the site's policy."""
+    """A change of an author's policy or, without `author`, of the site's policy."""
 
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", null=True, blank=True
@@ -242,7 +243,7 @@ class TimelineEntry(models.Model):
     """
 
     pk = models.CompositePrimaryKey("reader_id", "post_id")
-    # no constraint, because a chunk writes thousands of rows; the rows of a deleted account expire
+    # no constraint, because a chunk writes thousands of rows; rows of deleted accounts expire
     reader = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.CASCADE,
@@ -261,12 +262,12 @@ class TimelineEntry(models.Model):
 
 
 class TimelineSpan(models.Model):
-    """The range in which a reader's entries are complete: all open posts of the followees and the reader's own.
+    """The range in which a reader's entries are complete, with all open posts of the followees and of the reader.
 
-    Both bounds are exclusive; `floor` is 0 when nothing older exists. A span is valid only at `graph_revision`, and
-    until its entries expire; none of them is older than `filled_at`. `length` bounds its growth. `stamp` is the stamp
-    of the rows in Cassandra, or NULL if they are in PostgreSQL. `newest_follow` and `newest_virtual_follow` are the ids
-    of the newest follow and virtual follow at that revision.
+    Both bounds are exclusive; `floor` is 0 if nothing older exists. A span is valid only at `graph_revision`, and until
+    its entries expire; no entry was written before `filled_at`. `length` bounds its growth. `stamp` is the stamp of the
+    rows in Cassandra, or NULL if they are in PostgreSQL. `newest_follow` and `newest_virtual_follow` are the ids of the
+    newest follow and virtual follow at that revision.
     """
 
     reader = models.OneToOneField(
@@ -301,7 +302,7 @@ class PostReplica(models.Model):
 
 
 class ReplicaMark(models.Model):
-    """One row per database of replicas: every open post above `oldest` is replicated there, or its event is pending."""
+    """One row per database of replicas. Every open post above `oldest` is replicated there, or its event is pending."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     oldest = models.BigIntegerField()

@@ -1,12 +1,12 @@
-"""Which authors are pushed and which are pulled: the delivery policies in force, cached in every process.
+"""The delivery policies in force (which authors are pushed, and which are pulled), cached in every process.
 
-`fanout.auto_policy` chooses the mode of an author, `fanout.switch` puts it in force.
+`fanout.auto_policy` chooses the mode of an author, and `fanout.switch` puts it in force.
 
-Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids: merging too many
-authors, or for too long, does no harm, but the set must contain every author with a post that home caches lack. So a
-switch is announced before it takes effect (`fanout.switch`). Readers notice it by the version of the set: a small key
-beside the home caches, read atomically with them in the same round trip. A process with another version, or without the
-key, loads the set from PostgreSQL before it uses the result.
+Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids, so merging too many
+authors, or for too long, does no harm. But the set must contain every author with a post that home caches lack, so a
+switch is announced before it takes effect (`fanout.switch`). Readers notice it by the version of the set, a small key
+that is stored with the home caches and read atomically with them. If the key is missing or has another version, a
+process loads the set from PostgreSQL before it uses the result.
 """
 
 import logging
@@ -94,7 +94,7 @@ def load() -> PoliciesInForce:
 
 
 def refresh() -> PoliciesInForce:
-    """The cached policies if their version is current, else those of PostgreSQL."""
+    """The cached policies if their version is current, otherwise those in PostgreSQL."""
     try:
         version: Any = timelines().get(VERSION_KEY)
     except RedisError:
@@ -103,7 +103,7 @@ def refresh() -> PoliciesInForce:
 
 
 def announce(version: int) -> None:
-    """Announce a new version to all processes. Raises RedisError: no switch may continue without its announcement."""
+    """Announce a new version to all processes. Raises RedisError, because no switch may continue unannounced."""
     for client in written("timelines"):
         run_script(client, _ANNOUNCE, [VERSION_KEY], [version])
 
@@ -111,8 +111,8 @@ def announce(version: int) -> None:
 def mode_for(author_id: int, visibility: str) -> Mode:
     """The mode for a post, read in the transaction that records its delivery.
 
-    The rows stay locked against a switch until that transaction commits, so a switch that ends a pull sees every post
-    of the pull period.
+    The rows stay locked until that transaction commits, so a switch that ends a pull sees every post of the pull
+    period.
     """
     if visibility not in OPEN:
         return Mode.ONLINE  # restricted posts go to inboxes under every policy

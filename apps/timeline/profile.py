@@ -1,7 +1,7 @@
 """The profile timeline: one author's posts as a viewer sees them.
 
-Open posts are the same for every viewer: they come from the author's outbox, for visitors from the cached last two
-weeks first. Restricted posts for this viewer come from PostgreSQL, if the author ever wrote any.
+Open posts, which are the same for every viewer, come from the author's outbox; for visitors, the last two weeks come
+from a cache with their contents. Restricted posts for this viewer come from PostgreSQL, if the author ever wrote any.
 """
 
 from collections.abc import Sequence
@@ -43,14 +43,14 @@ _PINNED = """ARRAY(
 _FEATURED = """ARRAY(
     SELECT t.name FROM tags_featuredtag f JOIN tags_tag t ON t.id = f.tag_id
     WHERE f.user_id = %(owner)s ORDER BY f.id)"""
-# Several statements in one round trip: the owner, the viewer, and the rest may lie on different servers.
+# Several statements in one round trip, because the owner, the viewer and the rest may be on different servers.
 _HEAD = f"""
 SELECT {ACCOUNT}, {_PINNED} FROM accounts_user u {WITH_COUNTS} WHERE c.user_id = %(owner)s AND u.suspended_at IS NULL;
 {RELATIONSHIPS};
 SELECT {_FEATURED}, {{badge}}, ARRAY[{{facts}}]::boolean[]
 """  # noqa: S608 -- constants
-MAX_OWNERS = 20_000  # handles that a process remembers
-_owner_ids: dict[str, int] = {}  # by handle; only hints: the row that is read by the id decides
+MAX_OWNERS = 20_000  # handles that a process caches
+_owner_ids: dict[str, int] = {}  # by handle; only hints, because the row with the id decides
 _WITH_MEDIA = [Kind.PICTURE, Kind.VIDEO, Kind.AUDIO]
 
 
@@ -58,7 +58,7 @@ _WITH_MEDIA = [Kind.PICTURE, Kind.VIDEO, Kind.AUDIO]
 class ProfileFilter:
     """Which of an author's posts belong on a page of the profile; `web.people.profile.TABS` has one for each tab."""
 
-    replies: bool = True  # to others; replies in the author's own threads are always there
+    replies: bool = True  # to others; replies in the author's own threads are always included
     reposts: bool = True
     mentioned: bool = True  # posts for mentioned people
     only_pictures: bool = False
@@ -67,14 +67,14 @@ class ProfileFilter:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether only PostgreSQL can filter the posts: in the caches, only replies are marked."""
+        """Whether only PostgreSQL can filter the posts, because the caches mark only replies."""
         return self.only_pictures or not self.reposts or not self.mentioned
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileHead:
-    """The owner of a profile, the viewer's relationship to them, the ids of their pinned posts, the last pinned first,
-    and the names of the tags that they show. `badge` and `facts`: the values of the SQL expressions of `profile_head`.
+    """The owner of a profile, the viewer's relationship to the owner, the ids of the pinned posts (most recently pinned
+    first), and the featured tags. `badge` and `facts` are the values of the SQL expressions passed to `profile_head`.
     """
 
     owner: User
@@ -88,9 +88,9 @@ class ProfileHead:
 def profile_head(
     handle: str, viewer_id: int | None, *, badge: str = "NULL", facts: Sequence[str] = ()
 ) -> ProfileHead:
-    """The head of a profile, in one query, or in two if this process does not know the handle. NotFound.
+    """The head of a profile, in one query, or in two if this process has not cached the handle. NotFound.
 
-    `badge` and `facts`: SQL expressions that the page wants evaluated in the same query; they may use `%(viewer)s` and
+    `badge` and `facts` are SQL expressions that are evaluated in the same query; they may use `%(viewer)s` and
     `%(owner)s`.
     """
     name, statement = handle.lower(), _HEAD.format(badge=badge, facts=", ".join(facts))
@@ -153,7 +153,7 @@ def profile_timeline(
 
 
 def pinned_posts(author: User, viewer: User | None) -> list[FeedItem]:
-    """The author's pinned posts that the viewer may see, the last pinned first."""
+    """The author's pinned posts that the viewer may see, most recently pinned first."""
     pinned = Post.objects.filter(author=author, deleted_at=None).exclude(pinned_at=None)
     newest = pinned.order_by("-pinned_at")[: settings.PINNED_POSTS_MAX]
     return pinned_items(viewer, list(newest.values_list("pk", flat=True)))
@@ -192,7 +192,7 @@ def _filtered_ids(
 
 
 def _open(author: User, cursor: Cursor, count: int, *, replies: bool) -> Found:
-    """For visitors: the author's last two weeks, cached with their contents, and below them the outbox."""
+    """Candidates for visitors: the author's last two weeks, cached with their contents, and the outbox below them."""
     recent = recent_posts(author, cursor, count, replies=replies)
     contents = {post.id: post for post in recent.posts}
     rest = recent.rest(cursor, count)
@@ -230,7 +230,7 @@ def profile_ids(
 
 
 def _until(ids: list[int], cursor: Cursor, count: int) -> Cursor:
-    """The bounds narrowed to a full page: nothing beyond its last id can be on it."""
+    """The cursor's bounds, narrowed to a full page if there is one, because no id beyond its last one can be on it."""
     if len(ids) < count:
         return cursor
     last = ids[-1]

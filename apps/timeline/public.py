@@ -1,7 +1,7 @@
 """Public timelines, newest first: the "message square" (source 003) of all public posts, and the timelines of tags.
 
-The ids of the square come from a window in Redis. Those of posts with pictures, and of posts with a tag, come from
-PostgreSQL, by one bounded scan per tag.
+The ids of the square come from a window in Redis. The ids of posts with pictures, and of posts with a tag (by one
+bounded scan per tag), come from PostgreSQL.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from apps.timeline.pipeline.page import Reader, fill_page
 from apps.timeline.sources import merge, square
 from apps.timeline.sources.found import stored
 
-MAX_NAMES = 4  # in each of `any_of`, `all_of` and `none_of`; the API ignores further ones
+MAX_NAMES = 4  # in each of `any_of`, `all_of` and `none_of`; the API ignores the rest
 
 
 def public_timeline(
@@ -33,7 +33,7 @@ def public_timeline(
 
 
 def _is_public(item: FeedItem) -> bool:
-    """Whether a post belongs here. Hydration cannot decide it: followers may see posts that are not public."""
+    """Whether a post belongs here. Hydration does not check this: followers may see posts that are not public."""
     return item.post.visibility == Visibility.PUBLIC and not item.is_repost
 
 
@@ -52,7 +52,7 @@ class TagQuery:
 
 
 def tag_timeline(viewer: User | None, query: TagQuery, cursor: Cursor) -> Page[FeedItem]:
-    """A page of the posts with a tag. NotFound when one of the names is not a valid tag."""
+    """A page of the posts with a tag. NotFound if one of the names is not a valid tag."""
     tags = [tag_named(name) for name in dict.fromkeys((query.name, *query.any_of))]
     viewer_id = viewer.pk if viewer else None
     source = stored(partial(_tagged_ids, viewer_id, [tag for tag in tags if tag.pk]))

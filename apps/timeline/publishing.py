@@ -1,7 +1,7 @@
-"""The only entry point to publish, edit, delete and repost.
+"""The only module through which posts are published, edited, deleted and reposted.
 
-The rows, their counts and the event are one transaction (`apps.posts`). The caches are updated here, after the commit,
-so that authors see the change on their next page. The event updates them again, in case the process dies in between.
+The rows, their counts and the event are written in one transaction (`apps.posts`). The caches are updated here, after
+the commit, so that authors see the change on their next page. If the process dies in between, the event updates them.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def publish(
     content_digest: Sequence[str] = (),
     counted: RateLimitResult | None = None,
 ) -> Changed:
-    """Publish a draft. A repeated idempotency key of the author returns the post published first.
+    """Publish a draft. If the author repeats an idempotency key, return the post that was published with it.
 
     `counted` is the result of the limit "publish", if it was counted already.
     Invalid, NotFound, NotAllowed, TooMany; Unavailable while too many posts wait for their delivery.
@@ -57,7 +57,7 @@ def publish(
 
 
 def _own_timelines(new: Changed) -> list[QueueWrites]:
-    """A new post enters its author's home cache, the square and the outbox before the request is answered."""
+    """Writes that add a new post to its author's home cache, the square and the outbox before the response is sent."""
     return [dispatch.own_timeline_writes(new.post), *outbox.additions(new)]
 
 
@@ -75,28 +75,28 @@ def undo_repost(author: User, post_id: int) -> None:
 
 
 def edit(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
-    """Edit one's own post; `changes` are the options of `posts.actions.edit.edit_post`. Invalid, NotFound."""
+    """Edit the author's own post; `changes` are the options of `posts.actions.edit.edit_post`. Invalid, NotFound."""
     changed = editing.edit_post(author, post_id, body=body, **changes)
     outbox.advance(changed)
     return changed.post
 
 
 def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
-    """Choose who may quote one's own post; existing quotes stay. NotFound."""
+    """Choose who may quote the author's own post; existing quotes stay. NotFound."""
     changed = editing.set_quote_policy(author, post_id, policy)
     outbox.advance(changed)
     return changed.post
 
 
 def revoke_quote(owner: User, post_id: int, quote_id: int) -> Post:
-    """Remove one's own post from a quote. NotFound."""
+    """Remove the owner's post from a quote. NotFound."""
     changed = quotes.revoke_quote(owner, post_id, quote_id)
     outbox.advance(changed)
     return changed.post
 
 
 def hide(author: User, post_id: int, *, is_hidden: bool) -> Post:
-    """Hide a post from everybody but its author, or show it again (`posts.actions.edit.hide`). NotFound."""
+    """Hide a post from everybody except its author, or show it again (`posts.actions.edit.hide`). NotFound."""
     changed = editing.hide(author, post_id, is_hidden=is_hidden)
     outbox.advance(changed)
     return changed.post
@@ -110,7 +110,7 @@ def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Post:
 
 
 def delete(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
-    """Delete a post, as its author or as staff with the permission; returns the deleted post. NotFound, NotAllowed."""
+    """Delete a post, as its author or as permitted staff. Return the deleted post. NotFound, NotAllowed."""
     changed = actions.delete_post(post_id, by=by, keep_pictures=keep_pictures)
     outbox.remove(changed)
     return changed.post
@@ -125,7 +125,7 @@ def publish_instead(
     idempotency_key: str = "",
     content_digest: Sequence[str] = (),
 ) -> Post | ScheduledPost:
-    """Publish the corrected draft of a failed scheduled post, or schedule it again for `at`; deletes the failed one.
+    """Publish the corrected draft of a failed scheduled post, or schedule it again for `at`; delete the failed post.
 
     Both happen in one transaction. NotFound, and the errors of `publish`.
     """
@@ -138,7 +138,7 @@ def publish_instead(
 
 
 def publish_due(*, limit: int) -> int:
-    """Publish scheduled posts that are due; returns how many were claimed."""
+    """Publish scheduled posts that are due. Return the number of claimed posts."""
     return leases.run_due(ScheduledPost, _publish_scheduled, limit=limit)
 
 
@@ -147,7 +147,7 @@ def _publish_scheduled(row: ScheduledPost) -> None:
         with (
             override(None),
             transaction.atomic(),
-        ):  # error messages are translated when they are read
+        ):  # so that error messages are stored untranslated, and translated when they are read
             author = User.objects.filter(
                 pk=row.author_id, is_active=True, suspended_at=None
             ).first()

@@ -1,4 +1,4 @@
-"""Celery tasks for fan-out and for the upkeep of timelines."""
+"""Celery tasks for fan-out and for the maintenance of timelines."""
 
 from functools import partial
 
@@ -53,7 +53,7 @@ def measure_policies() -> None:
 
 @shared_task
 def sweep(helpers: int = SWEEP_HELPERS) -> None:
-    """Run the jobs and chunks whose message was lost."""
+    """Run the jobs and chunks whose messages were lost."""
     run = partial(dispatch.run_due, limit=SWEEP_LIMIT, overdue=events.SWEEP_OVERDUE)
     events.sweep(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
 

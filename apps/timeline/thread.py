@@ -1,4 +1,4 @@
-"""A post with its ancestors and descendants, the folding of replies ("Show 4 more replies"), and reactions to it."""
+"""Threads: a post with its ancestors and descendants, the folding of replies ("Show 4 more replies"), and reactions."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -31,17 +31,17 @@ from apps.timeline.pipeline.word_filters import mark, without_filtered
 from apps.timeline.sources.found import stored
 from feedcache.ids import author_of, first_id_at, is_possible, second_of
 
-MAX_ANCESTORS = 60  # on a page
-MAX_CONTEXT_ANCESTORS = 240  # in a response of the API, which has no link to the page above
-MAX_DESCENDANTS = 120  # with ancestors and the post itself within one hydration
+MAX_ANCESTORS = 60  # shown on a page
+MAX_CONTEXT_ANCESTORS = 240  # in an API response, which has no link to earlier ancestors
+MAX_DESCENDANTS = 120  # so that they fit into one hydration with the ancestors and the post itself
 MAX_OPEN_LEVEL = 2  # a reply and the replies to it are shown; deeper ones are folded
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
-MAX_NEARBY = 300  # posts of the thread that are read at once for ancestors
+MAX_NEARBY = 300  # posts of the thread that are read together for ancestors
 CLOCK_SLACK_SECONDS = (
     900  # no clock is ever set back by more; costs time only in threads of thousands of posts
 )
 
-# The posts of a thread around a post, possibly on the servers of all its authors: its possible descendants, oldest
+# The posts of a thread around a post (possibly on the servers of all its authors): its possible descendants, oldest
 # first, and its possible ancestors, nearest first.
 _OF_THREAD = """
 SELECT id, reply_to_id FROM posts_post
@@ -53,9 +53,9 @@ _ABOVE = f"{_OF_THREAD} AND id <= %(post)s ORDER BY id DESC LIMIT %(above)s"
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A post in its context. `ancestors` run from the first post down; None stands for a deleted or hidden one.
+    """A post in its context. `ancestors` start at the top of the thread; None stands for a deleted or hidden post.
 
-    `descendants` are in reading order, each reply below the post it answers; `more` means that some were cut off.
+    `descendants` are in reading order, with each reply below its parent; `more` means that some were cut off.
     """
 
     ancestors: list[FeedItem | None]
@@ -65,7 +65,7 @@ class Thread:
 
 
 def visible_item(viewer_id: int | None, post_id: int) -> FeedItem:
-    """A single post; NotFound when the viewer may not see it."""
+    """A single post. NotFound if the viewer may not see it."""
     items = hydrate(viewer_id, [post_id]).items
     if not items:
         raise NotFound(_("This post isn't here."))
@@ -73,7 +73,7 @@ def visible_item(viewer_id: int | None, post_id: int) -> FeedItem:
 
 
 def public_item(post_id: int) -> FeedItem:
-    """A public post, or the one that it reposts, as visitors see it; NotFound."""
+    """A public post, or the post that it reposts, as visitors see it. NotFound."""
     item = visible_item(None, post_id).shown
     if item.post.visibility != Visibility.PUBLIC:
         raise NotFound(_("This post isn't here."))
@@ -81,9 +81,9 @@ def public_item(post_id: int) -> FeedItem:
 
 
 def published_item(author: User, post_id: int, content: PostContent | None) -> FeedItem:
-    """The item of a post that its author has just published with this content, without a read for plain posts.
+    """The item of a post that its author has just published with this content; for plain posts, nothing is read.
 
-    Quotes, replies, polls, circle posts, and posts published before are read like any `visible_item`.
+    Quotes, replies, polls, circle posts and earlier posts are read like any `visible_item`.
     """
     if (
         content is None
@@ -97,7 +97,7 @@ def published_item(author: User, post_id: int, content: PostContent | None) -> F
 
 
 def visible_poll(viewer_id: int | None, post_id: int) -> FeedItem:
-    """A post with a poll; NotFound when it has none, or the viewer may not see it."""
+    """A post with a poll. NotFound if it has none, or the viewer may not see it."""
     item = visible_item(viewer_id, post_id)
     if item.post.poll is None:
         raise NotFound(_("There is no such poll."))
@@ -135,7 +135,7 @@ def thread(
 
 
 def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:
-    """A thread without the posts that filters hide; the post in focus is marked, but never hidden."""
+    """A thread without the posts that filters hide. The post in focus is marked, but never hidden."""
     filters = active_filters_of(viewer)
     if not filters:
         return thread
@@ -158,7 +158,7 @@ def _around(post_id: int, max_ancestors: int) -> tuple[list[int], dict[int, int 
 
     Possible descendants are the `MAX_THREAD` oldest posts of the thread that are newer than the post.
     """
-    # inside one second ids are not in order, and the clocks of two machines differ a little
+    # within a second ids are not in order, and the clocks of two machines differ slightly
     earliest = first_id_at(second_of(post_id) - CLOCK_SLACK_SECONDS)
     below, above = rows_of_each(f"{_BELOW}; {_ABOVE}", {**_place(post_id), "earliest": earliest})
     parents: dict[int, int | None] = dict(below)
@@ -177,7 +177,7 @@ def _place(post_id: int) -> dict[str, int]:
 def _ancestors(post_id: int, maximum: int, parents: dict[int, int | None]) -> list[int]:
     """The nearest ancestors of a post, from the top down.
 
-    A parent outside of the posts already read is loaded with those near it: one round trip for each such gap.
+    If a parent is not among the posts already read, it is loaded with the posts near it, in one more round trip.
     """
     above: list[int] = []
     current = post_id
@@ -203,7 +203,7 @@ def _in_reading_order(post_id: int, parents: dict[int, int | None]) -> list[int]
         current = stack.pop()
         if current != post_id:
             order.append(current)
-        # the author's own continuation first, then by time
+        # the author's own continuation first, the others by time
         children = sorted(
             replies[current], key=lambda child: (author_of(child) != author_of(current), child)
         )
@@ -215,8 +215,8 @@ def _in_reading_order(post_id: int, parents: dict[int, int | None]) -> list[int]
 class ReplyRow:
     """A reply on the page of its thread.
 
-    `in_thread`: it replies to the post above it or to the post of the page, so the card need not name its parent's
-    author; `joined`: a line leads to the next row; `folded`: the number of hidden replies below it.
+    `in_thread`: it replies to the post above it or to the post of the page, so the card need not name the parent's
+    author; `joined`: a line connects it to the next row; `folded`: the number of hidden replies below it.
     """
 
     item: FeedItem
@@ -228,7 +228,7 @@ class ReplyRow:
 def fold_replies(focus: FeedItem, replies: Sequence[FeedItem]) -> list[ReplyRow]:
     """The rows below a post, given its replies in reading order: two levels, and the author's own thread in full.
 
-    A single reply is not folded, because the link in its place would take as much room.
+    A single reply is not folded, because the link would take the same space.
     """
     folds = _folds(focus, replies)
     hidden = {item.id for below in folds.values() if len(below) > 1 for item in below}
@@ -246,7 +246,7 @@ def fold_replies(focus: FeedItem, replies: Sequence[FeedItem]) -> list[ReplyRow]
 
 
 def _folds(focus: FeedItem, replies: Sequence[FeedItem]) -> dict[int, list[FeedItem]]:
-    """The replies below `MAX_OPEN_LEVEL`, by the nearest reply above them that is not too deep."""
+    """The replies below `MAX_OPEN_LEVEL`, by the nearest reply above them that is shown."""
     level, folded_into, own_thread = {focus.id: 0}, {focus.id: focus.id}, {focus.id}
     folds: dict[int, list[FeedItem]] = defaultdict(list)
     for item in replies:
@@ -254,7 +254,7 @@ def _folds(focus: FeedItem, replies: Sequence[FeedItem]) -> dict[int, list[FeedI
         if parent_id in own_thread and item.author.pk == focus.author.pk:
             own_thread.add(item.id)
             level[item.id] = 1
-        else:  # a reply to a post that this reader cannot see starts at level 1
+        else:  # a reply to a post that this reader cannot see is at level 1
             level[item.id] = level.get(parent_id, 0) + 1
         folded_into[item.id] = item.id
         if level[item.id] > MAX_OPEN_LEVEL:
@@ -264,19 +264,19 @@ def _folds(focus: FeedItem, replies: Sequence[FeedItem]) -> dict[int, list[FeedI
 
 
 def likers(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
-    """The accounts that like a post, or the source of a repost, newest like first; its id is the cursor. NotFound."""
+    """The accounts that like a post, or a repost's source, newest like first. The cursor is the like's id. NotFound."""
     shown = visible_item(viewer_id, post_id).shown
     page = likers_page(shown.id, cursor)
     return page.with_items(_people(viewer_id, [like.user_id for like in page.items]))
 
 
 def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
-    """The accounts that reposted a post, newest repost first; its id is the cursor. NotFound."""
+    """The accounts that reposted a post, newest repost first. The cursor is the repost's id. NotFound."""
     shown = visible_item(viewer_id, post_id).shown
     reposts = Post.objects.filter(
         source=shown.id, kind=Kind.REPOST, deleted_at=None, author__suspended_at=None
     )
-    # a cursor would otherwise reveal a repost that the viewer may not see
+    # otherwise a cursor would reveal a repost that the viewer may not see
     if viewer_id is not None:
         blocked = Block.objects.filter(owner=viewer_id).values("blocked")
         blocking = Block.objects.filter(owner=OuterRef("author"), blocked=viewer_id)
@@ -301,7 +301,7 @@ def quotes_timeline(viewer: User | None, post_id: int, cursor: Cursor) -> Page[F
 
 
 def _people(viewer_id: int | None, user_ids: list[int]) -> list[User]:
-    """The users in the given order, without suspended and muted accounts, and without blocks in either direction."""
+    """The users in the given order, except suspended and muted accounts, and those with a block in either direction."""
     hidden = set[int]()
     if viewer_id is not None:
         related = exact_relations(viewer_id, user_ids)

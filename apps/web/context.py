@@ -1,4 +1,4 @@
-"""Context processors: the site, the viewer, their unread notifications."""
+"""Context processors: the site, the viewer, and the viewer's unread notifications."""
 
 from functools import cache
 from typing import Any
@@ -18,9 +18,9 @@ from feedcache.connections import has_open_breaker
 def site(request: HttpRequest) -> dict[str, Any]:
     """The site, the viewer, the theme, and the state of this page.
 
-    `is_partial`: parts are missing; `behind`: how many seconds late deliveries to the page are; `is_slow`: a cache
-    server is down; `return_url`: the address that the page's forms return to; `me`: the viewer's appearance, for
-    fragments.
+    `is_partial`: parts of the page are missing; `behind`: the delay of deliveries to the page, in seconds; `is_slow`:
+    a cache server is down; `return_url`: the address that the page's forms return to; `me`: the viewer's appearance,
+    for fragments.
     """
     viewer = viewer_of(request)
     return {
@@ -44,7 +44,7 @@ def _theme_of(request: HttpRequest) -> str:
 
 
 def unread(request: HttpRequest) -> dict[str, Any]:
-    """`unread_notifications` and `unread_messages`, counted together and only when a template renders one of them."""
+    """`unread_notifications` and `unread_messages`, counted together, once a template renders either of them."""
     user = viewer_of(request)
     if user is None:
         return {"unread_notifications": 0, "unread_messages": 0}

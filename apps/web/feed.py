@@ -1,4 +1,4 @@
-"""The page of a feed, and its next items."""
+"""Rendering of a feed: the first page, and further items for htmx."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from apps.pagination import Page
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.stats import stage
 
-# Values that only few feeds set. Looking up a missing name in a template raises and catches several exceptions.
+# Variables that few feeds set. Templates are slow at missing names: each lookup raises and catches exceptions.
 DEFAULTS = {
     "by_hand": False,  # the link to older posts opens another page
-    "has_place": False,  # shows where the reader left off
+    "has_place": False,  # whether the feed shows where the reader left off
     "line_at_end": False,
     "oob": False,
     "pinned": (),

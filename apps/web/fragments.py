@@ -1,8 +1,8 @@
-"""Parts of pages that many requests share, rendered once and cached in this process.
+"""Parts of pages that are the same in many requests, rendered once and cached in this process.
 
-The cache key has the template, all values that it can see, and the language. So a cached fragment is right for everyone
-who passes these values.
-Tokens of forms and other values of a single request are rendered outside of fragments.
+The cache key contains the template, all its variables, and the language. So a cached fragment is correct for every
+request with the same values.
+CSRF tokens and other values of a single request are rendered outside fragments.
 """
 
 from collections.abc import Hashable
@@ -24,8 +24,8 @@ def kept(maximum: int) -> int:
 def render_fragment(template: str, **context: Hashable) -> SafeString:
     """A template rendered with these values, in the active language.
 
-    Fragments with an argument `me` (the viewer) belong to one reader. They have a separate cache, so that they do not
-    evict shared ones.
+    Fragments with an argument `me` (the viewer) are for one reader. They have a separate cache, so that they do not
+    evict shared fragments.
     """
     render = _render_own_cached if "me" in context else _render_cached
     # part of the key: a SafeString and a str with the same text are equal, but only the str is escaped

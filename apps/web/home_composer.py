@@ -15,7 +15,7 @@ from apps.media.video import is_available
 from apps.web.forms.posts import HOME_COMPOSER, ComposeForm, composer_context
 from apps.web.fragments import kept
 
-MAX_COMPOSERS = 256  # of 6 KB
+MAX_COMPOSERS = 256  # each about 6 KB
 
 
 class HomeComposer(NamedTuple):

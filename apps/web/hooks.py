@@ -1,4 +1,4 @@
-"""Hooks through which optional apps add to the pages."""
+"""Hooks with which optional apps extend the pages."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Tab(NamedTuple):
-    """A tab beside the timelines, or an entry of the menu after them.
+    """A tab next to the timelines' tabs, or an entry of the menu after them.
 
     `key` is the value of `tab` in the context of the tab's page; `place` sorts the tabs.
     """
@@ -22,12 +22,12 @@ class Tab(NamedTuple):
     key: str | int
     url: "StrOrPromise"
     name: "StrOrPromise"
-    is_written_by_people: bool = False  # if so, its direction depends on its text
+    is_written_by_people: bool = False  # if so, the text direction is taken from the name
     is_in_menu: bool = False
 
 
 class SettingsTab(NamedTuple):
-    """An entry of the list of settings, after the one with the key `after` and in its group.
+    """An entry in the list of settings, placed after the entry with the key `after`, in the same group.
 
     The URL of its page is named `settings_` plus the `key`; `about` describes the page in one line.
     """
@@ -85,6 +85,6 @@ SETTINGS = Hook[SettingsTab]()
 INSERTS = Hook[Insert]()  # at the places where pages use the tag `inserts`
 PROFILE_LINKS = Hook[ProfileLink]()  # hidden if either account blocks the other
 OTHER_FORMS = Hook[OtherForm]()
-# The address where the owner of an account that nobody can log in to reads why, after the right password; or "".
+# The page that explains to the owner of a closed account, after the correct password, why it is closed; or "".
 CLOSED = Hook[Callable[[User], str]](maximum=1)
 DRAWN_PICTURES = Hook[DrawnPicture](maximum=1)

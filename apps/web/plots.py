@@ -22,7 +22,7 @@ def bars(values: Sequence[float]) -> list[tuple[float, float, float, float]]:
 
 
 def steps(points: Sequence[tuple[float, int]]) -> str:
-    """The `points` of a polyline that begins at zero, and rises at each point to its value."""
+    """The `points` of a polyline that starts at zero and steps up at each point to its value."""
     if not points:
         return ""
     last, highest = max(points[-1][0], 0.001), max(max(value for _at, value in points), 1)

@@ -1,7 +1,7 @@
-"""The card of a post as HTML, from a fragment cache in this process.
+"""The card of a post as HTML, cached in this process.
 
-`PostCard` is both the cache key and the whole context of the card's template. So a card that was rendered for another
-viewer is used only if it would be identical. Cards of restricted posts are never cached.
+`PostCard` is both the cache key and the whole context of the card's template. So a card rendered for one viewer is
+shown to another only if theirs would be identical. Cards of restricted posts are never cached.
 """
 
 from datetime import UTC, datetime
@@ -23,18 +23,18 @@ from apps.timeline.pipeline.reasons import older_than_follow
 from apps.web.fragments import kept
 from feedcache.ids import to_base36
 
-MAX_CARDS = 4096  # of about 4 KB
+MAX_CARDS = 4096  # each about 4 KB
 # Cards with the titles of somebody's filters have a separate cache, so that they do not evict shared ones.
 MAX_FILTERED_CARDS = 512
-LAZY_FROM = 3  # pictures are loaded lazily from this position in a feed on
+LAZY_FROM = 3  # from this position in a feed, pictures are loaded lazily
 CARD, ACTIONS = "timeline/_card.html", "timeline/_actions.html"
 POLL = "timeline/_poll.html"
-# Placeholders in rendered cards for what changes by itself: the part below the text, and ages.
+# Placeholders in rendered cards for the parts that change between visits: the part below the text, and ages.
 _BELOW, *AGES = map(SafeString, ("\0b", "\0c", "\0d", "\0e"))
 
 
 def circle_label(name: str) -> str:
-    """The label of a circle in the composer and on a card; without a name for authors who have left it."""
+    """The label of a circle in the composer and on a card; the name is empty for authors who have left the circle."""
     return gettext("Circle: %(name)s") % {"name": name} if name else gettext("A circle")
 
 
@@ -47,7 +47,7 @@ class Appearance(NamedTuple):
 
     @classmethod
     def of(cls, user: User) -> "Appearance":
-        """The appearance of an account; made only once for an account from a cached card."""
+        """The appearance of an account; built only once for accounts loaded from a cached card."""
         derived = {} if user.derived is None else user.derived
         found: Appearance | None = derived.get(cls)
         if found is None:
@@ -63,7 +63,7 @@ class QuotedPost(NamedTuple):
     post: PostContent
     author: Appearance
     mutes_author: bool
-    is_own: bool  # by the viewer, who may take it out of a quote by somebody else
+    is_own: bool  # the viewer's own post, which they may remove from somebody else's quote
 
     @property
     def url(self) -> str:
@@ -100,7 +100,7 @@ class CardItem(NamedTuple):
 
 
 class Viewer(NamedTuple):
-    """The viewer, as far as cards depend on them. The token is for the forms of polls."""
+    """The facts about the viewer that cards depend on. The token is for poll forms."""
 
     language: str | None
     is_member: bool
@@ -116,17 +116,17 @@ class PostCard(NamedTuple):
 
     anchor: str  # the id of the feed item: for a repost it differs from the id of the post
     item: CardItem
-    reposters: tuple[Appearance, ...]  # the last one first
+    reposters: tuple[Appearance, ...]  # most recent first
     is_member: bool
     language: str | None
-    times: tuple[datetime, ...]  # whose ages are on the card
+    times: tuple[datetime, ...]  # the times whose ages are on the card
     place: int  # in the feed, at most LAZY_FROM
     is_ballot: bool  # whether the viewer may vote
     is_open: bool  # whether all its posts are open
-    csrf_token: str = ""  # of a ballot
+    csrf_token: str = ""  # for a ballot
     is_focused: bool = False  # the post that a thread is about, with its counts and full text
     is_pinned: bool = False
-    in_thread: bool = False  # below the post it answers
+    in_thread: bool = False  # whether it is below the post that it replies to
     hidden_replies: int = 0
     promotion: Promotion | None = None
     because: str = ""  # the rules of the viewer's feed, or the followed tag
@@ -148,7 +148,7 @@ class PostCard(NamedTuple):
             html = _render_filtered(card)
         else:
             html = _render_cached(card)
-        if self.below:  # it changes at every visit: a score, for instance
+        if self.below:  # not cached, because it differs from visit to visit, such as a score
             html = html.replace(_BELOW, self.below)
         now = datetime.now(UTC)
         for placeholder, moment in zip(AGES, self.times, strict=False):
@@ -157,7 +157,7 @@ class PostCard(NamedTuple):
 
 
 def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
-    """The card of an item in a plain feed; other feeds use `_replace` for differences."""
+    """The card of an item in a plain feed; other feeds change its fields with `_replace`."""
     shown, quoted = item.shown, item.shown.quoted
     post = shown.post
     is_ballot = viewer.is_member and post.poll is not None and shown.can_vote

@@ -1,4 +1,4 @@
-"""The address of the stream that pages listen to."""
+"""The address of the stream that pages subscribe to."""
 
 from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -20,5 +20,5 @@ def stream_ticket(request: SiteRequest) -> HttpResponseBase:
     if viewer is None or token is None:
         return HttpResponse(status=204)
     address = f"{settings.STREAMING_URL}{ROOT}/user?access_token={token}"
-    # pages listen only while they are visible; the id tells them how far home was read elsewhere meanwhile
+    # pages are connected only while visible; the id shows how far home was read elsewhere in the meantime
     return JsonResponse({"address": address, "home_read_id": str(home_read_id(viewer) or "")})

@@ -65,10 +65,10 @@ register_converter(PostIdConverter, "post")
 register_converter(ShortPostIdConverter, "short")
 
 urlpatterns: list[URLPattern] = [
-    # the most frequent first: Django tries them in order
+    # the most frequently requested first, because Django tries the patterns in order
     path("", home.front, name="front"),
     path("@<str:handle>/<post:post_id>", post.post, name="post"),
-    # before addresses that end in a name, because @alice.atom is a feed although names may contain a dot
+    # before the patterns that end in a name, because @alice.atom is a feed although names may contain dots
     *urlpatterns_of(PAGES),
     # documents for programs
     path("oembed", oembed.oembed, name="oembed"),

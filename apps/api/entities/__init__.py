@@ -1,1 +1,1 @@
-"""The data of the API: entities, each with the function that builds it, and serializers for the bodies of requests."""
+"""The data of the API: entities, each with the function that builds it, and serializers for request bodies."""

@@ -43,7 +43,7 @@ class FieldJson(TypedDict):
 
 
 class FeatureApprovalJson(TypedDict):
-    """Who may put an account into a collection: nobody."""
+    """Who may add an account to a collection: nobody, because this site has no collections."""
 
     automatic: list[str]
     manual: list[str]
@@ -89,8 +89,8 @@ class AccountJson(TypedDict):
 
 
 def account_json(user: User) -> AccountJson:
-    """An account as JSON; `user.counts` must be loaded. With a cached card the JSON is kept, except for the counts."""
-    if user.derived is None:  # loaded from its row, not from a cached card
+    """An account as JSON; `user.counts` must be loaded. Everything except the counts is cached with the card."""
+    if user.derived is None:  # loaded from the database, not from a cached card
         return _account_json(user)
     key = "json", settings.SITE_URL
     cached: AccountJson | None = user.derived.get(key)
@@ -106,7 +106,7 @@ def account_json(user: User) -> AccountJson:
 
 
 def account_as_bytes(user: User, site: str) -> bytes:
-    """An account as encoded JSON; kept with a cached card until a count changes. `site` is `settings.SITE_URL`."""
+    """An account as encoded JSON, cached with its card until a count changes. `site` is `settings.SITE_URL`."""
     if user.derived is None:
         return orjson.dumps(account_json(user))
     key = site, user.shown_counts
@@ -149,7 +149,7 @@ def _account_json(user: User) -> AccountJson:
         "followers_count": user.counts.followers,
         "following_count": user.counts.following,
         "statuses_count": user.counts.posts,
-        # only the day: an author's first open post of a day drops the card with this JSON
+        # only the day, because an author's first open post of a day invalidates the card, and this JSON with it
         "last_status_at": day_of(user.counts.last_open_post_id),
         "emojis": [],
         "roles": [],
@@ -184,7 +184,7 @@ class SourceJson(TypedDict):
 
 
 class RoleJson(TypedDict):
-    """The account's role: always one without permissions. It does not show the rights of staff."""
+    """The account's role. It has no permissions, even for staff."""
 
     id: str
     name: str
@@ -194,14 +194,14 @@ class RoleJson(TypedDict):
 
 
 class CredentialAccountJson(AccountJson):
-    """One's own account."""
+    """The viewer's own account."""
 
     source: SourceJson
     role: RoleJson
 
 
 def credential_account_json(user: User, *, requests: int) -> CredentialAccountJson:
-    """One's own account as JSON. `requests` is the number of pending follow requests."""
+    """The viewer's own account as JSON. `requests` is the number of pending follow requests."""
     source: SourceJson = {
         "privacy": PRIVACY[user.post_visibility],
         "sensitive": user.post_sensitive,
@@ -225,7 +225,7 @@ def _plain_fields(user: User) -> list[FieldJson]:
 
 
 class FeaturedTagJson(TypedDict):
-    """A tag on a profile. `statuses_count` is a string, as in Mastodon: the account's public posts with the tag."""
+    """A tag on a profile. `statuses_count` is the number of the account's public posts with the tag, as a string."""
 
     id: Annotated[str, "For `DELETE`; not the id of the tag."]
     name: str
@@ -246,16 +246,16 @@ def featured_tag_json(use: OwnUse, owner: User) -> FeaturedTagJson:
 
 
 class ProfileJson(TypedDict):
-    """One's own profile, as it can be edited: texts are as they were written."""
+    """The viewer's own profile for editing, with the texts as the viewer wrote them."""
 
     id: str
     display_name: str
     note: str
     fields: list[FieldJson]
-    avatar: Annotated[Uri | None, "Null if the account has no picture of its own."]
+    avatar: Annotated[Uri | None, "Null if no picture was uploaded."]
     avatar_static: Uri | None
     avatar_description: str
-    header: Annotated[Uri | None, "Null if the account has no picture of its own."]
+    header: Annotated[Uri | None, "Null if no picture was uploaded."]
     header_static: Uri | None
     header_description: str
     locked: bool
@@ -431,7 +431,7 @@ class LineInput(Input):
 
 @extend_schema_field(LineInput(many=True))
 class LinesField(serializers.Field[Any, Any, Any, Any]):
-    """A list of lines, or an object whose keys are indexes, as HTML forms send it."""
+    """The lines of a profile: a list, or an object whose keys are indexes, as HTML forms send it."""
 
     def to_internal_value(self, data: Any) -> list[tuple[str, str]]:
         rows = LineInput(data=list(data.values()) if isinstance(data, dict) else data, many=True)
@@ -444,7 +444,7 @@ class LinesField(serializers.Field[Any, Any, Any, Any]):
 
 
 class OnlyField(serializers.BooleanField):
-    """A Mastodon setting with only one possible value here: the other value is refused instead of ignored."""
+    """A Mastodon setting with only one possible value here. The other value is refused, not ignored."""
 
     def __init__(self, *, only: bool, **options: Any) -> None:
         super().__init__(**options)
@@ -507,11 +507,11 @@ class ProfileInput(Input):
         return attrs
 
 
-MAX_LANGUAGES = 20  # of one follow
+MAX_LANGUAGES = 20  # per follow
 
 
 class FollowInput(Input):
-    """Options of a follow; absent fields are unchanged.
+    """The options of a follow; absent fields stay unchanged.
 
     A new follow shows reblogs and posts in all languages, and does not notify.
     """
@@ -522,7 +522,7 @@ class FollowInput(Input):
         child=serializers.RegexField(LANGUAGE, allow_blank=True),
         max_length=MAX_LANGUAGES,
         default=None,
-        help_text="Languages of its statuses that are shown on the home timeline, such as `en`; empty: all.",
+        help_text="Show only statuses in these languages, such as `en`, on the home timeline; empty: all.",
     )
 
     def validate_languages(self, value: list[str] | None) -> list[str] | None:
@@ -531,7 +531,7 @@ class FollowInput(Input):
 
 
 class MuteInput(Input):
-    """Options of a mute: what it hides, and for how long."""
+    """The options of a mute: whether it covers notifications, and how long it lasts."""
 
     notifications = serializers.BooleanField(
         default=None, help_text="Mute notifications too; null means true."
@@ -578,7 +578,7 @@ class ReportInput(Input):
 
 
 class SuggestionJson(TypedDict):
-    """A suggested account, and the source of the suggestion: here always the most followed accounts."""
+    """A suggested account, and the source of the suggestion, which is always the most followed accounts."""
 
     source: str
     sources: list[str]

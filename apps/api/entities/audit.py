@@ -18,7 +18,7 @@ class FoundJson(TypedDict):
 
 
 class SpeedJson(TypedDict):
-    """Seconds from publication to delivery, of the newest deliveries of the last 24 hours; null without any."""
+    """Seconds from publication to delivery, for the newest deliveries of the last 24 hours; null if there were none."""
 
     delivered: Annotated[int, "The number of readers whom the measured deliveries reached."]
     p50_seconds: float | None
@@ -26,25 +26,25 @@ class SpeedJson(TypedDict):
 
 
 class BacklogJson(TypedDict):
-    """The numbers of posts and deliveries that are waiting now."""
+    """The posts and deliveries that are waiting now."""
 
     posts: Annotated[
         int, "Posts whose delivery has not begun, or is not yet divided into chunks of followers."
     ]
     readers: Annotated[int, "Deliveries still to be made, one for each reader."]
-    oldest_seconds: Annotated[float | None, "How long the oldest has waited; null without any."]
+    oldest_seconds: Annotated[float | None, "How long the oldest has waited; null if none waits."]
 
 
 class RoundJson(TypedDict):
-    """A check that goes through a table in slices, and starts again at its end."""
+    """A check that works through a table in slices, and then starts over."""
 
     subject: Annotated[str, Subject]
     compared: Annotated[int, "Rows compared so far in this round."]
     began_at: DateTime
     last_ended_at: Annotated[
-        DateTime | None, "When the last whole round ended; null before the first."
+        DateTime | None, "When the last complete round ended; null during the first."
     ]
-    last_seconds: Annotated[float | None, "Seconds between the ends of the last two whole rounds."]
+    last_seconds: Annotated[float | None, "Seconds between the ends of the last two rounds."]
     last_compared: int | None
 
 
@@ -56,7 +56,7 @@ class AuditDayJson(TypedDict):
 
 
 class AuditJson(TypedDict):
-    """The comparisons and findings of the last 24 hours; `days` has the last 90 days. It names no account."""
+    """The auditor's comparisons and findings of the last 24 hours; `days` has the last 90 days. It names no account."""
 
     made_at: DateTime
     runs: int
@@ -65,9 +65,9 @@ class AuditJson(TypedDict):
         dict[str, int],
         "Compared: `pages`, `windows` (home caches), `deliveries`, `receipts`, `follows`, `counts`, `cached` (values). "
         "Found: `violations`, of which `repaired`. "
-        "Not violations: `late` (still on its way) and `settled` (right when looked at again).",
+        "Not violations: `late` (still being delivered) and `settled` (correct when checked again).",
     ]
-    rounds: Annotated[list[RoundJson], "How far each check is, and how long a whole round takes."]
+    rounds: Annotated[list[RoundJson], "The progress of each check, and the duration of a round."]
     found: list[FoundJson]
     speed: SpeedJson
     backlog: BacklogJson

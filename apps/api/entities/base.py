@@ -1,7 +1,8 @@
 """Field formats shared by the entities of the API.
 
-An entity is a TypedDict beside the function that builds it. mypy checks the function against it, and `apps.api.openapi`
-derives the OpenAPI document from it: the docstring describes the entity, `Annotated[..., "text"]` a field.
+An entity is a TypedDict next to the function that builds it. mypy checks the function against it, and
+`apps.api.openapi` derives the OpenAPI document from it: its docstring describes the entity, and
+`Annotated[..., "text"]` a field.
 """
 
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from rest_framework import serializers
 
 @dataclass(frozen=True)
 class Format:
-    """A `format` of OpenAPI."""
+    """An OpenAPI `format`."""
 
     name: str
 
@@ -25,15 +26,15 @@ DateTime = Annotated[str, Format("date-time")]
 Date = Annotated[str, Format("date")]
 Uri = Annotated[str, Format("uri")]
 ID = r"\A[1-9][0-9]{0,18}\Z"
-LANGUAGE = r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z"  # as in zh, pt-BR
+LANGUAGE = r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z"  # such as zh, pt-BR
 Object = dict[str, Any]  # of any shape
 
 
 class Input(serializers.Serializer[Any]):
     """The body of a request, or an object in it.
 
-    Clients send all fields of a form. So null and "" mean "not given" for an optional field that does not accept them.
-    If the field accepts null ("never"), "" means null, because forms cannot send null.
+    Clients also send the empty fields of a form. So null and "" mean "not given" for an optional field that does not
+    accept them. If the field accepts null (such as "never"), "" means null, because forms cannot send null.
     """
 
     default_error_messages = {"invalid": _("This has to be an object.")}
@@ -56,11 +57,11 @@ class Input(serializers.Serializer[Any]):
 
 @extend_schema_field({"type": "string", "format": "binary"})
 class UploadField(serializers.FileField):
-    """A file of a form."""
+    """A file in a form."""
 
 
 def timestamp(moment: datetime) -> DateTime:
-    """A moment in ISO 8601, in UTC with milliseconds."""
+    """A time in ISO 8601, in UTC with milliseconds."""
     utc = moment.astimezone(UTC).isoformat(timespec="milliseconds")
     return f"{utc.removesuffix('+00:00')}Z"
 

@@ -18,7 +18,7 @@ from apps.filters.models import (
     FilterPost,
 )
 
-# Computed once: Django builds the list at each access, which takes as long as the rest of a result.
+# Computed once, because Django builds the list at each access, which would double the time for a result.
 _PLACES = FilterContext.values
 
 
@@ -75,7 +75,7 @@ def filter_json(row: Filter) -> FilterJson:
 
 
 class FilterV1Json(TypedDict):
-    """A keyword in the form of Mastodon's first filters, which had one phrase each."""
+    """A keyword in the format of Mastodon's version 1 filters, which have one phrase each."""
 
     id: str
     phrase: str
@@ -99,7 +99,7 @@ def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
 class FilterResultJson(TypedDict):
     """A filter of the viewer that matches a status, with at most ten of its keywords.
 
-    The first two filters are listed, and any other that has its action in a context where no listed filter has it.
+    The first two matching filters are listed, plus each further one whose action is new in one of its contexts.
     """
 
     filter: FilterSummaryJson
@@ -127,7 +127,7 @@ def _result(match: FilterMatch, post_id: int) -> FilterResultJson:
 
 
 class OldFilterInput(Input):
-    """A filter in the form of Mastodon's first ones. In a change, absent fields stay unchanged."""
+    """A filter in the format of Mastodon's version 1. In a change, absent fields stay unchanged."""
 
     phrase = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
     context = serializers.ListField(  # type: ignore[assignment]  # Mastodon's name, which DRF has for something else
@@ -143,7 +143,7 @@ class OldFilterInput(Input):
 
 
 class KeywordAttributes(Input):
-    """A keyword to add; with an `id`, one to change or to delete."""
+    """A keyword to add or, with an `id`, to change or delete."""
 
     id = serializers.RegexField(ID, required=False)
     keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS, required=False)

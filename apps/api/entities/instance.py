@@ -1,4 +1,4 @@
-"""The site as JSON: in the Mastodon shape, and as nodeinfo; its announcements."""
+"""The site and its announcements as JSON in the Mastodon shape, and its NodeInfo document."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypedDict
@@ -34,7 +34,7 @@ from apps.posts.content.text import URL_CHARACTERS, html
 from apps.tags.actions import MAX_FEATURED
 from apps.texts import normalise
 
-# Clients derive from these what the API can do. Version 10 of the API has collections, which are missing here.
+# Clients derive the features of the API from these. Version 10 has collections, which this site does not have.
 MASTODON_VERSION = "4.6.0"
 API_VERSION = 9
 # When the text of templates/_privacy.html and of templates/_about.html last changed.
@@ -44,7 +44,7 @@ NODEINFO = "http://nodeinfo.diaspora.software/ns/schema/2.0"
 
 
 class AccountLimitsJson(TypedDict):
-    """Limits of accounts, in characters where they are lengths."""
+    """Limits of accounts; lengths are in characters."""
 
     max_display_name_length: int
     max_note_length: int
@@ -66,7 +66,7 @@ class StatusLimitsJson(TypedDict):
 
 
 class MediaLimitsJson(TypedDict):
-    """Limits of pictures and videos, in bytes and pixels; 0 where the site takes no video."""
+    """Limits of pictures and videos, in bytes and pixels; 0 for video if the site does not accept it."""
 
     supported_mime_types: list[str]
     description_limit: int
@@ -87,7 +87,7 @@ class PollLimitsJson(TypedDict):
 
 
 class LimitsJson(TypedDict):
-    """What the site allows."""
+    """The limits of the site."""
 
     accounts: AccountLimitsJson
     statuses: StatusLimitsJson
@@ -106,7 +106,7 @@ class InstanceUrlsJson(TypedDict):
 
 
 class VapidJson(TypedDict):
-    """The key of web push; empty where the site does not do it."""
+    """The public key of web push; empty if the site does not support it."""
 
     public_key: str
 
@@ -118,10 +118,10 @@ class TranslationJson(TypedDict):
 
 
 class FeedAccessJson(TypedDict):
-    """Who may read a timeline: here everybody."""
+    """Who may read a timeline; on this site everybody."""
 
     local: str
-    remote: Annotated[str, "There are no posts of other sites."]
+    remote: Annotated[str, "There are no posts from other sites."]
 
 
 class TimelinesAccessJson(TypedDict):
@@ -133,7 +133,7 @@ class TimelinesAccessJson(TypedDict):
 
 
 class ConfigurationJson(LimitsJson):
-    """What the site allows, with addresses."""
+    """The limits, features and addresses of the site."""
 
     urls: InstanceUrlsJson
     vapid: VapidJson
@@ -159,13 +159,13 @@ class IconJson(TypedDict):
 
 
 class ActiveUsersJson(TypedDict):
-    """The number of accounts; active ones are not counted separately."""
+    """The number of all accounts, because active ones are not counted separately."""
 
     active_month: int
 
 
 class UsageJson(TypedDict):
-    """Statistics of use."""
+    """Usage statistics."""
 
     users: ActiveUsersJson
 
@@ -182,7 +182,7 @@ class RegistrationsJson(TypedDict):
 
 
 class ContactJson(TypedDict):
-    """Who runs the site."""
+    """How to contact the people who run the site."""
 
     email: str
     account: Object | None
@@ -251,14 +251,14 @@ class TextJson(TypedDict):
 
 
 class LanguageJson(TypedDict):
-    """A language that posts may be in."""
+    """A language that is offered for posts."""
 
     code: str
-    name: Annotated[str, "In the language itself."]
+    name: Annotated[str, "Its name in the language itself."]
 
 
 class DomainBlockJson(TypedDict):
-    """Only for the schema: no other site is known, so none is blocked."""
+    """A blocked site. Only for the schema, because this site does not federate and blocks none."""
 
     domain: str
     digest: str
@@ -276,7 +276,7 @@ class CustomEmojiJson(TypedDict):
 
 
 class NodeinfoLinkJson(TypedDict):
-    """An address and the kind of document there."""
+    """The address of a document, and its type."""
 
     rel: str
     href: str
@@ -289,7 +289,7 @@ class NodeinfoLinksJson(TypedDict):
 
 
 class NodeinfoJson(TypedDict):
-    """Nodeinfo 2.0."""
+    """The NodeInfo document, version 2.0."""
 
     version: str
     software: dict[str, str]
@@ -297,11 +297,11 @@ class NodeinfoJson(TypedDict):
     services: dict[str, list[str]]
     openRegistrations: bool
     usage: Object
-    metadata: Annotated[Object, "`upstream` names the software whose API this is."]
+    metadata: Annotated[Object, "`upstream` is the software whose API this site implements."]
 
 
 def instance_json(people: int) -> InstanceJson:
-    """The site for newer clients; `people` is the number of accounts."""
+    """The site in version 2 of the entity; `people` is the number of accounts."""
     return {
         "domain": _host(),
         "title": settings.SITE_NAME,
@@ -351,7 +351,7 @@ def instance_json(people: int) -> InstanceJson:
 
 
 def instance_v1_json(people: int, posts: int) -> InstanceV1Json:
-    """The site for older clients."""
+    """The site in version 1 of the entity, for older clients."""
     return {
         "uri": _host(),
         "title": settings.SITE_NAME,
@@ -380,7 +380,7 @@ def nodeinfo_json(people: int, posts: int) -> NodeinfoJson:
         "services": {"inbound": [], "outbound": []},
         "openRegistrations": True,
         "usage": {"users": {"total": people}, "localPosts": posts},
-        # programs that look for "mastodon" in the name of the software look here, too
+        # programs that look for "mastodon" in the name of the software also look here
         "metadata": {
             "nodeName": settings.SITE_NAME,
             "upstream": {"name": "mastodon", "version": MASTODON_VERSION},
@@ -403,7 +403,7 @@ def privacy_policy_json() -> TextJson:
 
 
 def privacy_facts() -> dict[str, int]:
-    """The numbers in the text on privacy."""
+    """The numbers in the text of the privacy policy."""
     return {
         "home_history_days": settings.HOME_HISTORY_DAYS,
         "import_keep_days": settings.IMPORT_KEEP_DAYS,
@@ -423,7 +423,7 @@ def languages_json() -> list[LanguageJson]:
 
 
 def _limits() -> LimitsJson:
-    """The limits that both versions share."""
+    """The limits in both versions of the entity."""
     takes_video = is_available()
     return {
         "accounts": {
@@ -480,7 +480,7 @@ def _languages() -> list[str]:
 
 
 def _streaming() -> str:
-    """The address of the streaming API. Clients replace the scheme by that of their transport."""
+    """The address of the streaming API. Clients replace the scheme with that of their transport."""
     return f"ws{settings.STREAMING_URL.removeprefix('http')}"
 
 

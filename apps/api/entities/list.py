@@ -15,7 +15,7 @@ class ListJson(TypedDict):
     id: str
     title: str
     replies_policy: Annotated[str, RepliesPolicy]
-    exclusive: Annotated[bool, "Posts of its people are not on the home page."]
+    exclusive: Annotated[bool, "Its members' posts do not appear on the home page."]
 
 
 def list_json(user_list: UserList) -> ListJson:
@@ -36,7 +36,7 @@ class ListInput(Input):
 
 
 class ListChange(Input):
-    """The fields to change; those left out keep their values."""
+    """The fields of a list to change; absent fields stay unchanged."""
 
     title = serializers.CharField(
         source="name", max_length=UserList.NAME_MAX_CHARACTERS, required=False

@@ -15,13 +15,13 @@ from apps.notifications.kinds import TOLD, NotificationKind
 from apps.notifications.models import NotificationPolicy, ReadMarker, Treatment
 from apps.notifications.queries import HeldBackNotifications, NotificationItem
 
-# Mastodon's types of our kinds; a reply is a mention.
+# The Mastodon type of each of our kinds; a reply is a mention.
 TYPES = {str(kind): told.type for kind, told in TOLD.items()}
 TYPE_NAMES = sorted({*TYPES.values()})
 
 
 class AppealJson(TypedDict):
-    """What the account says against a decision of the moderators."""
+    """The account's appeal against a decision of the moderators."""
 
     text: str
     state: Annotated[str, ["approved", "rejected", "pending"]]
@@ -43,7 +43,7 @@ class AccountWarningJson(TypedDict):
 
 
 class NotificationJson(TypedDict):
-    """What an account did that concerns the viewer."""
+    """Something that an account did and that concerns the viewer."""
 
     id: str
     group_key: str
@@ -55,7 +55,7 @@ class NotificationJson(TypedDict):
 
 
 def notification_json(notification: NotificationItem) -> NotificationJson:
-    """`status` is left out for a follow."""
+    """A notification as JSON; it has a `status` only if it is about a post."""
     body: NotificationJson = {
         "id": str(notification.id),
         "group_key": group_key(notification, GROUP_KEY_PREFIXES),
@@ -92,7 +92,7 @@ def _warning_json(notification: NotificationItem) -> AccountWarningJson | None:
 
 
 class PartialAccountJson(TypedDict):
-    """The fields of an account that an avatar needs."""
+    """The fields of an account that are needed for its avatar."""
 
     id: str
     acct: str
@@ -117,7 +117,7 @@ def partial_account_json(person: User) -> PartialAccountJson:
 
 
 class NotificationGroupJson(TypedDict):
-    """The same thing done by several accounts, such as likes of one post."""
+    """Notifications of the same event from several accounts, such as likes of one post."""
 
     group_key: str
     notifications_count: Annotated[int, "Only those on this page."]
@@ -132,7 +132,7 @@ class NotificationGroupJson(TypedDict):
 
 
 def group_json(group: NotificationGroup) -> NotificationGroupJson:
-    """`status_id` is left out for a group of follows."""
+    """A group as JSON; it has a `status_id` only if it is about a post."""
     body: NotificationGroupJson = {
         "group_key": group.key,
         "notifications_count": len(group.items),
@@ -151,7 +151,7 @@ def group_json(group: NotificationGroup) -> NotificationGroupJson:
 
 
 class GroupedNotificationsJson(TypedDict):
-    """Groups of notifications, with each account and each status that they name once."""
+    """Groups of notifications. Each account and each status in them is listed once."""
 
     accounts: list[AccountJson]
     partial_accounts: NotRequired[list[PartialAccountJson]]
@@ -162,9 +162,9 @@ class GroupedNotificationsJson(TypedDict):
 def groups_json(
     groups: Sequence[NotificationGroup], *, partial: bool = False
 ) -> GroupedNotificationsJson:
-    """Groups of notifications, with each account and each status once.
+    """Groups of notifications, with each account and each status listed once.
 
-    With `partial` only the newest account of each group is complete; the others have the fields that an avatar needs.
+    With `partial`, only the newest account of each group is complete; the others have the fields for an avatar.
     """
     first = {group.newest.actor.pk: group.newest.actor for group in groups}
     people = {person.pk: person for group in groups for person in group.actors}
@@ -181,14 +181,14 @@ def groups_json(
 
 
 class PolicySummaryJson(TypedDict):
-    """How much the policy holds back, counted among the newest thousand notifications."""
+    """How many senders and notifications the policy holds back, among the newest thousand notifications."""
 
     pending_requests_count: int
     pending_notifications_count: int
 
 
 class NotificationPolicyJson(TypedDict):
-    """What happens to notifications by each kind of sender: Mastodon's notification policy."""
+    """How notifications from each kind of sender are treated (Mastodon's notification policy)."""
 
     for_not_following: Annotated[str, Treatment]
     for_not_followers: Annotated[str, Treatment]
@@ -217,7 +217,7 @@ def policy_json(
 
 
 class NotificationRequestJson(TypedDict):
-    """The notifications by one account that are held back: in Mastodon a notification request."""
+    """The held-back notifications from one account (Mastodon's notification request)."""
 
     id: Annotated[str, "The id of the account."]
     created_at: DateTime
@@ -240,7 +240,7 @@ def held_back_json(held: HeldBackNotifications) -> NotificationRequestJson:
 
 
 class RequestsMergedJson(TypedDict):
-    """Always true: accepted requests are in the list at once."""
+    """Always true, because accepted notifications are added to the list immediately."""
 
     merged: bool
 
@@ -275,7 +275,7 @@ def marker_json(marker: ReadMarker) -> MarkerJson:
 
 
 def markers_json(markers: Mapping[str, ReadMarker]) -> MarkersJson:
-    """Markers by the name of their timeline."""
+    """The markers as JSON, by the name of their timeline."""
     body: MarkersJson = {}
     if home := markers.get(ReadMarker.Timeline.HOME):
         body["home"] = marker_json(home)
@@ -285,7 +285,7 @@ def markers_json(markers: Mapping[str, ReadMarker]) -> MarkersJson:
 
 
 class PolicyInput(Input):
-    """A treatment for each kind of sender; a field left out is unchanged. Unknown fields are ignored."""
+    """A treatment for each kind of sender; absent fields stay unchanged, and unknown fields are ignored."""
 
     for_not_following = serializers.ChoiceField(Treatment.values, required=False)
     for_not_followers = serializers.ChoiceField(Treatment.values, required=False)

@@ -110,7 +110,7 @@ class UserInfoJson(TypedDict):
     """The owner of the token, as claims of OpenID Connect."""
 
     iss: Annotated[Uri, "The same as `issuer` of the authorization server."]
-    sub: Annotated[Uri, "The address of the account: its `uri`."]
+    sub: Annotated[Uri, "The account's `uri`."]
     name: str
     preferred_username: str
     profile: Uri
@@ -173,7 +173,7 @@ def server_json() -> OAuthServerJson:
     {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 )
 class AddressesField(serializers.Field[list[str], Any, Any, Any]):
-    """Several addresses: a list, or a text with one per line."""
+    """Several addresses, as a list or as a text with one per line."""
 
     def to_internal_value(self, data: Any) -> list[str]:
         if isinstance(data, str):

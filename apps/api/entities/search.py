@@ -14,7 +14,7 @@ from apps.tags.queries import Day, TagUsage
 
 
 class TagDayJson(TypedDict):
-    """How much a tag was used on one day; numbers are strings, as clients expect them."""
+    """The use of a tag on one day; numbers are strings, as clients expect."""
 
     day: Annotated[str, "The Unix time at which the day (UTC) begins."]
     uses: str
@@ -24,7 +24,7 @@ class TagDayJson(TypedDict):
 class TagJson(TypedDict):
     """A tag with its last seven days, today first."""
 
-    id: Annotated[str | None, "null if nobody has used it yet."]
+    id: Annotated[str | None, "Null if nobody has used the tag yet."]
     name: str
     url: Uri
     history: list[TagDayJson]
@@ -33,7 +33,7 @@ class TagJson(TypedDict):
 
 
 def tag_json(usage: TagUsage, featured: Collection[int] = ()) -> TagJson:
-    """`featured`: the ids of the tags on the viewer's own profile."""
+    """A tag as JSON. `featured`: the ids of the tags on the viewer's own profile."""
     return {
         "id": str(usage.tag.pk) if usage.is_in_use else None,
         "name": usage.tag.name,
@@ -60,7 +60,7 @@ class FeaturedTagInput(Input):
 
 
 class SearchJson(TypedDict):
-    """What a search found; a kind that was not asked for is an empty list."""
+    """The results of a search; the list of a kind that was not requested is empty."""
 
     accounts: list[AccountJson]
     statuses: list[StatusJson]

@@ -1,4 +1,4 @@
-"""Delivery policies as JSON, for programs of staff."""
+"""Delivery policies as JSON, for programs used by staff."""
 
 from typing import Annotated, TypedDict
 
@@ -10,7 +10,7 @@ from apps.timeline.models import AuthorPolicy, Mode, Policy, SitePolicy
 
 
 class SitePolicyJson(TypedDict):
-    """The policy of the site. `pulls_all`: readers merge the outboxes of everybody whom they follow."""
+    """The policy of the site. `pulls_all`: every home page is merged from the outboxes of the reader's followees."""
 
     policy: Annotated[str, Policy]
     mode: Annotated[str, Mode]
@@ -30,7 +30,7 @@ def site_policy_json(row: SitePolicy) -> SitePolicyJson:
 
 
 class AuthorPolicyJson(TypedDict):
-    """The policy of an author. `mode`: in force now, null for the site's; `measured`: the measurements of `auto`."""
+    """The policy of an author. `mode`: now in force, null for the site's; `measured`: the measurements of `auto`."""
 
     account_id: str
     policy: Annotated[str, Policy]
@@ -58,8 +58,8 @@ class PolicyInput(Input):
 
     policy = serializers.ChoiceField(
         Policy.values,
-        help_text="Push to everybody, push to readers who are online, pull when a page is read; auto: the "
-        "cheapest of these; site: as the whole site.",
+        help_text="Push to everybody, push to readers who are online, or pull when a page is read; auto: the "
+        "cheapest of these; site: the policy of the whole site.",
     )
     reason = serializers.CharField(
         max_length=REASON_MAX_CHARACTERS, help_text="Stored in the history."

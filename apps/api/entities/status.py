@@ -40,7 +40,7 @@ from apps.tags.names import tag_address
 from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from apps.timeline.pipeline.reasons import reasons
 
-MAX_VARIANTS = 8  # JSON texts cached with one version of a post, one for each `_cache_key`; then all are dropped
+MAX_VARIANTS = 8  # JSON texts cached with one version of a post, one per `_cache_key`; when full, all are dropped
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
 _MASTODON: dict[str, StatusVisibility] = {
@@ -49,8 +49,8 @@ _MASTODON: dict[str, StatusVisibility] = {
     "followers": "private",
     "mentioned": "direct",
 }
-# Clients know neither circles nor friends: such posts are private to them, and `feedsite` has the exact visibility. To
-# write such a post, a client sends this site's name for its visibility.
+# Mastodon has neither circles nor friends, so such posts are private to clients; `feedsite` has the exact visibility.
+# To write such a post, a client sends this site's name for its visibility.
 TO_MASTODON: dict[str, StatusVisibility] = {
     visibility.value: _MASTODON.get(visibility, "private") for visibility in Visibility
 }
@@ -70,7 +70,7 @@ class PictureSizeJson(TypedDict, total=False):
 
 
 class FocusJson(TypedDict):
-    """The point of a picture that crops must keep, from -1 (left, bottom) to 1."""
+    """The point of a picture that stays visible when it is cropped, from -1 (left, bottom) to 1."""
 
     x: float
     y: float
@@ -199,7 +199,7 @@ def poll_json(item: FeedItem) -> PollJson:
 
 
 class PreviewCardJson(TypedDict):
-    """A preview of the page that a status links to. Always a link: nothing of other sites is embedded."""
+    """A preview of the page that a status links to. It is always a link; nothing from other sites is embedded."""
 
     url: Uri
     title: str
@@ -276,13 +276,13 @@ class QuoteJson(TypedDict):
         Literal["accepted", "muted_account", "revoked", "unauthorized"],
         "`muted_account`: the viewer mutes the author of the quoted status; collapse it. "
         "`revoked`: the quoted author has withdrawn it. "
-        "`unauthorized`: there is nothing to show.",
+        "`unauthorized`: the viewer cannot see the quoted status.",
     ]
     quoted_status: "StatusJson | None"
 
 
 class QuoteApprovalJson(TypedDict):
-    """Who may quote a status. Authors choose it for open statuses; they may always quote their own."""
+    """Who may quote a status. Authors choose this for their open statuses, and may always quote their own."""
 
     automatic: list[str]
     manual: list[str]
@@ -316,13 +316,13 @@ class StatusExtensionJson(TypedDict):
         list[StatusReactionJson],
         "Only those with a count above 0. A person may give one reaction, in addition to a like.",
     ]
-    reads_count: Annotated[int | None, "How many people opened it; null for all but its author."]
+    reads_count: Annotated[int | None, "How many people opened it; only for its author, else null."]
     because: Annotated[
         list[str],
-        "On home, in the viewer's language: that it has a followed tag, or is older than the follow.",
+        "On home, texts in the viewer's language: it has a followed tag, or is older than the follow.",
     ]
     group_key: Annotated[
-        str | None, "The same for all reposts of a status, to show them as one. Null for others."
+        str | None, "The same for all reposts of one status, to group them; null for others."
     ]
 
 
@@ -337,7 +337,7 @@ class StatusJson(TypedDict):
     account: AccountJson
     content: Annotated[
         str,
-        "HTML with p, br, a and span only. In a quote it begins with a paragraph `quote-inline`.",
+        "HTML with p, br, a and span only. A quote begins with a paragraph of the class `quote-inline`.",
     ]
     visibility: StatusVisibility
     sensitive: bool
@@ -478,7 +478,7 @@ def _circle(item: FeedItem) -> StatusCircleJson | None:
 
 
 def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fragment]:
-    """Statuses for a JSON response, as bytes if they can be cached with the content of the post: see `_cache_key`."""
+    """Statuses for a JSON response. Those with a `_cache_key` are bytes, cached with the content of the post."""
     statuses: list[StatusJson | orjson.Fragment] = []
     site = settings.SITE_URL  # read once: Django's settings are slow
     for item in items:
@@ -488,9 +488,10 @@ def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fra
 
 
 def _cache_key(item: FeedItem, site: str) -> tuple[Hashable, ...] | None:
-    """Everything that a status depends on besides the content of its post, also for the post it reposts or quotes.
+    """Everything that the JSON of a status depends on in addition to the content of its post.
 
-    None for statuses that are not cached: restricted posts, polls, and posts that match a filter or are promoted.
+    For a repost or quote this includes the shared post. None for statuses that are not cached: restricted posts, polls,
+    and posts that match a filter or are promoted.
     """
     post = item.post
     if item.filtered or item.promotion or not post.is_open or post.poll:
@@ -654,7 +655,7 @@ MAX_ALLOWED = 100  # accounts in `allowed_mentions`
 
 
 class FocusField(serializers.CharField):
-    """`x,y`: the point of a picture that crops must keep."""
+    """`x,y`: the point of a picture that stays visible when it is cropped."""
 
     def to_internal_value(self, data: Any) -> Any:
         parts = super().to_internal_value(data).split(",")
@@ -666,7 +667,7 @@ class FocusField(serializers.CharField):
 
 
 class MediaAttributeFields(Input):
-    """A new description or focus of an attachment; absent fields are unchanged."""
+    """A new description or focus of an attachment; absent fields stay unchanged."""
 
     description = serializers.CharField(
         required=False, allow_blank=True, max_length=ALT_MAX_CHARACTERS
@@ -675,7 +676,7 @@ class MediaAttributeFields(Input):
 
 
 class MediaChange(MediaAttributeFields):
-    """A new description, focus or captions of an upload; absent fields are unchanged."""
+    """A new description, focus or captions of an upload; absent fields stay unchanged."""
 
     captions = UploadField(
         required=False,
@@ -685,7 +686,7 @@ class MediaChange(MediaAttributeFields):
 
 
 class MediaInput(Input):
-    """JPEG, PNG, WebP, GIF, AVIF or HEIC: 16 MB and 25 million pixels at most; 12 million for WebP, AVIF, animations.
+    """JPEG, PNG, WebP, GIF, AVIF or HEIC, at most 16 MB and 25 million pixels (WebP, AVIF and animations: 12 million).
 
     Video and sound: see `configuration.media_attachments` of the instance.
     """
@@ -725,7 +726,7 @@ class PollInput(Input):
 
 
 class VoteInput(Input):
-    """The numbers of the options chosen, from 0."""
+    """The numbers of the chosen options, starting at 0."""
 
     choices = serializers.ListField(
         child=serializers.IntegerField(min_value=0, max_value=MAX_NAMED), max_length=MAX_NAMED
@@ -756,11 +757,11 @@ class StatusInput(Input):
     circle_id = serializers.RegexField(
         ID,
         default=None,
-        help_text="One of `GET /api/v1/circles`; only with `visibility` `circle`.",
+        help_text="An id from `GET /api/v1/circles`; only with the visibility `circle`.",
     )
     spoiler_text = serializers.CharField(allow_blank=True, default="", max_length=200)
     sensitive = serializers.BooleanField(
-        default=None, help_text="Covers its pictures; default: your preference."
+        default=None, help_text="Cover its pictures; default: your preference."
     )
     language = serializers.RegexField(LANGUAGE, default=None, help_text="Default: your preference.")
     quote_approval_policy = serializers.ChoiceField(
@@ -772,7 +773,7 @@ class StatusInput(Input):
         child=serializers.RegexField(ID),
         max_length=MAX_ALLOWED,
         default=None,
-        help_text="Ids of the accounts that the text may mention; others: 422 with `unexpected_accounts`.",
+        help_text="Ids of the accounts that the text may mention; others cause 422 with `unexpected_accounts`.",
     )
     scheduled_at = serializers.DateTimeField(
         default=None, help_text="From five minutes to a year from now."

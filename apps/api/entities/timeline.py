@@ -21,14 +21,14 @@ REASONS = [one.value for one in Reason if PROMOTERS or one not in OF_PROMOTERS]
 
 
 class PageDifferenceJson(TypedDict):
-    """A post that a page lacks, or that should not be on it."""
+    """A post that is missing from a page, or should not be on it."""
 
     what: Annotated[str, Kind]
     status_id: str
 
 
 class PageCheckJson(TypedDict):
-    """A page of the home timeline, compared with the tables."""
+    """The comparison of a page of the home timeline with the database."""
 
     equal: bool
     statuses: Annotated[int, "The number of posts on the page."]
@@ -50,15 +50,15 @@ def page_check_json(check: PageCheck) -> PageCheckJson:
 
 
 class DeliveryJson(TypedDict):
-    """The state of the delivery chunk with the viewer in it."""
+    """The state of the delivery chunk that contains the viewer."""
 
-    policy: Annotated[str, "How the post was delivered: push, online, pull."]
+    policy: Annotated[str, "How the post was delivered: push, online or pull."]
     chunk: str
     attempts: int
 
 
 class ExplanationJson(TypedDict):
-    """Why a status is on the home page, or why not."""
+    """Why a status is or is not on the home page."""
 
     id: str
     on_home: bool
@@ -95,13 +95,13 @@ class ReachedJson(TypedDict):
 
 
 class ReceiptJson(TypedDict):
-    """The delivery of a post, in readers: `expected` is the sum of the four numbers after it."""
+    """The delivery of a post, in numbers of readers. `expected` is the sum of the four numbers after it."""
 
     id: str
     text: Annotated[str, "The same as a sentence, in the reader's language."]
     mode: Annotated[
         str | None,
-        f"{', '.join(Mode.values)}; null: not recorded yet. `pull` has no numbers: followers read the profile.",
+        f"{', '.join(Mode.values)}; null: not recorded yet. `pull` has no numbers: nothing is delivered.",
     ]
     expected: Annotated[int, "Followers at publication, or the addressees of a restricted post."]
     reached: Annotated[int, "Readers who were online, and have it on their home page."]
@@ -136,11 +136,11 @@ class ChunksJson(TypedDict):
     running: int
     done: int
     failed: int
-    longest_wait_seconds: Annotated[float | None, "Of the finished ones, in the queue."]
+    longest_wait_seconds: Annotated[float | None, "The longest wait of a finished chunk."]
 
 
 class SecondJson(TypedDict):
-    second: Annotated[int, "Since the post was accepted, from 0; 600 includes all later seconds."]
+    second: Annotated[int, "The second since acceptance, from 0; 600 includes all later ones."]
     reached: int
 
 
@@ -160,16 +160,16 @@ class JourneyJson(TypedDict):
 
     id: str
     accepted_at: DateTime
-    committed: Annotated[float | None, "With its event; null after some days."]
+    committed: Annotated[float | None, "When the post was committed; null after some days."]
     taken: Annotated[float | None, "When a worker took the event; null after some days."]
     job: Annotated[float | None, "When its delivery was recorded."]
     receipt: ReceiptJson
     chunks: ChunksJson
     per_second: Annotated[list[SecondJson], "Home pages reached in each second."]
-    first_read: Annotated[float | None, "By a follower; null for posts to few people."]
+    first_read: Annotated[float | None, "When a follower first opened it; null for few readers."]
     reads_count: Annotated[int | None, "People who opened it."]
-    layers: Annotated[list[LayerJson], "Of Memcached, now; empty for a restricted post."]
-    corrections: Annotated[list[CorrectionJson], "What the auditor found about it."]
+    layers: Annotated[list[LayerJson], "The tiers of Memcached; empty for a restricted post."]
+    corrections: Annotated[list[CorrectionJson], "The auditor's findings about it."]
 
 
 def journey_json(journey: Journey) -> JourneyJson:
@@ -205,22 +205,22 @@ class AuthorPostsJson(TypedDict):
     """The posts of one account on a home timeline."""
 
     account: AccountJson
-    reactions_count: Annotated[int, "Likes, reposts and replies of these statuses."]
+    reactions_count: Annotated[int, "Likes, reposts and replies to these statuses."]
     status_ids: Annotated[list[str], "Newest first."]
 
 
 class CatchUpJson(TypedDict):
-    """The posts that came to a home timeline since its reader left off."""
+    """The posts on a home timeline since its reader left off."""
 
-    since: Annotated[DateTime, "All statuses are newer."]
+    since: Annotated[DateTime, "All statuses are newer than this."]
     last_read_id: Annotated[str | None, "The marker of home; null without one."]
     bound: Annotated[
-        Literal["days", "posts"] | None, "Why it does not reach the marker; null if it does."
+        Literal["days", "posts"] | None, "The limit reached before the marker; null if none."
     ]
-    max_id: Annotated[str | None, "Where the home timeline continues below these."]
+    max_id: Annotated[str | None, "The cursor for the home timeline below these statuses."]
     statuses_count: int
-    accounts: Annotated[list[AuthorPostsJson], "Those who posted most come first."]
-    status_ids: Annotated[list[str], "All of them, those with most reactions first."]
+    accounts: Annotated[list[AuthorPostsJson], "Those with the most posts come first."]
+    status_ids: Annotated[list[str], "All of them, those with the most reactions first."]
 
 
 def catch_up_json(found: CatchUp, last_read_id: int | None) -> CatchUpJson:
@@ -273,5 +273,5 @@ class ActivityJson(TypedDict):
     """The unread statuses, newest first."""
 
     items: list[StatusJson]
-    last_id: Annotated[str, "The `last_id` of the next request."]
+    last_id: Annotated[str, "The `last_id` to send with the next request."]
     more: Annotated[bool, "Whether there are more new statuses."]

@@ -1,1 +1,1 @@
-"""The endpoints: one module for each of the resources of Mastodon's API."""
+"""The endpoints, with one module for each resource of Mastodon's API."""

@@ -1,4 +1,4 @@
-"""Accounts: show, register, change and report them; preferences, confirmation of the e-mail address."""
+"""Accounts: show, register, change and report them; preferences; confirmation of the e-mail address."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -54,7 +54,7 @@ from apps.oauth.queries import Bearer
 from apps.tags.queries import featured_tags
 from apps.throttling import check_sign_up
 
-MAX_ACCOUNTS = 100  # shown at once
+MAX_ACCOUNTS = 100  # per request
 # Our field names and error codes -> Mastodon's.
 _NAMES = {"handle": "username"}
 _CODES = {
@@ -66,7 +66,7 @@ _CODES = {
 @operation("Your preferences for writing and reading", PreferencesJson, errors=[401])
 @endpoint(GET="read:accounts")
 def preferences(request: Request) -> Response:
-    """The viewer's defaults, under the names that clients know."""
+    """The viewer's preferences, under Mastodon's names."""
     return Response(preferences_json(viewer_of(request)))
 
 
@@ -98,7 +98,7 @@ def check_confirmation(request: Request) -> Response:
 )
 @endpoint(GET="read:accounts", public=True)
 def lookup_account(request: Request) -> Response:
-    """The account with a handle. Upper and lower case are ignored; an @ is allowed."""
+    """The account with this handle. Case is ignored, and a leading @ is allowed."""
     handle = request.query_params.get("acct", "")
     if not handle:
         raise BadRequest(_("Specify the account: acct=handle."))
@@ -108,7 +108,7 @@ def lookup_account(request: Request) -> Response:
 @operation("An account by its id", AccountJson, errors=[404])
 @endpoint(GET="read:accounts", public=True)
 def show_account(_request: Request, account_id: int) -> Response:
-    """The account with an id."""
+    """The account with this id."""
     return Response(account_json(user_by_id(account_id)))
 
 
@@ -120,11 +120,11 @@ def verify_credentials(request: Request) -> Response:
 
 
 @operation(
-    "Change your profile and how you post",
+    "Change your profile and posting preferences",
     CredentialAccountJson,
     request=ProfileInput,
     errors=[400, 401, 422],
-    description="Send a form with files, or JSON. Absent fields are unchanged; unknown fields are ignored.",
+    description="Send a form with files, or JSON. Absent fields stay unchanged; unknown fields are ignored.",
 )
 @endpoint(PATCH="write:accounts")
 def update_credentials(request: Request) -> Response:
@@ -156,7 +156,7 @@ def _update_profile(viewer: User, request: Request) -> None:
 )
 @endpoint(GET=("read:accounts", "profile"), PATCH="write:accounts")
 def profile(request: Request) -> Response:
-    """The viewer's profile with its texts as they were written, and with the tags on it."""
+    """The viewer's profile, with its tags and with the texts as the viewer wrote them."""
     viewer = viewer_of(request)
     if request.method == "PATCH":
         _update_profile(viewer, request)
@@ -197,13 +197,13 @@ def _credentials(viewer: User) -> Response:
     name="join",
     request=JoinInput,
     errors=[400, 401, 403, 429],
-    description="Requires a token of the application itself, and returns a token of the new account. It does not show"
-    " whether the e-mail address has an account already: its owner gets a mail. The address has to be confirmed.",
+    description="Requires a token of the application itself, and returns a token of the new account. It does not reveal"
+    " whether the e-mail address already has an account; its owner gets a mail. The address has to be confirmed.",
     responses={422: Entity(SignUpErrorJson)},
 )
 @endpoint(GET="read:accounts", POST="write:accounts", public=True)
 def accounts(request: Request) -> Response:
-    """GET: accounts in the requested order, without missing ones. POST: make an account."""
+    """GET: accounts in the requested order; missing accounts are left out. POST: create an account."""
     if request.method == "POST":
         return _join(request)
     ids = id_params(request, maximum=MAX_ACCOUNTS)

@@ -31,7 +31,7 @@ from apps.filters.queries import filters_of, own_filter, own_filter_post, own_ke
 
 READ, WRITE = "read:filters", "write:filters"
 OLD_FILTER = (
-    "Show, change or delete a keyword as a filter of its own. "
+    "Show, change or delete a keyword as a separate filter. "
     "A filter is deleted with its last keyword, unless it contains posts."
 )
 
@@ -118,7 +118,7 @@ def keyword(request: Request, keyword_id: int) -> Response:
 )
 @endpoint(GET=READ, POST=WRITE)
 def statuses(request: Request, filter_id: int) -> Response:
-    """List the posts that a filter names, or add one."""
+    """List the posts in a filter, or add one."""
     viewer = viewer_of(request)
     row = own_filter(viewer, filter_id)
     if request.method == "GET":
@@ -131,7 +131,7 @@ def statuses(request: Request, filter_id: int) -> Response:
 @operation("Remove a post from a filter", EMPTY_OBJECT, method="DELETE", name="unfilter_status")
 @endpoint(GET=READ, DELETE=WRITE)
 def status(request: Request, row_id: int) -> Response:
-    """Show or remove a post that a filter names, by the id of the entry."""
+    """Show or remove a post in a filter, by the id of its entry."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return Response(filter_post_json(own_filter_post(viewer, row_id)))
@@ -141,7 +141,7 @@ def status(request: Request, row_id: int) -> Response:
 
 @operation("Your keywords, as filters of version 1", list[FilterV1Json], method="GET")
 @operation(
-    "Make a filter of one keyword",
+    "Create a filter with one keyword",
     FilterV1Json,
     method="POST",
     name="create_old_filter",
@@ -149,7 +149,7 @@ def status(request: Request, row_id: int) -> Response:
 )
 @endpoint(GET=READ, POST=WRITE)
 def old_filters(request: Request) -> Response:
-    """List every keyword as a filter of its own, or create one."""
+    """List every keyword as a separate filter, or create a filter with one keyword."""
     viewer = viewer_of(request)
     if request.method == "GET":
         rows = filters_of(viewer)
@@ -179,7 +179,7 @@ def old_filters(request: Request) -> Response:
 )
 @endpoint(GET=READ, PUT=WRITE, DELETE=WRITE)
 def old_filter(request: Request, keyword_id: int) -> Response:
-    """Show, change or delete a keyword as a filter of its own."""
+    """Show, change or delete a keyword as a separate filter."""
     viewer = viewer_of(request)
     word = own_keyword(viewer, keyword_id)
     if request.method == "DELETE":
@@ -193,7 +193,7 @@ def old_filter(request: Request, keyword_id: int) -> Response:
 
 
 def _old_change(fields: dict[str, Any], word: FilterKeyword | None = None) -> FilterChange:
-    """A change as version 1 sends it. As long as the phrase is the only keyword, it is also the title."""
+    """A change from a version 1 request. While the phrase is the only keyword, it is also the title."""
     phrase, hides = fields.get("phrase"), fields.get("irreversible")
     return FilterChange(
         title=None if phrase is None else phrase[:TITLE_MAX_CHARACTERS],

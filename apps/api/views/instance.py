@@ -54,7 +54,7 @@ def instance_v1(_request: Request) -> Response:
     return Response(instance_v1_json(size["users"], size["posts"]))
 
 
-@operation("What the auditor compared and found", AuditJson, errors=[])
+@operation("The auditor's comparisons and findings", AuditJson, errors=[])
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def audit(_request: Request) -> Response:
@@ -66,7 +66,7 @@ def audit(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance_rules(_request: Request) -> Response:
-    """The rules of the site, which reports name by id."""
+    """The rules of the site, with the ids that reports use."""
     return Response(rules_json())
 
 
@@ -106,7 +106,7 @@ def privacy_policy(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance_languages(_request: Request) -> Response:
-    """The languages that pages offer; a post may be in any other, too."""
+    """The languages that pages offer; posts may be in other languages too."""
     return Response(languages_json())
 
 
@@ -114,7 +114,7 @@ def instance_languages(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def custom_emojis(_request: Request) -> Response:
-    """Always empty: only the emoji of Unicode are used."""
+    """Always empty: the site uses only Unicode emoji."""
     return Response([])
 
 
@@ -130,13 +130,13 @@ def nodeinfo_links(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def nodeinfo(_request: Request) -> Response:
-    """The NodeInfo document, which directories of sites read. It names no protocol: the site does not federate."""
+    """The NodeInfo document, which site directories read. It lists no protocol, because the site does not federate."""
     size = site_size()
     return Response(nodeinfo_json(size["users"], size["posts"]))
 
 
 @operation(
-    "Announcements by staff",
+    "Announcements from staff",
     list[AnnouncementJson],
     errors=[401],
     parameters=[

@@ -54,7 +54,7 @@ from feedcache.ids import parse_id
 )
 @endpoint(GET="read:lists", POST="write:lists")
 def lists(request: Request) -> Response:
-    """GET: one's lists, at most 50. POST: make one."""
+    """GET: the viewer's lists, at most 50. POST: create a list."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return Response([list_json(user_list) for user_list in groups_of(UserList, viewer)])
@@ -84,7 +84,7 @@ def user_list(request: Request, list_id: int) -> Response:
     method="GET",
     name="list_accounts",
     errors=[400, 401, 404],
-    description="`limit=0`: all of them, at most 500.",
+    description="`limit=0` returns all of them, at most 500.",
     parameters=CURSOR_PARAMETERS,
 )
 @operation(
@@ -103,7 +103,7 @@ def user_list(request: Request, list_id: int) -> Response:
 )
 @endpoint(GET="read:lists", POST="write:lists", DELETE="write:lists")
 def members(request: Request, list_id: int) -> Response:
-    """Show, add or remove the members of a list."""
+    """List, add or remove members of a list."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return _members(request, list_id)
@@ -115,7 +115,7 @@ def members(request: Request, list_id: int) -> Response:
 def _members(request: Request, list_id: int) -> Response:
     user_list, query = own_group(UserList, viewer_of(request), list_id), request.query_params
     cursor = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE)
-    wants_all = query.get("limit") == "0"  # Mastodon's way to ask for everybody
+    wants_all = query.get("limit") == "0"  # Mastodon's way to request all members
     if wants_all:
         cursor = replace(cursor, limit=UserList.MAX_MEMBERS)
     page = members_page(user_list, cursor)
@@ -132,7 +132,7 @@ def lists_with_account(request: Request, account_id: int) -> Response:
 
 
 def _account_ids(request: Request) -> list[int]:
-    """The ids in the body, else in the query: clients differ in where a DELETE names accounts."""
+    """The ids in the body, or else in the query, because clients differ in where a DELETE has them."""
     texts = _texts(request.data) or _texts(request.query_params)
     validated(PeopleInput(data={"account_ids": texts}))
     try:
@@ -152,5 +152,5 @@ def _texts(fields: Any) -> list[str]:
 @operation("The circles you may post to", list[CircleJson], tags=["circles"], errors=[401])
 @endpoint(GET="read:lists")
 def circles(request: Request) -> Response:
-    """One's own circles and shared ones, at most 200. Circles are made and filled on the settings pages."""
+    """The viewer's own circles and shared ones, at most 200. Circles are created and filled on the settings pages."""
     return Response([circle_json(circle) for circle in circles_to_post_to(viewer_of(request))])

@@ -25,7 +25,7 @@ from apps.posts.actions.uploads import (
 from apps.posts.content.post import Picture
 from apps.posts.models import Attachment, MediaState
 
-FORM_BYTES = 64 * 1024  # of an upload, in addition to the file itself
+FORM_BYTES = 64 * 1024  # allowed in an upload in addition to the file itself
 
 
 def _upload(version: str, summary: str) -> Any:
@@ -70,7 +70,7 @@ upload_v1 = _upload("v1", "Upload a picture, video or sound, for older clients")
     description="206 while a video or sound is being prepared, 422 if that has failed.",
 )
 @operation(
-    "Change the description, focus or captions of your upload, until a status uses it",
+    "Change the description, focus or captions of your upload before a status uses it",
     MediaAttachmentJson,
     method="PUT",
     name="describe_media",
@@ -78,7 +78,7 @@ upload_v1 = _upload("v1", "Upload a picture, video or sound, for older clients")
     errors=[400, 401, 403, 404, 422],
 )
 @operation(
-    "Delete your upload, until a status uses it",
+    "Delete your upload before a status uses it",
     EMPTY_OBJECT,
     method="DELETE",
     name="delete_media",
@@ -86,7 +86,7 @@ upload_v1 = _upload("v1", "Upload a picture, video or sound, for older clients")
 )
 @endpoint(GET="read:statuses", PUT="write:media", DELETE="write:media")
 def media(request: Request, media_id: int) -> Response:
-    """Show, describe or delete one's own upload."""
+    """Show, describe or delete one of the viewer's uploads."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return _media(uploaded_picture(viewer, media_id))

@@ -1,4 +1,4 @@
-"""Notifications, one by one (v1) and in groups (v2), read markers, and the policy that holds notifications back."""
+"""Notifications, singly (v1) and in groups (v2), read markers, and the policy that holds notifications back."""
 
 from collections.abc import Callable, Collection
 
@@ -65,14 +65,14 @@ GROUPS_DEFAULT, MAX_GROUPS = 40, 80
 UNREAD_GROUPS_DEFAULT, MAX_UNREAD_GROUPS = 100, 1000
 EXPANSIONS = ("full", "partial_avatars")
 GROUPED_PARAMETER = OpenApiParameter(
-    "grouped_types[]", str, many=True, description="Types to group; by default all that can be."
+    "grouped_types[]", str, many=True, description="Types to group; by default all possible."
 )
 Act = Callable[[User, list[int]], None]
 INCLUDE_FILTERED = OpenApiParameter("include_filtered", bool, description="Include held-back ones.")
 CHOICE_PARAMETERS = [
     OpenApiParameter("types[]", str, many=True, description="Only these types."),
     OpenApiParameter("exclude_types[]", str, many=True, description="All types except these."),
-    OpenApiParameter("account_id", str, description="Only notifications about this account."),
+    OpenApiParameter("account_id", str, description="Only notifications from this account."),
 ]
 
 
@@ -108,7 +108,7 @@ def notifications(request: Request) -> Response:
 )
 @endpoint(GET="read:notifications")
 def unread_notifications(request: Request) -> Response:
-    """How many notifications are unread, at most 100."""
+    """The number of unread notifications, at most 100."""
     maximum = Cursor.from_query(request.query_params, default=MAX_UNREAD, maximum=MAX_UNREAD).limit
     kinds, actor_id = kinds_of(request), actor_of(request)
     count = unread_count(viewer_of(request), kinds=kinds, actor_id=actor_id)
@@ -165,7 +165,7 @@ clear_grouped_notifications = _clear("clear_grouped_notifications")
 )
 @endpoint(GET="read:statuses", POST="write:statuses")
 def markers(request: Request) -> Response:
-    """The viewer's read markers, of home and of the notifications."""
+    """The viewer's read markers for home and for notifications."""
     viewer = viewer_of(request)
     timelines = request.query_params.getlist("timeline[]") or ReadMarker.Timeline.values
     if request.method == "POST":
@@ -180,7 +180,7 @@ def markers(request: Request) -> Response:
 
 
 def kinds_of(request: Request) -> list[str] | None:
-    """The requested kinds, None for all; unknown types are ignored."""
+    """The requested kinds of notifications, None for all. Unknown types are ignored."""
     types = set(request.query_params.getlist("types[]")) or set(TYPES.values())
     types -= set(request.query_params.getlist("exclude_types[]"))
     if types >= set(TYPES.values()):
@@ -203,7 +203,7 @@ def actor_of(request: Request) -> int | None:
     "Your notifications, in groups",
     GroupedNotificationsJson,
     errors=[400, 401],
-    description="When several accounts do the same within twelve hours, this is one group. A group that "
+    description="The same event from several accounts within twelve hours is one group. A group that "
     "does not fit on a page continues on the next one, with the same key.",
     parameters=[
         *CURSOR_PARAMETERS,
@@ -215,7 +215,7 @@ def actor_of(request: Request) -> int | None:
 )
 @endpoint(GET="read:notifications")
 def grouped_notifications(request: Request) -> Response:
-    """The viewer's notifications in groups, the newest first. Reading them here does not mark them as read."""
+    """The viewer's notifications in groups, newest first. Reading them here does not mark them as read."""
     cursor = Cursor.from_query(request.query_params, default=GROUPS_DEFAULT, maximum=MAX_GROUPS)
     page = groups_page(
         viewer_of(request),
@@ -239,7 +239,7 @@ def notification_group(request: Request, group_key: str) -> Response:
 @operation("The accounts in a notification group", list[AccountJson], parameters=CURSOR_PARAMETERS)
 @endpoint(GET="read:notifications")
 def notification_group_accounts(request: Request, group_key: str) -> Response:
-    """The accounts in a group, the last first. Follow the `Link` header: the cursor is not an account id."""
+    """The accounts in a group, most recent first. Follow the `Link` header: the cursor is not an account id."""
     page = actors_page(viewer_of(request), group_key, people_cursor(request))
     return paged(request, page, [account_json(person) for person in page.items])
 
@@ -303,7 +303,7 @@ def _grouped(request: Request) -> Collection[str]:
 )
 @endpoint(GET="read:notifications", PATCH="write:notifications")
 def notification_policy(request: Request) -> Response:
-    """The viewer's policy, with how much it holds back."""
+    """The viewer's policy, and how many notifications it holds back."""
     viewer = viewer_of(request)
     if request.method == "PATCH":
         fields = validated(PolicyInput(data=request.data))
@@ -315,11 +315,11 @@ def notification_policy(request: Request) -> Response:
     "The accounts whose notifications are held back",
     list[NotificationRequestJson],
     errors=[400, 401],
-    description="Covers the newest thousand of these notifications: one entry per account, with its id.",
+    description="One entry per account, with its id. Covers the newest thousand of these notifications.",
 )
 @endpoint(GET="read:notifications")
 def notification_requests(request: Request) -> Response:
-    """The accounts whose notifications are held back, the newest first; at most `limit`."""
+    """The accounts whose notifications are held back, newest first; at most `limit`."""
     limit = Cursor.from_query(
         request.query_params, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE
     ).limit
@@ -331,16 +331,16 @@ def notification_requests(request: Request) -> Response:
 @operation("The notifications from one account that are held back", NotificationRequestJson)
 @endpoint(GET="read:notifications")
 def notification_request(request: Request, account_id: int) -> Response:
-    """The notifications by one account that are held back."""
+    """The held-back notifications from one account."""
     for held in held_back_notifications(viewer_of(request), actor_id=account_id):
         return Response(held_back_json(held))
     raise NotFound(_("No notifications from this account are held back."))
 
 
-@operation("Whether accepted notifications are in the list yet", RequestsMergedJson, errors=[401])
+@operation("Whether accepted notifications are listed already", RequestsMergedJson, errors=[401])
 @endpoint(GET="read:notifications")
 def notification_requests_merged(request: Request) -> Response:
-    """Always true: accepted notifications are in the list at once."""
+    """Always true, because accepted notifications are added to the list immediately."""
     viewer_of(request)
     return Response(RequestsMergedJson(merged=True))
 
@@ -379,5 +379,5 @@ accept_several = _for_several(
     "accept", "Accept the notifications of several accounts", accept_notifications_from
 )
 dismiss_several = _for_several(
-    "dismiss", "Dismiss held-back notifications of accounts", dismiss_notifications_from
+    "dismiss", "Dismiss the held-back notifications of several accounts", dismiss_notifications_from
 )

@@ -1,4 +1,4 @@
-"""Endpoints of OAuth 2: applications register themselves, get tokens, and revoke them."""
+"""OAuth 2 endpoints, with which applications register themselves, get tokens and revoke them."""
 
 import json
 from http import HTTPStatus
@@ -81,13 +81,13 @@ def verify_application(request: Request) -> Response:
     TokenJson,
     request=TokenInput,
     errors=[429],
-    description="In exchange for an authorization code, a refresh token or a password, or for the application itself.",
+    description="Grants: an authorization code, a refresh token, a password, or the application's own credentials.",
     responses={400: Entity(GrantErrorJson), 401: Entity(GrantErrorJson)},
 )
 @endpoint(POST=ANY_TOKEN, public=True)
 @authentication_classes([])
 def token(request: Request) -> Response:
-    """Issue a token. Wrong passwords count as failed logins. A code works once; a second use revokes its token."""
+    """Issue a token. Wrong passwords count as failed logins. A code works once; using it again revokes its token."""
     params: Any = request.data
     is_password = params.get("grant_type") == "password"
     name = login_name(str(params.get("username", "")))
@@ -144,7 +144,7 @@ def _without_content_type(headers: dict[str, str]) -> dict[str, str]:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def oauth_server(_request: Request) -> Response:
-    """The metadata of RFC 8414. Absent on a site without https, because clients accept no other addresses in it."""
+    """The metadata of RFC 8414. Absent on a site without https, because clients accept only https addresses in it."""
     if not settings.SITE_URL.startswith("https://"):
         raise NotFound(_("There is nothing here."))
     return Response(server_json())

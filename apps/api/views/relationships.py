@@ -1,4 +1,4 @@
-"""Relationships: follow, block, mute, recommend, note, follow requests; followers and followees; the viewer's lists."""
+"""Follows, blocks, mutes, recommendations, notes and follow requests; lists of followers, followees and others."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -88,7 +88,7 @@ follow = _change(
     "Follow an account",
     actions.follow_user,
     form=FollowInput,
-    description="A locked account gets a request. If you already follow it, or asked to, only the options change.",
+    description="A locked account gets a request. If you already follow it, or have asked to, only the options change.",
     scope="write:follows",
 )
 unfollow = _change(
@@ -110,7 +110,7 @@ mute = _change(
     "Mute an account",
     actions.mute_user,
     form=MuteInput,
-    description="Muting again changes the options. A mute with a duration ends within seconds of its time.",
+    description="Muting again changes the options. A mute with a duration ends within seconds of its expiry.",
     scope="write:mutes",
 )
 unmute = _change("unmute", "Unmute an account", actions.unmute_user, scope="write:mutes")
@@ -118,7 +118,7 @@ endorse = _change(
     "endorse",
     "Recommend an account on your profile",
     actions.endorse_user,
-    description="Only accounts that you follow, until you unfollow them.",
+    description="You must follow the account. Unfollowing it ends the recommendation.",
     scope="write:accounts",
 )
 unendorse = _change(
@@ -237,7 +237,7 @@ mutes = _own_list(
 def domain_blocks(request: Request) -> Response:
     """The site does not federate: the list is always empty, and no site can be blocked."""
     if request.method == "GET":
-        people_cursor(request)  # 400 for a malformed one, as everywhere
+        people_cursor(request)  # 400 for a malformed cursor, as everywhere
         return Response([])
     validated(DomainInput(data=request.data))
     if request.method == "POST":
@@ -276,7 +276,7 @@ def relationships(request: Request) -> Response:
 )
 @endpoint(GET="read:follows")
 def familiar_followers(request: Request) -> Response:
-    """For up to 20 accounts, up to 40 people each, the best known first; missing accounts are left out."""
+    """For up to 20 accounts, up to 40 people each, the most followed first; missing accounts are left out."""
     viewer, ids = viewer_of(request), id_params(request, maximum=MAX_FAMILIAR)
     others = users_by_id(ids)
     familiar = common_followers(viewer, others.values(), limit=PEOPLE_DEFAULT)

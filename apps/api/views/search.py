@@ -60,7 +60,7 @@ FOLLOWED_DEFAULT, MAX_FOLLOWED = 100, 200
 TRENDING_DEFAULT, MAX_TRENDING = 10, 20
 KINDS = ("accounts", "statuses", "hashtags")
 DIRECTORY_ORDERS = ("active", "new")
-LIMIT = OpenApiParameter("limit", int, description="At most this many of each kind; clamped.")
+LIMIT = OpenApiParameter("limit", int, description="The maximum number of each kind; clamped.")
 OFFSET = OpenApiParameter("offset", int, description="Results to skip, at most 150.")
 
 
@@ -68,9 +68,9 @@ OFFSET = OpenApiParameter("offset", int, description="Results to skip, at most 1
     "Find accounts, posts and tags",
     SearchJson,
     errors=[400, 422, 429],
-    description="Words, phrases in quotes, and from:alice, before:2026-11-01, after:2026-11-01, "
+    description="Finds words, phrases in quotes, and from:alice, before:2026-11-01, after:2026-11-01, "
     "has:image, is:reply, lang:zh. "
-    "Finds public posts and your own. The address of a post or of a profile finds exactly that one.",
+    "Finds public posts and your own. The address of a post or a profile finds only that post or profile.",
     parameters=[
         OpenApiParameter("q", str, required=True),
         OpenApiParameter("type", str, enum=KINDS),
@@ -139,7 +139,7 @@ def _posts(
 )
 @endpoint(GET="read:accounts")
 def search_accounts(request: Request) -> Response:
-    """Accounts by a part of the name or the beginning of the handle; the account with exactly this handle is first."""
+    """Accounts by part of the name or the beginning of the handle. The account with exactly this handle comes first."""
     limit_searches(request)
     query, viewer = request.query_params, viewer_of(request)
     limit = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE).limit
@@ -174,12 +174,12 @@ def trending_statuses(request: Request) -> Response:
     list[StatusJson],
     tags=["trends"],
     errors=[400, 401],
-    description="None that you have read or liked. Each call recommends other posts.",
+    description="Excludes posts that you have read or liked. Each call recommends different posts.",
     parameters=[LIMIT],
 )
 @endpoint(GET="read:statuses")
 def recommended(request: Request) -> Response:
-    """Popular posts that the viewer does not know."""
+    """Popular posts that are new to the viewer."""
     limit = Cursor.from_query(request.query_params).limit
     viewer = viewer_of(request)
     items = recommended_posts(viewer, limit=limit) if shows_its_answer(request) else []
@@ -194,7 +194,7 @@ def recommended(request: Request) -> Response:
 )
 @endpoint(GET=ANY_TOKEN, public=True)
 def trending_links(_request: Request) -> Response:
-    """Always empty; for clients that ask."""
+    """Always empty; for clients that request it."""
     return Response([])
 
 
@@ -229,7 +229,7 @@ def suggested_accounts(request: Request) -> Response:
 )
 @endpoint(DELETE="write:accounts")
 def dismissed(request: Request, account_id: int) -> Response:
-    """Dismiss a suggestion for good."""
+    """Dismiss a suggestion permanently."""
     dismiss_suggestion(viewer_of(request), account_id)
     return Response({})
 
@@ -255,7 +255,7 @@ def _change_tag(
 
 
 follow_tag = _change_tag(
-    "follow", "Follow a tag: its posts are on your home page", actions.follow_tag
+    "follow", "Follow a tag, so that its posts are on your home page", actions.follow_tag
 )
 unfollow_tag = _change_tag("unfollow", "Unfollow a tag", actions.unfollow_tag)
 feature_tag = _change_tag(
@@ -286,7 +286,7 @@ def _tags_json(
 )
 @endpoint(GET="read:follows")
 def followed_tags(request: Request) -> Response:
-    """The tags that the viewer follows, the last followed first; follow the `Link` header."""
+    """The tags that the viewer follows, most recently followed first; follow the `Link` header."""
     viewer, query = viewer_of(request), request.query_params
     cursor = Cursor.from_query(query, default=FOLLOWED_DEFAULT, maximum=MAX_FOLLOWED)
     page = followed_page(viewer, cursor)
@@ -295,7 +295,7 @@ def followed_tags(request: Request) -> Response:
 
 def _trends(name: str) -> Callable[..., Response]:
     @operation(
-        "Trending tags: those that most accounts use",
+        "Trending tags: those used by the most accounts",
         list[TagJson],
         name=name,
         tags=["trends"],
@@ -333,7 +333,7 @@ trends = _trends("trends")  # the same at its older address
 )
 @endpoint(GET="read:accounts", POST="write:accounts")
 def featured_tags(request: Request) -> Response:
-    """The tags on the viewer's profile, the most used first; at most ten."""
+    """The tags on the viewer's profile, most used first; at most ten."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return _featured(viewer)
@@ -358,7 +358,7 @@ def featured_tag(request: Request, row_id: int) -> Response:
 )
 @endpoint(GET="read:accounts")
 def featured_tag_suggestions(request: Request) -> Response:
-    """The ten tags that the viewer uses most in public posts, without those on the profile."""
+    """The ten tags that the viewer uses most in public posts, except those on the profile."""
     viewer = viewer_of(request)
     tags = queries.tags_to_feature(viewer.pk, maximum=actions.MAX_FEATURED)
     return Response([tag_json(usage) for usage in tag_usages(tags, viewer)])
@@ -367,7 +367,7 @@ def featured_tag_suggestions(request: Request) -> Response:
 @operation("The tags on a profile", list[FeaturedTagJson], tags=["accounts"], errors=[404])
 @endpoint(GET=ANY_TOKEN, public=True)
 def account_featured_tags(_request: Request, account_id: int) -> Response:
-    """The tags on the profile of an account, the most used first."""
+    """The tags on the profile of an account, most used first."""
     return _featured(user_by_id(account_id))
 
 

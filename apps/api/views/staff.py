@@ -25,7 +25,7 @@ from apps.pagination import Cursor, page_of_rows
 from apps.timeline.fanout import switch
 from apps.timeline.models import AuthorPolicy, Policy, SitePolicy
 
-# Django's permissions; the models live in the app `timeline`.
+# Django's permissions for models of the app `timeline`.
 VIEW_AUTHOR_POLICY = "timeline.view_authorpolicy"
 CHANGE_AUTHOR_POLICY = "timeline.change_authorpolicy"
 VIEW_SITE_POLICY = "timeline.view_sitepolicy"
@@ -33,7 +33,7 @@ CHANGE_SITE_POLICY = "timeline.change_sitepolicy"
 
 
 @operation(
-    "Authors with a delivery policy of their own (staff)",
+    "Authors with their own delivery policy (staff)",
     list[AuthorPolicyJson],
     tags=["operations"],
     errors=[400, 401, 403],

@@ -1,5 +1,5 @@
-"""Statuses: create (with an Idempotency-Key), show, edit, delete, history; the viewer's actions on them, and who liked
-or reposted them; polls, which have the id of their status; scheduled statuses.
+"""Statuses: create (with an Idempotency-Key), show, edit and delete them; their history, actions on them, and the
+people who liked or reposted them; polls, which have the id of their status; scheduled statuses.
 """
 
 from collections.abc import Callable
@@ -86,7 +86,7 @@ from apps.timeline.thread import (
 from feedcache.structures.rate_limit import count_each
 
 MAX_STATUSES = 100  # per request
-# Shared by all requests: a new instance copies its fields, which takes longer than the validation.
+# Shared by all requests, because a new instance copies its fields, which takes longer than the validation.
 _NEW_STATUS = StatusInput()
 
 
@@ -111,7 +111,7 @@ _NEW_STATUS = StatusInput()
 )
 @endpoint(GET="read:statuses", POST="write:statuses", public=True, limit="publish")
 def statuses(request: Request) -> Response:
-    """Show posts, or publish one. The same Idempotency-Key gives the same post, however often it is sent."""
+    """Show posts, or publish one. Repeated requests with the same Idempotency-Key return the same post."""
     if request.method == "GET":
         items = hydrate(viewer_id_of(request), id_params(request, maximum=MAX_STATUSES)).items
         filtered = apply_filters(requests.viewer_of(request), None, items)
@@ -158,8 +158,8 @@ def _publish(request: Request) -> Response:
     published = publishing.publish(viewer, draft, idempotency_key=_key(request), counted=counted)
     item = published_item(viewer, published.post.pk, published.content)
     response = Response(status_json(mark_filtered(viewer, FilterContext.THREAD, item)))
-    if published.content is None:  # published before, by an equal request
-        if counted:  # a repeated request costs nothing
+    if published.content is None:  # published before, by an identical request
+        if counted:  # a repeated request does not count against the limit
             count_each([rate_limit("publish", str(viewer.pk))], cost=-1)
         response.headers["Idempotency-Replayed"] = "true"
     return response
@@ -271,7 +271,7 @@ def status_context(request: Request, status_id: int) -> Response:
 def _action(
     name: str, summary: str, action: Callable[[User, int], object], *, scope: str
 ) -> Callable[..., Response]:
-    """An endpoint that calls `action` with the viewer and a post, and then responds with the changed post."""
+    """An endpoint that calls `action` with the viewer and a post id, and responds with the changed post."""
 
     @operation(summary, StatusJson, name=f"{name}_status", errors=[400, 401, 403, 404, 422, 429])
     @endpoint(POST=scope)
@@ -284,7 +284,7 @@ def _action(
 
 
 def _mark_actions(mark: RowMark) -> dict[str, Callable[..., Response]]:
-    """The endpoints of a mark, by the last word of their addresses."""
+    """The endpoints of a mark, by the last part of their addresses."""
     _api, verb, scope, summary, undo_summary = mark.endpoint
     undo = _action(f"un{verb}", undo_summary, partial(engagement.remove_mark, mark), scope=scope)
     if mark.choice:
@@ -340,7 +340,7 @@ unmute = _action("unmute", "Unmute notifications of a thread", unmute_thread, sc
 @operation("Repost a public post", StatusJson, errors=[400, 401, 403, 404, 429])
 @endpoint(POST="write:statuses", limit="publish")
 def reblog_status(request: Request, status_id: int) -> Response:
-    """Repost a post. The response is the new status that wraps it; a second call responds with the same one."""
+    """Repost a post. The response is the new status that wraps it; a second call returns the same status."""
     viewer = viewer_of(request)
     repost = publishing.repost(viewer, status_id, counted=counted_action(request))
     return _status(viewer, repost.pk)
@@ -433,7 +433,7 @@ def show_poll(request: Request, poll_id: int) -> Response:
 def vote_in_poll(request: Request, poll_id: int) -> Response:
     """Vote once; the response is the poll with the vote."""
     viewer = viewer_of(request)
-    visible_poll(viewer.pk, poll_id)  # NotFound comes before errors of the form
+    visible_poll(viewer.pk, poll_id)  # so that NotFound takes precedence over form errors
     fields = validated(VoteInput(data=request.data))
     vote(viewer, poll_id, fields["choices"])
     return Response(poll_json(visible_poll(viewer.pk, poll_id)))
@@ -447,7 +447,7 @@ def vote_in_poll(request: Request, poll_id: int) -> Response:
 )
 @endpoint(GET="read:statuses")
 def scheduled_statuses(request: Request) -> Response:
-    """The viewer's scheduled posts, the last scheduled first; the cursor has ids of scheduled posts."""
+    """The viewer's scheduled posts, most recently scheduled first. The cursor uses the ids of scheduled posts."""
     page = scheduled_posts(viewer_of(request), Cursor.from_query(request.query_params))
     return paged(request, page, [scheduled_json(row) for row in page.items])
 

@@ -1,4 +1,4 @@
-"""Timelines: home, public, of an account, list or tag, likes, bookmarks; explanations; conversations."""
+"""Timelines: home, public, accounts, lists, tags, likes, bookmarks; explanations; conversations."""
 
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
@@ -58,8 +58,8 @@ from apps.timeline.public import MAX_NAMES, TagQuery, public_timeline, tag_timel
 from feedcache.stats import stage
 
 PROFILE_FLAGS = ["only_media", "pinned", "exclude_replies", "exclude_reblogs", "exclude_direct"]
-TAG_MAX_CHARACTERS = 101  # with its #
-REMOTE = OpenApiParameter("remote", bool, description="Posts of other sites: there are none.")
+TAG_MAX_CHARACTERS = 101  # including the #
+REMOTE = OpenApiParameter("remote", bool, description="Only posts of other sites, so none.")
 
 
 @operation(
@@ -72,13 +72,13 @@ REMOTE = OpenApiParameter("remote", bool, description="Posts of other sites: the
         OpenApiParameter(
             "exclude_read",
             bool,
-            description="Leave out what you have read. By default as you chose in the settings.",
+            description="Leave out posts that you have read; by default as in your settings.",
         ),
         *PROMOTED_PARAMETERS,
         OpenApiParameter(
             "as_of",
             str,
-            description="The timeline at this moment (ISO 8601), without what you may not see now. See docs/api.md.",
+            description="The timeline at this time (ISO 8601), without posts you may not see now. See docs/api.md.",
         ),
     ],
 )
@@ -136,11 +136,11 @@ def public(request: Request) -> Response:
     list[StatusJson],
     tags=["accounts"],
     errors=[400, 404],
-    description="`pinned` returns all pinned posts, the last pinned first, and ignores all other parameters.",
+    description="`pinned` returns all pinned posts, most recently pinned first, and ignores all other parameters.",
     parameters=[
         *POSTS_PARAMETERS,
         *(OpenApiParameter(name, bool) for name in PROFILE_FLAGS),
-        OpenApiParameter("tagged", str, description="Only with this hashtag, without its #."),
+        OpenApiParameter("tagged", str, description="Only posts with this hashtag, without the #."),
     ],
 )
 @endpoint(GET="read:statuses", public=True)
@@ -165,7 +165,7 @@ def account_statuses(request: Request, account_id: int) -> Response:
 @operation("Posts that you like", list[StatusJson], errors=[400, 401], parameters=CURSOR_PARAMETERS)
 @endpoint(GET="read:favourites")
 def favourites(request: Request) -> Response:
-    """The posts that the viewer likes; follow the `Link` header, the cursor is not a status id."""
+    """The posts that the viewer likes. Follow the `Link` header: the cursor is not a status id."""
     return statuses_page(
         request, favourites_timeline(viewer_of(request), Cursor.from_query(request.query_params))
     )
@@ -176,7 +176,7 @@ def favourites(request: Request) -> Response:
 )
 @endpoint(GET="read:bookmarks")
 def bookmarks(request: Request) -> Response:
-    """The viewer's bookmarks; follow the `Link` header, the cursor is not a status id."""
+    """The viewer's bookmarks. Follow the `Link` header: the cursor is not a status id."""
     return statuses_page(
         request, bookmarks_timeline(viewer_of(request), Cursor.from_query(request.query_params))
     )
@@ -186,7 +186,7 @@ def bookmarks(request: Request) -> Response:
     "New posts on your home timeline since your last request",
     ActivityJson,
     errors=[400, 401],
-    description="Includes posts that were delivered late, although their ids are older. Without "
+    description="Includes posts that were delivered late, even if their ids are older. Without "
     "`last_id` you get the newest posts.",
     parameters=[
         OpenApiParameter("last_id", str, description="From the previous response, or a status id."),
@@ -242,7 +242,7 @@ def of_list(request: Request, list_id: int) -> Response:
 )
 @endpoint(GET="read:statuses", public=True)
 def of_tag(request: Request, name: str) -> Response:
-    """A tag's timeline; a tag that nobody uses has an empty one."""
+    """The timeline of a tag; empty if nobody uses the tag."""
     query = request.query_params
     cursor = posts_cursor(request)
     tag_query = TagQuery(
@@ -271,10 +271,10 @@ def statuses_page(request: Request, page: Page[FeedItem]) -> Response:
         return paged(request, page, statuses_as_bytes(page.items))
 
 
-@operation("Why a status is on your home timeline, or why not", ExplanationJson, tags=["explain"])
+@operation("Why a status is or is not on your home timeline", ExplanationJson, tags=["explain"])
 @endpoint(GET="read:statuses")
 def explain_status(request: Request, status_id: int) -> Response:
-    """Explain why a status is on the home timeline, or why not."""
+    """Explain why a status is or is not on the home timeline."""
     return Response(explanation_json(reasons.explain(viewer_of(request), status_id)))
 
 
@@ -287,7 +287,7 @@ def receipt(request: Request, status_id: int) -> Response:
     return Response(receipt_json(receipt_of(viewer_of(request), status_id)))
 
 
-@operation("How one of your statuses travels to its readers", JourneyJson, errors=[401, 403, 404])
+@operation("How one of your statuses reached its readers", JourneyJson, errors=[401, 403, 404])
 @endpoint(GET="read:statuses")
 def journey(request: Request, status_id: int) -> Response:
     """The journey of a post, for its author only."""
@@ -298,8 +298,8 @@ def journey(request: Request, status_id: int) -> Response:
     "What you missed on your home timeline",
     CatchUpJson,
     errors=[401],
-    description="The statuses of the accounts and tags you follow since your marker of home: at most 200, of at "
-    "most seven days. Get the statuses by their ids.",
+    description="The statuses of the accounts and tags you follow since your home marker: at most 200, from at "
+    "most seven days. Fetch the statuses by their ids.",
 )
 @endpoint(GET="read:statuses")
 def catch_up(request: Request) -> Response:
@@ -324,16 +324,16 @@ def explain_home(request: Request) -> Response:
 
 
 @operation(
-    "Whether a page of your home timeline matches the tables",
+    "Whether a page of your home timeline matches the database",
     PageCheckJson,
     tags=["explain"],
     errors=[400, 401, 429],
-    description="Reads the page as usual, and compares it with one made from PostgreSQL alone.",
+    description="Loads the page as usual, and compares it with a page made from PostgreSQL alone.",
     parameters=POSTS_PARAMETERS,
 )
 @endpoint(GET="read:statuses")
 def audit_mine(request: Request) -> Response:
-    """Recompute a page of one's own home timeline, and compare; continue with `max_id`."""
+    """Recompute a page of the viewer's home timeline and compare it with the served page; continue with `max_id`."""
     return Response(page_check_json(check_page(viewer_of(request), posts_cursor(request))))
 
 
@@ -341,12 +341,12 @@ def audit_mine(request: Request) -> Response:
     "Your private conversations, one entry for each thread",
     list[ConversationJson],
     errors=[400, 401],
-    description="The cursor is the id of the last status of a conversation.",
+    description="The cursor is the id of the last status in a conversation.",
     parameters=CURSOR_PARAMETERS,
 )
 @endpoint(GET="read:statuses")
 def conversations(request: Request) -> Response:
-    """The viewer's conversations, those with the newest message first."""
+    """The viewer's conversations, ordered by their newest messages."""
     page = conversations_page(viewer_of(request), Cursor.from_query(request.query_params))
     return paged(request, page, [conversation_json(conversation) for conversation in page.items])
 

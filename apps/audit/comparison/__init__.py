@@ -1,6 +1,6 @@
-"""Compares the site with the oracle.
+"""Comparison of the site with the oracle.
 
-pages          a home page that was shown, or a cached one
+pages          home pages that were shown, and cached windows
 explanations   /explain, for random pairs of a reader and a post
-replay         a period of one reader's home, assembled in every way
+replay         a period of one reader's home, assembled in every available way
 """

@@ -1,7 +1,7 @@
-"""Compares cached values with PostgreSQL, as far as the readers of each cache would accept them.
+"""Compares with PostgreSQL those cached values that the readers of each cache would accept.
 
-A value that its readers would refuse because its revision is old is not a fault. The cache is read first, so a change
-in between makes the cached value the older one; the auditor looks three times.
+A value with an old revision, which readers would reject, is not a fault. The cache is read first, so after a change in
+between the cached value is the older one; therefore the auditor looks three times.
 """
 
 from collections.abc import Collection
@@ -24,14 +24,14 @@ from feedcache.structures.week_bucket import Bucket, Week
 
 
 def _compare_posts(post_ids: Collection[int]) -> Compared:
-    """Compare cached posts. A tombstone is right for a post without a row."""
+    """Compare cached posts. For a post without a row, a tombstone is correct."""
     cached = CACHED_POSTS.peek_many(post_ids)
     rows = load_cached_posts(list(cached))
     return len(cached), {key for key, entry in cached.items() if entry != rows.get(key, GONE)}
 
 
 def _compare_cards(user_ids: Collection[int]) -> Compared:
-    """Compare cards of accounts, except `last_open_post_id`, which may be older."""
+    """Compare cards of accounts, except `last_open_post_id`, which may be out of date."""
     cached = CARDS.peek_many(user_ids)
     rows = load_cards(list(cached))
     return len(cached), {
@@ -66,7 +66,7 @@ def _compare_vectors(
 
 
 def _agrees(vector: IdVector, row: IdVector, *, may_be_behind: bool) -> bool:
-    """Whether a vector has the newest posts of a row, and all if it is complete; or an older revision, if allowed."""
+    """Whether a cached vector agrees with the database, or only has an older revision, if that is allowed."""
     if vector.revision != row.revision:
         return may_be_behind and vector.revision < row.revision
     common = min(len(vector), len(row))
@@ -117,5 +117,5 @@ _CACHES = (
 
 
 def caches() -> dict[str, AuditedCache]:
-    """All caches that are compared, by name; suspects keep the name."""
+    """All caches that are compared, by the name that suspects store."""
     return {cache.name: cache for cache in (*_CACHES, *CACHES)}

@@ -1,4 +1,4 @@
-"""Checks /explain against the tables, for random pairs of a reader and a post. The expected rules are the oracle's."""
+"""Checks /explain against the oracle and the ledger, for random pairs of a reader and a post."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from apps.timeline.fanout.receipts import unpack
 from apps.timeline.pipeline.reasons import Reason
 
 PAIRS_PER_READER = 20
-NEWEST = 2_000  # two thirds of the posts are among the newest, because readers mostly ask about recent ones
+NEWEST = 2_000  # of home or the site; two thirds of the pairs use these, because readers mostly ask about recent posts
 FOLLOWED = {Reason.PUSH, Reason.BACKFILL, Reason.REBUILT, Reason.FOLLOWED, Reason.PULL, Reason.STORAGE}  # fmt: skip
 LATE = {Reason.WAITING: "pending", Reason.FAILED: "dead"}
 
@@ -32,11 +32,11 @@ class Outcome:
     viewer: User
     post_id: int
     reason: str
-    fault: str  # empty if the explanation is right
+    fault: str  # empty if the explanation is correct
 
 
 def compare(number: int, *, seed: int) -> Iterator[Outcome]:
-    """Explain `number` random pairs. Nobody may write meanwhile: all tables are read once."""
+    """Explain `number` random pairs. Nobody may write in the meantime, because the tables are read only once."""
     chance, oracle = random.Random(seed), Oracle()  # noqa: S311 -- repeatable
     posts = sorted(oracle.posts)
     readers = list(
@@ -71,7 +71,7 @@ def _compare(viewer: User, post_id: int, oracle: Oracle, home: Sequence[int]) ->
 
 
 def _fault(viewer: User, found: Explanation, oracle: Oracle, *, is_home: bool) -> str:
-    """The fault of an explanation; empty if it is right."""
+    """The fault in an explanation; empty if it is correct."""
     post_id, source = found.item.id, found.reason
     if not oracle.is_shown(viewer.pk, post_id):
         return "is not for this reader"
@@ -85,7 +85,7 @@ def _fault(viewer: User, found: Explanation, oracle: Oracle, *, is_home: bool) -
 
 
 def _fault_of_present(viewer: User, found: Explanation, oracle: Oracle, ledger: Row) -> str:
-    """The fault of an explanation of a post that belongs on the home page, unless the reader hides read posts."""
+    """The fault in the explanation of a post that belongs on the home page, unless the reader hides read posts."""
     source = found.reason
     if not found.on_home:
         is_late = LATE.get(source) == (ledger["state"] or ledger["job"])

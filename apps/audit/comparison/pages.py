@@ -1,8 +1,9 @@
-"""Compares a home page that was shown, or a cached window, with the oracle, and excuses legitimate differences.
+"""Compares home pages that were shown, and cached windows, with the oracle, and excuses legitimate differences.
 
-A page claims a range of ids, within which it must show exactly the oracle's posts. Some differences prove nothing,
-since the oracle reads later than the page was made. A change with a dated row (a post, a deletion, a follow, a block, a
-receipt of the ledger) is excused by that date; a change without a row (an unfollow, an unmute) by a second look.
+A page claims a range of ids, within which it must show exactly the oracle's posts. But the oracle reads the database
+later than the page was made, so not every difference is a fault. A change with a dated row (a post, a deletion, a
+follow, a block, a receipt of the ledger) is excused by that date; a change without a row (an unfollow, an unmute) is
+excused by a second look.
 """
 
 import time
@@ -27,8 +28,8 @@ from feedcache.structures.home_window import WindowRange
 
 SLACK_SECONDS = 2.0  # between the clocks of two machines, and between a decision and its commit
 
-# The dates that can excuse differences of a viewer's page. Posts, relations and the ledger may be on different servers:
-# these are queried one after another, and the results are combined here.
+# The dates that can excuse differences on a viewer's page. Posts, relations and the ledger may be on different servers,
+# so they are queried one after another, and the results are combined in Python.
 _POSTS = """
 SELECT p.id, p.author_id, p.kind, p.visibility, p.circle_id, p.source_id, p.created_at, p.edited_at, p.deleted_at,
     author.suspended_at
@@ -77,17 +78,17 @@ _MAKES_ABSENT = ("deleted", "suspended", "closed", "blocked", "muted")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A missing or extra post. `certain`: no second look could excuse it."""
+    """A missing or extra post. `certain` means that no second look could excuse it."""
 
     kind: Kind
     post_id: int
     certain: bool = False
-    late: bool = False  # still within the time that the ledger promises
+    late: bool = False  # still within the promised delivery time
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A home page that was shown: its cursor, its ids, and the cursors of the pages beside it."""
+    """A home page that was shown: its cursor, its ids, and the cursors of the neighbouring pages."""
 
     viewer: int
     at: float  # seconds since 1970
@@ -129,7 +130,7 @@ class Sample:
 
     @property
     def claims(self) -> tuple[int, int]:
-        """The range of ids (exclusive) within which the page must be right."""
+        """The range of ids (exclusive) within which the page must be correct."""
         above, below = self.cursor.floor, self.max_id or MAX_ID
         if self.min_id is not None and self.newer is not None:
             below = min(below, self.newer + 1)
@@ -139,15 +140,15 @@ class Sample:
 
 
 def differences(sample: Sample) -> list[Difference]:
-    """The differences between a page and the oracle now, without those that dates excuse."""
+    """The differences between a page and the oracle now, except those that dates excuse."""
     found = _in_itself(sample)
     above, below = sample.claims
     oracle = Oracle.of_viewer(sample.viewer, above=above, below=below, also=sample.ids)
     above = oracle.answers_above
     allowed = set(oracle.home(sample.viewer, promoted=sample.promoted))
-    # a page shows few of the promoted posts
+    # promoted posts are not expected, because a page shows only a few of them
     expected = set(oracle.home(sample.viewer, promoted=False))
-    # an id later than the time of the page came from a clock that is ahead of ours
+    # an id later than the time of the page comes from a clock that is ahead of this one
     shown = {post_id for post_id in sample.ids if above < post_id < below}
     dates = _dates(sample.viewer, shown - allowed)
     extra = [_extra(sample, post_id, dates.get(post_id)) for post_id in sorted(shown - allowed)]
@@ -161,9 +162,9 @@ def differences(sample: Sample) -> list[Difference]:
 def unexcused(
     viewer_id: int, at: float, missing: set[int], *, in_window: bool = False
 ) -> list[Difference]:
-    """The missing posts that should have been there at that time; `late` marks those that were still on their way.
+    """The missing posts that should have been there at that time; `late` marks those still being delivered.
 
-    A window need not hold posts of pulled authors (`in_window`).
+    With `in_window`, posts of pulled authors may be missing.
     """
     rows_of_dates = _dates(viewer_id, missing).values()
     found = [_missing(at, dates) for dates in rows_of_dates if not (in_window and dates["pulled"])]
@@ -171,7 +172,7 @@ def unexcused(
 
 
 def _in_itself(sample: Sample) -> list[Difference]:
-    """Repetitions, the first post out of order, and posts outside the cursor: wrong whatever the database holds."""
+    """Posts that are wrong whatever the tables contain: repeated, out of order (the first), or outside the cursor."""
     ids, cursor = sample.ids, sample.cursor
     repeated = [post_id for post_id in set(ids) if ids.count(post_id) > 1]
     ordered = zip(ids, sorted(ids, reverse=True), strict=True)
@@ -184,7 +185,7 @@ def _in_itself(sample: Sample) -> list[Difference]:
 
 
 def read_posts(viewer_id: int, oracle: Oracle, post_ids: set[int]) -> set[int]:
-    """The posts that the viewer has read, reposts by their source. Only the existence filter records reads."""
+    """The posts (reposts by their source) that the viewer has read. Only the existence filter records reads."""
     posts = [oracle.posts[post_id] for post_id in post_ids]
     shown = {
         post["id"]: post["source_id"] if post["kind"] == "repost" else post["id"] for post in posts
@@ -194,7 +195,7 @@ def read_posts(viewer_id: int, oracle: Oracle, post_ids: set[int]) -> set[int]:
 
 
 def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
-    """The dates that can excuse differences, by post id: seconds since 1970, None for events that never happened."""
+    """The dates that can excuse differences, by post id, in seconds since 1970; None for events that never happened."""
     if not post_ids:
         return {}
     with snapshot():
@@ -211,7 +212,7 @@ def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
 
 
 def _source(post: Row, sources: dict[int, Row]) -> Row:
-    """The post that a repost shares; empty for other posts, and if there is no row."""
+    """The source of a repost; empty for other posts, and if there is no row."""
     return sources.get(post["source_id"], {}) if post["kind"] == "repost" else {}
 
 
@@ -220,12 +221,12 @@ def _posts(ids: set[int]) -> dict[int, Row]:
     return {row["id"]: row for row in rows(_POSTS, values)} if ids else {}
 
 
-# By the kind of relation, and the id of the account, circle or post.
+# Times by the kind of relation and the id of the account, circle or post.
 _Since = dict[tuple[str, int | None], float]
 
 
 def _since(viewer_id: int, posts: dict[int, Row], sources: dict[int, Row]) -> _Since:
-    """When each relation began that brings posts to the viewer's home, or removes them from it."""
+    """The times at which the relations began that add posts to the viewer's home, or remove posts from it."""
     both = [*posts.values(), *sources.values()]
     values = {
         "viewer": viewer_id,
@@ -279,7 +280,7 @@ def _last(moments: Iterable[float | None]) -> float | None:
 
 
 def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
-    """The difference of a missing post; None if the post did not have to be there yet."""
+    """The difference for a missing post; None if the post did not have to be there yet."""
     at, promised = read_at - SLACK_SECONDS, read_at - settings.AUDIT_PROMISE_SECONDS
     if (
         dates["created"] > at
@@ -287,7 +288,7 @@ def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
         or (dates["subscribed"] or 0) > at
     ):
         return None
-    # after a follow or when somebody joins a circle, a backfill adds older posts within the same promise as a delivery
+    # after a follow, or after joining a circle, a backfill adds older posts within the same time as a delivery
     if max(dates["followed"] or 0, dates["joined"] or 0) > promised:
         return Difference(Kind.MISSING, dates["id"], late=True)
     unstarted = dates["unstarted"] and dates["created"] > promised
@@ -296,7 +297,7 @@ def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
 
 
 def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Difference | None:
-    """The difference of an extra post; None if the post was right when the page was made."""
+    """The difference for an extra post; None if the post belonged there when the page was made."""
     if dates is None:
         return Difference(Kind.EXTRA, post_id, certain=True)  # the post never existed
     whens = [dates[name] for name in _MAKES_ABSENT if dates[name] is not None]
@@ -306,13 +307,13 @@ def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Differ
 
 
 def missing_in_windows(reader_id: int) -> tuple[list[int], int]:
-    """Posts missing from a reader's windows within the range that these cover; and the number of late ones."""
+    """The posts missing from a reader's windows within the range of each, and the number of late posts."""
     now, missing, policies = time.time(), set(), policy.refresh()
     for windows in (INBOX,) if policies.pulls_all else (HOME, INBOX):
         window = windows.whole(reader_id)
         if window is not None:
             missing |= _missing_in(reader_id, window, is_open=windows is HOME)
-    # home windows need not hold posts of pulled authors
+    # posts of pulled authors may be missing from home windows
     missing = {post_id for post_id in missing if author_of(post_id) not in policies.pulled}
     found = unexcused(reader_id, now, missing, in_window=True)
     late = sum(difference.late for difference in found)
@@ -324,6 +325,6 @@ def _missing_in(reader_id: int, window: WindowRange, *, is_open: bool) -> set[in
     oracle = Oracle.of_viewer(reader_id, above=above)
     return {
         post_id
-        for post_id in oracle.delivered(reader_id)  # posts by tags are pulled when a page is read
+        for post_id in oracle.delivered(reader_id)  # posts by tags are pulled, not delivered
         if (oracle.posts[post_id]["visibility"] in OPEN) == is_open
     } - set(window.ids)

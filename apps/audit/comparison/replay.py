@@ -21,30 +21,30 @@ MAX_DAYS = 31
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The posts between two moments. `then` is the home page at the second one, `cached` the part that Redis holds."""
+    """The posts of a period. `then` is the home page at the end of the period, `cached` the part that is in Redis."""
 
-    expected: set[int]  # by the tables, now
-    shown: set[int]  # by the pages, now
+    expected: set[int]  # according to the tables, now
+    shown: set[int]  # according to the pages, now
     then: set[int]
     cached: set[int]
     lacking: set[int]  # missing from the home cache or the inbox within the range that it covers
-    late: int  # missing as well, but within the time that a delivery may take
+    late: int  # also missing, but within the time that a delivery may take
     is_cached: bool
 
     @property
     def is_right(self) -> bool:
-        """Whether pages and caches match the tables. `then` may differ: follows have changed."""
+        """Whether pages and caches match the tables. `then` may differ, because follows may have changed."""
         return self.expected == self.shown and not self.lacking
 
     @property
     def differing(self) -> list[int]:
-        """The ids on which the answers differ, newest first."""
+        """The ids on which the sources disagree, newest first."""
         ids = (self.expected ^ self.shown) | self.lacking | (self.then ^ self.shown)
         return sorted(ids, reverse=True)
 
 
 def replay(viewer: User, since: datetime, until: datetime) -> Replay:
-    """Assemble the home page of the posts between two moments, at most a month apart. Invalid."""
+    """Assemble the home page of a period of at most a month. Invalid."""
     if not timedelta() <= until - since <= timedelta(days=MAX_DAYS):
         raise Invalid(f"The end must be 0 to {MAX_DAYS} days after the beginning.")
     above, below = max(first_id_at(int(since.timestamp())) - 1, 0), id_after(until)

@@ -1,6 +1,6 @@
-"""Push and pull compared: a reader's home page assembled from the home cache, and from the outboxes of all followees.
+"""A comparison of push and pull: a home page assembled from the home cache, and from the outboxes of all followees.
 
-Both are read by the code that serves home pages, and give the same page. They differ in their requests to the stores.
+Both are assembled by the code that serves home pages, with the same result but different requests to the stores.
 """
 
 import time
@@ -20,7 +20,7 @@ STORES = ("redis", "memcached", "postgresql")  # the first words of backend name
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """`requests` by store. A request may ask one server for many keys."""
+    """A page assembled in one of the two ways. `requests` is by store; a request may read many keys from a server."""
 
     requests: Mapping[str, int]
     milliseconds: float
@@ -33,7 +33,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class BothWays:
-    """The newest page of a home by push and by pull. `outboxes`: how many pull reads, including the reader's own."""
+    """The newest page of a home, by push and by pull. `outboxes` is how many pull reads, including the reader's own."""
 
     push: Way
     pull: Way
@@ -41,14 +41,14 @@ class BothWays:
 
     @property
     def are_equal(self) -> bool:
-        """False if posts were added or removed between the two reads."""
+        """Whether both pages have the same posts. False if posts were added or removed between the two reads."""
         return self.push.post_ids == self.pull.post_ids
 
 
 def home_both_ways(reader: User) -> BothWays:
     """Assemble the newest page of a reader's home both ways, once to warm the caches and once to count.
 
-    Promoted posts are left out.
+    Promoted posts are excluded.
     """
     make = partial(assemble_home, reader, exclude_read=reader.hides_read, promoted=False)
     ways = {}

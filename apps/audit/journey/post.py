@@ -1,8 +1,8 @@
 """The journey of a post from acceptance to its readers, for its author and staff.
 
-Every number and time comes from rows: the post, its event, the job and the chunks of its delivery (`fanout`), the
-findings of the auditor. Only the cache layers are queried live. During a delivery the rows change, and the streams
-announce it (`feedsite.delivery`).
+Every number and time comes from rows: the post, its event, the job and the chunks of its delivery (`fanout`), and the
+auditor's findings. Only the cache tiers are queried live. When the rows change during a delivery, the streams send
+`feedsite.delivery`.
 """
 
 from collections import defaultdict
@@ -26,11 +26,11 @@ from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.models import FanoutJob, Mode
 from apps.timeline.pipeline.hydrate import hydrate
 
-MAX_SECONDS = 600  # listed one by one; the last entry sums up all later ones
-FINISHED_WITHIN = timedelta(seconds=10)  # at most, from a job's creation to the end of its event
+MAX_SECONDS = 600  # seconds listed separately; the last entry is the sum of all later ones
+FINISHED_WITHIN = timedelta(seconds=10)  # the longest time from a job to the end of its event
 
-# The event of a publication, and when a worker took it: the beginning of its lease. A done event is found by the
-# creation time of its job. Events are kept for some days (`EVENT_DAYS`).
+# The event of a publication, and the time when a worker took it, which is the beginning of its lease. A done event is
+# found by the creation time of its job. Events are kept for some days (`EVENT_DAYS`).
 _EVENT = """
 WITH found AS (
     (SELECT created_at, NULL::timestamptz AS taken_at FROM events_event
@@ -49,17 +49,17 @@ class Stage(Enum):
     """The state of a chunk."""
 
     WAITING = "waiting"
-    RUNNING = "running"  # a worker has it
+    RUNNING = "running"  # a worker is delivering it
     DONE = "done"
     FAILED = "failed"  # a dead letter, or given up by staff
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """A chunk of the followers. Once it is done, `expected = delivered + dormant`.
+    """A chunk of the followers. When it is done, `expected = delivered + dormant`.
 
-    `number` is its position among the finished chunks. `waited` and `took` are the seconds in its queue and with its
-    worker.
+    `number` is its position among the finished chunks. `waited` is the time in the queue and `took` the time of the
+    delivery, in seconds.
     """
 
     stage: Stage
@@ -74,13 +74,13 @@ class ChunkPlace:
 
 @dataclass(frozen=True, slots=True)
 class Journey:
-    """`committed`, `taken`, `job` and `first_read` are seconds since `accepted_at`; None if not reached or unknown.
+    """The journey of a post. `committed`, `taken`, `job` and `first_read` are seconds since `accepted_at`, or None.
 
-    `receipt` has the sums. `followers` is the author's present number of followers. `chunks` are in the order of their
-    follows. `per_second` has pairs: the second since acceptance, and the number of home caches reached in that second.
-    `reads` is how many people opened the post; only its author sees it. `layers` are those of Memcached, and whether
-    they have the post; empty for restricted posts, which are never cached. `findings` has the kind, the number of
-    findings, and the number of repaired ones.
+    `receipt` has the sums. `followers` is the author's current number of followers. `chunks` are in the order of their
+    follows. `per_second` has pairs of the second since acceptance and the number of home caches reached in it. `reads`
+    is the number of people who opened the post; only its author sees it. `layers` has the tiers of Memcached, and
+    whether each has the post; it is empty for restricted posts, which are never cached. `findings` has each kind, the
+    number of findings, and the number of repaired ones.
     """
 
     post_id: int
@@ -105,7 +105,7 @@ class Journey:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether any row of the delivery is unfinished. Dead letters do not count: they wait for staff."""
+        """Whether any row of the delivery is unfinished. Dead letters, which wait for staff, do not count."""
         if not self.receipt.mode:
             return self.receipt.is_new
         return self.receipt.pending > 0
@@ -130,7 +130,7 @@ class Journey:
 
 def journey_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Journey:
     """The journey of a post, for its author and for staff. NotFound and NotAllowed as for `delivery_of`."""
-    # before the post is read, which would cache it
+    # queried before the post is read, which would cache it
     layers = CACHED_POSTS.layers_with(post_id)
     found = delivery_of(viewer, post_id, as_staff=as_staff)
     post, job = found.post, found.job
@@ -158,7 +158,7 @@ def journey_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Journey
 
 
 def _event_of(post_id: int, job: FanoutJob | None) -> tuple[datetime | None, datetime | None]:
-    """When the event of a post was written, in the transaction of the post, and when a worker claimed it."""
+    """The times when the event of a post was written (in the post's transaction), and when a worker claimed it."""
     values = {
         "post": post_id,
         "subscriber": DELIVERY,
@@ -194,7 +194,7 @@ def _stage_of(chunk: ChunkRow, now: datetime) -> Stage:
 
 
 def _since(post: Post, moment: datetime | None) -> float | None:
-    """Seconds since a post was accepted; None if PostgreSQL's clock went back in between."""
+    """The seconds since a post was accepted; None if PostgreSQL's clock was set back in between."""
     seconds = (moment - post.created_at).total_seconds() if moment else -1
     return seconds if seconds >= 0 else None
 
@@ -212,7 +212,7 @@ def _reads(viewer: User, post_id: int) -> int | None:
 
 
 def _findings(post_id: int) -> list[tuple[Kind, int, int]]:
-    """The auditor's findings about this post, without the viewers of the pages, which stay private."""
+    """The auditor's findings about this post, without the viewers of the pages, who stay private."""
     # all kinds are named because the index begins with them
     found = AuditFinding.objects.filter(kind__in=Kind.values, post_id=post_id).order_by("kind")
     counted = found.values_list("kind").annotate(Count("pk"), Count("repaired_at"))

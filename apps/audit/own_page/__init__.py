@@ -1,7 +1,7 @@
 """Proofs for readers about their own home page.
 
 check     compares the page with the tables
-archive   the page as a file: rows, receipt, signature, verifier
-signing   the site's key
+archive   the page as a file with its rows, receipt, signature and verifier
+signing   signatures with the site's key
 verify    the program in the archive, which works without the site
 """

@@ -72,9 +72,9 @@ def _receipt_and_rows(viewer: User, sample: Sample) -> tuple[Row, list[Row]]:
 
 
 def _rows(reader: int, oracle: Oracle, page: set[int]) -> Iterator[Row]:
-    """The rows: only posts that the reader may see, and only the reader's own relations.
+    """The rows that the page is made from: posts that the reader may see, and the reader's own relations.
 
-    Only promoted posts on the page are marked as promoted, because a page need not show any.
+    Posts are marked as promoted only if they are on the page, because a page need not show promoted posts.
     """
     shown = [pk for pk in sorted(oracle.posts) if oracle.is_shown(reader, pk)]
     authors = {oracle.posts[pk]["author_id"] for pk in shown}

@@ -1,4 +1,4 @@
-"""Checks readers' own home pages against the tables."""
+"""Comparison of a reader's own home page with the tables."""
 
 import time
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from apps.pagination import Cursor
 from apps.throttling import check_rate_limit
 from apps.timeline.home import home_timeline
 
-# A change between reading the page and comparing it looks like a difference, but only once.
+# A change between the read of the page and the comparison looks like a difference, but only once.
 LOOK_AGAIN_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class PageCheck:
-    """A page that was compared. `late` counts posts that are still within the delivery time that the site promises."""
+    """The result of comparing a page. `late` is the number of missing posts still within the promised delivery time."""
 
     posts: int
     wrong: list[Difference]

@@ -10,7 +10,7 @@ CODE = ("apps", "feedcache", "feedsite", "templates")
 
 @cache
 def code_hash() -> str:
-    """SHA-256 of the output of `sha256sum` for all files of the running code, in the order of their paths."""
+    """The SHA-256 of the output of `sha256sum` for all files of the running code, in the order of their paths."""
     base = settings.BASE_DIR
     lines = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(base)}\n"
@@ -23,5 +23,5 @@ def code_hash() -> str:
 
 
 def code_version() -> str:
-    """The version as in receipts, with the same hash as `/audit`."""
+    """The version as it is in receipts, with the same hash as on `/audit`."""
     return f"{settings.VERSION} sha256:{code_hash()}"

@@ -1,4 +1,4 @@
-"""Signatures for the files that readers download: Ed25519, with a key whose public half is published."""
+"""Ed25519 signatures for the files that readers download. The public key is published."""
 
 import base64
 
@@ -8,7 +8,7 @@ from django.conf import settings
 
 
 def signing_key() -> Ed25519PrivateKey | None:
-    """None if PAGE_SIGNING_KEY is empty; ValueError if it is not 32 bytes in base64."""
+    """The private key; None if PAGE_SIGNING_KEY is empty. ValueError if it is not 32 bytes in base64."""
     text = settings.PAGE_SIGNING_KEY
     if not text:
         return None
@@ -16,7 +16,7 @@ def signing_key() -> Ed25519PrivateKey | None:
 
 
 def sign(content: bytes) -> bytes | None:
-    """A signature of 64 bytes; None without a key."""
+    """The signature of the content, 64 bytes; None without a key."""
     key = signing_key()
     return key.sign(content) if key else None
 

@@ -1,6 +1,6 @@
 """Writes of lists and circles.
 
-Locks are taken in the order of the graph: counts rows, lower user id first. Every change but the removal of members
+Locks are taken in the order of the graph: counts rows, lower user id first. Every change except the removal of members
 locks the owner's row, so that limits hold and a concurrent block or unfollow cannot miss a member who is being added.
 """
 
@@ -36,7 +36,7 @@ from apps.sql import lock_each
 
 @transaction.atomic
 def create_group(kind: type[G], owner: User, **fields: Any) -> G:
-    """Create an empty list or circle. Invalid for bad `fields`, and at the maximum number of groups."""
+    """Create an empty list or circle. Invalid for bad `fields`, or if the owner has the maximum number of groups."""
     _lock(owner.pk)
     if kind.of(owner).count() >= kind.MAX_GROUPS:
         message = kind.error_messages["max_groups"] % {"count": kind.MAX_GROUPS}
@@ -49,7 +49,7 @@ def create_group(kind: type[G], owner: User, **fields: Any) -> G:
 
 @transaction.atomic
 def change_group(kind: type[G], owner: User, group_id: int, **fields: Any) -> G:
-    """Change only these fields. NotFound, Invalid."""
+    """Change these fields of a list or circle. NotFound, Invalid."""
     _lock(owner.pk)
     group = own_group(kind, owner, group_id)
     clean = _clean(kind, owner, fields, group_id)
@@ -62,7 +62,7 @@ def change_group(kind: type[G], owner: User, group_id: int, **fields: Any) -> G:
 
 @transaction.atomic
 def delete_group(kind: type[Group], owner: User, group_id: int) -> None:
-    """Delete a list or circle and its memberships. The posts of a circle stay, for their authors only. NotFound."""
+    """Delete a list or circle and its memberships. Posts to a circle stay, visible only to their authors. NotFound."""
     _lock(owner.pk)
     group = own_group(kind, owner, group_id)
     if isinstance(group, Circle):
@@ -78,11 +78,11 @@ def delete_group(kind: type[Group], owner: User, group_id: int) -> None:
 
 @transaction.atomic
 def add_members(kind: type[Group], owner: User, group_id: int, member_ids: Collection[int]) -> None:
-    """Add accounts, all of them or none. Idempotent.
+    """Add all of these accounts, or none. Idempotent.
 
-    A list takes accounts that its owner follows or has asked to follow (NotFound for others, and for unknown ids), a
-    circle takes followers of its owner (NotAllowed). NotFound; Invalid beyond `MAX_ADDED` at once and `MAX_MEMBERS` in
-    all.
+    A list accepts accounts that its owner follows or has asked to follow (NotFound for others, and for unknown ids), a
+    circle accepts followers of its owner (NotAllowed for others). NotFound; Invalid for more than `MAX_ADDED` accounts
+    in one call, or more than `MAX_MEMBERS` in total.
     """
     ids = set(member_ids)
     if len(ids) > kind.MAX_ADDED:
@@ -110,7 +110,7 @@ def add_members(kind: type[Group], owner: User, group_id: int, member_ids: Colle
 def remove_members(
     kind: type[Group], owner: User, group_id: int, member_ids: Collection[int]
 ) -> None:
-    """Remove accounts; those that are not in the list or circle are ignored. NotFound."""
+    """Remove accounts. Accounts that are not in the list or circle are ignored. NotFound."""
     group = own_group(kind, owner, group_id)
     rows = group.members.filter(member__in=set(member_ids))
     if kind is Circle:
@@ -121,7 +121,7 @@ def remove_members(
 
 @transaction.atomic
 def remove_from_lists(owner_id: int, member_id: int) -> None:
-    """Remove an account from the lists of an owner who no longer follows it nor asks to; reads already leave it out."""
+    """Remove an account from the lists of an owner without a follow or follow request to it. Reads already skip it."""
     _lock(owner_id)
     follows = Followee.objects.filter(owner=owner_id, followee=member_id)
     requests = FollowRequest.objects.filter(requester=owner_id, owner=member_id)
@@ -131,19 +131,19 @@ def remove_from_lists(owner_id: int, member_id: int) -> None:
 
 @transaction.atomic
 def leave_circle(member: User, circle_id: int) -> None:
-    """Leave somebody else's circle. NotFound for users who are not in it."""
+    """Leave somebody else's circle. NotFound if the user is not in it."""
     if not _end_memberships(CircleMember.objects.filter(group=circle_id, member=member)):
         raise not_found(Circle)
 
 
 def leave_circles_of_each_other(one: User, other: User) -> None:
-    """Remove two users from each other's circles: part of a block, in its transaction and under its locks."""
+    """Remove two users from each other's circles; a part of blocking, in its transaction and under its locks."""
     pair = Q(group__owner=one, member=other) | Q(group__owner=other, member=one)
     _end_memberships(CircleMember.objects.filter(pair))
 
 
 def _end_memberships(rows: QuerySet[CircleMember]) -> int:
-    """Delete memberships of circles and record the event. Returns how many there were."""
+    """Delete memberships of circles and record the event. Return the number of memberships."""
     ended = list(rows.select_for_update(of=("self",)).order_by("pk"))
     CircleMember.objects.filter(pk__in=[row.pk for row in ended]).delete()
     members: dict[int, list[int]] = defaultdict(list)
@@ -164,7 +164,7 @@ def _lock(*user_ids: int) -> None:
 
 
 def _update_counts(owner: User, group: Group) -> None:
-    """Update the owner's counts row, which saves readers without exclusive lists or circles a query."""
+    """Update the owner's counts row, so that readers without exclusive lists or circles need no query."""
     if isinstance(group, UserList):
         number = UserList.of(owner).filter(is_exclusive=True).count()
         UserCounts.objects.filter(pk=owner.pk).update(exclusive_lists=number)

@@ -1,6 +1,6 @@
 """Reads of lists and circles.
 
-Membership of a circle is read from PostgreSQL each time and never cached, so that a removal takes effect at once. The
+Membership in a circle is always read from PostgreSQL and never cached, so that a removal takes effect immediately. The
 owner belongs to the circle without a row. A list leaves out accounts that its owner no longer follows.
 """
 
@@ -42,7 +42,7 @@ class CircleChoice:
 
 
 def groups_of(kind: type[G], owner: User) -> list[G]:
-    """All lists of an account, oldest first, or its circles by name; each with `size`, the number of members."""
+    """All lists of an account, oldest first, or all its circles, by name. Each has a `size`, the number of members."""
     return list(kind.of(owner).annotate(size=Count("members")).order_by(*kind.ORDER))
 
 
@@ -59,7 +59,7 @@ def not_found(kind: type[Group]) -> NotFound:
 
 
 def members_page(group: Group, cursor: Cursor) -> Page[User]:
-    """Members, the newest first, without the owner; the cursor is the id of the membership."""
+    """The members, newest first, without the owner. The cursor is the id of the membership."""
     rows = group.members.all()
     if isinstance(group, UserList):
         members = rows.values("member")
@@ -69,7 +69,7 @@ def members_page(group: Group, cursor: Cursor) -> Page[User]:
         rows = rows.filter(is_followed | Q(member__in=requested.values("owner")))
     page = page_of_rows(rows, cursor)
     users = users_by_id([row.member_id for row in page.items])
-    if isinstance(group, UserList):  # a block removes people from each other's circles at once
+    if isinstance(group, UserList):  # from circles, the block itself has removed them
         for user_id in exact_relations(group.owner_id, users).severed:
             users.pop(user_id, None)
     return page.with_items([users[row.member_id] for row in page.items if row.member_id in users])
@@ -81,9 +81,9 @@ def groups_with(kind: type[G], owner: User, member_id: int) -> list[G]:
 
 
 def exclusive_member_ids(owner: User, *, among: Collection[int] | None = None) -> frozenset[int]:
-    """The members of an account's exclusive lists: they are not on its home page. No query for accounts without one.
+    """The members of an account's exclusive lists, who are not on its home page. No query if it has no such list.
 
-    `among` limits the look-up to these accounts, such as a page's authors: all lists have up to 25,000 members in all.
+    `among` limits the lookup to these accounts, such as a page's authors, because the lists can have 25,000 members.
     """
     if not owner.counts.exclusive_lists:
         return frozenset()
@@ -94,19 +94,19 @@ def exclusive_member_ids(owner: User, *, among: Collection[int] | None = None) -
 
 
 def circle_names(user_id: int | None, circle_ids: Collection[int]) -> dict[int, str]:
-    """The names, by id, of those circles that a user belongs to now; one query, none without circles."""
+    """The names, by id, of the circles that a user belongs to now. One query, or none without `circle_ids`."""
     if user_id is None or not circle_ids:
         return {}
     return dict(_circles_with(user_id).filter(pk__in=set(circle_ids)).values_list("pk", "name"))
 
 
 def joined_circle_ids(user_id: int) -> QuerySet[CircleMember, int]:
-    """The ids of the circles of others that a user is in, as a subquery; deleted circles have no members."""
+    """The ids of other people's circles that a user is in, as a subquery. Deleted circles have no members."""
     return CircleMember.objects.filter(member=user_id).values_list("group_id", flat=True)
 
 
 def joined_circles(member: User) -> list[Circle]:
-    """The circles of others that a user is in, with their owners, the newest membership first; at most 200."""
+    """Other people's circles that a user is in, with their owners, newest membership first; at most 200."""
     rows = CircleMember.objects.filter(
         member=member, group__deleted_at=None, group__owner__suspended_at=None
     ).select_related("group__owner")
@@ -114,7 +114,7 @@ def joined_circles(member: User) -> list[Circle]:
 
 
 def require_may_post(user_id: int, circle_id: int) -> None:
-    """NotFound if the circle does not exist or the user is not in it; NotAllowed for members unless it is shared."""
+    """NotFound if the circle does not exist or the user is not in it. NotAllowed for members, unless it is shared."""
     circle = _circles_with(user_id).filter(pk=circle_id).first()
     if circle is None:
         raise not_found(Circle)
@@ -123,9 +123,9 @@ def require_may_post(user_id: int, circle_id: int) -> None:
 
 
 def circles_to_post_to(user: User) -> list[CircleChoice]:
-    """The circles that a user may post to: own ones first, then shared ones, by name; at most 200.
+    """The circles that a user may post to, own circles first, then shared ones, each by name; at most 200.
 
-    No query for users who never owned or joined one.
+    No query for users who have never owned or joined a circle.
     """
     if not user.counts.knows_circles:
         return []
@@ -141,7 +141,7 @@ def circles_to_post_to(user: User) -> list[CircleChoice]:
 
 
 def circle_audience(circle_id: int) -> set[int]:
-    """The ids of a circle's owner and members, at most `MAX_MEMBERS` + 1; none if it is deleted."""
+    """The ids of a circle's owner and members, at most `MAX_MEMBERS` + 1; empty if the circle is deleted."""
     owner = Circle.objects.filter(pk=circle_id, deleted_at=None).values_list("owner_id", flat=True)
     members = CircleMember.objects.filter(group=circle_id).values_list("member_id", flat=True)
     return {*owner, *members} if owner else set()

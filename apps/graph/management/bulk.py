@@ -1,7 +1,7 @@
-"""Load many follow edges at once: accounts, followees and followers, and the counts, one transaction per batch.
+"""Loads follow edges in bulk: accounts, followees, followers and counts, in one transaction per batch.
 
 The progress of a file is stored in the transaction of each batch, so an interrupted load resumes where it stopped, and
-no edge is counted twice. Locks are taken as in `apps.graph.actions`: the counts rows, lower user id first.
+no edge is counted twice. As in `apps.graph.actions`, the counts rows are locked, lower user id first.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ _IDS = "SELECT handle, id FROM accounts_user WHERE handle = ANY(%(handles)s)"
 _EDGES = """unnest(%(followers)s::bigint[], %(followees)s::bigint[])
     WITH ORDINALITY AS edge (follower_id, followee_id, place)"""
 
-# Checked under the locks, as in `follow_user`, so that no block can appear before the insert.
+# Checked under the locks, as in `follow_user`, so that no block can be added before the insert.
 _BLOCKED = f"""
 SELECT edge.follower_id, edge.followee_id FROM {_EDGES}
 JOIN graph_block b ON b.owner_id = edge.follower_id AND b.blocked_id = edge.followee_id;
@@ -68,7 +68,7 @@ Pair = tuple[int, int]  # follower, followee
 
 
 class Edge(NamedTuple):
-    """One line of a file: `follower` follows `followee`. Both are valid handles, and they differ."""
+    """A line of a file: `follower` follows `followee`. Both are valid handles, and they differ."""
 
     line: int
     follower: str
@@ -85,7 +85,7 @@ class Loaded:
 
 
 def begin_import(digest: str, *, restart: bool = False) -> GraphImport:
-    """Return the progress of the file with this digest, created if it is new; `restart` resets it to the first line."""
+    """Return the progress of the file with this digest; `restart` resets it to the first line."""
     progress, _created = GraphImport.objects.get_or_create(digest=digest)
     if restart:
         progress.lines_done, progress.finished_at = 0, None
@@ -95,9 +95,9 @@ def begin_import(digest: str, *, restart: bool = False) -> GraphImport:
 
 @transaction.atomic
 def load_edges(digest: str, edges: Sequence[Edge], *, after: int, upto: int) -> Loaded:
-    """Load the edges of the lines `after + 1 .. upto`, and record that these lines are done.
+    """Load the edges on the lines `after + 1 .. upto`, and record that these lines are done.
 
-    Existing edges are left alone. Conflict if another process has loaded the same lines meanwhile.
+    Existing edges stay unchanged. Conflict if another process has loaded the same lines in the meantime.
     """
     progress = GraphImport.objects.select_for_update().get(digest=digest)
     if progress.lines_done != after:
@@ -115,7 +115,7 @@ def load_edges(digest: str, edges: Sequence[Edge], *, after: int, upto: int) -> 
     blocked = sorted(line for line, pair in pairs.items() if pair in refused)
     made = _insert([pair for pair in pairs.values() if pair not in refused])
     if made:
-        # one event per batch: one per edge would flood the outbox
+        # one event per batch, because one per edge would flood the outbox
         follower_ids = sorted({follower for follower, _followee in made})
         record("graph_loaded", user_ids=follower_ids)
         transaction.on_commit(lambda: forget_graph_revisions(follower_ids), robust=True)
@@ -129,7 +129,7 @@ def _blocked(pairs: Collection[Pair]) -> set[Pair]:
 
 
 def _insert(pairs: Collection[Pair]) -> list[Pair]:
-    """Insert both rows of each edge, in this order. Returns the edges that are new."""
+    """Insert both rows of each edge, in this order. Return the new edges."""
     rows = sorted(rows_of(_INSERT_FOLLOWEES, _columns(pairs)))
     made = [(follower, followee) for _id, follower, followee in rows]
     change(_INSERT_FOLLOWERS, **_columns(made))
@@ -137,7 +137,7 @@ def _insert(pairs: Collection[Pair]) -> list[Pair]:
 
 
 def _count(made: Collection[Pair]) -> list[Row]:
-    """Add new edges to the counts of both accounts. Returns the new counts."""
+    """Add the new edges to the counts of both accounts. Return the new counts."""
     following = Counter(follower for follower, _followee in made)
     followers = Counter(followee for _follower, followee in made)
     users = sorted(following | followers)

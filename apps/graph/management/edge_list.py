@@ -1,7 +1,7 @@
 """Edge lists: text files, plain or gzipped, with a "follower followee" pair of names on every line.
 
-A file is read three times: for its digest; to count the lines for the progress bar, and to reject files that are
-truncated, binary or not UTF-8 before anything is loaded; and to load it. Memory is bounded each time.
+A file is read three times, each with bounded memory: first for its digest, then to count the lines for the progress bar
+and to reject truncated, binary or non-UTF-8 files before anything is loaded, and finally to load it.
 """
 
 import gzip
@@ -20,7 +20,7 @@ from apps.graph.management.bulk import Edge
 
 BLOCK_BYTES = 1 << 18
 LINE_MAX_BYTES = 1000  # two handles need 61; a longer line is not part of an edge list
-BINARY_SHARE = 0.1  # of control characters in the first block
+BINARY_SHARE = 0.1  # the share of control characters in the first block from which a file is binary
 EXCERPT_CHARACTERS = 40
 HANDLE_MIN_CHARACTERS = 3
 
@@ -31,11 +31,11 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class EdgeListError(Exception):
-    """The file as a whole cannot be loaded; the message says why in one line."""
+    """The file as a whole cannot be loaded; the message is the reason in one line."""
 
 
 class Line(NamedTuple):
-    """A line: an edge, or the reason why it is bad, or neither (blank, comment)."""
+    """A line with its edge, or the reason why it is bad, or neither (blank lines and comments)."""
 
     number: int
     edge: Edge | None
@@ -44,11 +44,11 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EdgeList:
-    """A file that `read_edge_list` has checked."""
+    """A file that was checked by `read_edge_list`."""
 
     path: Path
     prefix: str
-    # Of the file and the prefix, because with another prefix the same names are other accounts.
+    # The digest of the file and the prefix, because with another prefix the same names are other accounts.
     digest: str
     line_count: int
 
@@ -160,7 +160,7 @@ def _handles_fault(names: list[str], handles: list[str]) -> str:
 
 
 def _handle(name: str, prefix: str) -> str:
-    """Prefix and name; numbers that are too short for a handle are padded: 8 with the prefix u is u_8."""
+    """The prefix plus the name. Numbers that are too short for a handle are padded: 8 with the prefix u becomes u_8."""
     short = HANDLE_MIN_CHARACTERS - len(prefix)
     return prefix + (name.rjust(short, "_") if name.isdecimal() else name)
 

@@ -22,7 +22,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 
 
 class LedgerList(StaffList):
-    """Base of the delivery lists: shows the sums of the receipts, and retries dead chunks."""
+    """Base class of the delivery lists: shows the sums of the receipts, and retries dead chunks."""
 
     work: ModuleType  # the module with `retry_dead`
 
@@ -49,7 +49,7 @@ class LedgerList(StaffList):
 
     @admin.display(description=gettext_lazy("given up"))
     def given_up(self, job: Any) -> int:
-        """The number of readers who never get the post because staff gave up dead letters."""
+        """The number of readers who will not get the post, because staff gave up the dead letters."""
         return delivery_progress(job).lost
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
@@ -192,7 +192,7 @@ class FanoutJobAdmin(LedgerList):
     def discard(
         self, request: HttpRequest, queryset: QuerySet[FanoutJob]
     ) -> TemplateResponse | None:
-        """Give up dead chunks for good, after a confirmation."""
+        """Give up dead chunks permanently, after a confirmation."""
         jobs = self.chosen(request, queryset)
         question = ngettext(
             "Discard the dead letters of %(count)d delivery? Its remaining readers will not get the post.",

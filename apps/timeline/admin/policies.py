@@ -67,9 +67,9 @@ class SiteForm(WhyForm):
 
 
 class PolicyAdmin(StaffList):
-    """Base of the pages of both policies. Saving the form makes a switch; it never writes the row directly.
+    """Base class of both policy pages. Saving the form makes a switch; it never writes the row directly.
 
-    A page with the present cost of deliveries asks for confirmation. One button reverts the last switch.
+    A page with the current cost of deliveries asks for confirmation. A button reverts the last switch.
     """
 
     change_form_template = "admin/policy_form.html"
@@ -87,7 +87,7 @@ class PolicyAdmin(StaffList):
 
     @abstractmethod
     def presses(self, row: Any) -> dict[str, Press]:
-        """The buttons that act without a form: name -> label and function, which takes `by` and `reason`."""
+        """The buttons that need no form, by name: each has a label and a function that takes `by` and `reason`."""
 
     def get_urls(self) -> list[URLPattern]:
         press = self.admin_site.admin_view(self.press)
@@ -173,7 +173,7 @@ class AuthorPolicyAdmin(PolicyAdmin):
     readonly_fields = ("mode", "pulled_since", "reason", "figures", "measured_at")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """The same as the permission to change: the first policy of an author counts as a change."""
+        """Adding needs only the permission to change, because an author's first policy counts as a change."""
         return self._may(request, "change")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuthorPolicy]:
@@ -220,7 +220,7 @@ def _back_to(policy: Policy) -> str:
 
 
 def _author(row: AuthorPolicy | None, data: dict[str, Any]) -> User:
-    """The author of the row; for a new row, by the handle in the form."""
+    """The author of the row, or for a new row the author with the handle in the form."""
     pk = row.pk if row else None
     return User.objects.get(pk=pk or user_ids_by_handle([data["handle"]])[data["handle"]])
 

@@ -1,6 +1,6 @@
-"""Staff read and delete posts, and see posts that wait to be published and uploads that wait to be transcoded.
+"""Staff pages for posts, scheduled posts, and uploads that wait to be transcoded.
 
-Posts cannot be edited here; their ids are never form fields.
+Staff can read and delete posts, but not edit them; post ids are never form fields.
 """
 
 from datetime import timedelta
@@ -41,7 +41,7 @@ DAYS = (1, 7, 30)
 
 
 class AgeFilter(admin.SimpleListFilter):
-    """Posts of the last days. An id contains the time, so this is a range of the primary key."""
+    """Filters for posts of the last days. Ids contain the time, so this is a range of the primary key."""
 
     title = gettext_lazy("created at")
     parameter_name = "days"
@@ -124,7 +124,7 @@ class PostAdmin(StaffList):
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **options: Any
     ) -> HttpResponse:
-        """Record which staff member reads a restricted post, as for the home pages of other people."""
+        """Record which staff member reads a restricted post, just as for other people's home pages."""
         post: Post = options["obj"]
         if post.is_restricted and self._reads_restricted(request):
             log_action(staff_of(request), post, _("Read."))
@@ -194,7 +194,7 @@ class PostAdmin(StaffList):
     def delete_posts(
         self, request: HttpRequest, queryset: QuerySet[Post]
     ) -> TemplateResponse | None:
-        """Delete posts as their authors would, after a confirmation."""
+        """Delete posts with the same effect as a deletion by their authors, after a confirmation."""
         posts = self.chosen(request, queryset.filter(deleted_at=None))
         question = ngettext(
             "Delete %(count)d post? Its text cannot be restored.",
@@ -237,7 +237,7 @@ class ScheduledPostAdmin(SearchedByAccount):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ScheduledPost]:
-        """Without published ones, which are listed among the posts."""
+        """The rows except published ones, which are in the list of posts."""
         rows: QuerySet[ScheduledPost] = super().get_queryset(request)
         return rows.exclude(state=State.DONE).select_related("author")
 
@@ -247,7 +247,7 @@ class ScheduledPostAdmin(SearchedByAccount):
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[ScheduledPost]) -> None:
-        """Give posts that could not be published five more attempts."""
+        """Give five more attempts to posts that could not be published."""
         rows = self.chosen(request, queryset)
         number = schedule.retry_dead([row.pk for row in rows])
         self.log_each(request, rows, _("Retried."))
@@ -274,7 +274,7 @@ class ScheduledPostAdmin(SearchedByAccount):
 
 @admin.register(Transcode)
 class TranscodeAdmin(SearchedByAccount):
-    """Uploads of video and sound that wait for a worker, and those that failed at every attempt."""
+    """Video and sound uploads that wait for a worker, or that failed at every attempt."""
 
     list_display = ("id", "owner_link", "medium", "state", "attempts", "due_at", "last_error")
     list_select_related = ("attachment__owner",)
@@ -305,7 +305,7 @@ class TranscodeAdmin(SearchedByAccount):
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[Transcode]) -> None:
-        """Give uploads that failed at every attempt five more."""
+        """Give five more attempts to uploads that failed at every attempt."""
         rows = self.chosen(request, queryset)
         number = transcoding.retry_dead([row.pk for row in rows])
         self.log_each(request, rows, _("Retried."))

@@ -1,7 +1,7 @@
 """The delivery of a post as its author sees it: how many followers it reached, when, and how many are still waiting.
 
-Everything comes from the receipts of the chunks. Virtual followers (of a campaign) do not count as followers: their
-chunks are left out.
+Everything comes from the receipts of the chunks. The chunks of virtual followers (of a campaign) are left out, because
+they are not followers.
 """
 
 from collections.abc import Sequence
@@ -27,38 +27,38 @@ from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.thread import visible_item
 from feedcache.ids import author_of
 
-MAX_POINTS = 60  # of the curve
-MIN_FOLLOWERS = 10  # an author with fewer is not shown when the first follower read a post
+MAX_POINTS = 60  # points on the curve
+MIN_FOLLOWERS = 10  # authors with fewer do not see when a follower first read a post
 UNDER_WAY = timedelta(minutes=1)  # a post younger than this may not have a job yet
 VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission of staff
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorReceipt:
-    """The delivery of a post, in readers: `expected = reached + dormant + pending + failed`.
+    """The delivery of a post, in numbers of readers: `expected = reached + dormant + pending + failed`.
 
-    `dormant` readers have no home cache; when they return, it is built with the post. `mode` is empty while there is no
-    job. `curve` has pairs: seconds after publication, and readers reached by then. `sent_to` has the handles of the
-    addressees of a message; None for other posts.
+    `dormant` readers have no home cache; when they return, it is built with the post. `mode` is empty until there is a
+    job. `curve` has pairs of seconds after publication and the number of readers reached by then. `sent_to` has the
+    handles of the addressees of a message; None for other posts.
     """
 
     post_id: int
     is_own: bool
-    is_addressed: bool  # to named readers, a circle or friends, not to followers
+    is_addressed: bool  # whether it is for mentioned people, a circle or friends, not followers
     mode: str = ""
     expected: int = 0
     reached: int = 0
     dormant: int = 0
     pending: int = 0
     failed: int = 0
-    finished_at: datetime | None = None  # the last receipt so far
+    finished_at: datetime | None = None  # the time of the last receipt so far
     curve: tuple[tuple[float, int], ...] = ()
     sent_to: tuple[str, ...] | None = None
     is_new: bool = False
 
     @property
     def seconds(self) -> float | None:
-        """From publication to the last receipt so far."""
+        """The seconds from publication to the last receipt so far."""
         return self.curve[-1][0] if self.curve else None
 
     @property
@@ -90,7 +90,7 @@ class AuthorReceipt:
 
 
 class ChunkRow(NamedTuple):
-    """The columns of a chunk that authors see. `due_at` is the end of its lease."""
+    """The columns of a chunk that authors can see. `due_at` is the end of its lease."""
 
     first_edge: int
     number: int
@@ -124,7 +124,7 @@ def receipt_of(viewer: User, post_id: int, *, as_staff: bool = False) -> AuthorR
 def delivery_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Delivery:
     """The delivery of a post, for its author and for staff. NotFound if the viewer may not see the post.
 
-    NotAllowed for other readers.
+    NotAllowed for everybody else.
     """
     if not as_staff and visible_item(viewer.pk, post_id).author.pk != viewer.pk:
         raise NotAllowed(_("Only the author of a post sees its delivery."))
@@ -142,9 +142,9 @@ def delivery_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Delive
 
 
 def read_post(reader: User, post_id: int) -> None:
-    """Mark a post as read, and record when the first follower read it.
+    """Mark a post as read, and record the time if the reader is the first follower to read it.
 
-    The first read is not recorded for addressed posts or authors with few followers, who could guess the reader.
+    The time is not recorded for addressed posts or for authors with few followers, who could guess the reader.
     """
     if not mark_post_read(reader, post_id):
         return
@@ -191,13 +191,13 @@ def _added_up(
         pending=numbers[State.PENDING] + (0 if has_failed else unsplit),
         failed=numbers[State.DEAD] + given_up + job.lost + (unsplit if has_failed else 0),
         finished_at=finished_at,
-        # a negative time means that PostgreSQL's clock went back, so no duration is known
+        # a negative time means that PostgreSQL's clock was set back, so the durations are unknown
         curve=() if any(at < 0 for at, _reached in points) else tuple(_thinned(points)),
     )
 
 
 def _recipients(post: Post) -> tuple[str, ...]:
-    """The handles of the mentioned people, without the author and suspended accounts."""
+    """The handles of the mentioned people, except the author and suspended accounts."""
     mentions = Mention.objects.filter(post=post, user__suspended_at=None).exclude(
         user=post.author_id
     )

@@ -1,9 +1,9 @@
-"""Policy `auto`: measures what an author costs, and chooses the cheapest mode, with its reason.
+"""The policy `auto`: measures the cost of an author's deliveries, chooses the cheapest mode, and records the reason.
 
-Pushing costs once per post and follower; pulling costs once per page that shows the author. Posts, followers and reads
-are measured on the site. The cost of one push and of one pull, in processor time of Redis and of the web or worker
-process, was measured by `./run bench timeline --only units`. A pulled author stays pulled until pulling is clearly more
-expensive (source 004: follower counts change all the time): pulled from the threshold T on, pushed again below 0.8 T.
+A push costs time for each post and follower, a pull for each page that reads the author's posts. Posts, followers and
+reads are measured on the site. The cost of one push and of one pull, in processor time of Redis and of the web or
+worker process, was measured by `./run bench timeline --only units`. Follower counts change all the time (source 004),
+so an author who is pulled from the threshold T on is pushed again only below 0.8 T.
 """
 
 from dataclasses import asdict, dataclass
@@ -32,21 +32,21 @@ from apps.timeline.models import (
 )
 from feedcache.ids import first_id_at
 
-STAY_FACTOR = 0.8  # of the thresholds, for authors who are already pulled
+STAY_FACTOR = 0.8  # lowers the thresholds for authors who are already pulled
 DAYS = 7
-RECEIPTS = 50  # the newest chunks, for the share of followers online
+RECEIPTS = 50  # the number of newest chunks from which the share of followers online is computed
 DEFAULT_ONLINE = 0.2
 AUTHORS_BATCH_SIZE = 500
-JOBS = 20  # the newest jobs, of which the last finished one is used
-# Measured on one machine. Only their proportions matter: on a faster machine all three are smaller.
+JOBS = 20  # the number of newest jobs that are searched for the last finished one
+# Measured on one machine. Only their proportions matter, because a faster machine reduces all three.
 AWAY_MICROSECONDS = 0.82  # a follower without a home cache
-ONLINE_MICROSECONDS = 19.4  # additional cost of a follower with a home cache
+ONLINE_MICROSECONDS = 19.4  # the additional cost of a follower with a home cache
 PULL_MICROSECONDS = 20.5  # a pulled author, on a page of a reader who follows them
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCost:
-    """Followers of an author, the share of them online, and posts and reads a day in the last week."""
+    """An author's followers, the share of them online, and the posts and reads per day in the last week."""
 
     followers: int
     online: float
@@ -55,19 +55,19 @@ class MeasuredCost:
 
     @property
     def push_seconds(self) -> float:
-        """Processor seconds a day for pushing to all followers."""
+        """Processor seconds per day for pushing to all followers."""
         each = AWAY_MICROSECONDS + self.online * ONLINE_MICROSECONDS
         return self.posts_a_day * self.followers * each / 1e6
 
     @property
     def pull_seconds(self) -> float:
-        """Processor seconds a day for pulling: one vector per read."""
+        """Processor seconds per day for pulling, which reads one vector per page."""
         return self.reads_a_day * PULL_MICROSECONDS / 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class LastDelivery:
-    """The last finished delivery of a post to followers; `seconds` from publication to its last receipt."""
+    """The last finished delivery of a post to followers; `seconds` is the time from publication to its last receipt."""
 
     post_id: int
     followers: int
@@ -94,7 +94,7 @@ def measure(author_id: int) -> MeasuredCost:
 
 
 def online_share(author_id: int | None = None) -> float:
-    """The share of followers online in the newest receipts, of one author or of all; a default if there are none."""
+    """The share of followers who were online in the newest receipts of one or all authors; without any, a default."""
     receipts = FanoutChunk.objects.filter(state="done", expected__gt=0)
     if author_id is not None:
         receipts = receipts.filter(job__post__author=author_id)
@@ -104,7 +104,7 @@ def online_share(author_id: int | None = None) -> float:
 
 
 def last_delivery(author: User | None = None) -> LastDelivery | None:
-    """The last delivery of the author, or of anybody; None if none of the newest jobs is finished."""
+    """The last finished delivery of an author, or of anybody; None if none of the newest jobs is finished."""
     jobs = FanoutJob.objects.exclude(mode=Mode.PULL).filter(state=State.DONE, parts__gt=0)
     if author is not None:
         jobs = jobs.filter(post__author=author)
@@ -119,7 +119,7 @@ def last_delivery(author: User | None = None) -> LastDelivery | None:
 
 
 def before_switch(author: User | None = None) -> list[tuple[str, str]]:
-    """The measured cost of the posts of an author, or of the site, as labels and figures."""
+    """The measured cost of the deliveries of an author, or of the site, as labels and figures."""
     last = last_delivery(author)
     if last is None:
         delivered = _("There is no finished delivery yet.")
@@ -151,7 +151,7 @@ def before_switch(author: User | None = None) -> list[tuple[str, str]]:
 
 
 def choose(measured: MeasuredCost, current: Mode | None) -> Choice:
-    """The cheapest mode. An author who is pulled now stays pulled above `STAY_FACTOR` of the thresholds."""
+    """The cheapest mode. For an author who is pulled now, the thresholds are multiplied by `STAY_FACTOR`."""
     factor = STAY_FACTOR if current == Mode.PULL else 1.0
     threshold = round(settings.AUTO_PULL_FOLLOWERS * factor)
     figures = _(
@@ -200,7 +200,7 @@ def measure_author(author_id: int) -> Choice:
 
 
 def measure_all() -> int:
-    """Measure a batch of authors whose policy is `auto`, the longest unmeasured first; returns how many.
+    """Measure a batch of authors whose policy is `auto`, least recently measured first; return their number.
 
     While the policy of the site is `auto`, large authors without a policy are set to `auto` too.
     """

@@ -1,6 +1,6 @@
-"""Backfill after a change of a follow (real or virtual) or of a circle: add posts to a home cache, or remove them.
+"""Backfill: add posts to a home cache, or remove them, after a change of a follow (real or virtual) or of a circle.
 
-Events may arrive late and out of order, so the follow is looked up before the change and again after it.
+Events may arrive late and out of order, so the follow is looked up both before and after the home cache is changed.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,11 +16,11 @@ from feedcache.ids import MAX_ID, author_of
 from feedcache.structures.home_window import HomeWindows
 
 _FOR_FRIENDS = delivered_to(Audience.FRIENDS)
-POSTS_PER_CALL = 100  # for up to 500 readers in one script
+POSTS_PER_CALL = 100  # pushed to up to 500 readers in one script
 
 
 def follow_changed(reader_id: int, author_id: int) -> None:
-    """Add an author's posts to a reader's home cache if the reader follows the author now; else remove them."""
+    """Add an author's posts to a reader's home cache if the reader follows the author now; otherwise remove them."""
     policy.refresh()
     for windows, visibilities in ((HOME, OPEN), (INBOX, RESTRICTED)):
         if not windows.accepts_pushes(reader_id):
@@ -32,7 +32,7 @@ def follow_changed(reader_id: int, author_id: int) -> None:
 
 
 def friendship_changed(reader_id: int, author_id: int) -> None:
-    """Add an author's posts for friends to a reader's inbox if the two are friends now; else remove them."""
+    """Add an author's posts for friends to a reader's inbox if the two are friends now; otherwise remove them."""
     if not INBOX.accepts_pushes(reader_id):
         return
     if author_id not in exact_relations(reader_id, [author_id]).friends:
@@ -44,7 +44,7 @@ def friendship_changed(reader_id: int, author_id: int) -> None:
 
 
 def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
-    """Add an account's open posts to the home caches of readers who follow it now; remove them for the others."""
+    """Add an account's open posts to the home caches of readers who follow it now, and remove them from the others."""
     policy.refresh()
     for reader_id in set(reader_ids) - _readers_of(account_id, reader_ids):
         if HOME.accepts_pushes(reader_id):
@@ -56,13 +56,13 @@ def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
 
 
 def _readers_of(account_id: int, reader_ids: Collection[int]) -> set[int]:
-    """The readers among these who follow an account, virtually or not."""
+    """Those of the readers who follow an account, virtually or not."""
     follows = exact_relations(account_id, reader_ids).followed_by
     return follows | virtual_follows.followers_among(account_id, reader_ids)
 
 
 def _belongs(windows: HomeWindows, reader_id: int, author_id: int) -> bool:
-    """Whether an author's posts belong in a reader's windows; virtual follows bring only open ones."""
+    """Whether an author's posts belong in a reader's windows. Virtual follows cover only open posts."""
     if author_id in exact_relations(reader_id, [author_id]).following:
         return True
     return windows is HOME and bool(virtual_follows.followers_among(author_id, [reader_id]))
@@ -71,7 +71,7 @@ def _belongs(windows: HomeWindows, reader_id: int, author_id: int) -> bool:
 def _backfill(
     windows: HomeWindows, reader_id: int, author_id: int, visibilities: Sequence[str]
 ) -> None:
-    # as many as a window holds: a window with the sentinel then still reaches the end, or the trim removes the sentinel
+    # the length of a window, so that a window with the sentinel still reaches the end, or the trim removes the sentinel
     ids = sql.newest_of_author(
         author_id, reader_id, visibilities=visibilities, count=windows.length
     )
@@ -86,7 +86,7 @@ def _withdraw(windows: HomeWindows, reader_id: int, author_id: int) -> None:
 
 
 def circle_changed(reader_id: int, circle_id: int) -> None:
-    """Add a circle's posts to a reader's inbox if the reader is a member now; else remove them."""
+    """Add a circle's posts to a reader's inbox if the reader is a member now; otherwise remove them."""
     if not INBOX.accepts_pushes(reader_id):
         return
     if not circle_names(reader_id, [circle_id]):

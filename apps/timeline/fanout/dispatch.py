@@ -1,11 +1,11 @@
-"""Fan-out on write: deliver one post to its readers who are online.
+"""Fan-out on write: deliver a post to the readers who are online.
 
 Follower lists are split into chunks, which are rows (`split`). A chunk is delivered by a few Redis scripts, sent
-together. Everything is idempotent: a chunk that runs twice leaves the same home caches and the same receipt.
+together. Everything is idempotent: a chunk that runs twice results in the same home caches and the same receipt.
 
-Open posts go to the home windows of followers and of virtual followers (`sources.virtual_follows`); restricted posts go
-to the inboxes of their addressees. Addressed posts (`posts.visibility`: for friends, mentioned people or a circle) need
-no scan of the followers: their few readers are one chunk, looked up on delivery.
+Open posts are delivered to the home windows of followers and of virtual followers (`sources.virtual_follows`),
+restricted posts to the inboxes of their addressees. For addressed posts (`posts.visibility`: for friends, mentioned
+people or a circle) the followers are not scanned: their few readers are one chunk, looked up on delivery.
 """
 
 import logging
@@ -34,7 +34,7 @@ from feedcache.structures.home_window import HomeWindows
 logger = logging.getLogger(__name__)
 
 NOW = timedelta()  # the `overdue` that claims rows as soon as they are due
-BULK = "fanout_bulk"  # the queue of large deliveries, behind all others
+BULK = "fanout_bulk"  # the queue of large deliveries, which is served after all others
 NOTHING_OWED: leases.Outcome = {"expected": 0, "delivered": 0, "dormant": 0}
 
 
@@ -44,11 +44,11 @@ def start_job(post_id: int) -> None:
     if post is None:
         return
     windows = _home_cache_for(post.visibility, policy.refresh().generation)
-    windows.push([post.author_id], [post_id])  # authors read their own posts
+    windows.push([post.author_id], [post_id])  # authors see their own posts on their home pages
     square.push(post)
     try:
         job, chunks = _record_job(post)
-    except IntegrityError:  # recorded before: the event runs again
+    except IntegrityError:  # recorded before, so the event is running again
         _resume(post, FanoutJob.objects.get(pk=post_id))
     else:
         _start(post, job, chunks)
@@ -81,10 +81,10 @@ def _resume(post: Post, job: FanoutJob) -> None:
 
 
 def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
-    """Record a new job with the delivery mode of the post; the job of a pulled post is done at once.
+    """Record a new job with the delivery mode of the post; the job of a pulled post is done immediately.
 
-    Short lists are split in the same transaction, and this process holds the leases of their chunks; it also holds the
-    lease of a job to addressed readers. Long lists are split by a task. IntegrityError when the job exists.
+    Short lists are split in the same transaction, and this process gets the leases of their chunks; for addressed posts
+    it gets the lease of the job. Long lists are split by a task. IntegrityError if the job exists.
     """
     with transaction.atomic():
         mode = policy.mode_for(post.author_id, post.visibility)
@@ -105,7 +105,7 @@ def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
 
 
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
-    """Claim due chunks and deliver them; without `only`, splits and backfills first. Returns how many were claimed."""
+    """Claim due chunks and deliver them; without `only`, splits and backfills first. Return the number claimed."""
     others = 0
     if only is None:
         others += run_splits(limit=limit, overdue=overdue)
@@ -117,12 +117,12 @@ def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = N
 
 
 def run_splits(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
-    """Claim due jobs and split their follower lists to the end. Returns how many were claimed."""
+    """Claim due jobs and split their follower lists to the end. Return the number of claimed jobs."""
     return leases.run_due(FanoutJob, _split, limit=limit, only=only, overdue=overdue)
 
 
 def retry_dead(job_ids: list[int]) -> int:
-    """Give dead chunks and dead splits of jobs five more tries, now; returns how many rows."""
+    """Give the dead chunks and dead splits of jobs five more tries, starting now. Return the number of rows."""
     jobs = leases.revive_dead(FanoutJob, pk__in=job_ids)
     for job_id in jobs:
         enqueue("apps.timeline.tasks.split_job", job_id)
@@ -173,7 +173,7 @@ def _deliver_post(
 ) -> leases.Outcome:
     windows = _home_cache_for(post.visibility, policy.refresh().generation)
     online = windows.deliver(readers, [post.pk])
-    if not readers or online is None:  # the post may have been deleted meanwhile
+    if not readers or online is None:  # the post may have been deleted in the meantime
         return NOTHING_OWED
     receipt = receipts.receipt_of(readers, online)
     if online:
@@ -197,14 +197,14 @@ def _home_cache_for(visibility: str, generation: int) -> HomeWindows:
 
 
 def readers_of(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
-    """The readers of a chunk; for an addressed post, its addressees."""
+    """The readers of a chunk, or the addressees of an addressed post."""
     if post.visibility in ADDRESSED:
         return sorted(addressees(post))
     return split.reader_ids(post.author_id, chunk)
 
 
 def deliver_to_mentioned(post_id: int) -> None:
-    """After an edit: deliver a post for mentioned people to followers that the old version did not mention."""
+    """After an edit, deliver a post for mentioned people to followers that the old version did not mention."""
     posts = _delivered().filter(pk=post_id, deleted_at=None)
     post = posts.filter(visibility__in=delivered_to(Audience.MENTIONED)).first()
     if post is not None:
@@ -212,7 +212,7 @@ def deliver_to_mentioned(post_id: int) -> None:
 
 
 def own_timeline_writes(post: Post) -> QueueWrites:
-    """Queue a new post for its author's home cache and the square. If Redis fails, the job adds it later."""
+    """Writes that add a new post to its author's home cache and the square. If Redis fails, the job adds it later."""
 
     def queue(batch: Batch) -> Callable[[], None]:
         windows = _home_cache_for(post.visibility, policy.generation())

@@ -1,4 +1,4 @@
-"""Hooks through which optional apps take part in deliveries."""
+"""Hooks with which optional apps take part in deliveries."""
 
 from collections.abc import Callable
 
@@ -10,5 +10,5 @@ from apps.timeline.models import FanoutChunk
 # transaction of the chunk's receipt.
 PUSHED = Hook[Callable[[Post, FanoutChunk], None]]()
 
-# Called with the id of a chunk that reached readers; the call may be lost.
+# Called with the id of a chunk that reached readers. A crash may skip the call.
 DELIVERED = Hook[Callable[[int], None]]()

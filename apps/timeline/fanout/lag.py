@@ -1,7 +1,7 @@
 """How late deliveries are: the age of the oldest post whose delivery is unfinished.
 
-The thread of `feedcache.servers.topology_listener` reads it from PostgreSQL once a second, and so do health checks.
-Pages use the last value, and read nothing themselves while no delivery is late.
+The thread of `feedcache.servers.topology_listener` reads it from PostgreSQL once a second, and health checks read it
+too. Pages use the last value, and make no reads for it while no delivery is late.
 """
 
 import logging
@@ -28,25 +28,25 @@ from feedcache.ids import author_of
 logger = logging.getLogger(__name__)
 
 LATE_SECONDS = 10  # a delivery takes a second or two
-MAX_POSTS = 300  # of each kind: those that have waited longest
+MAX_POSTS = 300  # of each kind; those that have waited longest
 RETRY_AFTER_SECONDS = 5
 FRESH_SECONDS = 10  # an older value is ignored
-# The subscriber of an event that begins a delivery.
+# The subscriber whose event starts a delivery.
 DELIVERY = "apps.timeline.handlers.deliver_post"
 
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How late deliveries are. `waiting`: by author, the Unix time since which the author's oldest post has waited."""
+    """How late deliveries are. `waiting`: by author, the Unix time since which their oldest post has been waiting."""
 
     waiting: dict[int, float] = field(default_factory=dict)
-    read_at: float = 0.0  # on this process's monotonic clock
+    read_at: float = 0.0  # by this process's monotonic clock
     database_time: float = 0.0  # PostgreSQL's Unix time at that moment
     posts: int = 0  # posts whose delivery has not begun, counted up to FANOUT_MAX_WAITING
 
     @property
     def is_full(self) -> bool:
-        """Whether the maximum number of posts is waiting; False when the value is too old."""
+        """Whether the maximum number of posts is waiting; False if the value is too old."""
         return self._is_fresh and self.posts >= settings.FANOUT_MAX_WAITING
 
     @property
@@ -55,10 +55,10 @@ class Lag:
         return self._age(min(self.waiting.values(), default=None))
 
     def behind_for(self, viewer_id: int, *, revision: int | None = None) -> int:
-        """How many seconds late the posts of a viewer's followees are on the viewer's page; 0 if none is late.
+        """The delay of the followees' posts on a viewer's page, in seconds; 0 if none is late.
 
-        Posts of pulled authors do not wait for a delivery. `revision` as for `relations`: during a backlog a page makes
-        one more round trip to Redis, but none to PostgreSQL, which is busy then.
+        Posts of pulled authors do not wait for a delivery. `revision` is as for `relations`: with it, a page makes one
+        more round trip to Redis during a backlog, but none to PostgreSQL, which is busy then.
         """
         if not self.waiting:
             return 0
@@ -100,7 +100,7 @@ def measure() -> Lag:
 
 
 def require_room() -> None:
-    """Raise Unavailable while too many posts wait, so that every accepted post is delivered soon."""
+    """Unavailable while too many posts are waiting, so that every accepted post is delivered soon."""
     if latest.is_full:
         text = _("Too many posts are waiting for their delivery just now. Try again in a moment.")
         raise Unavailable(text, retry_after=RETRY_AFTER_SECONDS)
@@ -115,7 +115,7 @@ def _undelivered_events() -> QuerySet[Any]:
 
 
 def _owed() -> Iterator[tuple[int, datetime]]:
-    """The oldest posts whose delivery has not begun, whose lists are not split, or that have unfinished chunks."""
+    """The oldest posts whose delivery has not begun, is not fully split, or has unfinished chunks, with their times."""
     pending = {"state": State.PENDING}
     sources: tuple[tuple[QuerySet[Any], str], ...] = (
         (_undelivered_events(), "payload__post_id"),

@@ -1,4 +1,4 @@
-"""The progress of a delivery: the sums of the receipts of its chunks, and the followers given up by staff."""
+"""The progress of a delivery: the sums of its chunks' receipts, and the followers given up by staff."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,11 +25,11 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 
 @dataclass(frozen=True, slots=True)
 class DeliveryProgress:
-    """The progress of a delivery, in followers: `expected = delivered + dormant + pending + lost` at any time.
+    """The progress of a delivery, in numbers of followers: `expected = delivered + dormant + pending + lost`.
 
     Somebody who follows the author both really and virtually counts twice. `lost`: followers whose delivery staff gave
-    up. `pending`: followers in chunks that are not done, and in the part of the list that is not split yet.
-    `per_second`: the rate so far, None while nothing is done.
+    up. `pending`: followers in unfinished chunks, and in the part of the list that is not split yet. `per_second`: the
+    rate so far; None until a chunk is done.
     """
 
     expected: int
@@ -45,7 +45,7 @@ class DeliveryProgress:
 
 
 def with_receipts(jobs: QuerySet[Any]) -> QuerySet[Any]:
-    """Jobs annotated with the sums that `delivery_progress` needs, computed for the fetched rows only."""
+    """Jobs annotated with the sums for `delivery_progress`, which are computed only for the fetched rows."""
     done, dead = Q(state=leases.State.DONE), Q(state=leases.State.DEAD)
     annotated: QuerySet[Any] = jobs.annotate(
         chunk_count=_of_chunks(jobs, Count("pk")),
@@ -82,7 +82,7 @@ def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subq
 
 
 def discard_dead(job_ids: list[int]) -> int:
-    """Give up dead chunks and the unsplit rest of dead jobs; their followers count as lost. Returns how many rows."""
+    """Give up dead chunks and the unsplit rest of dead jobs; their followers count as lost. Return the row count."""
     dead_jobs = with_receipts(FanoutJob.objects.filter(pk__in=job_ids, state=leases.State.DEAD))
     rest = {job.pk: delivery_progress(job).pending - int(job.pending_sum or 0) for job in dead_jobs}
     for job_id, lost in rest.items():

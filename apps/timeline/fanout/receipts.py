@@ -1,8 +1,7 @@
-"""Receipts of chunks: the readers that a delivery reached, and a hash chain that reveals changed receipts.
+"""Receipts of chunks: the readers that a delivery reached, in a hash chain that reveals later changes.
 
-A receipt is sealed with the seal of the previous one of the same job, so a receipt that is later changed or removed no
-longer fits its neighbours (`audit.checks`). The chain reveals changes of rows; it does not protect against somebody who
-recomputes it.
+The seal of a receipt includes the seal of the previous receipt of the same job. So a receipt that is later changed or
+removed does not match the next one (`audit.checks`). The chain does not protect against somebody who recomputes it.
 """
 
 import zlib
@@ -25,13 +24,13 @@ from feedcache.ids import EPOCH, first_id_at, second_of
 
 PURGE_BATCH = 1000
 
-# The input of a seal, after the previous seal: the columns of a chunk, or of a receipt being written.
+# The input of a seal in addition to the previous seal: the columns of a chunk, or of a receipt being written.
 CONTENT = """convert_to(concat_ws('|', {0}.id, {0}.job_id, {0}.first_edge, {0}.last_edge, {0}.is_virtual, {0}.expected,
     {0}.delivered, {0}.dormant, {0}.lost, (extract(epoch FROM {0}.finished_at) * 1000000)::bigint,
     encode({0}.digest, 'hex')), 'UTF8')"""
 
-# Locks the chunk before its job: when two workers have delivered the same chunk, the second finds it done and writes
-# nothing.
+# Locks the chunk before its job, so that if two workers have delivered the same chunk, the second finds it done and
+# writes nothing.
 _WRITE = f"""
 WITH receipt AS (
     SELECT id, job_id, first_edge, last_edge, is_virtual, %(expected)s::int AS expected,
@@ -77,7 +76,7 @@ def seal_loaded(job_ids: list[int]) -> None:
 
 
 def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Outcome:
-    """The receipt of a delivery to `readers`, which reached those in `online`."""
+    """The receipt of a delivery to `readers`, of whom those in `online` were reached."""
     return {
         "expected": len(readers),
         "delivered": len(online),
@@ -90,7 +89,7 @@ def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
     """Mark a chunk as done and append its receipt to its job's chain, in one statement. Idempotent.
 
     Notifies the streams, so that the author can follow the delivery (`apps.audit.journey`). The time since the second
-    in the id of the post, which the web server's clock wrote, counts for the objective of deliveries.
+    in the post's id, which is from the web server's clock, counts towards the delivery objective.
     """
     values: dict[str, Any] = {
         "expected": 0,
@@ -110,7 +109,7 @@ def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
 
 
 def pack(reader_ids: Iterable[int]) -> bytes:
-    """Compress ids of readers: the gaps between them, by byte planes, deflated. Empty for no readers."""
+    """Compress reader ids: their gaps are split into byte planes and deflated. Empty for no readers."""
     ids = np.sort(np.fromiter(reader_ids, dtype="<u8"))
     if not len(ids):
         return b""
@@ -128,7 +127,7 @@ def unpack(packed: bytes) -> Collection[int]:
 
 
 def ledger_begin() -> int:
-    """The first id of the posts whose deliveries are kept (`LEDGER_DAYS`); 0 if all are kept."""
+    """The lowest id of the posts whose deliveries are kept (`LEDGER_DAYS`); 0 if all are kept."""
     if not settings.LEDGER_DAYS:
         return 0
     until = timezone.now() - timedelta(days=settings.LEDGER_DAYS)
@@ -136,9 +135,10 @@ def ledger_begin() -> int:
 
 
 def purge_ledger() -> int:
-    """Delete the deliveries of old posts with their receipts, and ended backfills. Returns how many deliveries.
+    """Delete the deliveries of old posts with their receipts, and ended backfills. Return the number of deliveries.
 
-    The oldest go first, up to the first that is unfinished: a gap would look like posts that were never delivered.
+    Deliveries are deleted from the oldest up to the first unfinished one, because a gap would look like posts that were
+    never delivered.
     """
     horizon = timezone.now() - timedelta(days=settings.RECEIPT_DAYS)
     owed = BackfillChunk.objects.filter(job=OuterRef("pk")).exclude(state=leases.State.DONE)
@@ -163,7 +163,7 @@ def _first_open(until: int) -> int:
 
 
 def purge() -> int:
-    """Delete the reader ids of a batch of old chunks, but keep their counts. Returns how many chunks."""
+    """Delete the reader ids of a batch of old chunks, but keep their counts. Return the number of chunks."""
     horizon = timezone.now() - timedelta(days=settings.RECEIPT_DAYS)
     old = FanoutChunk.objects.filter(reached__isnull=False, finished_at__lt=horizon)
     batch = old.order_by("finished_at").values("pk")[:PURGE_BATCH]

@@ -1,8 +1,8 @@
-"""Splits follower lists into chunks, and reads the followers of a chunk. Chunks are rows, each delivered by a task.
+"""Splitting of follower lists into chunks, and the followers of a chunk. Chunks are rows, each delivered by a task.
 
-A scan is split in batches. Each batch is one transaction, which also records the last edge: memory is constant, and if
-a dispatcher dies the next one continues there (source 001: the dispatcher only scans the list). Chunks are enqueued as
-soon as they exist, so the first are delivered before the last are split.
+A scan is split in batches. Each batch is one transaction, which also records the last edge. So memory is constant, and
+if a dispatcher dies, the next one continues there (source 001: the dispatcher only scans the list). Chunks are enqueued
+as soon as they exist, so the first ones are delivered before the last ones are split.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ Range = tuple[int, int, int]  # first edge, last edge, readers
 
 @dataclass(frozen=True, slots=True)
 class ChunkBatch:
-    """The chunks of one batch, and whether they were the last."""
+    """The chunks of one batch, and whether it was the last."""
 
     chunks: list[Any]
     is_last: bool
@@ -50,7 +50,7 @@ def audience_sizes(author_id: int) -> tuple[int, int]:
 
 
 def batches(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> Iterator[ChunkBatch]:
-    """Split the rest of a scan, a batch at a time; virtual followers are for open posts only."""
+    """Split the rest of a scan, one batch at a time. Virtual followers are included only for open posts."""
     is_last = False
     while not is_last:
         batch = next_batch(scan, owner_id, max_chunks=CHUNKS_PER_BATCH, is_open=is_open)
@@ -61,7 +61,7 @@ def batches(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> Itera
 def next_batch(
     scan: FollowerScan, owner_id: int, *, max_chunks: int, is_open: bool = True
 ) -> ChunkBatch:
-    """Write the next chunks of a scan, from the edge that it has reached, and renew its lease."""
+    """Write the next chunks of a scan, starting after the last recorded edge, and renew its lease."""
     model: Any = type(scan)
     with transaction.atomic():
         locked: FollowerScan = model.objects.select_for_update().get(pk=scan.pk)
@@ -87,14 +87,14 @@ def next_batch(
 
 
 def _is_end(ranges: list[Range], *, size: int, maximum: int) -> bool:
-    """Whether a list ends with these ranges."""
+    """Whether these ranges are the last of a list."""
     return len(ranges) < maximum or ranges[-1][2] < size
 
 
 def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[Any]:
-    """Split an unsaved scan whose lists fit into one chunk each, and mark it done. The caller saves and delivers.
+    """Split an unsaved scan whose lists fit into one chunk each, and mark it as done. The caller saves and delivers it.
 
-    Empty, without a change, if a list needs more than one chunk.
+    If a list needs more than one chunk, return nothing and change nothing.
     """
     limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": 2}
     ranges = follower_chunks(owner_id, **limits)
@@ -112,7 +112,7 @@ def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[An
 
 
 def add_chunk(scan: FollowerScan, expected: int) -> list[int]:
-    """Add the single chunk of a post to addressed readers and return its id; empty when there are no readers."""
+    """Add the only chunk of an addressed post and return its id; empty if there are no readers."""
     if not expected:
         return []
     chunk, _created = chunk_model(scan).objects.get_or_create(
@@ -130,15 +130,15 @@ def _chunks(scan: FollowerScan, ranges: list[Range], **fields: Any) -> list[Any]
 
 
 def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
-    """The readers of a chunk, as decimal strings, which Redis takes without conversion."""
+    """The readers of a chunk, as decimal strings, which Redis accepts without conversion."""
     between = virtual_follows.follower_ids_between if chunk.is_virtual else follower_ids_between
     return between(author_id, first_edge=chunk.first_edge, last_edge=chunk.last_edge)
 
 
 def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
-    """The readers of a chunk of `whole`: from Redis if the list of followers there is provably complete.
+    """The readers of a chunk from `whole`; from Redis if the list of followers there is provably complete.
 
-    It is complete if it has as many members as were counted at the split, at a revision that was read later.
+    It is complete if, at a revision read after the split, it has the number of members counted by the split.
     """
     cached = None
     if not chunk.is_virtual:
@@ -152,7 +152,7 @@ def chunk_model(scan: type[FollowerScan] | FollowerScan) -> Any:
 
 
 def restore_chunks(job: FanoutJob) -> list[int]:
-    """Recreate missing chunks in the part of a job's lists that was split. Returns the ids of the new ones."""
+    """Recreate missing chunks in the part of a job's lists that was already split. Return the ids of the new chunks."""
     made: list[FanoutChunk] = []
     lists = (
         (False, job.scanned_to, follower_chunks),

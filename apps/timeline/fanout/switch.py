@@ -1,19 +1,19 @@
-"""Switch authors, or the whole site, between push and pull while the site runs: announce, then act.
+"""Switch authors, or the whole site, between push and pull while the site runs.
 
-Which authors are pulled now is in `apps.timeline.policy`; `auto_policy` chooses for those whose policy is `auto`.
+Which authors are pulled now is in `apps.timeline.policy`; `auto_policy` chooses the mode for the policy `auto`.
 
-From push to pull: (1) commit that readers pull the author; (2) announce the new version to all readers; (3) only then
-end the pushes. Posts pushed before stay in home caches; readers drop duplicates when they merge.
+From push to pull, a switch (1) records that readers pull the author, (2) announces the new version to all readers, and
+(3) only then ends the pushes. Posts that were pushed stay in home caches; merging drops the duplicates.
 
-From pull to push: pushes begin at once; a backfill pushes the posts of the pull period, in chunks with receipts like
-any delivery; only then do readers stop pulling. So wherever a switch is interrupted, readers pull every author with a
-post that home caches may lack, and `maintain` can continue from the rows alone.
+From pull to push, pushes begin immediately, and a backfill pushes the posts of the pull period in chunks with receipts,
+like any delivery; only then do readers stop pulling. So wherever a switch is interrupted, readers pull every author
+with a post that home caches may lack, and `maintain` can continue from the rows alone.
 
-The author stays pulled until the last receipt of the backfill. While one of its chunks is dead, readers keep pulling:
-pages stay right at a slightly higher cost, until staff retry the chunk.
+The author stays pulled until the last receipt of the backfill. If one of its chunks is dead, readers keep pulling until
+staff retry it: pages stay correct, and cost slightly more.
 
-The whole site goes to pull in the same three steps. It comes back without a backfill: a new generation of home windows
-begins empty, and each window is rebuilt from PostgreSQL when its reader comes.
+The whole site switches to pull in the same three steps. It switches back without a backfill: a new generation of home
+windows starts empty, and each window is rebuilt from PostgreSQL when its reader returns.
 """
 
 from collections.abc import Callable
@@ -42,14 +42,14 @@ from apps.timeline.models import (
 from apps.timeline.sources.home_cache import HOME
 from feedcache.connections import written
 
-AUTHORS_BATCH_SIZE = 500  # switches continued per run
+AUTHORS_BATCH_SIZE = 500  # interrupted switches continued per run
 NOW = timedelta()  # the `overdue` that claims rows as soon as they are due
-POSTS_PER_CALL = 100  # keeps a script with a full chunk of readers to some milliseconds
+POSTS_PER_CALL = 100  # so that a script with a full chunk of readers takes a few milliseconds
 R = TypeVar("R", bound=leases.LeasedRow)
 
 
 def set_author_policy(author: User, policy: Policy, *, by: str, reason: str = "") -> AuthorPolicy:
-    """Set the policy of one author; it is in force when this returns, even if a backfill still runs."""
+    """Set the policy of one author. It is in force when this returns, even if a backfill is still running."""
     with transaction.atomic():
         row, _created = AuthorPolicy.objects.select_for_update().get_or_create(author=author)
         PolicyChange.objects.create(
@@ -86,7 +86,7 @@ def apply_mode(author_id: int, mode: Mode | None) -> None:
     """Bring an author to a mode (None: the site's). Idempotent; continues an interrupted switch."""
     if mode == Mode.PULL:
         since = _start_pulling(author_id)
-        _announce()  # raises if Redis fails; then pushes continue
+        _announce()  # raises if Redis fails, and then pushes continue
         _end_pushes(author_id, since)
     elif backfill_id := _start_pushes(author_id, mode):
         enqueue("apps.timeline.tasks.split_backfill", backfill_id)
@@ -123,7 +123,7 @@ def maintain() -> None:
     apply_site_policy()
     _continue_switches()
     with transaction.atomic():
-        # no switch runs while `_site` holds the lock, so the version may be lowered, as after a restore of the database
+        # no switch runs while this lock is held, so the version may be lowered, as after a restore of the database
         version = _site().version
         for client in written("timelines"):
             client.set(policies.VERSION_KEY, version)
@@ -152,7 +152,7 @@ def stop_pulling(author_id: int) -> None:
 
 
 def _mode_of(policy: str, mode: str | None) -> Mode | None:
-    """The mode that a policy asks for (None: the site's); `auto` keeps the present one."""
+    """The mode of a policy (None: the site's); `auto` keeps the current mode."""
     if policy == Policy.SITE:
         return None
     return (Mode(mode) if mode else None) if policy == Policy.AUTO else Mode(policy)
@@ -178,7 +178,7 @@ def _announce() -> None:
 
 
 def _start_pulling(author_id: int) -> datetime:
-    """Make readers pull an author, unless they already do. Returns when they began to."""
+    """Make readers pull an author, unless they already do. Return the time since when they have done so."""
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().get(pk=author_id)
         if row.pulled_since is None:
@@ -194,13 +194,13 @@ def _end_pushes(author_id: int, since: datetime) -> None:
 
 
 def _start_pushes(author_id: int, mode: Mode | None) -> int | None:
-    """Put a pushing mode in force; returns the id of a new backfill if the author was pulled."""
+    """Put a pushing mode in force. Return the id of a new backfill if the author was pulled."""
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().get(pk=author_id)
         AuthorPolicy.objects.filter(pk=author_id).update(mode=mode)
         if row.mode != Mode.PULL:
             return None
-        # all posts of the pull period have jobs by now: the transactions that recorded them had locked this row
+        # all posts of the pull period have jobs by now, because the transactions that record jobs lock this row
         backfill = Backfill.objects.create(
             author_id=author_id,
             post_ids=_pulled_post_ids(row),
@@ -210,7 +210,7 @@ def _start_pushes(author_id: int, mode: Mode | None) -> int | None:
 
 
 def _pulled_post_ids(row: AuthorPolicy) -> list[int]:
-    """The newest posts that were not pushed, as many as a home window holds."""
+    """The newest posts that were not pushed, up to the length of a home window."""
     posts = Post.objects.filter(
         author=row.author_id,
         deleted_at=None,
@@ -222,12 +222,12 @@ def _pulled_post_ids(row: AuthorPolicy) -> list[int]:
 
 
 def split_backfills(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
-    """Claim due backfills and split their follower lists to the end; returns how many were claimed."""
+    """Claim due backfills and split their follower lists to the end. Return the number of claimed backfills."""
     return _work_off(Backfill, _split_backfill, limit=limit, overdue=overdue, only=only)
 
 
 def run_backfills(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
-    """Claim due chunks of backfills and deliver them; returns how many were claimed."""
+    """Claim due backfill chunks and deliver them. Return the number of claimed chunks."""
     return _work_off(BackfillChunk, _deliver_backfill, limit=limit, overdue=overdue, only=only)
 
 
@@ -264,13 +264,13 @@ def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Outcome]:
         posts = job.post_ids[start : start + POSTS_PER_CALL]
         # news=False, because readers have already seen these posts while they pulled the author
         counts = windows.push(readers, posts, news=False)
-        if any(counts):  # else all of these posts are deleted
+        if any(counts):  # otherwise all of these posts are deleted
             delivered, dormant = counts
     receipt = {"expected": delivered + dormant, "delivered": delivered, "dormant": dormant}
     return job.author_id, receipt
 
 
 def retry_dead(job_ids: list[int]) -> int:
-    """Give dead chunks and dead splits of backfills five more tries; returns how many. The sweep will find them."""
+    """Give dead chunks and dead splits of backfills five more tries. Return their number. The sweep will find them."""
     jobs = leases.revive_dead(Backfill, pk__in=job_ids)
     return len(jobs) + len(leases.revive_dead(BackfillChunk, job__in=job_ids))

@@ -1,1 +1,1 @@
-"""Home at another time: earlier pages, unread posts, and what has arrived since the reader left."""
+"""Home over time: earlier pages, unread posts, and posts that arrived since the reader left."""

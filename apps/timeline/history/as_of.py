@@ -1,8 +1,8 @@
-"""A home page as it was at an earlier moment: with ids from PostgreSQL, and only posts that the reader may see now.
+"""A home page as it was at an earlier time, with ids from PostgreSQL, and only with posts that the reader may see now.
 
 The beginnings and ends of follows (with their options), mutes, blocks and followed tags are recorded. Everything else
-is as it is today: texts of posts, filters, the choice to hide replies to strangers, exclusive lists, suspensions.
-Promotions and reads at that time are not recorded, so nothing is promoted and nothing is left out as read.
+is as it is today: texts of posts, filters, the setting to hide replies to strangers, exclusive lists, suspensions.
+Past promotions and reads are not recorded, so no post is promoted, and none is left out as read.
 """
 
 from collections.abc import Sequence
@@ -39,16 +39,16 @@ MAX_DELETED = 100  # deleted posts are counted up to this number
 
 @dataclass(frozen=True, slots=True)
 class PastPage:
-    """A home page of the past. `deleted`: the number of posts in its range that were deleted since, at most 100."""
+    """A home page of the past. `deleted`: how many posts in its range have been deleted since, at most 100."""
 
     page: Page[FeedItem]
     deleted: int
 
 
 def home_as_of(viewer: User, moment: datetime, cursor: Cursor) -> PastPage:
-    """A page of the viewer's home as it was at the end of the second of `moment`.
+    """A page of the viewer's home as it was at the end of the second that contains `moment`.
 
-    BadRequest for a moment in the future.
+    BadRequest if `moment` is in the future.
     """
     second = moment.replace(microsecond=0)
     if second > timezone.now():
@@ -81,7 +81,7 @@ def home_as_of(viewer: User, moment: datetime, cursor: Cursor) -> PastPage:
 
 
 def history_begins() -> datetime:
-    """The moment since which ended follows, mutes and blocks are kept."""
+    """The time from which ended follows, mutes and blocks are kept."""
     applied = MigrationRecorder(connection).applied_migrations()
     began: datetime = applied["graph", "0002_past_relations"].applied
     return max(began, timezone.now() - timedelta(days=settings.HOME_HISTORY_DAYS))
@@ -90,10 +90,10 @@ def history_begins() -> datetime:
 def _facts_before(
     viewer: User, past: PastRelations, tags: set[str], before: datetime
 ) -> CompleteFacts:
-    """The facts for home's rules as they were then. Hydration has dropped posts that the viewer may not see now."""
+    """The facts for home's rules as of then. Hydration has already dropped posts that the viewer may not see now."""
     relations = Relations(
         following=set(past.following),
-        muting=set(past.muting | past.severed),  # a block hid posts as a mute does
+        muting=set(past.muting | past.severed),  # a block hid posts just as a mute does
         hiding_reposts=set(past.hiding_reposts),
     )
 

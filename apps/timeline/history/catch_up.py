@@ -1,4 +1,4 @@
-"""Posts that have arrived on a reader's home since they left, grouped by author or ordered by reactions."""
+"""Posts that arrived on a reader's home page since they left, grouped by author or ordered by reactions."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import second_of
 
-MAX_PAGES = 5  # of home, of 40 posts each
+MAX_PAGES = 5  # pages of home, with 40 posts each
 MAX_DAYS = 7
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorPosts:
-    """The posts on the page by one account, newest first; a repost belongs to the account that reposted."""
+    """The posts of one account on the page, newest first; a repost belongs to the account that reposted it."""
 
     author: User
     items: list[FeedItem]
@@ -31,9 +31,9 @@ class AuthorPosts:
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """The posts of home above `since`, newest first. `older` is the `max_id` of the home page below them.
+    """The posts on home after `since`, newest first. `older` is the `max_id` of the home page below them.
 
-    `bound`: the limit at which they end above the place where the reader stopped; None if they reach it.
+    `bound`: the limit that was reached before the place where the reader stopped; None if they reach that place.
     """
 
     since: datetime
@@ -43,7 +43,7 @@ class CatchUp:
 
     @property
     def by_author(self) -> list[AuthorPosts]:
-        """Grouped by author, those with most posts first; ties by reactions, then by name."""
+        """The posts grouped by author, those with the most posts first; ties are ordered by reactions, then by name."""
         items_by_author = defaultdict[int, list[FeedItem]](list)
         for item in self.items:
             items_by_author[item.author.pk].append(item)
@@ -52,20 +52,20 @@ class CatchUp:
 
     @property
     def by_reactions(self) -> list[FeedItem]:
-        """The posts with most reactions first; ties newest first."""
+        """The posts with the most reactions first; ties are ordered newest first."""
         return sorted(self.items, key=reactions, reverse=True)
 
 
 def reactions(item: FeedItem) -> int:
-    """Likes, reposts and replies of the post, or of the one that it reposts."""
+    """The number of likes, reposts and replies of the post, or of the post that it reposts."""
     counts = item.shown.counts
     return counts.likes + counts.reposts + counts.replies
 
 
 def catch_up(viewer: User, read_id: int | None) -> CatchUp:
-    """The posts of home above an id, at most 200 and at most seven days old; without an id, those of seven days.
+    """The posts on home newer than an id (or, without an id, of the last week): at most 200, at most seven days old.
 
-    Promoted posts are left out; otherwise the rules and filters of home apply.
+    Promoted posts are excluded; otherwise the rules and filters of home apply.
     """
     week = timezone.now() - timedelta(days=MAX_DAYS)
     floor = id_after(week)

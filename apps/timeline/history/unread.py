@@ -1,4 +1,4 @@
-"""Unread posts on home since a position: new posts above it, and posts that arrived late below it."""
+"""Unread posts on home since a position: new posts above it, and posts below it that arrived late."""
 
 import re
 import time
@@ -23,10 +23,10 @@ _POSITION = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
 
 
 def newer_candidate_count(viewer: User, since_id: int, *, maximum: int = 99) -> int:
-    """The number of candidates above an id, at most `maximum`, without promoted ones; 0 without a home cache.
+    """The number of candidates above an id, at most `maximum`, excluding promoted ones; 0 without a home cache.
 
     Rules may still drop candidates, so this is not the number on the pill (`web.timelines.home.home_new`). For readers
-    who hide replies to strangers it counts posts that pass the rules, because ids do not show which posts are replies.
+    who hide replies to strangers, it counts the posts that pass the rules, because ids do not reveal replies.
     """
     if viewer.hides_replies:
         above = Cursor(since_id=since_id, limit=maximum)
@@ -57,7 +57,7 @@ class ReadPosition:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The inverse of `str`. A plain post id means read just now. BadRequest for anything else."""
+        """The inverse of `str`. A plain post id counts as a page that was read just now. BadRequest for other texts."""
         match = _POSITION.fullmatch(text if "-" in text else f"{text}-{round(time.time() * 1000)}")
         if match is None or int(match[1]) > MAX_ID:
             raise BadRequest(
@@ -71,7 +71,7 @@ class ReadPosition:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Unread items, newest first. `last_id`: the position to continue from; `more`: whether there are more above it."""
+    """Unread items, newest first. `last_id`: the position to continue from; `more`: whether newer items follow."""
 
     items: list[FeedItem]
     last_id: str
@@ -81,9 +81,9 @@ class Activity:
 def get_activity(
     viewer: User, last_id: str | None = None, *, limit: int = 20, promoted: bool = True
 ) -> Activity:
-    """About `limit` unread items, newest first: all late arrivals, and the lowest items above the position.
+    """About `limit` unread items, newest first: all late arrivals, and the oldest items above the position.
 
-    Without a position, it is the newest page. Continuing from `last_id` skips nothing. `promoted`: as in
+    Without a position, the newest page. Continuing from the returned `last_id` skips nothing. `promoted` is as in
     `home_timeline`.
     BadRequest for a malformed position.
     """
@@ -96,13 +96,13 @@ def get_activity(
     room = max(limit - len(late), 1)
     cursor = Cursor(min_id=position.newest_id, limit=room)
     above = home_timeline(viewer, cursor, promoted=promoted)
-    items = above.items + late  # late arrivals all lie below the position
+    items = above.items + late  # all late arrivals are below the position
     newest = max(position.newest_id, above.newer or 0)
     return Activity(items, str(ReadPosition(newest, began_ms)), more=len(above.items) >= room)
 
 
 def may_have_unread(viewer: User, position: ReadPosition) -> bool:
-    """Whether there are candidates for unread items; cheap, and rebuilds nothing."""
+    """Whether there are candidates for unread items. Cheap: it rebuilds no home cache."""
     return bool(
         newer_candidate_count(viewer, position.newest_id, maximum=1) or _late_ids(viewer, position)
     )

@@ -1,4 +1,4 @@
-"""Facts about the reader of a page, now or at an earlier moment, for the rules."""
+"""Facts about the reader of a page, now or at an earlier time, for the rules."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -18,19 +18,19 @@ from feedcache.read_through import Batch, Future
 
 
 def promotions_for(reader: User, batch: Batch | None = None) -> PromotionOf:
-    """The promotions of optional apps to a reader, read in a batch; without a batch, when they are needed."""
+    """The promotions of optional apps to a reader, read in a batch or, without a batch, when they are needed."""
     asked = [ask(reader, batch) for ask in PROMOTERS]
     return lambda post: next(filter(None, (promotion_of(post) for promotion_of in asked)), None)
 
 
 def nothing_promoted(_post: PostContent) -> None:
-    """No promotion of any post: on streams and ascending pages."""
+    """Promotes no post; for streams and ascending pages."""
 
 
 class ReaderFacts(NamedTuple):
-    """The rules' knowledge about a reader, now or at a moment in the past. `viewer` is None for a visitor.
+    """The facts about a reader that rules use, now or at an earlier time. `viewer` is None for a visitor.
 
-    `relations` are the reader's, to the authors of the posts and of their parents. The fields after it are for home.
+    `relations` are the reader's relations to the authors of the posts and of their parents. Later fields are for home.
     """
 
     viewer: User | None = None
@@ -39,19 +39,19 @@ class ReaderFacts(NamedTuple):
     )
     filters: Filters = NO_FILTERS
     relations: Relations = Relations()
-    listed: Collection[int] = ()  # members of lists whose posts are left out of home
-    # chosen languages, by followed account
+    listed: Collection[int] = ()  # members of exclusive lists
+    # the languages chosen for followed accounts
     languages: Mapping[int, Collection[str]] = MappingProxyType({})
-    tags: Collection[str] = ()  # followed ones
+    tags: Collection[str] = ()  # followed tags
     promotion_of: PromotionOf = nothing_promoted
     followed_since: Mapping[int, float] = MappingProxyType({})  # Unix seconds, of recent follows
     hides_read: bool = False
-    # Only for a moment in the past: the reader's circles and friends then. For the present, hydration has checked them.
+    # The reader's circles and friends at an earlier time; None for the present, when hydration has checked them.
     circles: Collection[int] | None = None
     friends: Collection[int] | None = None
 
     def follows(self, author_id: int) -> bool:
-        """Whether the reader follows an account; everybody follows themselves."""
+        """Whether the reader follows an account. Everybody counts as following themselves."""
         is_own = self.viewer is not None and author_id == self.viewer.pk
         return is_own or author_id in self.relations.following
 
@@ -59,16 +59,16 @@ class ReaderFacts(NamedTuple):
 def facts_now(
     viewer: User | None, context: FilterContext | None, relations: Relations
 ) -> ReaderFacts:
-    """The facts that the rules of most pages need, with the filters, for items hydrated with these relations."""
+    """The facts for the rules of most pages: the filters, and the relations with which the items were hydrated."""
     return ReaderFacts(viewer, context, active_filters_of(viewer), relations)
 
 
-# Adds to the facts what the rules need to know about the items of a page, once these are known.
+# Adds the facts about the items of a page once the items are known.
 CompleteFacts = Callable[[ReaderFacts, Sequence[FeedItem]], ReaderFacts]
 
 
 def no_further_facts(facts: ReaderFacts, _items: Sequence[FeedItem]) -> ReaderFacts:
-    """Add nothing: for pages whose rules need only relations."""
+    """Add no facts; for pages whose rules need only relations."""
     return facts
 
 
@@ -76,12 +76,12 @@ def facts_of_home(
     viewer: User,
     *,
     promotion_of: PromotionOf = nothing_promoted,
-    recent_follows: Future[Mapping[int, float]] = dict,  # by default none
+    recent_follows: Future[Mapping[int, float]] = dict,  # none by default
     hides_read: bool = False,
 ) -> CompleteFacts:
-    """A function that adds what the rules of home need: a query each for tags, lists and languages, if there are any.
+    """A function that adds the facts for home's rules, by a query each for tags, lists and languages, if there are any.
 
-    Lists and languages are queried once per author, however many rounds a page takes.
+    Lists and languages are queried only once per author, even if a page takes several rounds.
     """
     counts = viewer.counts
     tags = followed_names(viewer) if counts.followed_tags else ()

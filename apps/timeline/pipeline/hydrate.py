@@ -1,7 +1,7 @@
 """From ids to items: the posts that a viewer may see, with their authors, counts, and the viewer's marks.
 
-`apps.posts.queries` decides whether the viewer may see a post: blocks and suspensions by the caches, restricted posts
-by PostgreSQL at every read.
+`apps.posts.queries` decides whether the viewer may see a post: it reads blocks and suspensions from the caches, and
+checks restricted posts in PostgreSQL at every read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,24 +41,24 @@ from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from feedcache.ids import authors_of, possible_ids
 from feedcache.read_through import Batch
 
-# The posts of the page; then those that they repost, quote and answer; then those that these quote and answer in turn,
-# if the cache entry of a post does not name them.
+# First the posts of the page; then the posts that they repost, quote and reply to; then those that these in turn quote
+# and reply to, unless the cache entry of a post names them.
 MAX_READS = 3
 # A page of this size, with the posts that its posts repost and quote, fits into one batch.
 MAX_LINKED_PAGE = MAX_IDS // 2
-MAX_LINKED = 20_000  # posts whose links a process remembers
+MAX_LINKED = 20_000  # posts whose links a process caches
 
 _UNTOUCHED, _OWN = ViewerFlags(), ViewerFlags(own=True)
 
 
 class Links(NamedTuple):
-    """The posts that a post reposts or quotes, also through a repost, and the parents of the post and of its source."""
+    """The posts that a post reposts or quotes (also through a repost), and the parents of the post and its source."""
 
     sources: AbstractSet[int]
     parents: AbstractSet[int]
 
 
-# By post id; only hints: every post in them is checked at each read.
+# By post id. Only hints, because each read checks every post in them.
 _links: dict[int, Links] = {}
 
 
@@ -66,7 +66,7 @@ _links: dict[int, Links] = {}
 class Hydrated:
     """The items that the viewer may see, in the requested order.
 
-    `relations` are the viewer's relations to their authors, and to the authors of their parents.
+    `relations` are the viewer's relations to the authors of the items and of their parents.
     """
 
     items: list[FeedItem]
@@ -75,17 +75,17 @@ class Hydrated:
 
 @dataclass(slots=True)
 class _PageReads:
-    """Everything that was read for a page so far."""
+    """Everything that has been read for a page so far."""
 
     viewer_id: int | None
     page: Sequence[int]
     visible: HydratedPosts = field(default_factory=HydratedPosts)
-    requested: set[int] = field(default_factory=set)  # posts
+    requested: set[int] = field(default_factory=set)  # post ids
     requested_parents: set[int] = field(default_factory=set)
     existence: list[Existence] = field(default_factory=list)
     engaged: Engaged = field(default_factory=Engaged)
     reposted: AbstractSet[int] = frozenset()
-    muted: AbstractSet[int] = frozenset()  # threads
+    muted: AbstractSet[int] = frozenset()  # ids of threads
     polls: dict[int, PollResult] = field(default_factory=dict)
     previews: Mapping[int, LinkPreview] = field(default_factory=dict)
 
@@ -109,7 +109,7 @@ class _PageReads:
         return Links({pk for pk in sources if pk}, {pk for pk in parents if pk})
 
     def remember_links(self) -> None:
-        """Remember which posts these repost, quote and answer; a later page then reads them in its first round trip."""
+        """Cache which posts these repost, quote and reply to; a later page then reads them in its first round trip."""
         for post in filter(None, map(self.visible.posts.get, self.page)):
             if (post.source_id or post.reply_to_id) and post.id not in _links:
                 if len(_links) >= MAX_LINKED:
@@ -117,7 +117,7 @@ class _PageReads:
                 _links[post.id] = self._links_of(post)
 
     def _of_source(self, post: PostContent) -> tuple[int | None, int | None]:
-        """The source and the parent of a post's source; from the post's cache entry until the source is read."""
+        """The source and the parent of a post's source, from the post's cache entry until the source has been read."""
         if source := self.visible.posts.get(post.source_id or 0):
             return source.source_id, source.reply_to_id
         entry = self.visible.entries.get(post.id)
@@ -132,7 +132,7 @@ class _PageReads:
 def hydrate(
     viewer_id: int | None, post_ids: Sequence[int], *, preloaded: Preloaded | None = None
 ) -> Hydrated:
-    """Hydrate up to 200 ids; reads the viewer context first. See `hydrate_for`."""
+    """Read the viewer context, then hydrate up to 200 ids. See `hydrate_for`."""
     return hydrate_for(read_viewer_context(viewer_id), post_ids, preloaded=preloaded)
 
 
@@ -145,8 +145,8 @@ def hydrate_for(
 ) -> Hydrated:
     """The items of up to 200 ids, in order. Ids that the viewer may not see are left out.
 
-    One round trip reads the posts, their counts and marks, and the reads already queued in `batch`; up to two more read
-    the posts that these repost, quote and answer. A parent is named only to viewers who may see it.
+    One round trip reads the posts, their counts and marks, and makes the reads already queued in `batch`. Up to two
+    more read the posts that these repost, quote and reply to. A parent is named only to viewers who may see it.
     """
     post_ids, batch = possible_ids(post_ids), batch or Batch()
     reads = _PageReads(context.viewer_id, post_ids)
@@ -155,7 +155,7 @@ def hydrate_for(
     if context.is_fresh:
         _read_caches(reads, context, preloaded, batch)
     else:
-        batch.execute()  # reads only what the rules have queued
+        batch.execute()  # makes only the reads that the rules have queued
         _read_exactly(reads, preloaded)
     if with_polls := [pk for pk, post in reads.visible.posts.items() if post.poll]:
         reads.polls = poll_results(context.viewer_id, with_polls)
@@ -188,7 +188,7 @@ def _read_caches(
 
 
 def _with_known_links(page: Sequence[int]) -> tuple[set[int], set[int]]:
-    """The posts of a page, with the sources and parents that are known from earlier pages."""
+    """The ids to read for a page: its posts with their known sources, and the known parents."""
     post_ids, parent_ids = set(page), set[int]()
     if len(post_ids) <= MAX_LINKED_PAGE:
         for post_id in page:
@@ -199,7 +199,7 @@ def _with_known_links(page: Sequence[int]) -> tuple[set[int], set[int]]:
 
 
 def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
-    """The viewer's marks; marks older than the cached ones come from PostgreSQL."""
+    """Read the viewer's marks; those older than the cached ones come from PostgreSQL."""
     reads.engaged = confirmed(reads.viewer_id, reads.existence)
     reads.reposted, reads.muted = marks.reposted.ids, marks.muted.ids
     if older := [pk for pk in reads.visible.posts if pk < marks.reposted.floor]:
@@ -210,10 +210,10 @@ def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
 
 
 def _read_exactly(reads: _PageReads, preloaded: Preloaded | None) -> None:
-    """Let PostgreSQL decide what is visible, while Memcached may be stale.
+    """Let PostgreSQL decide which posts are visible, because Memcached may be stale.
 
-    Counts, relations and marks still come from Redis, and the contents of open posts from Memcached, if they have the
-    version that PostgreSQL names.
+    Counts, relations and marks still come from Redis, and the contents of open posts from Memcached if their version is
+    the one in PostgreSQL.
     """
     visible = visible_posts(reads.viewer_id, reads.page, preloaded=preloaded)
     reposted = [
@@ -241,7 +241,7 @@ def _read_exactly(reads: _PageReads, preloaded: Preloaded | None) -> None:
 
 
 def _visible_parents(viewer_id: int | None, visible: VisiblePosts) -> dict[int, int]:
-    """The authors of the parents that the viewer may see: parent id -> author id. The posts are not loaded."""
+    """The author ids of the parents that the viewer may see, by parent id. The parents themselves are not loaded."""
     parent_ids = {post.reply_to_id for post in visible.posts.values() if post.reply_to_id}
     ids, parents = sorted(parent_ids - visible.posts.keys()), dict[int, int]()
     for start in range(0, len(ids), MAX_IDS):
@@ -267,7 +267,7 @@ def _item(
             reads, post.source_id, in_quote=not is_repost, in_repost=in_repost or is_repost
         )
     if post.is_repost and source is None:
-        return None  # its source is deleted, or hidden from this viewer
+        return None  # its source is deleted, or not visible to this viewer
     # a quote inside a repost does not name its parent, which would take one more round trip
     names_parent = post.reply_to_id and not (in_quote and in_repost)
     parent_author_id = reads.parent_author_of(post) if names_parent else None
@@ -296,5 +296,5 @@ def _flags(reads: _PageReads, post: PostContent) -> ViewerFlags:
         return _OWN if is_own else _UNTOUCHED
     set_flags = {**(flags or {}), "own": is_own, "muted": is_muted}
     if is_own:
-        set_flags.pop(READ.flag, None)  # one's own posts never count as read
+        set_flags.pop(READ.flag, None)  # the viewer's own posts never count as read
     return ViewerFlags(**set_flags)

@@ -20,7 +20,7 @@ from feedcache.ids import author_of, to_base36
 class Promotion(Protocol):
     """Why an optional app shows a post by an account that the viewer does not follow. Part of the cache key of cards.
 
-    `label` and `details` are templates for the places above the post and below its text; they get this object as
+    `label` and `details` are the templates above the post and below its text; this object is their variable
     `promotion`. Viewers change or end the promotion at `settings_url`.
     """
 
@@ -29,17 +29,17 @@ class Promotion(Protocol):
 
     @property
     def sponsor(self) -> str:
-        """The name of the account that pays for it."""
+        """The name of the account that pays for the promotion."""
 
     @property
     def settings_url(self) -> str: ...
 
     def reason(self) -> str:
-        """Why this viewer sees it, in plain words."""
+        """A sentence that explains why this viewer sees the post."""
 
 
 class LinkPreview(NamedTuple):
-    """The data of an optional app about the page that a post links to. Part of the cache key of cards.
+    """An optional app's data about the page that a post links to. Part of the cache key of cards.
 
     `image` is a path, or empty; `published` a time in ISO 8601, or empty.
     """
@@ -62,15 +62,15 @@ class LinkPreview(NamedTuple):
 
 
 class FeedItem(NamedTuple):
-    """A post on a page. `source` is the reposted or quoted post, None when the viewer may not see it."""
+    """A post on a page. `source` is the reposted or quoted post, None if the viewer may not see it."""
 
     post: PostContent
     author: User
     counts: Counts = Counts()
     flags: ViewerFlags = ViewerFlags()
     source: "FeedItem | None" = None
-    is_nested: bool = False  # inside a quote: its own quote is left out
-    reply_to_id: int | None = None  # None when the viewer may not see that post
+    is_nested: bool = False  # whether it is inside a quote; then its own quote is left out
+    reply_to_id: int | None = None  # None if the viewer may not see that post
     reply_to_handle: str = ""
     filtered: tuple[FilterMatch, ...] = ()  # matches of the viewer's filters
     warnings: tuple[str, ...] = ()  # titles of the filters that apply in this context
@@ -80,18 +80,18 @@ class FeedItem(NamedTuple):
     follows_author: bool = False
     mutes_author: bool = False
     circle_name: str = ""  # empty for an author who has left the circle
-    # Why the post is here, although the viewer does not follow the author: it is promoted, ...
+    # The reason why the post is here although the viewer does not follow the author: it is promoted, ...
     promotion: Promotion | None = None
-    # ... these rules of a feed have chosen it, ...
+    # ... these rules of a feed match it, ...
     because: tuple[str, ...] = ()
-    # ... or the viewer follows this tag (as the post spells it).
+    # ... or the viewer follows this tag (in the post's spelling).
     followed_tag: str = ""
     # When the viewer followed the author, if that was after the post.
     followed_at: datetime | None = None
 
     @property
     def id(self) -> int:
-        """The post's id, which also orders every timeline."""
+        """The post's id, by which every timeline is ordered."""
         return self.post.id
 
     @property
@@ -100,7 +100,7 @@ class FeedItem(NamedTuple):
 
     @property
     def shown(self) -> "FeedItem":
-        """The post on the card: the source of a repost, else the post itself."""
+        """The post on the card: the source of a repost, otherwise the post itself."""
         return self.source if self.is_repost and self.source else self
 
     @property
@@ -134,7 +134,7 @@ class FeedItem(NamedTuple):
 
     @property
     def readers(self) -> int | None:
-        """How many people opened the post; only for its author."""
+        """The number of people who opened the post; None for everybody but its author."""
         return self.counts.reads if self.flags.own else None
 
     @property
@@ -157,12 +157,12 @@ class FeedItem(NamedTuple):
 
     @property
     def reply_to_author_id(self) -> int | None:
-        """The author of the post it replies to, read from that post's id."""
+        """The id of the author of the parent, taken from the parent's id."""
         return author_of(self.reply_to_id) if self.reply_to_id else None
 
 
 def reposts_by_source(items: Iterable[FeedItem]) -> dict[int, list[FeedItem]]:
-    """The reposts on a page by the post that they repost, to be shown as one card. Promoted reposts stay apart."""
+    """The reposts on a page, grouped by reposted post, so that each group is one card; without promoted reposts."""
     reposts = defaultdict[int, list[FeedItem]](list)
     for item in items:
         if item.is_repost and not item.promotion:

@@ -1,16 +1,16 @@
-"""Makes the pages of all timelines: candidate ids, a few round trips of reads, the verdicts of the rules.
+"""Makes the pages of all timelines from candidate ids, a few round trips of reads, and the verdicts of the rules.
 
 `assemble` takes these steps:
 
-1. First round trip (`Batches.first`): the viewer's filters, whether the caches are current, and what the timeline has
-   queued (home, read downwards: its windows and the promotions to this viewer).
-2. Candidate ids, from these answers. Home makes further reads for pulled authors, for posts with followed tags, below
-   the windows, and when a window is missing.
-3. Second round trip (`Batches.second`): the posts, their authors, counts, the viewer's relations and marks, and what
-   the rules have queued (home: the recent follows). The posts that they repost, quote or answer are in it if this
-   process knows their ids; up to two more round trips read the others.
-4. The verdicts of the timeline's rule book (`rulebook.decide`), the viewer's filters last; then promoted posts that are
-   too close together are left out (`spaced`). If too few posts remain, steps 2 to 4 are repeated.
+1. The first round trip (`Batches.first`) reads the viewer's filters, whether the caches are current, and whatever the
+   timeline has queued (a descending page of home: its windows, and the promotions to this viewer).
+2. The candidate ids are taken from the results. Home makes further reads for pulled authors, for posts with followed
+   tags, below the windows, and if a window is missing.
+3. The second round trip (`Batches.second`) reads the posts, their authors and counts, the viewer's relations and marks,
+   and whatever the rules have queued (home: the recent follows). It includes the posts that these repost, quote or
+   reply to if this process has cached their ids; up to two more round trips read the others.
+4. The timeline's rule book gives its verdicts (`rulebook.decide`), with the viewer's filters last. Promoted posts that
+   are too close together are dropped (`spaced`). If too few posts remain, steps 2 to 4 are repeated.
 
 `apps.posts.queries` decides whether the viewer may see a post; `rulebook` decides whether it belongs on this page.
 
@@ -22,11 +22,11 @@
 | Redis, relations | 3 | the viewer's follows, mutes and blocks | PostgreSQL (`apps.graph.queries`) |
 | Redis, counters | 3 | likes, reposts, replies | PostgreSQL (`apps.posts.cache`) |
 | Redis, existence | 3 | posts certainly not liked, bookmarked or read | PostgreSQL; every post counts as unread |
-| PostgreSQL | | everything | 503 where it is asked |
+| PostgreSQL | | everything | 503 where it is queried |
 
-A warm page asks PostgreSQL only for polls and restricted posts, for likes, bookmarks and reactions that a Bloom filter
-has found (for "read", the filter alone decides), and for the exclusive lists, followed tags and chosen languages of its
-viewer.
+With warm caches, a page queries PostgreSQL only for polls and restricted posts, for likes, bookmarks and reactions that
+a Bloom filter reports (for "read", the filter alone decides), and for the viewer's exclusive lists, followed tags and
+chosen languages.
 """
 
 from collections.abc import Sequence
@@ -48,18 +48,18 @@ from feedcache.ids import first_id_at, second_of
 from feedcache.read_through import Batch, Future
 from feedcache.stats import stage
 
-MAX_ROUNDS = 8  # after that the page stays short, with a cursor to continue from
+MAX_ROUNDS = 8  # after these, the page stays short, with a cursor to continue from
 
 
 class Reader(NamedTuple):
-    """The reader of a page (None for visitors), and the context of their filters (None: filters hide nothing)."""
+    """The reader of a page (None for visitors), and the context for their filters (None: filters hide nothing)."""
 
     viewer: User | None
     filter_context: FilterContext | None
 
 
 class Batches(NamedTuple):
-    """The two round trips of a page: candidates and rules may queue more reads in them.
+    """The two round trips of a page, in which candidates and rules may queue more reads.
 
     `first` is sent before the candidates are read, `second` with the posts of the first candidates.
     """
@@ -70,18 +70,18 @@ class Batches(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A page, and the verdict about each candidate. `placed`: the items that passed the rules and found a place."""
+    """A page, and the verdict on each candidate. `placed`: the items that passed the rules and the spacing."""
 
     page: Page[FeedItem]
     cursor: Cursor
     placed: Sequence[FeedItem]
     decided: Sequence[Verdict]
     found: Sequence[Found]
-    facts: ReaderFacts  # by which the last candidates were judged
+    facts: ReaderFacts  # with which the last candidates were decided
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The verdicts about candidates that the reader may see and whose ids are within the page, in reading order."""
+        """The verdicts on the candidates that the reader may see, within the range of the page, in reading order."""
         places = {item.id for item in self.placed}
         within = [verdict for verdict in self.decided if self._is_within(verdict.item.id)]
         return [
@@ -93,13 +93,13 @@ class Assembled:
 
     @property
     def invisible(self) -> int:
-        """The number of candidates in the range of the page that are deleted, or that the reader may not see."""
+        """The number of candidates in the range of the page that are deleted or not visible to the reader."""
         seen = {verdict.item.id for verdict in self.decided}
         ids = {post_id for found in self.found for post_id in found.ids}
         return sum(map(self._is_within, ids - seen))
 
     def via(self, post_id: int) -> Via:
-        """How a candidate came to the page."""
+        """How a post became a candidate."""
         origins = (origin for found in self.found for origin in found.origins)
         return next((via for via, ids in origins if post_id in ids), Via.STORAGE)
 
@@ -131,9 +131,9 @@ def assemble(
     complete_facts: CompleteFacts = no_further_facts,
     batches: Batches | None = None,
 ) -> Assembled:
-    """One page of a timeline: full unless the timeline ends, or eight rounds of candidates were too few to fill it.
+    """One page of a timeline. It is full unless the timeline ends, or eight rounds of candidates were not enough.
 
-    After a round in which less than half of the candidates passed, the next one is twice as large, up to 200 ids.
+    After a round in which less than half of the candidates passed, the next round is twice as large, up to 200 ids.
     """
     first, second = batches or Batches(Batch(), Batch())
     facts, context = _read_first(first, reader)
@@ -143,7 +143,7 @@ def assemble(
         with stage("candidates"):
             found = candidates(position, count)
         hydrated = hydrate_for(context, found.ids, preloaded=found.contents, batch=second)
-        second = Batch()  # the second batch is done; later rounds need only their posts
+        second = Batch()  # the second batch has been executed; later rounds read only their posts
         with stage("rules"):
             facts = complete_facts(facts._replace(relations=hydrated.relations), hydrated.items)
             verdicts = decide(hydrated.items, facts, book)
@@ -164,7 +164,7 @@ def assemble(
 
 
 def _read_first(batch: Batch, reader: Reader) -> tuple[ReaderFacts, ViewerContext]:
-    """Send the first batch: the reader's filters, whether the caches are current, and what else is queued."""
+    """Send the first batch: the reader's filters, the check whether the caches are current, and all queued reads."""
     filters = ask_active_filters(batch, reader.viewer)
     context = _ask_viewer_context(batch, reader.viewer)
     batch.execute(check_revisions=True)
@@ -172,7 +172,7 @@ def _read_first(batch: Batch, reader: Reader) -> tuple[ReaderFacts, ViewerContex
 
 
 def _ask_viewer_context(batch: Batch, viewer: User | None) -> Future[ViewerContext]:
-    """The viewer context, without another read: the account has the revision, and the batch checks the caches."""
+    """The viewer context without another read: the account has the revision, and the batch checks the caches."""
     if viewer is None:
         return ask_viewer_context(batch, None)
     return ask_viewer_context(batch, viewer.pk, revision=viewer.counts.graph_revision)
@@ -182,15 +182,15 @@ def _unfinished(page: Page[FeedItem], cursor: Cursor, position: Cursor) -> Page[
     """A page that ends at a dropped post, with a cursor that does not reveal its id.
 
     The reader may not be allowed to see that post, so the cursor is rounded to the edge of the post's second, or to the
-    last item. The next page reads the dropped candidates of that second again. The cursor contains their id only if
-    paging would otherwise stay inside one second for ever.
+    last item. The next page reads the dropped candidates of that second again. The cursor contains a dropped id only if
+    paging would otherwise never leave that second.
     """
     if position.min_id is not None and cursor.ascending:
         below = first_id_at(second_of(position.min_id)) - 1
         newer = max(below, page.newer or 0)
         newer = newer if newer > cursor.floor else position.min_id
         return Page(page.items, page.older, newer, ends_early=True)
-    if position.max_id is None:  # only for the type checker: after a round there is one
+    if position.max_id is None:  # only for the type checker, because after a round it is set
         return page
     above = first_id_at(second_of(position.max_id) + 1)
     older = min(above, page.items[-1].id) if page.items else above

@@ -1,4 +1,4 @@
-"""The reasons why a post is on a home page or not, in words."""
+"""The reasons why a post is or is not on a home page, in words."""
 
 from django.db.models import TextChoices
 from django.utils import timezone
@@ -9,7 +9,7 @@ from apps.timeline.pipeline.items import FeedItem
 
 
 class Reason(TextChoices):
-    """Every reason that readers see: how a post came to a home page, or why it is not there."""
+    """Every reason that readers see, for a post that is on a home page or is not."""
 
     OWN = "own", gettext_lazy("You wrote it.")
     CIRCLE = "circle", gettext_lazy("It is for a circle that you belong to.")
@@ -107,7 +107,7 @@ class Reason(TextChoices):
 
     @property
     def short(self) -> str:
-        """The reason in a word or two; the same words for all reasons why a post is not there."""
+        """The reason in a few words; all reasons why a post is missing share the same words."""
         return str(_SHORT.get(self, gettext_lazy("not there")))
 
 
@@ -127,13 +127,13 @@ _SHORT = {
 
 
 def reasons(item: FeedItem) -> list[str]:
-    """The lines above a post that came by a followed tag, or that is older than the follow. Most posts have none."""
+    """The lines above a post that has a followed tag, or that is older than the follow. Most posts have none."""
     tag = item.followed_tag and _("Because of #%(tag)s") % {"tag": item.followed_tag}
     return [text for text in (tag, older_than_follow(item)) if text]
 
 
 def older_than_follow(item: FeedItem) -> str:
-    """A line saying that the viewer followed the author after the post was written; only today and tomorrow."""
+    """A line saying that the post is older than the viewer's follow; only if the follow was today or yesterday."""
     if item.followed_at is None:
         return ""
     name = {"name": item.author.name}

@@ -1,12 +1,11 @@
 """The rules of timelines: which of the posts that a reader may see belong on a page, and why the others do not.
 
-`decide` applies the rules of a book in order, then the reader's filters; the first one that drops a post is the
-verdict. It decides about home, lists, streams, ranked orders and pages of the past, and `/explain` applies the same
-rules again, so a page and its explanation cannot disagree. Only the auditor's oracle has separate rules, to find
-mistakes in these.
+`decide` applies the rules of a book in order, then the reader's filters; the first rule that drops a post is the
+verdict. Home, lists, streams, ranked orders and pages of the past use it, and `/explain` applies the same rules, so a
+page and its explanation cannot disagree. Only the auditor's oracle has separate rules, to find mistakes in these.
 
-A rule knows only an item and the `ReaderFacts` of its page. Whether the reader may see a post at all is decided before,
-in `apps.posts.queries`.
+A rule gets only an item and the `ReaderFacts` of its page. Whether the reader may see a post at all has already been
+decided, in `apps.posts.queries`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -39,12 +38,12 @@ def _never(_item: FeedItem, _facts: ReaderFacts) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A reason to keep a post off a page. `applies` says whether the rule can drop anything for this reader.
+    """A reason to keep a post off a page. `applies` returns whether the rule can drop any post for this reader.
 
-    The other fields are for explanations. `who` is the handle, the tag, or the titles of filters in the text of the
-    `reason`. A post passes the rule if the answer to the `question` is `passing_answer` (True: yes); `irrelevant` says
-    why a post passes whatever the answer. Rules that share a question are one line of the checklist on /explain. Rules
-    of pages that are never explained leave these fields empty.
+    The other fields are for explanations. `who` returns the handle, the tag, or the filter titles for the text of the
+    `reason`. A post passes the rule if the answer to the `question` is `passing_answer` (True: yes); `irrelevant`
+    returns why the answer does not matter. Rules with the same question are one line of the checklist on /explain.
+    Rules of pages that are never explained leave these fields empty.
     """
 
     id: str
@@ -61,7 +60,7 @@ class Rule:
 
 
 class Verdict(NamedTuple):
-    """The decision about an item on a page: the rule that drops it (None if it belongs), and `who` for the reason."""
+    """The decision about an item: the rule that drops it (None if it belongs on the page), and `who` for the reason."""
 
     item: FeedItem
     rule: Rule | None = None
@@ -69,14 +68,14 @@ class Verdict(NamedTuple):
 
 
 class RuleBook(NamedTuple):
-    """The rules of a page in order. `label` adds to an item that passed the reason why it is on the page."""
+    """The rules of a page in order. `label` adds the reason why an item is on the page to items that passed."""
 
     rules: Sequence[Rule]
     label: Callable[[FeedItem, ReaderFacts], FeedItem] = lambda item, _facts: item
 
 
 def decide(items: Iterable[FeedItem], facts: ReaderFacts, book: RuleBook) -> list[Verdict]:
-    """The verdict about each item, in the same order. Filters come last: they read whole texts."""
+    """The verdict on each item, in the same order. Filters come last, because they read whole texts."""
     rules = [rule for rule in book.rules if rule.applies(facts)]
     has_filters = FILTERED.applies(facts)
     return [_verdict(item, facts, rules, book, has_filters=has_filters) for item in items]
@@ -154,7 +153,7 @@ HIDDEN_REPOST = Rule(
 
 
 def is_unwanted_language(item: FeedItem, facts: ReaderFacts) -> bool:
-    """Whether the reader hides this language of the author. False for reposts and for posts without a language.
+    """Whether the reader hides the author's posts in this language. False for reposts and posts without a language.
 
     `pt` includes `pt-BR`.
     """
@@ -210,14 +209,14 @@ REPLY = Rule(
     ),
 )
 
-# What entitles a post to be on a home page. Home caches may still contain posts of former followees.
+# Conditions for a post to be on a home page. Home caches may still contain posts of former followees.
 
 OF_CIRCLES = delivered_to(Audience.CIRCLE)
 OF_FRIENDS = depending_on(FOLLOWED_BACK)
 
 
 def _is_followed(item: FeedItem, facts: ReaderFacts) -> bool:
-    """Whether a follow, a friendship or a circle entitles a post to be here, or it is the reader's own."""
+    """Whether a post belongs here because of a follow, a friendship or a circle, or because it is the reader's own."""
     post = item.post
     if item.flags.own:
         return True
@@ -229,7 +228,7 @@ def _is_followed(item: FeedItem, facts: ReaderFacts) -> bool:
 
 
 def _tag(item: FeedItem, facts: ReaderFacts) -> str:
-    """The first tag of a post that the reader follows, as the post spells it; empty if there is none."""
+    """The first of a post's tags that the reader follows, in the post's spelling; empty if there is none."""
     if not facts.tags:
         return ""
     return next((spelled for name, spelled in item.post.tags.items() if name in facts.tags), "")
@@ -240,14 +239,14 @@ def _has_public_tag(item: FeedItem, facts: ReaderFacts) -> bool:
 
 
 def _is_unwanted(item: FeedItem, facts: ReaderFacts) -> bool:
-    """Whether no follow, tag or promotion entitles a post to be here. Promotions are looked up last."""
+    """Whether neither a follow nor a tag nor a promotion puts a post here. Promotions are looked up last."""
     if _is_followed(item, facts) or _has_public_tag(item, facts):
         return False
     return not item.post.is_open or facts.promotion_of(item.post) is None
 
 
 def _what_brought(item: FeedItem, facts: ReaderFacts) -> FeedItem:
-    """The item with the reason why it is here, if not obvious: a tag, a promotion, or a follow after the post."""
+    """The item with the reason why it is here, if not obvious: a tag, a promotion, or a follow newer than the post."""
     if _is_followed(item, facts):
         since = facts.followed_since.get(item.post.author_id)
         if since and item.post.created_ms < since * 1000:
@@ -322,15 +321,15 @@ def only(name: str, belongs: Callable[[FeedItem], bool], book: RuleBook = EVERYT
     return RuleBook((rule, *book.rules), label=book.label)
 
 
-# The places of promoted posts, decided after all rules: they depend on what else is on the page.
+# The positions of promoted posts, decided after all rules, because they depend on the other posts on the page.
 
-OTHERS_BETWEEN = 7  # at least, above a promoted post
-# In no rule book: the verdict about the items that `spaced` has dropped.
+OTHERS_BETWEEN = 7  # the minimum number of other posts above a promoted one
+# The verdict on items that `spaced` has dropped; it is in no rule book.
 SPACED = Rule(Reason.SPACED, lambda _item, _facts: False, applies=lambda _facts: False)
 
 
 def spaced(items: Sequence[T], promotion_of: Callable[[T], Promotion | None]) -> list[T]:
-    """Drop promoted items that stand too close together. `items` begins at the top of a page.
+    """Drop promoted items that are too close together. `items` begins at the top of a page.
 
     A promoted item needs seven others above it, and seven between it and the last promoted one. So at most one in eight
     is promoted, never two in a row, and never the first.

@@ -1,4 +1,4 @@
-"""Samples of home pages in Redis, for the auditor: ids and bounds, no texts. One page in `AUDIT_SAMPLE_RATE`."""
+"""Samples of home pages in Redis, for the auditor: ids and bounds, but no texts, of one page in `AUDIT_SAMPLE_RATE`."""
 
 import json
 import time
@@ -26,7 +26,7 @@ def sample_home(
     exclude_read: bool = False,
     promoted: bool = True,
 ) -> None:
-    """Store every `AUDIT_SAMPLE_RATE`th page, unless a source was missing from it. Never raises."""
+    """Store every `AUDIT_SAMPLE_RATE`th page, unless one of its sources was missing. Never raises."""
     rate = settings.AUDIT_SAMPLE_RATE
     if not rate or next(_reads) % rate or deadline.missing():
         return

@@ -1,8 +1,7 @@
-"""A reader's own filters: which of them match a post, and whether one of these hides it in a context.
+"""A reader's own filters: which of them match a post, and whether one of those hides it in a context.
 
-Pages are filtered while they are filled (`pipeline.page`), so that they are not too short; `apply_filters` is for posts
-that are not on pages: in notifications and in responses of the API. No cache depends on a filter. A reader's own posts
-are never filtered.
+Pages are filtered while they are filled (`pipeline.page`), so that they are not too short; `apply_filters` is for other
+posts, in notifications and API responses. No cache depends on a filter. A reader's own posts are never filtered.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +17,7 @@ from apps.timeline.pipeline.items import FeedItem
 
 
 def mark(item: FeedItem, filters: Filters, context: FilterContext | None) -> FeedItem:
-    """An item with the filters that match it or, for a repost, its source. The viewer's own posts match none."""
+    """An item with the filters that match it (for a repost: its source). The viewer's own posts match none."""
     shown = item.shown
     if shown.flags.own or not filters:
         return item
@@ -44,7 +43,7 @@ def is_hidden(item: FeedItem, context: FilterContext | None) -> bool:
 def without_filtered(
     items: Sequence[FeedItem], filters: Filters, context: FilterContext | None
 ) -> list[FeedItem]:
-    """Items without those that filters hide in a context; the others carry their matches."""
+    """The items that no filter hides in a context, with their matches."""
     marked = [mark(item, filters, context) for item in items]
     return [item for item in marked if not is_hidden(item, context)]
 
@@ -52,12 +51,12 @@ def without_filtered(
 def apply_filters(
     viewer: User | None, context: FilterContext | None, items: Sequence[FeedItem]
 ) -> list[FeedItem]:
-    """Read the viewer's filters, and leave out the items that they hide; the others carry their matches."""
+    """Read the viewer's filters, and return the items that they do not hide, with their matches."""
     return without_filtered(items, active_filters_of(viewer), context)
 
 
 def mark_filtered(viewer: User | None, context: FilterContext, item: FeedItem) -> FeedItem:
-    """An item that was requested by its id, with its matches: it is never hidden."""
+    """An item that was requested by its id, with its matches. It is never hidden."""
     return mark(item, active_filters_of(viewer), context)
 
 

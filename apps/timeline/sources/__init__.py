@@ -1,1 +1,1 @@
-"""Where the ids of a timeline come from: home cache, outboxes, second level, PostgreSQL."""
+"""The sources of the ids of a timeline: home cache, outboxes, second level, PostgreSQL."""

@@ -1,4 +1,4 @@
-"""Types for the sources of timelines: what a source returns. The candidates of home are chosen in `sources.home`."""
+"""The types that the sources of timelines return. The candidates of home are chosen in `sources.home`."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from apps.posts.queries import Preloaded
 
 
 class Via(Enum):
-    """How a candidate came to a page."""
+    """How a post became a candidate for a page."""
 
-    CACHE = "cache"  # it was delivered to the reader's home cache, or the cache was built with it
-    PULLED = "pulled"  # from the outbox of an author whose posts are fetched by readers
+    CACHE = "cache"  # in the reader's home cache, by a delivery or when the cache was built
+    PULLED = "pulled"  # from the outbox of a pulled author
     TAG = "tag"
     STORAGE = "storage"  # from the second level, or from PostgreSQL
 
@@ -21,8 +21,8 @@ class Via(Enum):
 class Found:
     """Candidate ids in reading order.
 
-    `contents`: open posts that the source has read anyway. `origins`: how the ids came. The first entry with an id
-    counts; an id in no entry came from storage.
+    `contents`: open posts that the source has read anyway. `origins`: the ids by how they were found. The first entry
+    with an id counts; an id in no entry came from storage.
     """
 
     ids: Sequence[int] = ()

@@ -1,10 +1,10 @@
 """The candidates of a home timeline.
 
-They are the reader's home window (open posts) and inbox (restricted posts) in Redis, rebuilt when missing, merged with
+They are the reader's home window (open posts) and inbox (restricted posts) in Redis, rebuilt if missing, merged with
 the outboxes of *pulled* authors, whose posts home windows may lack (`policy`). Each window reaches down to its oldest
-id. Below the higher one of these two ids, and when Redis does not answer, candidates come from PostgreSQL (`older`).
-Posts with a followed tag are read from PostgreSQL every time. While one server of a distributed site is away, open
-posts of the authors on the other servers replace the ids of `older`; the page says that some posts are missing.
+id. Below the higher of these two ids, and while Redis does not respond, candidates come from PostgreSQL (`older`).
+Posts with a followed tag are always read from PostgreSQL. While one server of a distributed site is unreachable, open
+posts of the authors on the other servers replace the ids of `older`, and the page shows that some posts are missing.
 """
 
 import logging
@@ -37,12 +37,12 @@ from feedcache.structures.home_window import (
 logger = logging.getLogger(__name__)
 
 MAX_POLICY_RELOADS = 2
-SERVER = "server"  # of a distributed site, which has the posts of some authors
+SERVER = "server"  # the missing source on a page: a server of a distributed site, with the posts of some authors
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedRanges:
-    """The first read of a page's home cache, in the batch that reads the viewer's context."""
+    """The first read of the home cache for a page, queued in the batch that reads the viewer's context."""
 
     cursor: Cursor
     count: int
@@ -71,9 +71,9 @@ def _query_under(
 def candidates(
     viewer: User, *, queued: QueuedRanges | None = None, pulls_all: bool = False
 ) -> Candidates:
-    """Posts of the viewer's followees, circles and followed tags, of the viewer, and of virtual followees.
+    """Posts of the viewer's followees, circles, followed tags and virtual followees, and the viewer's own.
 
-    `pulls_all` reads the open ones from the outboxes of their authors, as if the site's policy were pull.
+    `pulls_all` reads open posts from the outboxes of their authors, as if the site's policy were pull.
     """
 
     def found(cursor: Cursor, count: int) -> Found:
@@ -128,7 +128,7 @@ def _older(reader_id: int, cursor: Cursor, count: int) -> Found:
 
 
 def _of_reachable(error: DatabaseError, reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Open posts of the followees on reachable servers. Raises `error` unless it means that a server is away."""
+    """Open posts of the followees on reachable servers. Raises `error` unless it means that a server is unreachable."""
     if not is_worker_away(error):
         raise error
     logger.warning("home of %s without the authors of a server: %s", reader_id, error)
@@ -145,10 +145,10 @@ def cached_ranges(
     *,
     pulls_all: bool = False,
 ) -> tuple[list[WindowRange | None], policy.PoliciesInForce]:
-    """The cursor's range in the home window and in the inbox (None if missing), and the policies at that moment.
+    """The cursor's range in the home window and in the inbox (None if missing), and the policies at that time.
 
-    While all authors are pulled, the range in the home window is empty, because windows miss pushes. `pulls_all` forces
-    this.
+    While all authors are pulled, the range in the home window is empty, because windows miss pushes. `pulls_all` has
+    the same effect.
     """
     read = read_windows_up if cursor.ascending else read_windows
     if queued and (queued.cursor, queued.count) == (cursor, count):

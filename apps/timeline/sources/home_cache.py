@@ -1,9 +1,9 @@
-"""The home caches in Redis, and how they are rebuilt: two windows of newest ids for each reader who is online.
+"""The home caches in Redis, two windows of newest ids for each reader who is online, and how they are rebuilt.
 
 A window belongs to one reader, and every read checks the posts in it. The windows of a returning reader are rebuilt
-from PostgreSQL, each by one builder at a time. The builder registers a second key before it reads its snapshot; pushes
-go to both keys; and one script merges and swaps them. So no reader sees half a window, and nothing that was published
-meanwhile is lost (source 001; measured in docs/decisions/0005).
+from PostgreSQL, each by one builder at a time. Before the builder reads its snapshot, it registers a second key; pushes
+are then written to both keys, until a script merges and swaps them. So no reader sees half a window, and no post that
+is published in the meantime is lost (source 001; measured in docs/decisions/0005).
 """
 
 import logging
@@ -22,7 +22,7 @@ from feedcache.structures.home_window import HomeWindows
 
 logger = logging.getLogger(__name__)
 
-WAIT_SECONDS = 0.5  # for another builder; then PostgreSQL serves the page
+WAIT_SECONDS = 0.5  # the wait for another builder, after which PostgreSQL serves the page
 POLL_SECONDS = 0.02
 
 # Public and unlisted posts of followees, and the reader's own.
@@ -34,8 +34,8 @@ HOME = HomeWindows(
     epoch=epoch_suffix,
 )
 
-# Restricted posts addressed to the reader, and the reader's own: always pushed, whatever the delivery policy of their
-# authors, and never in a list that others read (source 002: the inbox beside the outboxes).
+# Restricted posts addressed to the reader, and the reader's own. They are always pushed, whatever the delivery policy
+# of their authors, and never in a list that others read (source 002: the inbox, in addition to the outboxes).
 INBOX = HomeWindows(
     "inbox:2",
     length=settings.INBOX_WINDOW_LENGTH,
@@ -45,17 +45,17 @@ INBOX = HomeWindows(
 
 
 def rebuild_home(reader_id: int) -> bool:
-    """Ensure that a reader has a home window; False when Redis fails, or another builder takes too long."""
+    """Ensure that a reader has a home window. False if Redis fails, or another builder takes too long."""
     return rebuild(HOME, reader_id, _open_snapshot)
 
 
 def rebuild_inbox(reader_id: int) -> bool:
-    """Ensure that a reader has an inbox; False as for `rebuild_home`."""
+    """Ensure that a reader has an inbox. False as for `rebuild_home`."""
     return rebuild(INBOX, reader_id, _restricted_snapshot)
 
 
 def _open_snapshot(reader_id: int) -> list[int]:
-    """The newest ids from the timeline that an optional app stored, if it is long enough; else from the outboxes."""
+    """The newest ids: from the timeline stored by an optional app if it is long enough, otherwise from the outboxes."""
     ids = older.newest_home_ids(reader_id, HOME.length)
     if ids is not None:
         return ids
@@ -67,7 +67,7 @@ def _restricted_snapshot(reader_id: int) -> list[int]:
 
 
 def rebuild(windows: HomeWindows, reader_id: int, snapshot: Callable[[int], list[int]]) -> bool:
-    """Ensure that a window exists; False as for `rebuild_home`."""
+    """Ensure that a window exists. False as for `rebuild_home`."""
     try:
         token = windows.begin(reader_id)
         if token is None:
@@ -81,7 +81,7 @@ def rebuild(windows: HomeWindows, reader_id: int, snapshot: Callable[[int], list
         except DatabaseError:
             windows.abandon(reader_id, token)
             raise
-        # the sentinel takes one place, so a full window cannot contain the end of the timeline
+        # the sentinel takes one slot, so a full window cannot contain the end of the timeline
         return windows.swap(reader_id, token, ids, complete=len(ids) < windows.length)
     except RedisError as error:
         logger.warning("no window %s for %s: %s", windows.prefix, reader_id, error)

@@ -1,4 +1,4 @@
-"""Hooks through which optional apps provide home timelines."""
+"""Hooks with which optional apps provide home timelines."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,10 +11,9 @@ from apps.pagination import Cursor
 class StoredTimelines:
     """Home timelines that an app has stored.
 
-    Both functions return None if the app does not have the whole range; the ids then come from the posts themselves.
     `page(reader_id, cursor, count)` returns up to `count` candidate ids inside the cursor's bounds, in reading order.
-    `newest(reader_id, count)` returns the newest `count` open ids, fewer if there are no more; home caches are built
-    from them.
+    `newest(reader_id, count)` returns the newest `count` open ids (or all, if there are fewer), from which home caches
+    are built. Both return None if the app does not have the whole range; the ids then come from the posts themselves.
     """
 
     page: Callable[[int, Cursor, int], list[int] | None]

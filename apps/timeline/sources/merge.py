@@ -1,12 +1,12 @@
-"""Merge id lists of outboxes, tags and the like: the newest, or the oldest, ids of many lists. Pure functions.
+"""Pure functions that merge id lists of outboxes, tags and the like into the newest or the oldest ids of them all.
 
 Home cache, inbox and pulled authors are merged by `feedcache.structures.home_window` instead, because windows in Redis
-do not reach the first post. Two reposts of one post are two ids; the page shows them as one card
+do not reach down to the first post. Two reposts of one post are two ids, which a page shows as one card
 (`pipeline.items.reposts_by_source`).
 
-There are two ways with the same result (source 000: merge, sort, paginate). A rebuild takes hundreds of ids from
-thousands of vectors: numpy joins and partitions them (2,000 x 200 -> 800: 2 ms; plain Python takes 129 ms). A page
-takes twenty ids from a few lists: heapq reads only the beginning of each.
+Two methods have the same result (source 000: merge, sort, paginate). For a rebuild, which takes hundreds of ids from
+thousands of vectors, numpy joins and partitions them (2,000 x 200 -> 800 in 2 ms; plain Python takes 129 ms). For a
+page, which takes twenty ids from a few lists, heapq reads only the beginning of each.
 """
 
 import heapq
@@ -23,7 +23,7 @@ _ID_BITS = np.uint64(MAX_ID)
 
 
 def first_of_vectors(vectors: Sequence[Entries], count: int, *, ascending: bool) -> list[int]:
-    """The newest `count` distinct ids of vectors that are newest first; ascending: the oldest ones, oldest first.
+    """The newest `count` distinct ids of vectors that are sorted newest first; ascending: the oldest ids, oldest first.
 
     Entries are ids, or ids with the reply flag in bit 63, which is dropped.
     """
@@ -34,7 +34,7 @@ def first_of_vectors(vectors: Sequence[Entries], count: int, *, ascending: bool)
 
 
 def newest_of_vectors(vectors: Sequence[Entries], count: int) -> list[int]:
-    """The newest `count` distinct ids of vectors in any order, newest first; the flag in bit 63 is dropped."""
+    """The newest `count` distinct ids of unsorted vectors, newest first; the flag in bit 63 is dropped."""
     if not vectors or count < 1:
         return []
     joined = np.concatenate(vectors)

@@ -1,7 +1,7 @@
-"""Ids of a home timeline below its home cache, down to the first post ever; without a home cache, all of them.
+"""Ids of a home timeline below its home cache (without a home cache, all of them), down to the very first post.
 
-There are three ways. First, an optional app may have stored the range. Second, readers who follow many active authors
-find a page among the next posts of the whole site. Third, PostgreSQL scans the posts of each followee.
+They come from the first of three sources that has them: a range stored by an optional app; the next posts of the whole
+site, which suffice for readers who follow many active authors; or a scan of each followee's posts in PostgreSQL.
 """
 
 from apps.pagination import Cursor
@@ -20,7 +20,7 @@ def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
 
 
 def newest_home_ids(reader_id: int, count: int) -> list[int] | None:
-    """The newest `count` open ids, fewer if there are no more; None if no app has stored them."""
+    """The newest `count` open ids, or all if there are fewer; None if no app has stored them."""
     for stored in STORED_TIMELINES:
         ids = stored.newest(reader_id, count)
         if ids is not None:

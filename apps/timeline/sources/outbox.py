@@ -1,17 +1,17 @@
 """The outbox of an author: the ids of the public and unlisted posts, newest first (source 002: short and long).
 
-Two vectors in the Memcached tiers hold the newest 200 and 2,000 ids of each author. A read takes the short vectors,
-then the long ones of the authors whose short vector does not reach far enough, then PostgreSQL. When most vectors are
-missing at once, as after a restart of Memcached, the replicas on the reader's shard answer instead, if there are any.
+Two vectors in the Memcached tiers contain the newest 200 and 2,000 ids of each author. A read uses the short vectors,
+then the long vectors of the authors whose short one does not reach far enough, then PostgreSQL. If most vectors are
+missing, as after a restart of Memcached, the replicas on the reader's shard are read instead, if there are any.
 
 Every publication and deletion that changes an outbox increments `UserCounts.outbox_revision` in its own transaction.
-Profiles and rebuilds of home caches have read that row, and refuse vectors of another revision.
+Profiles and rebuilds of home caches read that row, and reject vectors of another revision.
 
-Pages with pulled authors read no such row (decision 0172). A short vector is as current as the row, like the content of
-a post (`apps.posts.cache`): after the commit and before it is acknowledged, each change is appended to every copy, or
-to a vector of unknown ids where there was none, so that no reader who loaded the old ids can store them. If a writer
-dies in between, its event repairs the vectors (`repair`). Long vectors are read at the revision of the short one.
-Restricted posts never enter an outbox.
+Pages with pulled authors read no such row (decision 0172). Like the content of a post (`apps.posts.cache`), a short
+vector is as current as the row: between the commit and the response, each change is appended to every copy, or to a
+vector of unknown ids where there was none, so that no reader can store ids that they loaded before. If a writer dies in
+between, its event repairs the vectors (`repair`). Long vectors are read at the revision of the short one. Restricted
+posts are never in an outbox.
 """
 
 import logging
@@ -37,8 +37,8 @@ from feedcache.structures.id_vector import IdVector
 
 logger = logging.getLogger(__name__)
 
-GROUP_SIZE = 500  # authors per read: one call to each node, one statement; 0.8 MB of short vectors
-MIN_AUTHORS, SAMPLE = 1_000, 20  # fewer authors are loaded within 50 ms
+GROUP_SIZE = 500  # authors per read, which makes one call to each node and one statement; 0.8 MB of short vectors
+MIN_AUTHORS, SAMPLE = 1_000, 20  # loading fewer authors takes less than 50 ms
 
 Revisions = Mapping[int, int]  # author id -> outbox revision
 Vectors = dict[int, IdVector]  # by author id
@@ -46,7 +46,7 @@ Vectors = dict[int, IdVector]  # by author id
 
 @dataclass(frozen=True)
 class Outboxes(ReadThrough[int, IdVector]):
-    """The newest `length` public ids of every author, one vector each, valid at the revision stored in it."""
+    """A vector of the newest `length` public ids of every author, valid at the revision stored in the vector."""
 
     length: int = 0
 
@@ -66,7 +66,7 @@ def _outboxes(name: str, length: int) -> Outboxes:
     )
 
 
-# Source 002 splits outboxes by length: first pages and rebuilds read the short ones, deep pages the long ones.
+# Source 002 splits outboxes by length. First pages and rebuilds read the short ones, deep pages the long ones.
 SHORT_OUTBOXES = _outboxes("outbox-short", 200)
 LONG_OUTBOXES = _outboxes("outbox-long", 2000)
 
@@ -74,7 +74,7 @@ _REVISIONS = (
     "SELECT user_id, outbox_revision FROM accounts_usercounts WHERE user_id = ANY(%(authors)s)"
 )
 
-# Includes virtual followees. Uses an array: for a join with two thousand authors, the planner would read all counts.
+# Includes virtual followees. An array, because for a join with two thousand authors the planner would read all counts.
 _FOLLOWEES = """
 SELECT user_id, outbox_revision, graph_revision FROM accounts_usercounts
 WHERE user_id = ANY({followees} || %(reader)s::bigint
@@ -83,8 +83,8 @@ WHERE user_id = ANY({followees} || %(reader)s::bigint
 _IN_GRAPH = "ARRAY(SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s)"
 _CACHED = "%(followees)s::bigint[]"
 
-# One statement, one snapshot: the ids are those of the revision. They are packed, big-endian and with the reply bit, so
-# that no id becomes a Python object.
+# One statement and so one snapshot, in which the ids match the revision. They are packed, big-endian and with the reply
+# bit, so that no id becomes a Python object.
 _LOAD = f"""
 SELECT c.user_id, c.outbox_revision, newest.entries
 FROM accounts_usercounts c
@@ -100,7 +100,7 @@ CROSS JOIN LATERAL (
 ) newest
 WHERE c.user_id = ANY(%(authors)s)
 """  # noqa: S608 -- constants
-# Citus asks only the server of a single author, if both tables are compared with it.
+# With a single author, Citus queries only the author's server if both tables are compared with the id.
 _LOAD_ONE = _LOAD.replace("c.user_id AND", "%(author)s AND").replace(
     "ANY(%(authors)s)", "%(author)s"
 )
@@ -110,14 +110,14 @@ _REPLY = -(1 << 63)  # bit 63 as PostgreSQL writes it
 def ids_of_authors(author_ids: Iterable[int], cursor: Cursor, count: int) -> list[int]:
     """Up to `count` public ids of these authors inside the cursor's bounds, in reading order; without SQL when warm.
 
-    All Memcached nodes are queried at once for a group of authors, and the results of the groups are merged (source
-    004).
+    All Memcached nodes are queried in parallel for each group of authors, and the results of the groups are merged
+    (source 004).
     """
     return _first_of_groups(map(_current_vectors, _groups(author_ids)), cursor, count)
 
 
 def newest_ids_of_followees(reader_id: int, count: int) -> list[int]:
-    """The newest `count` public ids of a reader's followees and of the reader; all of them if there are fewer."""
+    """The newest `count` public ids of a reader's followees and of the reader, or all if there are fewer."""
     return ids_of_followees(reader_id, Cursor(), count)
 
 
@@ -136,7 +136,7 @@ def ids_of_followees(reader_id: int, cursor: Cursor, count: int) -> list[int]:
 
 
 def _are_mostly_missing(revisions: Revisions) -> bool:
-    """Whether most vectors of a large read are missing, judged by a random sample of them."""
+    """Whether most vectors of a large read are missing, estimated from a random sample."""
     if len(revisions) < MIN_AUTHORS or connection.in_atomic_block:
         return False
     sample = random.sample(list(revisions), SAMPLE)
@@ -145,7 +145,7 @@ def _are_mostly_missing(revisions: Revisions) -> bool:
 
 
 def ask_short(batch: Batch, author_id: int, revision: int) -> Future[Vectors]:
-    """The short vector of an author in the round trip of other reads, for `ids_of_author`."""
+    """Queue the read of an author's short vector, for `ids_of_author`, in the same round trip as other reads."""
     revisions = {author_id: revision}
     if connection.in_atomic_block:  # uncommitted rows must not enter the cache
         return partial(_vectors, SHORT_OUTBOXES, revisions)
@@ -166,7 +166,7 @@ def ids_of_author(
     replies: bool = True,
     short: Future[Vectors] | None = None,
 ) -> tuple[list[int], int | None]:
-    """Up to `count` public ids of one author, in reading order, and their total number if the vectors have them all."""
+    """Up to `count` public ids of one author, in reading order, and the author's total if the vectors are complete."""
     vectors = short() if short else _vectors(SHORT_OUTBOXES, {author_id: revision})
     ids, vectors = _read(vectors, cursor, count, replies=replies)
     vector = vectors.get(author_id)
@@ -183,7 +183,7 @@ def revisions_of(author_ids: Collection[int]) -> dict[int, int]:
 def _followee_revisions(reader_id: int) -> dict[int, int]:
     """The outbox revisions of a reader's followees and of the reader, in one query.
 
-    The follow list comes from Redis if it has the reader's revision in the snapshot of that query, else from
+    The list of followees comes from Redis if its revision is the reader's in the snapshot of that query, otherwise from
     PostgreSQL.
     """
     cached = cached_followees(reader_id)
@@ -206,7 +206,7 @@ def _by_author(rows: Iterable[Row]) -> dict[int, int]:
 
 
 def additions(new: Changed) -> list[QueueWrites]:
-    """Writes to send after the commit: put a new post at the head of its author's vectors."""
+    """Writes to send after the commit, which add a new post to the head of its author's vectors."""
     post = new.post
     entry = id_vector.entry(post.pk, is_reply=answers_another(post.reply_to_id, post.author_id))
     return _writes(new, partial(id_vector.added, entry))
@@ -230,7 +230,7 @@ def _writes(changed: Changed, change: Callable[..., bytes]) -> list[QueueWrites]
 
 
 def _appending(author_id: int, data: bytes) -> QueueWrites:
-    """Append to both vectors; where there is no short one, to one of unknown ids."""
+    """Append to both vectors; if there is no short one, start one of unknown ids."""
 
     def queue(batch: Batch) -> Callable[[], None]:
         batch.append(SHORT_OUTBOXES, author_id, data, start=id_vector.UNKNOWN)
@@ -251,7 +251,7 @@ def _send_after_commit(writes: list[QueueWrites]) -> None:
 
 
 def repair(author_id: int) -> None:
-    """Reload the vectors of an author that missed an update; the long one only if it is cached."""
+    """Reload an author's vectors that may have missed an update; the long one only if it is cached."""
     revisions = revisions_of([author_id])
     for revision in revisions.values():
         _send_after_commit([_appending(author_id, id_vector.reached(revision=revision))])
@@ -281,7 +281,7 @@ def _first_of_groups(groups: Iterable[Vectors], cursor: Cursor, count: int) -> l
 def _read(
     vectors: Vectors, cursor: Cursor, count: int, *, replies: bool = True
 ) -> tuple[list[int], Vectors]:
-    """The first ids inside the bounds, from short vectors and the levels below; and the vectors that were read last."""
+    """The first ids inside the bounds, from short vectors and the levels below, and the vectors that were read last."""
     first_ids = partial(_first_ids, cursor=cursor, count=count, replies=replies)
     ids, too_short = first_ids(vectors)
     if too_short:
@@ -309,7 +309,7 @@ def _first_ids(
 
 
 def _current_vectors(author_ids: list[int]) -> Vectors:
-    """The current short vectors of authors: without SQL for those that are known to be current in Memcached."""
+    """The current short vectors of authors, without SQL for those that are known to be current in Memcached."""
     load_short = partial(load, SHORT_OUTBOXES.length)
     if connection.in_atomic_block:  # uncommitted rows must not enter the cache
         return load_short(author_ids)
@@ -325,7 +325,7 @@ def _current_vectors(author_ids: list[int]) -> Vectors:
 
 
 def _vectors(outboxes: Outboxes, revisions: Revisions) -> Vectors:
-    """The vectors of authors at these revisions, from the cache or else from PostgreSQL."""
+    """The vectors of authors at these revisions, from the cache or otherwise from PostgreSQL."""
     load_newest = partial(load, outboxes.length)
     if connection.in_atomic_block:  # uncommitted rows must not enter the cache
         return load_newest(list(revisions))
@@ -333,9 +333,9 @@ def _vectors(outboxes: Outboxes, revisions: Revisions) -> Vectors:
 
 
 def _accepting(revisions: Revisions | None = None) -> Callable[[int, IdVector], bool]:
-    """A function for one read that accepts vectors with known ids, at these revisions if given.
+    """A function, for a single read, that accepts vectors with known ids and, if given, at these revisions.
 
-    It refuses a vector if a layer above has a newer one: the change is still on its way to that layer.
+    It rejects a vector if an upper layer had a newer one, because the change has not reached its layer yet.
     """
     newest: dict[int, int] = {}
 

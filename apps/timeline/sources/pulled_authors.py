@@ -18,7 +18,7 @@ from feedcache.connections import RedisError
 logger = logging.getLogger(__name__)
 
 SOURCE = "merged-authors"
-# Separate threads: if these reads hang, they do not block the threads that serve pages.
+# Separate threads, so that reads that hang do not block the threads that serve pages.
 PULLED = Bulkhead(SOURCE, max_concurrency=4, after=connections.close_all)
 
 
@@ -47,11 +47,10 @@ def ids_within_deadline(
     *,
     revision: int | None = None,
 ) -> list[int]:
-    """`ids` behind a bulkhead: if the ids do not arrive in time, returns none and marks the page as incomplete.
+    """`ids` behind a bulkhead. If the ids do not arrive in time, return none and mark the page as incomplete.
 
-    The home cache is shown anyway, and a later read brings the rest (source 003: when the path to a few large
-    accounts hangs, all other posts must still be shown). When all authors are pulled, there is nothing else to show, so
-    the page waits.
+    The home cache is still shown, and a later read has the rest (source 003: if the path to a few large accounts hangs,
+    all other posts must still be shown). If all authors are pulled, there is nothing else to show, so the page waits.
     """
     work = partial(ids, reader_id, policies, cursor, count, revision=revision)
     if policies.pulls_all or connection.in_atomic_block:  # another thread sees only committed rows
@@ -65,7 +64,7 @@ def ids_within_deadline(
 
 
 def _followed(reader_id: int, author_ids: Collection[int], revision: int | None) -> set[int]:
-    """The authors among these that a reader follows, really (from Redis at the `graph_revision`) or virtually."""
+    """Those of the authors that a reader follows, really (from Redis at the `graph_revision`) or virtually."""
     ordered = sorted(author_ids)
     followed = set(author_ids).intersection(virtual_follows.followee_ids(reader_id))
     for start in range(0, len(ordered), MAX_OTHERS):

@@ -1,14 +1,14 @@
-"""Open posts of the last days, once on every shard of readers (source 004: post_rep, pull and push combined).
+"""Copies of the open posts of the last days on every shard of readers (source 004: post_rep, pull and push combined).
 
-The shards are the databases that `TIMELINE_SHARDS` names, not those of Citus (`manage distribute`). Sites that name
-none write no replicas and read none.
+The shards are the databases in `TIMELINE_SHARDS`, not those of Citus (`manage distribute`). Without any, no replicas
+are written or read.
 
-Without replicas, a pull queries the main database, and with Citus every server that has some of the reader's followees.
-With them, a post is written once per shard (not once per follower), and a pull is one query on the reader's own shard.
+Without replicas, a pull queries the main database, or with Citus every server with some of the reader's followees. With
+replicas, a post is written once per shard (not once per follower), and a pull is one query on the reader's own shard.
 
-The *mark* of a shard bounds what it can answer: every open post above it is there, or the event that writes it is
-pending. A read adds the posts of pending events, so nothing is missing from a shard that was down. The mark moves down
-to the end of the retention period while older posts are filled in, and later rises with it.
+Every open post above the *mark* of a shard is on that shard, or the event that writes it is pending. A read adds the
+posts of pending events, so no post is missing even after a shard was down. The mark moves down to the end of the
+retention period while older posts are filled in, and later moves up with it.
 """
 
 import time
@@ -28,9 +28,9 @@ from feedcache.ids import MAX_ID, author_of, first_id_at
 SUBSCRIBER = "apps.timeline.handlers.replicate_post"  # calls `add`
 DAY_SECONDS = 24 * 3600
 BATCH_SIZE = 5_000  # posts per statement
-MARGIN_SECONDS = 60  # a new mark lies this far ahead: above every post that is being written now
+MARGIN_SECONDS = 60  # a new mark is this far in the future, above posts being written now
 
-# One statement on one shard: a bounded scan of the key for each author. Posts below the mark do not count.
+# One statement on one shard, with a bounded scan of the key for each author. Posts below the mark do not count.
 _NEWEST = """
 SELECT mark.oldest, ARRAY(
     SELECT post.post_id
@@ -65,7 +65,7 @@ def newest(
     reader_id: int, author_ids: Collection[int], cursor: Cursor, count: int
 ) -> list[int] | None:
     """Up to `count` open ids of authors inside the bounds, newest first; None if the shard does not reach that far."""
-    pending = _pending_ids(author_ids, cursor)  # first: events done after this are on the shard
+    pending = _pending_ids(author_ids, cursor)  # first: events done later are on the shard
     values: dict[str, Any] = {
         "authors": list(author_ids),
         "newest": MAX_ID if cursor.max_id is None else cursor.max_id,
@@ -78,7 +78,7 @@ def newest(
     if row is None:
         return None
     mark, replicated = row
-    # pending posts may lie below the mark, where the shard's answer is incomplete
+    # pending posts may be below the mark, where the shard is incomplete
     ids = merge.first_ids([replicated, [post_id for post_id in pending if post_id > mark]], count)
     return ids if len(ids) == count or mark <= cursor.floor else None
 
@@ -100,17 +100,17 @@ def _pending_ids(author_ids: Collection[int], cursor: Cursor) -> list[int]:
 def add(post_id: int) -> None:
     """Write an open post once on every shard.
 
-    Tries all shards, then raises the first error, so that the event runs again.
+    Try all shards, then raise the first error, so that the event runs again.
     """
     posts = Post.objects.filter(pk=post_id, visibility__in=OPEN, deleted_at=None)
     rows = [_row(*values) for values in posts.values_list("pk", "author", "reply_to")]
     _on_every_shard(lambda alias: _insert(alias, rows))
-    if rows and not posts.exists():  # deleted meanwhile, perhaps before the row was written
+    if rows and not posts.exists():  # deleted in the meantime, perhaps before the row was written
         remove(post_id)
 
 
 def remove(post_id: int) -> None:
-    """Delete a post from every shard; reads skip it already."""
+    """Delete a post from every shard. Reads already skip it."""
     rows = PostReplica.objects.filter(author_id=author_of(post_id), post_id=post_id)
     _on_every_shard(lambda alias: rows.using(alias).delete())
 

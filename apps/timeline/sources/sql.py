@@ -1,9 +1,9 @@
-"""Fan-out on read: ids straight from PostgreSQL, by range scans of each author's posts.
+"""Fan-out on read: ids directly from PostgreSQL, by range scans of each author's posts.
 
-Used to rebuild home caches, to page below them, and while Redis is down. Every function returns ids in reading order:
-newest first, or oldest first for an ascending cursor.
+Used to rebuild home caches, to page below them, and while Redis is down. Every function returns ids in reading order,
+which is newest first, or oldest first for an ascending cursor.
 
-A query is a function that builds the SQL for a `Slice`. `%(name)s` in it are parameters, whose values psycopg sends.
+A query is a function that builds the SQL for a `Slice`; psycopg fills in its parameters, such as `%(name)s`.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -35,25 +35,25 @@ from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
 # ruff: noqa: S608 -- the SQL is built of our own constants
 
-NEARBY = 2_000  # posts of the whole site scanned for a page; costs as much as probing 100 followees
+NEARBY = 2_000  # the number of posts of the whole site scanned for a page; costs as much as probing 100 followees
 
 _ANSWERED = (
     f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"  # the parent's author, from its id
 )
-# Continuing one's own thread is no reply to others (Mastodon's rule).
+# Continuing one's own thread does not count as a reply to others (Mastodon's rule).
 ANSWERS_ANOTHER = f"COALESCE({_ANSWERED} <> author_id, FALSE)"
 _WITH_REPLIES = f"(%(replies)s OR NOT {ANSWERS_ANOTHER})"
 
-# Posts by authors that the reader follows, and by the reader. Posts for circles are found by circle instead.
+# Posts by the reader and by authors that the reader follows. Posts for circles are found by circle instead.
 _RESTRICTED_OF_FOLLOWEE = where_visible(follows="true", among=RESTRICTED_BY_FOLLOW)
 _OF_FOLLOWEE = where_visible(follows="true", among=(*OPEN, *RESTRICTED_BY_FOLLOW))
 _IS_RESTRICTED = has_visibility(RESTRICTED)  # the condition of the index `post_restricted`
-# One list of ids for all posts of a statement; `FOLLOWS` would look up a row for each of them.
+# One list of ids for all posts of a statement, whereas `FOLLOWS` would look up a row for each post.
 _FOLLOWEE_IDS = "SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s"
 
 
 class Slice(NamedTuple):
-    """The range and order of the ids: between %(newest)s and %(oldest)s (exclusive), in one direction, with a limit."""
+    """The order and the limit of the ids between %(newest)s and %(oldest)s (exclusive)."""
 
     is_ascending: bool
     limit: int
@@ -62,7 +62,7 @@ class Slice(NamedTuple):
         return f"ORDER BY {column} {'ASC' if self.is_ascending else 'DESC'} LIMIT {self.limit}"
 
     def posts(self, condition: str, columns: str = "id") -> str:
-        """The SELECT of the first posts that match."""
+        """The SELECT of the first posts that match the condition."""
         return f"""
     SELECT {columns} FROM posts_post
     WHERE {condition} AND id < %(newest)s AND id > %(oldest)s {self.first()}"""
@@ -70,8 +70,8 @@ class Slice(NamedTuple):
     def scan(self, authors: str, condition: str, limit: int | None = None) -> str:
         """One bounded index scan of posts for each of the `authors`, which is SQL for an array of their ids.
 
-        The scan starts from the authors' rows of counts: on a distributed site these are beside the posts, so each
-        server scans its own. An array, because for a join with thousands of authors the planner would read all counts.
+        The scan starts from the authors' rows of counts, which a distributed site has next to the posts, so each server
+        scans its own. An array, because for a join with thousands of authors the planner would read all counts.
         """
         first = self._replace(limit=limit or self.limit)
         condition = f"author_id = author.user_id AND {condition} AND deleted_at IS NULL"
@@ -90,7 +90,7 @@ Query = Callable[[Slice], str]
 
 
 def statement(query: Query, cursor: Cursor, count: int) -> str:
-    """The SQL of a query for one page, without values: to send, to read, or to EXPLAIN."""
+    """The SQL of a query for one page, without its values, to be executed or EXPLAINed."""
     return query(Slice(cursor.ascending, count))
 
 
@@ -104,7 +104,7 @@ _FOLLOWEES = f"%(reader)s::bigint || ARRAY({_FOLLOWEE_IDS})"
 
 
 def _virtual_followees() -> str:
-    """Virtual followees that the reader does not also follow: each author counts once."""
+    """Virtual followees that the reader does not also follow, so that each author counts once."""
     return f"""ARRAY(
     SELECT account_id FROM {virtual_follows.table()} v
     WHERE user_id = %(reader)s AND account_id NOT IN ({_FOLLOWEE_IDS}))"""
@@ -119,7 +119,7 @@ def open_home(page: Slice) -> str:
 
 
 def _home(page: Slice, kinds: str, *more: str) -> str:
-    """Posts of these kinds by followees, and open posts by authors that the reader follows virtually."""
+    """Posts of these kinds by followees, and open posts by virtual followees."""
     parts = [_first_of_authors(page, _FOLLOWEES, kinds)]
     if virtual_follows.VIRTUAL_FOLLOWS:
         parts.append(_first_of_authors(page, _virtual_followees(), is_open()))
@@ -132,9 +132,9 @@ def restricted_home(page: Slice) -> str:
 
 
 def _first_of_authors(page: Slice, authors: str, kinds: str) -> str:
-    """The first post of each author (head); then more posts of those authors whose heads come first.
+    """The first post of each author (the heads), then more posts of the authors whose heads come first.
 
-    It takes as many heads as ids are requested, because nothing beyond the last head can be on the page.
+    The number of heads is the number of requested ids, because no post beyond the last head can be on the page.
     """
     if page.is_ascending:
         end, beyond, until = "%(newest)s", "max(post_id) + 1", "<"
@@ -153,7 +153,7 @@ SELECT post.id {more})"""
 
 
 def _of_circles(page: Slice) -> str:
-    """Posts for the reader's circles, by any author: people in a shared circle need not follow each other."""
+    """Posts for the reader's circles, by any author, because people in a shared circle need not follow each other."""
     condition = (
         f"circle_id = ANY(ARRAY({CIRCLES})) AND author_id <> %(reader)s AND deleted_at IS NULL"
     )
@@ -166,17 +166,17 @@ def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
 
 
 def open_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """The open ones among `home_ids`, without circles: the second level stores these."""
+    """The open posts among `home_ids`, without circles, which the second level stores."""
     return _run(open_home, cursor, count, reader=reader_id)
 
 
 def restricted_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """The restricted ones among `home_ids`: the inbox is built from these."""
+    """The restricted posts among `home_ids`, from which the inbox is built."""
     return _run(restricted_home, cursor, count, reader=reader_id)
 
 
 def home_nearby(page: Slice) -> str:
-    """The posts among the site's next `NEARBY` that belong on the reader's home: one range of the primary key."""
+    """The posts among the site's next `NEARBY` that belong on the reader's home, by one range of the primary key."""
     last, until = ("max", "<=") if page.is_ascending else ("min", ">=")
     nearby = page._replace(limit=NEARBY).posts("true")
     virtual = f"SELECT account_id FROM {virtual_follows.table()} v WHERE user_id = %(reader)s"
@@ -189,13 +189,13 @@ def home_nearby(page: Slice) -> str:
 
 
 def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """The first of `home_ids` that are among the next `NEARBY` posts of the site. Fewer ids do not mean the end."""
+    """The first of `home_ids`, if they are among the site's next `NEARBY` posts. Fewer ids do not mean the end."""
     return _run(home_nearby, cursor, count, reader=reader_id)
 
 
 def of_list(policy: RepliesPolicy, page: Slice) -> str:
-    """Posts by members of a list that its owner still follows, by one bounded scan each."""
-    # replies to the author and to the owner of the list are shown
+    """Posts by members of a list whom its owner still follows, by one bounded scan each."""
+    # replies to the post's own author and to the owner of the list are shown
     answered = ["author_id, %(reader)s"]
     if policy == RepliesPolicy.LIST:
         answered.append("SELECT member_id FROM graph_listmember WHERE group_id = %(list)s")
@@ -213,12 +213,12 @@ def of_list(policy: RepliesPolicy, page: Slice) -> str:
 def list_ids(
     reader_id: int, list_id: int, policy: RepliesPolicy, cursor: Cursor, count: int
 ) -> list[int]:
-    """Up to `count` ids of posts by the members of a reader's list that the reader may see."""
+    """Up to `count` ids of posts that the reader may see, by the members of one of their lists."""
     return _run(partial(of_list, policy), cursor, count, reader=reader_id, list=list_id)
 
 
 def of_these(page: Slice) -> str:
-    """Posts by the given authors, with the given tags, and of the reader's circles, whatever the reader follows now."""
+    """Posts by the given authors, with the given tags, and for the reader's circles, regardless of current follows."""
     return f"""
 (SELECT post.id {page.scan("%(authors)s::bigint[]", _OF_FOLLOWEE)})
 UNION ALL {_of_circles(page)}
@@ -234,7 +234,7 @@ def ids_of(
     cursor: Cursor,
     count: int,
 ) -> list[int]:
-    """Up to `count` ids by these authors, with these tags, or of the reader's circles, that the reader may see."""
+    """Up to `count` ids of posts that the reader may see, by these authors, with these tags, or for their circles."""
     authors, tags = list(author_ids), list(tag_ids)
     return _run(of_these, cursor, count, reader=reader_id, authors=authors, tags=tags)
 
@@ -264,7 +264,7 @@ def open_ids(
 
 
 def open_ids_of_servers(author_ids: Collection[int], cursor: Cursor, count: int) -> list[int]:
-    """`open_ids` by a statement that only the servers of these authors run; slower for authors who rarely write."""
+    """`open_ids` by a statement that runs only on these authors' servers; slower for authors who rarely write."""
     rows = Post.objects.filter(author__in=author_ids, deleted_at=None, visibility__in=OPEN)
     return _ids(rows, cursor, count)
 
@@ -293,7 +293,7 @@ def deleted_between(
     *,
     only: Q | None = None,
 ) -> int:
-    """How many posts of these authors between two ids (exclusive) were deleted after a moment; reposts do not count."""
+    """The number of these authors' posts, without reposts, between two ids (exclusive) and deleted after a time."""
     rows = Post.objects.filter(only or Q(), author__in=author_ids, pk__gt=oldest, pk__lt=newest)
     deleted = rows.filter(deleted_at__gte=after).exclude(kind="repost")
     return deleted.exclude(visibility__in=ADDRESSED)[:maximum].count()
@@ -338,7 +338,7 @@ def newest_of_circle(circle_id: int, count: int) -> list[int]:
 def public_ids(
     cursor: Cursor, count: int, *, only_media: bool = False, database: str = DEFAULT_DB_ALIAS
 ) -> list[int]:
-    """Up to `count` ids of all public posts, without reposts; `only_media`: only those with pictures."""
+    """Up to `count` ids of all public posts, without reposts; `only_media`: only posts with pictures."""
     if only_media:
         return _pictured_ids(cursor, count, database)
     rows = Post.objects.using(database).filter(deleted_at=None, visibility=Visibility.PUBLIC)
@@ -346,7 +346,7 @@ def public_ids(
 
 
 def _pictured_ids(cursor: Cursor, count: int, database: str) -> list[int]:
-    """`public_ids` of posts with pictures, by a scan of the pictures, so that other posts cost nothing."""
+    """`public_ids` of posts with pictures, by a scan of the pictures, so that other posts are not read."""
     rows = Attachment.objects.using(database).filter(
         post__gt=cursor.floor,
         post__lt=_newest(cursor),
@@ -358,7 +358,7 @@ def _pictured_ids(cursor: Cursor, count: int, database: str) -> list[int]:
 
 
 def is_not_reply_to_others() -> Q:
-    """A condition for posts without a parent, or with a parent of the same author: a profile without replies."""
+    """The condition of a profile without replies: posts without a parent, or with a parent by the same author."""
     parent_author = F("reply_to_id").bitrightshift(SEQUENCE_BITS).bitand(MAX_AUTHOR_ID)
     return Q(reply_to=None) | Q(Exact(parent_author, F("author_id")))
 

@@ -1,6 +1,6 @@
-"""The message square in Redis (source 003): one window of the newest public posts, which all readers share.
+"""The message square in Redis (source 003), a window of the newest public posts that all readers share.
 
-It is built, pushed to and read like a home window, by one builder at a time, and every read checks the posts in it.
+It is built (by one builder at a time), pushed to and read like a home window, and every read checks the posts in it.
 Posts below it come from PostgreSQL; while Redis is down, all posts do.
 """
 
@@ -56,7 +56,7 @@ def belongs(post: Post) -> bool:
 
 
 def repair() -> None:
-    """Add posts that the window lacks, such as one whose push was lost in a failover of Redis. Raises RedisError."""
+    """Add posts that the window lacks, for example because a failover of Redis lost a push. Raises RedisError."""
     window = SQUARE.whole(EVERYBODY)
     if window is None:
         return

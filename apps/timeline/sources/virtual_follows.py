@@ -1,7 +1,7 @@
-"""Virtual follows: an optional app brings the open posts of accounts to readers who do not follow them.
+"""Virtual follows, with which an optional app brings the open posts of accounts to readers who do not follow them.
 
 Deliveries, caches and queries treat them like the follows of the graph, but only for open posts. Every read of a page
-decides which of these posts it shows (`pipeline.hooks.PROMOTERS`).
+decides which of these posts are shown (`pipeline.hooks.PROMOTERS`).
 """
 
 from collections.abc import Callable, Collection
@@ -17,7 +17,7 @@ from feedcache.ids import author_of
 
 @dataclass(frozen=True, slots=True)
 class VirtualFollows:
-    """Where an app stores its virtual follows. `followee_ids` reads them from a cache, because every page needs them.
+    """The storage of an app's virtual follows. `followee_ids` reads them from a cache, because every page needs them.
 
     `table` has the columns id, user_id (the reader), account_id and created_at, one row for each pair, and indexes that
     begin with user_id and account_id. A change of the table increments the `graph_revision` of the affected readers,
@@ -28,7 +28,7 @@ class VirtualFollows:
     followee_ids: Callable[[int], Collection[int]]
 
 
-# one, because chunks store edges without naming a table
+# only one, because chunks store edges without the name of their table
 VIRTUAL_FOLLOWS = Hook[VirtualFollows](maximum=1)
 
 # An empty table, which PostgreSQL removes from the plan.
@@ -54,7 +54,7 @@ _AMONG = (
 
 
 def table() -> str:
-    """The SQL to put after FROM, with an alias; it has no rows if no app has virtual follows."""
+    """The SQL of the table, for FROM with an alias. It has no rows if no app has virtual follows."""
     return next((one.table for one in VIRTUAL_FOLLOWS), _NOBODY)
 
 
@@ -70,7 +70,7 @@ def follower_chunks(
 
 
 def follower_ids_between(account_id: int, *, first_edge: int, last_edge: int) -> list[str]:
-    """The virtual followers of a chunk, as decimal strings, which Redis takes without conversion."""
+    """The virtual followers of a chunk, as decimal strings, which Redis accepts without conversion."""
     with connection.cursor() as sql:
         values = {"account": account_id, "first": first_edge, "last": last_edge}
         sql.execute(_BETWEEN.format(table=table()), values)
@@ -79,7 +79,7 @@ def follower_ids_between(account_id: int, *, first_edge: int, last_edge: int) ->
 
 
 def followers_among(account_id: int, user_ids: Collection[int]) -> set[int]:
-    """The readers among these who follow an account virtually, from PostgreSQL."""
+    """Those of the readers who follow an account virtually, from PostgreSQL."""
     if not VIRTUAL_FOLLOWS:
         return set()
     rows = rows_of(_AMONG.format(table=table()), {"account": account_id, "users": list(user_ids)})
@@ -92,7 +92,7 @@ def followee_ids(reader_id: int) -> Collection[int]:
 
 
 def without_virtual(reader_id: int, post_ids: Collection[int], *, revision: int) -> set[int]:
-    """The ids, except those of accounts that a reader follows only virtually."""
+    """The post ids, except those by accounts that a reader follows only virtually."""
     virtual = set(followee_ids(reader_id)) if post_ids else set()
     virtual &= {author_of(post_id) for post_id in post_ids}
     if virtual:

@@ -1,4 +1,4 @@
-"""Pages of OAuth: authorize an application; list and revoke the authorized ones."""
+"""OAuth pages: authorize an application, list the authorized applications, revoke their access."""
 
 import re
 from collections.abc import Callable
@@ -32,7 +32,7 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*:(//[\w.:\[\]-]+)?", re.ASCII | re.IGNOR
 @login_required
 @second_factor_required
 def authorize(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Ask whether an application may act for the viewer. The POST repeats the query string of the GET."""
+    """Ask the viewer whether an application may act for them. The form posts to the same URL, query string included."""
     core = get_oauthlib_core()
     try:
         scopes, credentials = core.validate_authorization_request(request)

@@ -40,7 +40,7 @@ from apps.web.hooks import CLOSED
 @sensitive_post_parameters("password")
 @require_get_or_post
 def log_in(request: SiteRequest) -> HttpResponseBase:
-    """Log in. Each attempt is counted before the password is checked; a successful one is given back."""
+    """Log in. Attempts are counted before the password is checked; the count of a successful one is undone."""
     if viewer_of(request):
         return redirect(next_url(request))
     clear_pending_login(request)
@@ -101,7 +101,7 @@ def password_change(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_get_or_post
 def password_reset(request: SiteRequest) -> HttpResponseBase:
-    """Ask for a link to a new password. The response is the same whether an account has the address or not."""
+    """Request a link for choosing a new password. The response does not reveal whether an account has the address."""
     if request.method == "POST":
         check_rate_limit("password_reset", client_address(request))
         # cost=0 only checks this limit; the worker that sends the mail counts addresses without an account.
@@ -133,7 +133,7 @@ def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> Htt
 
 
 def _account_id(uidb64: str) -> int | None:
-    """The account id in a link, decoded as Django does: all spellings of a number count as guesses at one account."""
+    """The account id in a link, decoded as Django does, so that all spellings of an id share one limit on guesses."""
     try:
         return int(urlsafe_base64_decode(uidb64).decode())
     except ValueError:
@@ -141,7 +141,7 @@ def _account_id(uidb64: str) -> int | None:
 
 
 def _was_link_valid(response: HttpResponseBase) -> bool:
-    """Whether the link was valid: Django redirects from a valid link, and sets `validlink` on its pages."""
+    """Whether the link was valid. If so, Django redirects, or the context of its page has a true `validlink`."""
     if isinstance(response, TemplateResponse):
         return bool((response.context_data or {})["validlink"])
     return True
@@ -158,7 +158,7 @@ def _origin(request: SiteRequest, is_account: Callable[[User], bool]) -> Origin:
 
 
 def entry_page(request: SiteRequest, template: str, form: Any) -> HttpResponse:
-    """The page to log in or to sign up, with the form and the address that it leads to."""
+    """The login or sign-up page, with its form and the address to redirect to afterwards."""
     context = {
         "form": form,
         "next": next_url(request),
@@ -168,7 +168,7 @@ def entry_page(request: SiteRequest, template: str, form: Any) -> HttpResponse:
 
 
 def _finish(request: SiteRequest, response: HttpResponseBase, message: str) -> HttpResponseBase:
-    """Django's own views answer a form with 302 or 200; we answer with 303 and a message, or with 422."""
+    """Change the response of one of Django's views to a form: 302 to 303 with a message, and 200 to 422."""
     if request.method != "POST":
         return response
     if response.status_code == HttpResponseRedirect.status_code:

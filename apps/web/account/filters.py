@@ -49,7 +49,7 @@ def delete(request: AuthenticatedRequest, filter_id: int) -> HttpResponseBase:
 
 
 def _save(request: AuthenticatedRequest, form: FilterForm, old: Filter | None) -> bool:
-    """Save a filter; False if the change is invalid, and then the form shows why."""
+    """Save a filter. If the change is invalid, add the error to the form and return False."""
     try:
         change = form.to_change(old)
         if old is None:

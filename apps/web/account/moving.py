@@ -1,4 +1,4 @@
-"""Settings pages: import lists from other sites, see which lines failed, undo an import; download one's own lists."""
+"""Settings pages to import lists from other sites, see which lines failed, undo an import, and download lists."""
 
 import csv
 from typing import Any
@@ -86,7 +86,7 @@ def undo(request: AuthenticatedRequest, import_id: int) -> HttpResponseBase:
 @require_safe
 @login_required
 def list_file(request: AuthenticatedRequest, name: str) -> HttpResponseBase:
-    """The viewer's follows, blocks, mutes, lists or bookmarks, in a format for import here and elsewhere."""
+    """The viewer's follows, blocks, mutes, lists or bookmarks, as a CSV file that this site and others can import."""
     return as_download(StreamingHttpResponse(file_lines(request.user, name)), name, CSV)
 
 

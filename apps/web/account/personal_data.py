@@ -108,5 +108,5 @@ def delete(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_safe
 def deleted(request: SiteRequest) -> HttpResponse:
-    """The page after the deletion of an account: a message on another page would be easy to miss."""
+    """The page shown after an account is deleted; a message on another page would be easy to miss."""
     return render(request, "privacy/deleted.html")

@@ -1,4 +1,4 @@
-"""Pages of the second factor: at login, and the settings of app, passkeys and recovery codes."""
+"""Second-factor pages: the code at login, and the settings for the app, passkeys and recovery codes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -55,7 +55,7 @@ NO_STORE = "no-store"
 @sensitive_post_parameters("code")
 @require_get_or_post
 def code(request: SiteRequest) -> HttpResponseBase:
-    """The second step of a login: a code of the app, a recovery code, or with JavaScript a passkey."""
+    """The second step of a login: a code from the app, a recovery code, or (with JavaScript) a passkey."""
     pending = pending_login(request)
     if pending is None:
         return redirect(next_url(request) if viewer_of(request) else "login")
@@ -78,7 +78,7 @@ def code(request: SiteRequest) -> HttpResponseBase:
 
 @require_POST
 def passkey_options(request: SiteRequest) -> HttpResponseBase:
-    """The options of a passkey request: for the passkeys of the pending login's user, or else for any passkey."""
+    """The options of a passkey request. During a pending login only its user's passkeys are accepted, otherwise any."""
     check_rate_limit("passkey", client_address(request))
     pending = pending_login(request)
     return _json(passkeys.begin_authentication(request, pending.user if pending else None))

@@ -1,4 +1,4 @@
-"""Pages of settings: profile, appearance, writing, reading, privacy, account."""
+"""Settings pages: profile, appearance, writing, reading, privacy, account."""
 
 from typing import Any
 
@@ -136,7 +136,7 @@ def appearance(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def preferences(request: AuthenticatedRequest, tab: str) -> HttpResponseBase:
-    """The pages of settings whose fields are columns of the account: writing and reading."""
+    """The settings pages whose fields are columns of the account: writing and reading."""
     form_class = PREFERENCES[tab]
     initial = {name: getattr(request.user, name) for name in form_class.base_fields}
     form = form_class(request.POST or None, initial=initial)
@@ -168,7 +168,7 @@ def privacy(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_POST
 def quick_appearance(request: SiteRequest) -> HttpResponseBase:
-    """The language or theme chosen in the footer: stored in a cookie, for members also in the account."""
+    """Store the language or theme chosen in the footer: in a cookie, and for members in the account too."""
     form, user = QuickAppearanceForm(request.POST), viewer_of(request)
     response = SeeOther(next_url(request))
     if not form.is_valid():

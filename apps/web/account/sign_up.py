@@ -1,4 +1,4 @@
-"""The page to sign up."""
+"""The sign-up page."""
 
 from urllib.parse import urlencode
 

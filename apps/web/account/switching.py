@@ -1,4 +1,4 @@
-"""Several accounts in one browser: a signed cookie keeps the sessions of those that are not in use now."""
+"""Several accounts in one browser. A signed cookie contains the session keys of the accounts not in use."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -33,7 +33,7 @@ def accounts(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def add(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Keep the current session in the cookie, and let another account log in."""
+    """Add the current session to the cookie, and let another account log in."""
     others = _others(request)
     if len(others) >= MAX_OTHERS:
         text = _("This browser already has the maximum number of accounts. Log out of one first.")

@@ -31,7 +31,7 @@ from apps.web.home_composer import home_composer_context
 from apps.web.people.people_to_follow import people_to_follow_context
 
 STEPS = ("welcome", "welcome_topics", "welcome_people", "welcome_post")
-TOPICS = 12  # how many are offered
+TOPICS = 12  # number of tags offered
 
 
 @require_get_or_post
@@ -57,7 +57,7 @@ def introduction(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def topics(request: AuthenticatedRequest) -> HttpResponseBase:
-    """The page for tags to follow, and for the languages of the reader, which the next page uses to suggest people."""
+    """The page to choose tags to follow, and the reader's languages, which the next page uses to suggest people."""
     form = TopicsForm(
         request.POST or None,
         offered=_topics(),
@@ -88,7 +88,7 @@ def people(request: AuthenticatedRequest) -> HttpResponse:
 @require_POST
 @login_required
 def follow_everybody(request: AuthenticatedRequest, pack_id: int) -> HttpResponseBase:
-    """Follow all of a starter pack."""
+    """Follow every account in a starter pack."""
     followed = follow_pack(request.user, pack_id)
     said = ngettext(
         "You follow %(count)d more account.", "You follow %(count)d more accounts.", followed
@@ -104,7 +104,7 @@ def first_post(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _topics() -> list[str]:
-    """The tags that the most accounts use now, those in the script of the page first."""
+    """The trending tags, with those in the script of the page's language first."""
     names = [tag.name for tag in trending_tags(maximum=TOPICS)]
     return sorted(names, key=lambda name: not in_page_language(name))
 

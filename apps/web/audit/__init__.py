@@ -1,1 +1,1 @@
-"""Pages for checking the site: explanations of home, recomputed and earlier home pages, and the auditor's report."""
+"""Pages to check the site with: explanations of home, recomputed and earlier home pages, the auditor's report."""

@@ -1,4 +1,4 @@
-"""Home as it was at an earlier moment."""
+"""The home page as it was at an earlier time."""
 
 from datetime import UTC, timedelta
 from typing import Any
@@ -23,7 +23,7 @@ LOCAL_TIME = "%Y-%m-%dT%H:%M:%S"  # the format of datetime-local inputs
 @require_safe
 @login_required
 def as_of(request: AuthenticatedRequest) -> HttpResponse:
-    """The form to choose a moment; with `as_of`, also the page of that moment."""
+    """The form to choose a time; with `as_of`, also the home page at that time."""
     return _past_page(request, request.user, {})
 
 
@@ -36,7 +36,7 @@ def as_of_another(request: AuthenticatedRequest, owner: User) -> HttpResponse:
 def _behind_utc(text: str) -> timedelta:
     """How far the reader's time zone is behind UTC. BadRequest if there is no such zone.
 
-    `composer.js` fills in the minutes; without scripts the form is in UTC.
+    `composer.js` fills in the minutes; without JavaScript the times in the form are UTC.
     """
     try:
         minutes = int(text or 0)

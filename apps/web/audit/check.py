@@ -1,4 +1,4 @@
-"""A live comparison of the viewer's own home with the tables, and a copy to download and verify."""
+"""A live comparison of the viewer's home page with the database, and a copy of a page to download and verify."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from apps.audit.own_page.check import check_page
 from apps.http.requests import AuthenticatedRequest, as_download, login_required
 from apps.pagination import Cursor
 
-MAX_PAGES = 10  # checked automatically, one after another; a link checks further ones
+MAX_PAGES = 10  # checked automatically, one after another; a link continues with the next page
 
 
 @require_safe
 @login_required
 def check(request: AuthenticatedRequest) -> HttpResponse:
-    """The page with its button; with `page`, the result for one page, after which htmx requests the next one."""
+    """The page with the button that starts the check; with `page`, the result for one page, for htmx to append."""
     context: dict[str, Any] = {"here": "home"}
     if number := request.GET.get("page"):
         cursor = Cursor.from_query({"max_id": request.GET.get("max_id", "")})

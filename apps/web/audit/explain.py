@@ -1,4 +1,4 @@
-"""Pages that explain why a post is on the home page, or why it is not, and the public report of the auditor."""
+"""Pages that explain why a post is or is not on the home page, and the auditor's public report."""
 
 from collections import Counter
 from functools import wraps
@@ -60,7 +60,7 @@ _ROUNDS = {
     Subject.POSTS: gettext_lazy("Posts in fast memory"),
     Subject.ACCOUNTS: gettext_lazy("Profiles and lists in fast memory"),
 }
-_KINDS = {  # the other kinds need no explanation
+_KINDS = {  # the other kinds are clear without a description
     Kind.WINDOW: gettext_lazy("missing from a prepared page"),
     Kind.RECEIPT: gettext_lazy("record of a delivery that was changed"),
     Kind.MIRROR: gettext_lazy("follow that is in one of the two lists only"),
@@ -101,9 +101,9 @@ def audit(request: SiteRequest) -> HttpResponse:
 
 
 def _round_text(progress: AuditRound) -> tuple[Any, str]:
-    """The name of a round and its progress.
+    """The name of a round, and a text about its progress.
 
-    During the first round these are the rows compared so far, later the total and the time of a whole round.
+    During the first round the text has the number of rows compared so far, later the total and the time of a round.
     """
     if progress.seconds is None or progress.total is None:
         text = _("%(compared)s so far, in the first round") % {"compared": exact(progress.compared)}
@@ -127,7 +127,7 @@ def _sampling() -> str:
 @require_safe
 @login_required
 def home(request: AuthenticatedRequest) -> HttpResponse:
-    """How a page of the viewer's home was assembled; with `post` (an address), why that post is there or not."""
+    """How a page of the viewer's home was assembled; with `post` (a URL), why that post is or is not on it."""
     if "post" not in request.GET:
         return _home_page(request, request.user, {})
     address = request.GET["post"][:ADDRESS_MAX_CHARACTERS]
@@ -145,7 +145,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def staff_view_of_account(view: View) -> View:
-    """Decorate a page about another account's home: only for staff who may view accounts, and each visit is logged."""
+    """Decorate a page about another account's home. Only staff who may view accounts can open it; visits are logged."""
 
     @wraps(view)
     @require_safe

@@ -1,4 +1,4 @@
-"""The page of the journey of a post, and push beside pull on the viewer's own home page."""
+"""The journey of a post, and a comparison of push and pull for the viewer's own home page."""
 
 from datetime import timedelta
 from typing import Any
@@ -25,7 +25,7 @@ from apps.web.audit.picture import REPLAY_SECONDS, picture_of
 from apps.web.plots import bars
 
 MAX_BARS = 40
-# maximum age of a post for the page to poll whether a follower has read it
+# the page polls for a first read by a follower until the post is this old
 LOOKED_AT = timedelta(minutes=10)
 
 Row = tuple[str, str, str]  # an event, its term in the articles, and its time or number
@@ -34,9 +34,9 @@ Row = tuple[str, str, str]  # an event, its term in the articles, and its time o
 @require_safe
 @login_required
 def journey(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
-    """The page, or a part of it.
+    """The journey page, or a part of it.
 
-    `after` is the number of receipts on the page: returns only the changes since. `both` shows the viewer's home by
+    With `after`, the number of receipts on the page, only the changes since then. With `both`, the viewer's home by
     push and by pull. Staff see only figures; views of restricted posts by staff are recorded.
     """
     as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
@@ -60,7 +60,7 @@ def journey(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
 
 
 def _asks_every(journey: Journey) -> int:
-    """Seconds until the page polls again if the stream is silent; 0 if it need not."""
+    """The seconds until the page polls again if the stream is silent; 0 if it stops polling."""
     if journey.is_under_way:
         return 1
     return 15 if database_time() - journey.accepted_at < LOOKED_AT else 0
@@ -86,14 +86,14 @@ def _figures(journey: Journey, *, after: int | None) -> dict[str, Any]:
 
 
 def duration_of(seconds: float) -> str:
-    """Milliseconds below a second, as in "12 ms"; otherwise as `duration`."""
+    """A duration in words: below a second in milliseconds ("12 ms"), otherwise as `duration` formats it."""
     if seconds < 1:
         return _("%(number)s ms") % {"number": round(seconds * 1000)}
     return duration(seconds)
 
 
 def _reached(journey: Journey, last: float) -> list[int]:
-    """The home caches reached, in equal parts of the time until the last receipt."""
+    """The number of home caches reached in each of MAX_BARS equal parts of the time until the last receipt."""
     parts = [0] * MAX_BARS
     for chunk in journey.chunks:
         if chunk.done_after is not None and last:
@@ -109,7 +109,7 @@ def _replay(last: float) -> str:
 
 
 def _stations(journey: Journey) -> list[tuple[str, str, bool]]:
-    """The label and the time of each step up to the job, and whether the post has passed it."""
+    """For each step up to the job: its label, its time, and whether the post has passed it."""
     steps = (
         (_("Accepted"), 0.0),
         (_("Committed"), journey.committed),
@@ -125,14 +125,14 @@ def _after(seconds: float | None) -> str:
 
 
 def _known(journey: Journey, seconds: float | None) -> str:
-    """The time of a step. It comes from the event, which is deleted after some days."""
+    """The time of a step, which is stored in the event, and so is unknown once the event is deleted after some days."""
     if seconds is None and journey.receipt.mode:
         return _("no longer known")
     return _after(seconds)
 
 
 def _layers(journey: Journey) -> list[tuple[str, int, int]]:
-    """Each layer of Memcached with how many of its nodes have the post, and how many there are."""
+    """For each tier of Memcached: its name, the number of its nodes that have the post, and the number of its nodes."""
     names = {"l1": "L1", "main": "Main", "backup": "Backup"}
     return [
         (label, sum(has for _name, has in parts), len(parts))

@@ -1,6 +1,6 @@
-"""The journey of a post as a picture: a tree of its chunks, and their readers as dots below them.
+"""A picture of the journey of a post: a tree of its chunks, with the readers of each as dots below it.
 
-Everything in the picture is also in the table beside it. Coordinates are in SVG units.
+The table next to the picture has the same information. Coordinates are in SVG units.
 """
 
 import math
@@ -11,7 +11,7 @@ from apps.audit.journey.post import ChunkPlace, Journey, Stage
 
 WIDTH, TOP, BOX_TOP, DOTS_TOP = 600, 12, 96, 126
 MAX_BOXES, MAX_DOTS = 40, 520
-# The distance between dots, by the largest number of dots for which it is used.
+# The largest number of dots, and the distance between them up to that number.
 PITCHES = ((60, 24.0), (160, 18.0), (MAX_DOTS, 12.0))
 TICKS = 24  # of the replay; the style sheet sets their length
 REPLAY_SECONDS = 6
@@ -27,7 +27,7 @@ class Dots:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Neighbouring chunks, drawn as one box with the wire to it and its readers below.
+    """Neighbouring chunks, drawn as one box with a wire leading to it and its readers below.
 
     `when` is a CSS class: the tick of the replay at which its last chunk was done, "new" if it is new on the page, or
     empty.
@@ -141,7 +141,7 @@ def _laid_out(
 
 
 def _stage_of(group: Sequence[ChunkPlace]) -> str:
-    """The most important stage among several chunks: failures first."""
+    """The most urgent stage among several chunks: failed, running, waiting, done."""
     stages = {chunk.stage for chunk in group}
     order = (Stage.FAILED, Stage.RUNNING, Stage.WAITING, Stage.DONE)
     return next(stage.value for stage in order if stage in stages)

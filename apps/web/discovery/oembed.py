@@ -1,4 +1,4 @@
-"""oEmbed: other sites embed a public post."""
+"""oEmbed, with which other sites embed public posts."""
 
 import re
 from typing import Any

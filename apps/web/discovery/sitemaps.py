@@ -1,6 +1,6 @@
 """Sitemaps for any number of accounts and posts: each file is a range of ids in an index.
 
-Django's paginated sitemaps would count rows and use offsets, which reads the table from the beginning for every file.
+Django's paginated sitemaps count rows and use offsets, so that each file would read the table from the beginning.
 """
 
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ from apps.throttling import check_rate_limit
 from feedcache.ids import EPOCH, LAST_SECOND, first_id_at, second_of
 
 ACCOUNTS_PER_FILE = 10_000  # ids, some of which are unused
-POSTS_PER_FILE = 50_000  # the limit of the format; the newest of a day
-MAX_FILES = 50_000  # the limit of an index
+POSTS_PER_FILE = 50_000  # the limit of the format; a day with more lists its newest posts
+MAX_FILES = 50_000  # the format's limit for an index
 HOUR, DAY = 3600, 24 * 3600
 XML = "application/xml"
 
@@ -32,7 +32,7 @@ XML = "application/xml"
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def index(request: HttpRequest) -> HttpResponse:
-    """All files: the site's own pages, accounts by id, posts by day."""
+    """The index of all files: the site's own pages, accounts by id, posts by day."""
     names = [reverse("sitemap_pages"), *_account_files(), *_post_files()][:MAX_FILES]
     sitemaps = [{"location": absolute(name)} for name in names]
     return TemplateResponse(request, "sitemap_index.xml", {"sitemaps": sitemaps}, content_type=XML)
@@ -106,7 +106,7 @@ def _account_files() -> Iterator[str]:
 
 
 def _post_files() -> Iterator[str]:
-    """The files of the days since the first post, the newest first. Reads only both ends of an index."""
+    """The files of the days since the first post, newest first. The query reads only both ends of a database index."""
     public = Post.objects.filter(deleted_at=None, visibility=Visibility.PUBLIC)
     first = public.aggregate(first=Min("pk"))["first"]
     if first is None:

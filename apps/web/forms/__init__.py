@@ -1,1 +1,1 @@
-"""Forms of pages: they parse and render input; the actions of the apps validate it."""
+"""The forms of the pages. They parse and render input; the actions of the apps validate it."""

@@ -1,4 +1,4 @@
-"""Forms of accounts, and functions and fields for the forms of all pages."""
+"""Account forms, and the functions and fields that all forms share."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -44,7 +44,7 @@ AS_TYPED: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
 def add_errors(
     form: forms.BaseForm, error: DomainError, names: Mapping[str, str] | None = None
 ) -> None:
-    """Add an action's errors to their fields; `names` maps the action's names to the form's."""
+    """Add an action's errors to the form's fields; `names` maps the action's field names to the form's."""
     names = names or {}
     for name, message in error.errors.items() or {"": error.message}.items():
         field = names.get(name, name)
@@ -66,7 +66,7 @@ def render_settings(
     context: dict[str, Any],
     *shown_forms: forms.BaseForm,
 ) -> HttpResponse:
-    """A page of the settings; `tab` is its entry in their list (`settings_tags`), empty for the list itself."""
+    """Render a settings page. `tab` is the key of its entry in `settings_tags`, empty for the list of all settings."""
     context = {"here": "settings", "tab": tab, **context}
     return render_form(request, template, context, *shown_forms)
 
@@ -88,7 +88,7 @@ def _password(label: Any, *, autocomplete: str, help_text: Any = "") -> forms.Ch
 
 
 def switch(label: Any, *, initial: bool = False) -> forms.BooleanField:
-    """A choice between yes and no."""
+    """A checkbox drawn as a switch."""
     return forms.BooleanField(
         label=label, required=False, initial=initial, widget=forms.CheckboxInput(SWITCH)
     )
@@ -114,7 +114,7 @@ class HandlesField(forms.CharField):
     """Handles separated by spaces or commas, with or without @. Cleans to a list without duplicates."""
 
     def __init__(self, *, help_text: Any, suggests: str = "people") -> None:
-        """`suggests`: the people suggested while typing (`apps/web/timelines/suggest.py`)."""
+        """`suggests`: which people are suggested while typing (`apps/web/timelines/suggest.py`)."""
         super().__init__(
             label=_("Handles"),
             max_length=HANDLES_MAX_CHARACTERS,
@@ -220,7 +220,7 @@ class IntroductionForm(forms.Form):
 
 
 def _tag_names(text: str) -> list[str]:
-    """The typed tags, unchanged. ValidationError for an invalid one."""
+    """The tags in a text, as typed. Raises ValidationError for an invalid tag."""
     names = text.replace(",", " ").replace("，", " ").split()
     if wrong := [name for name in names if normalize(name) is None]:
         message = _("%(name)s cannot be a tag: it may have letters, digits and _.")
@@ -229,7 +229,7 @@ def _tag_names(text: str) -> list[str]:
 
 
 class TopicsForm(forms.Form):
-    """Tags to follow, and languages. `offered` are the names of tags to choose from."""
+    """Tags to follow, and languages. `offered` is the names of the tags to choose from."""
 
     tags = forms.MultipleChoiceField(
         label=_("What do you like to read about?"),
@@ -263,7 +263,7 @@ class TopicsForm(forms.Form):
         return _tag_names(self.cleaned_data["others"])
 
     def names(self) -> list[str]:
-        """The tags that were chosen or typed, each once."""
+        """The chosen and the typed tags, without duplicates."""
         return list(dict.fromkeys([*self.cleaned_data["tags"], *self.cleaned_data["others"]]))
 
 
@@ -349,14 +349,14 @@ class EmailForm(forms.Form):
 
 
 class NewPasswordForm(PasswordChangeForm):
-    """Django's form, with limits on guessing the old password."""
+    """Django's form, with a limit on guesses of the old password."""
 
     def __init__(self, *args: Any, origin: Origin, **options: Any) -> None:
         super().__init__(*args, **options)
         self._origin = origin
 
     def clean_old_password(self) -> str:
-        """Raises TooMany before the password is checked."""
+        """Check the old password. TooMany, before the check, once the limit on guesses is reached."""
         password = str(self.cleaned_data["old_password"])
         if not check_own_password(self.user, password, self._origin):
             raise forms.ValidationError(self.error_messages["password_incorrect"])
@@ -364,17 +364,17 @@ class NewPasswordForm(PasswordChangeForm):
 
 
 class ResetForm(PasswordResetForm):
-    """Requests a link to a new password. The worker looks up the address, so the response cannot reveal accounts."""
+    """Requests a link for choosing a new password. A worker looks up the address, so the response reveals nothing."""
 
     def save(self, **_options: Any) -> None:  # type: ignore[override]  # ignores Django's arguments
-        """Enqueue the mail. TooMany per address, whether or not an account has it."""
+        """Enqueue the mail. TooMany; the limit is per address, whether or not an account has it."""
         address = clean_email(self.cleaned_data["email"]) or ""
         check_rate_limit("password_reset_account", address)
         sending.enqueue_mail(MailKind.PASSWORD_RESET, address=address)
 
 
 def _token_scopes() -> list[tuple[str, Any]]:
-    """The scopes that tokens can have; web push is an optional app."""
+    """The scopes that tokens can have; `push` only with the optional app for web push."""
     texts = [
         ("read", _("Read everything in your account")),
         ("write", _("Post, like, follow and change your account")),
@@ -396,7 +396,7 @@ class TokenForm(forms.Form):
 
 
 class QuickAppearanceForm(forms.Form):
-    """A button of the footer, which sends either a language or a theme."""
+    """The form of the footer's buttons, each of which sends a language or a theme."""
 
     language = forms.ChoiceField(choices=settings.LANGUAGES, required=False)
     theme = forms.ChoiceField(choices=Theme.choices, required=False)

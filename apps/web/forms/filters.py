@@ -1,4 +1,4 @@
-"""The form of a filter. Limits and rules are checked by the actions; the form only parses and renders."""
+"""The form of a filter. It only parses and renders; the actions check limits and rules."""
 
 from collections.abc import Mapping
 
@@ -45,7 +45,7 @@ class FilterForm(forms.Form):
 
     @classmethod
     def of(cls, existing: Filter, data: Mapping[str, str] | None) -> "FilterForm":
-        """The form to change a filter, which can also keep its expiry. `data` is None until it is submitted."""
+        """The form to change a filter, which can also keep its expiry. `data` is None until the form is submitted."""
         keywords = list(existing.keywords.all())
         whole = {keyword.whole_word for keyword in keywords}
         form = cls(
@@ -67,7 +67,7 @@ class FilterForm(forms.Form):
         return form
 
     def to_change(self, existing: Filter | None) -> FilterChange:
-        """The change that makes a filter (None: a new one) equal to the form. Keywords not in the text are deleted."""
+        """The change that makes a filter (None: a new one) match the form. Keywords not in the form are deleted."""
         data = self.cleaned_data
         expires = data["expires"]
         return FilterChange(
@@ -79,10 +79,10 @@ class FilterForm(forms.Form):
         )
 
     def _keyword_changes(self, existing: Filter | None) -> list[KeywordChange]:
-        """The changes of keywords.
+        """The changes to the filter's keywords.
 
-        The checkbox applies to existing keywords only if it was changed, because each may have another value, set
-        through the API.
+        The checkbox applies to existing keywords only if it was changed, because the API can set a different value for
+        each.
         """
         whole_word = self.cleaned_data["whole_word"]
         lines = [line.strip() for line in self.cleaned_data["keywords"].splitlines()]

@@ -53,7 +53,7 @@ class PrivacyForm(forms.Form):
 
 
 class LanguagesForm(forms.Form):
-    """Languages of a follow. No choice means all."""
+    """The languages of a follow. Choosing none means all."""
 
     languages = forms.MultipleChoiceField(
         label=_("On my home page, their posts in"),
@@ -63,7 +63,7 @@ class LanguagesForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, chosen: Sequence[str]) -> None:
-        """Offers the `chosen` languages too: API clients may have chosen others than the form has."""
+        """Offer the `chosen` languages too, because an API client may have set some that the form does not list."""
         super().__init__(data, initial={"languages": list(chosen)})
         known = {code for code, _name in WRITTEN}
         more = [(code, code) for code in chosen if code not in known]
@@ -91,7 +91,7 @@ class MuteForm(forms.Form):
     )
 
     def terms(self) -> dict[str, Any]:
-        """The arguments for `mute_user`."""
+        """The keyword arguments for `mute_user`."""
         data = self.cleaned_data
         return {
             "seconds": data["seconds"] or None,

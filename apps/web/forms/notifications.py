@@ -1,4 +1,4 @@
-"""Forms of the settings of notifications."""
+"""Forms for the notification settings."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -15,7 +15,7 @@ VERDICTS = [
 
 
 class PolicyForm(forms.Form):
-    """How to treat notifications by each kind of sender; fields left out are unchanged."""
+    """How to treat notifications from each kind of sender; omitted fields stay unchanged."""
 
     for_not_following = forms.ChoiceField(
         label=_("By people you don't follow"), choices=VERDICTS, required=False

@@ -1,8 +1,7 @@
-"""The pictures, video or sound of a composer: uploads that the form names by id, and files in the form.
+"""The pictures, video or sound in a composer: earlier uploads, named in the form by id, and files in the form.
 
-Without JavaScript the form contains the files: they are uploaded before the text is validated, so that people need not
-choose them again after an error. With JavaScript each picture is uploaded when it is chosen, and the form only names
-its id.
+Without JavaScript the form contains the files. They are stored before the text is validated, so that people need not
+choose them again after an error. With JavaScript each picture is uploaded when it is chosen, and the form has its id.
 """
 
 import hashlib
@@ -22,7 +21,7 @@ from apps.posts.content.post import Picture
 from apps.posts.models import Attachment, MediaState
 from feedcache.ids import parse_id
 
-# The part that stays visible when a picture is cropped; scripts let people choose any point.
+# The part that stays visible when a picture is cropped. With JavaScript people can choose any point.
 FOCUS_CHOICES = [
     ("0,0", _("The middle")),
     ("0,1", _("The top")),
@@ -45,7 +44,7 @@ class UploadedPicture:
 
 @dataclass(frozen=True, slots=True)
 class DisplayedPicture:
-    """A picture in the composer, as the form describes it."""
+    """A picture in the composer, with its description and focus as in the form."""
 
     picture: Picture
     alt: str
@@ -71,21 +70,21 @@ class DisplayedPicture:
 
     @property
     def focus_choices(self) -> list[tuple[str, Any]]:
-        """FOCUS_CHOICES, and the current point if it is another one."""
+        """FOCUS_CHOICES, plus the current point if it is none of them."""
         is_listed = any(value == self.focus for value, _label in FOCUS_CHOICES)
         return FOCUS_CHOICES if is_listed else [*FOCUS_CHOICES, (self.focus, _("The chosen point"))]
 
 
 @dataclass(frozen=True, slots=True)
 class PictureForm:
-    """The fields of a form about pictures: changes of uploaded ones, in order, and new files.
+    """The picture fields of a form: changes to uploaded pictures, in order, and new files.
 
-    `behind` has the ids of pictures that belong to later posts of a thread.
+    `behind` is the ids of the pictures that belong to later posts of a thread.
     """
 
     changes: tuple[PictureChange, ...] = ()
     files: tuple[UploadedPicture, ...] = ()
-    is_present: bool = False  # older forms and programs may send no fields about pictures
+    is_present: bool = False  # older forms and programs may send no picture fields
     captions: tuple[tuple[int, Any], ...] = ()  # WebVTT files, with the ids of their videos
     behind: frozenset[int] = frozenset()
 
@@ -115,7 +114,7 @@ class PictureForm:
 
     @property
     def identity(self) -> list[str]:
-        """Equal if the same form is sent again; part of the digest for idempotency."""
+        """A value that is equal when the same form is sent again; part of the idempotency digest."""
         changes = [f"{change.id} {change.alt} {change.focus}" for change in self.changes]
         captions = [_digest(file, str(picture_id)) for picture_id, file in self.captions]
         return [*changes, *captions, *(file.identity for file in self.files)]
@@ -128,9 +127,9 @@ class PictureForm:
 
 @dataclass(slots=True)
 class PictureFields:
-    """The uploaded pictures of a composer, and the last error in uploading or describing them.
+    """The uploaded pictures in a composer, and the last error from uploading or describing them.
 
-    `behind` has the ids of pictures that belong to later posts of a thread.
+    `behind` is the ids of the pictures that belong to later posts of a thread.
     """
 
     rows: list[Attachment] = field(default_factory=list)
@@ -147,13 +146,13 @@ class PictureFields:
         return [row.pk for row in self.rows]
 
     def displayed(self, ids: Iterable[int]) -> list[DisplayedPicture]:
-        """The pictures with these ids, in this order, without missing ones."""
+        """The pictures with these ids, in this order; missing pictures are skipped."""
         rows = {row.pk: row for row in self.rows}
         return [DisplayedPicture.of(rows[number]) for number in ids if number in rows]
 
     @property
     def undescribed(self) -> int:
-        """How many pictures have no description."""
+        """The number of pictures without a description."""
         return sum(not row.alt for row in self.rows)
 
     def raise_error(self) -> None:
@@ -166,7 +165,7 @@ class PictureFields:
         for row in self.rows:
             values = values_by_id[row.pk]
             changed = [name for name, value in values.items() if getattr(row, name) != value]
-            # the form also shows invalid values, so that they can be corrected
+            # set invalid values too, so that the form shows them for correction
             for name in changed:
                 setattr(row, name, values[name])
             if changed and row.post_id is None:

@@ -57,7 +57,7 @@ CIRCLE_PREFIX = "circle:"  # followed by the circle's id: a choice of the visibi
 
 
 def guess_language(text: str) -> str:
-    """The language by the script of the text, or else that of the page."""
+    """The language that the script of the text implies, or else the language of the page."""
     return language_by_script(text) or (get_language() or "en").split("-")[0]
 
 
@@ -87,7 +87,7 @@ class EditForm(forms.Form):
     )
     language = forms.ChoiceField(choices=LANGUAGES, required=False)
     sensitive = forms.BooleanField(required=False)
-    asks_for_alt = False  # whether to ask once for missing descriptions of pictures
+    asks_for_alt = False  # whether to ask, once, for missing picture descriptions
 
     @property
     def written_language(self) -> str:
@@ -100,12 +100,12 @@ class AudienceField(forms.ChoiceField):
     """A visibility or a circle; the action decides whether the author may post to the circle."""
 
     def valid_value(self, value: str) -> bool:
-        """Accepts any circle, because a shared one may be missing from the list by now."""
+        """Accept any circle, because a shared circle may have disappeared since the page was loaded."""
         return circle_id_of(value) is not None or super().valid_value(value)
 
 
 class MomentForm(forms.Form):
-    """When to publish, in local time; `utc_offset` is how many minutes local time is behind UTC."""
+    """The time to publish at, in local time; `utc_offset` is the number of minutes that local time is behind UTC."""
 
     scheduled_at = forms.DateTimeField(
         label=_("Publish at"),
@@ -119,7 +119,7 @@ class MomentForm(forms.Form):
 
     @property
     def at(self) -> datetime | None:
-        """The moment in UTC; None means now."""
+        """The time to publish at, in UTC; None means now."""
         moment: datetime | None = self.cleaned_data.get("at")
         return moment
 
@@ -142,7 +142,7 @@ class NextPost(NamedTuple):
 
 
 class ComposeForm(EditForm, MomentForm):
-    """A new post. `instead_of` is the id of a failed scheduled post, `saved` that of the draft."""
+    """A new post. `instead_of` is the id of a failed scheduled post that it replaces, `saved` that of its draft."""
 
     visibility = AudienceField()
     reply_to = forms.CharField(required=False)
@@ -174,7 +174,7 @@ class ComposeForm(EditForm, MomentForm):
         initial: Mapping[str, Any] | None = None,
         auto_id: str = "id_%s",
     ) -> None:
-        """`circles`: those that the author may post to. The author's settings fill in what `initial` leaves out."""
+        """`circles`: the circles that the author may post to. The author's settings are the defaults for `initial`."""
         defaults = {
             "visibility": author.post_visibility,
             "language": author.post_language,
@@ -190,7 +190,7 @@ class ComposeForm(EditForm, MomentForm):
         self.fields["visibility"].choices = [*visibilities, *audiences]  # type: ignore[attr-defined]  # a ChoiceField has them
 
     def answer_in_circle(self, circle_id: int, name: str) -> None:
-        """Restrict the choice: a reply to a post of a circle has the same audience."""
+        """Offer only this circle, because a reply to a post of a circle has the same audience."""
         choice = (f"{CIRCLE_PREFIX}{circle_id}", circle_label(name))
         self.fields["visibility"].choices = [choice]  # type: ignore[attr-defined]  # a ChoiceField has them
 
@@ -238,7 +238,7 @@ class ComposeForm(EditForm, MomentForm):
 
     @classmethod
     def initial_of_saved(cls, row: SavedDraft, circle_ids: Collection[int]) -> dict[str, Any]:
-        """The initial values for a saved draft, as `initial_of`."""
+        """The initial values for a saved draft, with the same rule for its circle as `initial_of`."""
         initial: dict[str, Any] = {"reply_to": "", "quote": "", **row.fields, "saved": row.pk}
         circle_id = circle_id_of(str(initial.get("visibility", "")))
         if circle_id is not None and circle_id not in circle_ids:
@@ -284,11 +284,11 @@ SAVED = (
     "body", "content_warning", "language", "sensitive", "visibility", "reply_to", "quote", *OPTIONS,
     "poll_seconds", "poll_multiple", "poll_hidden", "scheduled_at", "utc_offset",
 )  # fmt: skip
-"""The fields that a saved draft has."""
+"""The form fields that are stored in a saved draft."""
 
 
 def saved_fields(data: QueryDict) -> dict[str, str | list[str]]:
-    """The fields of a form that have a value, as they were sent."""
+    """The non-empty fields of a submitted form, unchanged."""
     fields: dict[str, str | list[str]] = {name: str(data[name]) for name in SAVED if data.get(name)}
     if more := next_posts_in(data):
         fields["more"] = [post.text for post in more]
@@ -309,7 +309,7 @@ def next_posts(texts: Sequence[str], media: Sequence[str]) -> list[NextPost]:
 
 
 def fields_of_post(post: Post) -> dict[str, str]:
-    """The fields of the composer with which a post could be published again."""
+    """The composer fields that would publish a copy of a post."""
     fields = {
         "body": post.body,
         "content_warning": post.content_warning,
@@ -335,7 +335,7 @@ def fields_of_post(post: Post) -> dict[str, str]:
 
 
 def circle_id_of(text: str) -> int | None:
-    """The circle's id; None for other choices."""
+    """The id of the circle that a choice of the visibility field names; None for other choices."""
     if not text.startswith(CIRCLE_PREFIX):
         return None
     try:
@@ -349,7 +349,7 @@ def composer_context(form: EditForm, pictures: Sequence[DisplayedPicture] = ()) 
 
 
 def picture_context(pictures: Sequence[DisplayedPicture]) -> dict[str, Any]:
-    """The context of every form for writing a post or a message: its pictures, and the limits of both."""
+    """The context for forms that write a post or a message: the pictures, and the limits for text and pictures."""
     takes_video = is_available()
     types = [*PICTURE_TYPES, *VIDEO_TYPES, *AUDIO_TYPES] if takes_video else PICTURE_TYPES
     return {

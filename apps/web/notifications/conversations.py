@@ -1,4 +1,4 @@
-"""The list of conversations, requests of strangers, and the actions on a conversation."""
+"""The list of conversations, requests from strangers, and the actions on a conversation."""
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
@@ -63,7 +63,7 @@ def act(request: AuthenticatedRequest, number: int, verb: str) -> HttpResponseBa
 @require_get_or_post
 @login_required
 def leave(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Leave a conversation, after a confirmation; it comes back only when the viewer writes in it."""
+    """Leave a conversation, after a confirmation; it reappears only if the viewer writes in it."""
     conversation = get_conversation(request.user, number)
     if request.method != "POST":
         context = {

@@ -1,4 +1,4 @@
-"""A conversation with its messages, the form to write in it, and new conversations."""
+"""The page of a conversation, with its messages and the form for a new one, and the page to start a conversation."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,13 +35,13 @@ from apps.web.forms.pictures import DisplayedPicture, PictureFields, PictureForm
 from apps.web.forms.posts import picture_context
 from apps.web.posts.compose import without_removed
 
-MAX_FOUND = 8  # people in the results of a search
+MAX_FOUND = 8  # people in search results
 
 
 @require_get_or_post
 @login_required
 def conversation(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """The messages, newest last, and the form. Opening the newest page marks the conversation as read."""
+    """The messages, newest last, and the form for a new one. Opening the newest page marks the conversation as read."""
     talk = get_conversation(request.user, number)
     form, pictures = MessageForm(), PictureFields()
     status = 200
@@ -102,7 +102,7 @@ def _talk(
 @require_get_or_post
 @login_required
 def new(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Choose people, then write: in the conversation with exactly these people, if there is one."""
+    """Choose people and write to them, in the existing conversation of exactly these people if there is one."""
     data = request.POST if request.method == "POST" else request.GET
     people = _named(request.user, data.getlist("to"))
     form, pictures = MessageForm(), PictureFields()

@@ -1,4 +1,4 @@
-"""Notifications, held-back notifications, announcements, and the settings of notifications."""
+"""Notifications, held-back notifications, announcements, and the notification settings."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -154,7 +154,7 @@ def kinds(request: AuthenticatedRequest) -> HttpResponseBase:
     form = KindsForm(data, initial={"kinds": chosen_notification_kinds(request.user)})
     current = policy_of(request.user)
     policy = PolicyForm(data, initial={name: getattr(current, name) for name in CONDITIONS})
-    # a form without a checked box is valid: it means no notifications
+    # a form with no checked box is valid: it means no notifications
     if data is not None and form.is_valid() and policy.is_valid():
         choose_notification_kinds(request.user, form.cleaned_data["kinds"])
         change_policy(request.user, **policy.verdicts())

@@ -1,4 +1,4 @@
-"""Pages of lists and of circles: create, rename, fill, delete; and leave a circle."""
+"""Pages of lists and circles: create, rename, fill or delete one, or leave a circle."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -78,7 +78,7 @@ CIRCLES = Pages(
 @require_get_or_post
 @login_required
 def index(request: AuthenticatedRequest, pages: Pages) -> HttpResponseBase:
-    """The viewer's lists or circles, a form for a new one, and the circles of others that the viewer belongs to."""
+    """The viewer's lists or circles, a form for a new one, and the circles of other people that the viewer is in."""
     form = pages.form(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -114,7 +114,7 @@ def edit(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResp
 @require_POST
 @login_required
 def add(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResponseBase:
-    """Add people: all of those named, or none."""
+    """Add all the named people; if one of them cannot be added, add nobody."""
     group = own_group(pages.kind, request.user, group_id)
     members_form = pages.members_form(request.POST)
     if members_form.is_valid():
@@ -162,7 +162,7 @@ def leave(request: AuthenticatedRequest, group_id: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def of_person(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Choose the viewer's lists (for a followee) and circles (for a follower) that an account is in."""
+    """Choose which of the viewer's lists (for a followee) and circles (for a follower) an account is in."""
     other = user_by_handle(handle)
     related = relationships(request.user.pk, [other.pk])[0]
     possible = [LISTS] if related.following or related.requested else []

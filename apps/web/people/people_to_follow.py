@@ -8,11 +8,11 @@ from apps.search.suggestions import people_to_begin_with, starter_packs
 from apps.web.people.relationships import follow_buttons
 
 OTHERS = 8  # people offered in addition to those in packs
-SHOWN_OF_PACK = 4  # people of a pack shown at once; a line opens the others
+SHOWN_OF_PACK = 4  # people of a pack that are visible; a line expands the rest
 
 
 def people_to_follow_context(viewer: User, languages: Sequence[str]) -> dict[str, Any]:
-    """The context with starter packs, and with other people who are in none of them."""
+    """The context with starter packs, and with people who are in none of them."""
     packs = starter_packs(viewer, languages)
     packed = {person.pk: person for pack in packs for person in pack.people}
     others = people_to_begin_with(viewer, languages=languages, limit=OTHERS, without=packed)

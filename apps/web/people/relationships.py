@@ -84,7 +84,7 @@ _MESSAGES = {
 
 @require_safe
 def people(request: SiteRequest, handle: str, tab: str) -> HttpResponseBase:
-    """The followers of an account, its followees, or both at once: its friends."""
+    """The followers of an account, its followees, or its friends, who are both."""
     owner, viewer_id = user_by_handle(handle), viewer_id_of(request)
     if handle != owner.handle:
         return redirect(f"{owner.url}/{tab}", permanent=True)
@@ -101,7 +101,7 @@ def people(request: SiteRequest, handle: str, tab: str) -> HttpResponseBase:
 
 @require_safe
 def card(request: SiteRequest, handle: str) -> HttpResponseBase:
-    """A card about an account, without a page around it, shown when a pointer rests on the account's name."""
+    """The card of an account, without a page around it, shown while the pointer hovers over the account's name."""
     person = user_by_handle(handle)
     context = {"person": person, **follow_buttons(viewer_id_of(request), [person])}
     return render(request, "graph/_person_card.html", context)
@@ -133,13 +133,13 @@ def block(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
             {"person": other, "back": back},
         )
     block_user(request.user, other)
-    if back.startswith(f"{other.url}/"):  # one of their posts, which the viewer can no longer see
+    if back.startswith(f"{other.url}/"):  # one of their posts, which is no longer visible
         back = other.url
     return _done(request, _("@%(handle)s is blocked.") % {"handle": other.handle}, back)
 
 
 def follow_buttons(viewer_id: int | None, people: Sequence[User]) -> dict[str, Any]:
-    """The context of the follow buttons of these people: ids by kind of relation."""
+    """The context for the follow buttons of these people: their ids by kind of relation."""
     related = exact_relations(viewer_id, [person.pk for person in people])
     names = ("following", "followed_by", "blocking", "requested")
     return {name: getattr(related, name) for name in names}
@@ -181,7 +181,7 @@ def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpRespons
 @require_get_or_post
 @login_required
 def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Ask for a duration, then mute; a POST without fields mutes without end."""
+    """Ask for a duration, then mute; a POST without fields mutes indefinitely."""
     other = user_by_handle(handle)
     back, form = next_url(request, other.url), MuteForm(request.POST or None)
     if request.method == "POST":
@@ -194,7 +194,7 @@ def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
 
 
 def _done(request: SiteRequest, text: str, back: str) -> HttpResponseBase:
-    """The response after a change. Scripts get only the sentence: they have already removed the posts from the page."""
+    """The response after a change. Scripts get only the message; they have already removed the posts from the page."""
     if request.htmx:
         return HttpResponse(text, content_type="text/plain; charset=utf-8")
     messages.success(request, text)

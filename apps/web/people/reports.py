@@ -22,7 +22,7 @@ from feedcache.ids import parse_id
 @require_get_or_post
 @login_required
 def report(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Report an account; with `post`, the id of one of its posts, the report is about that post."""
+    """Report an account, or with `post` (the id of one of its posts) that post."""
     person, form = user_by_handle(handle), ReportForm(request.POST or None)
     back, post_ids = return_url(request, person.url), _post_ids(request)
     if request.method == "POST" and form.is_valid():

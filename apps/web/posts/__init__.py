@@ -1,1 +1,1 @@
-"""Pages that write posts and react to them."""
+"""Pages to write posts and to react to them."""

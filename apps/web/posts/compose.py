@@ -49,7 +49,7 @@ from apps.web.templatetags.amounts import moment
 
 AnyPost = Post | ScheduledPost
 LINKS = ("reply_to", "quote")
-WRITING = "writing"  # the id of the composer in a dialog over a page, also for scripts
+WRITING = "writing"  # the id of the composer in a dialog, also used by scripts
 HOME_PAGES = ("/", "/home")
 TEMPLATES = {
     "": "timeline/compose.html",
@@ -105,7 +105,7 @@ def composer_of_draft(
 @require_POST
 @login_required
 def publish(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Publish or schedule; after an error the form keeps the text and the uploaded pictures."""
+    """Publish or schedule a post; after an error the form still has the text and the uploaded pictures."""
     form, picture_form = form_of(request, request.POST), PictureForm.of(request)
     if "take_out" in request.POST or "add_another" in request.POST:
         remaining = without_removed(request, picture_form)
@@ -152,7 +152,7 @@ def _refused(
 @require_POST
 @login_required
 def upload(request: AuthenticatedRequest) -> HttpResponse:
-    """Upload one picture for a post that is being written; returns its fields in the composer."""
+    """Upload a picture for a post that is being written, and return its fields for the composer."""
     file = request.FILES.get("file")
     if file is None:
         raise NotFound(_("There is no such picture."))
@@ -168,7 +168,7 @@ def upload(request: AuthenticatedRequest) -> HttpResponse:
 @require_safe
 @login_required
 def uploaded(request: AuthenticatedRequest, number: int) -> HttpResponse:
-    """The fields of an uploaded picture, for a draft that the browser restores."""
+    """The composer fields of an uploaded picture, for a draft that the browser restores."""
     row = uploaded_picture(request.user, number)
     if row.post_id is not None or row.scheduled_id is not None:
         raise NotFound(_("There is no such picture."))
@@ -192,7 +192,7 @@ def _shared_text(request: AuthenticatedRequest) -> str:
 def _existing_post(
     request: AuthenticatedRequest, form: ComposeForm, picture_form: PictureForm
 ) -> AnyPost | None:
-    """The post of an earlier request with the same form; looked up before its files are processed again."""
+    """The post of an earlier request with the same form, looked up so that its files are not processed again."""
     key = form.cleaned_data["idempotency_key"]
     result = existing_result(
         Request(request.user, key, form.draft(), form.at, picture_form.identity)
@@ -243,14 +243,14 @@ def _said_of(post: Post) -> str:
     if post.visibility == Visibility.MENTIONED and {*mentions_of(post).values()} <= {
         post.author_id
     }:
-        return _("Posted. It mentions nobody, so nobody else can read it.")  # a note, or a slip
+        return _("Posted. It mentions nobody, so nobody else can read it.")  # a note, or a mistake
     return _("Posted.")
 
 
 def _insert(
     request: AuthenticatedRequest, post_ids: Sequence[int], detail: dict[str, str]
 ) -> HttpResponse:
-    """Insert posts into the current page: at the top of home, or below the post that they answer."""
+    """Insert posts into the current page: at the top of home, or below the post that they reply to."""
     items = [visible_item(request.user.pk, post_id) for post_id in reversed(post_ids)]
     item = items[-1]
     inline = _inline_id(request)
@@ -267,7 +267,7 @@ def _insert(
         form.fields["body"].widget.attrs["autofocus"] = True
         context = {"items": items, "inline": HOME_COMPOSER, **composer_context(form)}
         response = reswap(render(request, "timeline/_posted.html", context), "afterbegin")
-        # on receipt: as soon as the new composer exists, it restores the draft
+        # trigger the event on receipt, because the new composer restores the draft as soon as it exists
         return trigger_client_event(retarget(response, "#feed"), "posted", detail, after="receive")
     context = {
         "rows": [ReplyRow(item, in_thread=True, joined=False, folded=0)],
@@ -280,7 +280,7 @@ def _insert(
 
 
 def _should_ask(request: AuthenticatedRequest, pictures: PictureFields) -> bool:
-    """Whether to ask, once, for missing descriptions."""
+    """Whether to ask, once, for missing picture descriptions."""
     return (
         bool(pictures.undescribed)
         and request.user.asks_for_alt
@@ -301,7 +301,7 @@ def without_removed(request: AuthenticatedRequest, form: PictureForm) -> Picture
 
 
 def form_of(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> ComposeForm:
-    """The composer's form of the viewer, with the circles they may post to."""
+    """The viewer's compose form, with the circles that they may post to."""
     circles = circles_to_post_to(request.user)
     auto_id = f"{_inline_id(request)}_%s" if request.htmx else "id_%s"
     return ComposeForm(*args, author=request.user, circles=circles, auto_id=auto_id, **kwargs)
@@ -330,7 +330,7 @@ def composer(
     asks: bool = False,
     note: str = "",
 ) -> HttpResponse:
-    """A page, or for htmx the form. `note` is shown above it, `asks` asks for descriptions."""
+    """The composer as a page, or only the form for htmx. `note` is shown above; `asks` asks for descriptions."""
     strict = status == 200
     parent = item_of(request, form["reply_to"].value(), strict=strict)
     quoted = item_of(request, form["quote"].value(), strict=strict)
@@ -380,7 +380,7 @@ def _missing_descriptions(pictures: PictureFields) -> str:
 def item_of(
     request: AuthenticatedRequest, text: str | None, *, strict: bool = True
 ) -> FeedItem | None:
-    """The post of an id from a query or form; None without an id or, unless strict, for an invalid one."""
+    """The post whose id is in a query or form; None without an id or, unless `strict`, for an invalid id."""
     if not text:
         return None
     try:
@@ -393,7 +393,7 @@ def item_of(
 
 
 def _initial_reply(parent: FeedItem, viewer_id: int) -> dict[str, Any]:
-    """The initial values of a reply: the author's handle, and the audience of the post it answers."""
+    """The initial values of a reply: the handle of the parent's author, and the parent's audience."""
     is_own = parent.author.pk == viewer_id
     circle_id = parent.post.circle_id
     return {

@@ -60,7 +60,7 @@ def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     filtered = apply_filters_to_thread(viewer, thread(viewer_id, post_id, revision=revision))
     if filtered.focus.author.handle != handle:
         return redirect(filtered.focus.url)
-    focus = filtered.focus.shown  # for a repost, the post that it shares
+    focus = filtered.focus.shown  # for a repost, the shared post
     context: dict[str, Any] = {
         "thread": filtered,
         "rows": fold_replies(focus, filtered.descendants),
@@ -72,7 +72,7 @@ def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     if viewer and filtered.focus.flags.own:
         context["receipt"] = receipt_of(viewer, filtered.focus.id)
     context |= {
-        "focus_position": len(filtered.ancestors) + 1,  # among the cards of the page, from 1
+        "focus_position": len(filtered.ancestors) + 1,  # among the cards of the page, starting at 1
         "title": _title(focus),
         "author": f"{focus.author.name} (@{focus.author.handle})",
         "back_url": filtered.focus.author.url,  # on the page of a repost: the profile of its author
@@ -85,7 +85,7 @@ def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
 
 @require_safe
 def short_url(request: SiteRequest, post_id: int) -> HttpResponseBase:
-    """The short address of a post redirects to its page."""
+    """Redirect from the short address of a post to its page."""
     return redirect(visible_item(viewer_id_of(request), post_id).url)
 
 
@@ -129,7 +129,7 @@ def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase
 
 @require_safe
 def people(request: SiteRequest, handle: str, post_id: int, *, tab: str) -> HttpResponseBase:
-    """Who liked or reposted a post."""
+    """The people who liked or reposted a post."""
     viewer_id = viewer_id_of(request)
     item = visible_item(viewer_id, post_id).shown
     if item.author.handle != handle:
@@ -157,7 +157,7 @@ def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
 @xframe_options_exempt
 @csp_replace({"frame-ancestors": ["*"]})  # type: ignore[arg-type]  # typed for views without arguments
 def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """A public post as visitors see it, for frames on other sites."""
+    """A public post as visitors see it, for iframes on other sites."""
     item = visible_item(None, post_id).shown
     if item.author.handle != handle:
         raise NotFound(_("This post isn't here."))

@@ -1,4 +1,4 @@
-"""Reactions to a post: like, repost, bookmark, pin, mute its thread, vote, and how to undo them."""
+"""Reactions to a post (like, repost, bookmark, pin, mute its thread, vote), and how they are undone."""
 
 import re
 from collections.abc import Callable
@@ -61,7 +61,7 @@ def vote(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
 
 
 def _choices(request: AuthenticatedRequest) -> list[int]:
-    """Choices that are not small numbers become -1, which the action rejects."""
+    """The chosen options. Texts that are not small numbers become -1, which the action rejects."""
     texts = request.POST.getlist("choices")
     return [
         int(text) if text.isascii() and text.isdigit() and len(text) < 3 else -1 for text in texts

@@ -1,4 +1,4 @@
-"""Pages of scheduled posts: list, reschedule and cancel them; retry, edit or discard those that failed."""
+"""Pages of scheduled posts: list, reschedule or cancel them; retry, edit or discard failed ones."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class ScheduledRow:
 @require_safe
 @login_required
 def scheduled(request: AuthenticatedRequest) -> HttpResponse:
-    """The scheduled posts, the newest first; above them those that failed, with the reason."""
+    """The scheduled posts, newest first; above them the failed posts, with the reasons."""
     cursor = Cursor.from_query(request.GET)
     page = scheduled_posts(request.user, cursor)
     rows = [ScheduledRow.of(row) for row in page.items]
@@ -75,7 +75,7 @@ def scheduled(request: AuthenticatedRequest) -> HttpResponse:
 @require_POST
 @login_required
 def move(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Reschedule; errors are shown on the page."""
+    """Reschedule a post; errors are shown as messages on the list."""
     form = MomentForm(request.POST)
     if not form.is_valid() or form.at is None:
         messages.error(request, _("Choose a time from five minutes to a year from now."))

@@ -1,4 +1,4 @@
-"""Threads published at once: the posts after the first, each answering the one before."""
+"""Threads published together: the posts after the first, each a reply to the previous one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from apps.web.forms.posts import OPTIONS, ComposeForm, NextPost
 
 
 class Interrupted(Exception):
-    """A thread that could not be published to its end."""
+    """Publishing stopped in the middle of a thread."""
 
     def __init__(self, published: list[Post], left: list[NextPost], error: DomainError) -> None:
         super().__init__(error.message)
@@ -26,7 +26,7 @@ class Interrupted(Exception):
 
     @property
     def account(self) -> str:
-        """The error for the author: how many posts were published, and why not the rest."""
+        """The error for the author: how many posts were published, and why the rest were not."""
         count = len(self.published)
         text = ngettext(
             "%(count)d post is published; the rest is still here: %(reason)s",
@@ -37,7 +37,7 @@ class Interrupted(Exception):
 
 
 def check_rest(author: User, form: ComposeForm, media_ids: Sequence[int]) -> None:
-    """Validate a thread before any of it is published. `media_ids`: the uploads of its first post. Invalid."""
+    """Validate a whole thread before publishing any of it. `media_ids`: the uploads of its first post. Invalid."""
     taken = set(media_ids)
     for place, draft in enumerate(_drafts(form), start=2):
         try:
@@ -67,7 +67,7 @@ def publish_rest(author: User, form: ComposeForm, first: Post) -> list[Post]:
 
 
 def data_of_rest(data: QueryDict, stop: Interrupted) -> QueryDict:
-    """The form with the posts that could not be published, as an answer to the last published one."""
+    """The form for the posts that were not published, as a reply to the last published one."""
     left = data.copy()
     for name in ("quote", "idempotency_key", "instead_of", "media_ids", *OPTIONS):
         left.pop(name, None)

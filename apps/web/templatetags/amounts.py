@@ -48,13 +48,13 @@ def badge(number: int) -> str:
 
 @register.filter
 def ago(moment: datetime) -> str:
-    """The age of a moment: now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. app.js updates it by the same rules."""
+    """The age of a time: now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. app.js updates it by the same rules."""
     return age(moment, now=timezone.now(), language=get_language())
 
 
 @register.simple_tag(takes_context=True)
 def age_of(context: Context, moment: datetime) -> str:
-    """The age of a moment; on a card its placeholder, because cards are cached."""
+    """The age of a time; on a card a placeholder for it, because cards are cached."""
     times = context.get("times") or ()
     return AGES[times.index(moment)] if moment in times else ago(moment)
 
@@ -73,7 +73,7 @@ def moment(time: datetime) -> SafeString:
 
 @register.filter
 def short_moment(time: datetime) -> SafeString:
-    """A <time> element as on the cards of posts: its age or its day; the full time is the title."""
+    """A <time> element with the age or the day, as on the cards of posts; its title is the full time."""
     return format_html(
         '<time class="when" datetime="{}" title="{}">{}</time>',
         machine_time(time), full_time(time), ago(time),

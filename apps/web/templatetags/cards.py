@@ -31,9 +31,9 @@ from apps.web.templatetags.amounts import compact, exact, moment
 register = template.Library()
 
 TALL_LINES = 12
-# Columns that fit in a line of a card: on a desktop, and on a phone 390 px wide. An ideograph takes two.
+# Columns in a line of a card, on a desktop and on a phone 390 px wide. An ideograph takes two columns.
 WIDE_COLUMNS, NARROW_COLUMNS = 70, 38
-MAX_DESCRIPTION_CHARACTERS = 200  # of the text in meta elements
+MAX_DESCRIPTION_CHARACTERS = 200  # of the description in meta elements
 
 
 @register.filter
@@ -49,7 +49,7 @@ def audience(item: FeedItem | CardItem) -> str:
     return visibility_label(item.post.visibility)
 
 
-_TIME = "\0"  # stands for the time in a sentence
+_TIME = "\0"  # a placeholder for the time in a sentence
 
 
 @register.filter
@@ -69,7 +69,7 @@ def language_tag(language: str) -> str:
 
 @register.filter
 def in_sight(picture: Picture) -> str:
-    """CSS classes for the focus of a cropped picture, one of five steps in each direction."""
+    """CSS classes for the focus of a cropped picture, rounded to five steps in each direction."""
     across, down = round(2 + 2 * picture.focus_x), round(2 - 2 * picture.focus_y)
     return f"fx{across} fy{down}"
 
@@ -92,7 +92,7 @@ def _lines(body: str, *, columns: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PollOption:
-    """`is_known` is false, and `percent` 0, if the poll hides its votes or they are not loaded."""
+    """An option with its share of the votes. If votes are hidden or not loaded, `is_known` is false and `percent` 0."""
 
     title: str
     percent: int = 0
@@ -144,7 +144,7 @@ def post_meta(item: FeedItem) -> SafeString:
 
 @register.simple_tag
 def menu_pattern() -> dict[str, Any]:
-    """A stand-in for the item in the menu template that `app.js` copies for each card.
+    """A placeholder item for the menu template that `app.js` copies for each card.
 
     The script replaces `~handle~`, `~post~` and `~short~`.
     """
@@ -167,7 +167,7 @@ def toggle(context: Context, verb: str) -> dict[str, Any]:
         "is_member": context["is_member"],
         "address": f"/posts/{item.post.id}/{'un' if pressed else ''}{verb}",
         "url": item.url,
-        # sent only if the id of the card is not the post's, as for a repost: the redirect leads back to this card
+        # sent only if the card's id is not the post's, as for a repost, so that the redirect returns to this card
         "at": "" if context["anchor"] == str(item.post.id) else f"p{context['anchor']}",
         "pressed": "true" if pressed else "false",
         "label": label,
@@ -222,7 +222,7 @@ class ReactionChip(NamedTuple):
 
 @register.filter
 def reactions(item: CardItem) -> list[ReactionChip]:
-    """The reactions that anybody has added to a post."""
+    """The reactions that people have added to a post."""
     return [
         ReactionChip(name, emoji, number, pressed, "unreact" if pressed else f"react_{name}")
         for name, emoji in ReactionName.choices
@@ -240,7 +240,7 @@ def all_reactions() -> list[tuple[str, str]]:
 class PlacedCard(NamedTuple):
     """A card and its position in the feed, from 1.
 
-    `joined`: a line leads to the next card. `left_off`: the line “You left off here” is above this card.
+    `joined`: a line connects it to the next card. `left_off`: the line “You left off here” is above this card.
     """
 
     card: PostCard
@@ -268,8 +268,8 @@ def feed_cards(
 ) -> SafeString:
     """The cards of items. `above` is the number of cards that precede them in the feed.
 
-    On pages that set `groups_reposts`, the reposts of one post are one card, in the place of the first. The line "You
-    left off here" is above the first post with an id up to the reader's `line_id`.
+    On pages that set `groups_reposts`, the reposts of one post are one card, at the position of the first. The line
+    "You left off here" is above the first post whose id is not greater than the reader's `line_id`.
     """
     viewer = viewer_in(context)
     reposts = reposts_by_source(items) if context.get("groups_reposts") else {}

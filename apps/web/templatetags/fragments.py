@@ -1,4 +1,4 @@
-"""The tag of `apps.web.fragments`."""
+"""The template tag for `apps.web.fragments`."""
 
 from django import template
 

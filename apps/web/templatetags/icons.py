@@ -1,4 +1,4 @@
-"""Icons from the sprite. Icons of the buttons below posts are in the page itself, because their addresses are long."""
+"""Icons from the sprite. The icons of the buttons below posts are inlined in the page, because their URLs are long."""
 
 import re
 from functools import cache
@@ -15,7 +15,7 @@ register = template.Library()
 @register.simple_tag
 @cache
 def icon(name: str, kind: str = "") -> SafeString:
-    """An icon. It is decorative: the text or label beside it has the meaning."""
+    """A decorative icon: the text or label next to it has the meaning."""
     return format_html(
         '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>',
         f"i {kind}".strip(),
@@ -30,7 +30,7 @@ IN_PAGE = ("message-circle", "repeat-2", "heart", "bookmark", "ellipsis")
 @register.simple_tag
 @cache
 def card_icon(name: str) -> SafeString:
-    """One of the icons `IN_PAGE`, for an `.act` on pages that have `card_symbols`."""
+    """One of the icons in `IN_PAGE`, for an `.act` button on pages that have `card_symbols`."""
     return format_html('<svg aria-hidden="true"><use href="#{}"/></svg>', name)
 
 

@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def inserts(context: Context, place: str) -> SafeString:
-    """All inserts at a place of a page."""
+    """All inserts for this place in a page."""
     engine = Engine.get_default()
     return format_html_join(
         "",

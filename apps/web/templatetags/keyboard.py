@@ -13,7 +13,7 @@ from apps.accounts.models import Keys
 
 register = template.Library()
 
-MAX_KEY_MAPS = 1024  # of 400 bytes
+MAX_KEY_MAPS = 1024  # each about 400 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Shortcut:
         return [list(_key_caps(key)) for key in self.keys]
 
 
-PROFILE = "@"  # the viewer's own
+PROFILE = "@"  # the viewer's own profile
 SHORTCUTS = (
     Shortcut(("j",), "next", _("Next post")),
     Shortcut(("k",), "previous", _("Previous post")),
@@ -63,12 +63,12 @@ SHORTCUTS = (
     Shortcut(("Esc",), "", _("Close the open menu or dialog")),
     Shortcut(("?",), "help", _("This list")),
 )
-SWAPPED = {"bookmark": ("B",), "repost": ("b",)}  # in the setting with Mastodon's keys
+SWAPPED = {"bookmark": ("B",), "repost": ("b",)}  # with the setting for Mastodon's keys
 
 
 @cache
 def shortcuts_with(keys: str) -> tuple[Shortcut, ...]:
-    """The shortcuts under a setting of `Keys`; none if it is OFF."""
+    """The shortcuts for a value of `Keys`; none for OFF."""
     if keys == Keys.OFF:
         return ()
     swapped = SWAPPED if keys == Keys.MASTODON else {}

@@ -25,7 +25,7 @@ from apps.web.post_card import Appearance
 
 register = template.Library()
 
-MAX_RENDERED = 4096  # avatars and names, of 300 bytes
+MAX_RENDERED = 4096  # avatars and names, each about 300 bytes
 SHAPES = (
     '<circle cx="10" cy="58" r="26" fill="{}" opacity=".5"/>',
     '<circle cx="52" cy="14" r="20" fill="{}" opacity=".55"/>',
@@ -60,7 +60,7 @@ class Wide(Protocol):
 
 @register.simple_tag
 def avatar(user: Named, size: str = "", *, in_hidden: bool = False) -> SafeString:
-    """The avatar, or one generated from handle and name. It is decorative: the name is beside it.
+    """The avatar, or one generated from the handle and name. It is decorative, because the name is next to it.
 
     `in_hidden`: it is inside an element that is already hidden from screen readers.
     """
@@ -88,7 +88,7 @@ def _avatar(handle: str, name: str, avatar_url: str, size: str, *, in_hidden: bo
 
 @register.simple_tag
 def banner(user: Wide) -> SafeString:
-    """The user's header picture, or hills in the colours of the avatar; 3:1."""
+    """The user's header picture, or generated hills in the colours of the avatar; three times as wide as high."""
     if user.header_url:
         return format_html(
             '<img class="banner" src="{}" width="1500" height="500" alt="{}" decoding="async">',
@@ -110,14 +110,14 @@ def banner(user: Wide) -> SafeString:
 
 @register.simple_tag
 def product_picture(theme: str) -> str:
-    """The address of a picture of a home page, in the language of the page. `./run vitals --landing` makes them."""
+    """The URL of a screenshot of a home page in the page's language. `./run vitals --landing` makes the screenshots."""
     language = "zh" if get_language() == "zh-hans" else "en"
     return static(f"img/home-{language}-{theme}.webp")
 
 
 @register.filter
 def language_of(text: str) -> str:
-    """The language of a short text, by its script; empty if the script does not decide."""
+    """The language of a short text, if its script is Japanese, Korean or Chinese; otherwise empty."""
     return html_language(language_by_script(text))
 
 
@@ -155,7 +155,7 @@ def names_of(people: Sequence[Linked]) -> SafeString:
 
 
 MAX_NAMES = 2
-# Templates test whether an account is in the set of each relation.
+# For each relation templates check whether its set contains the account.
 RELATED = ("following", "followed_by", "blocking", "muting", "requested")
 
 
@@ -235,7 +235,7 @@ def profile_top(context: Context, facts: ProfileFacts, relationship: Relationshi
     return render_fragment(
         "graph/_profile_top.html",
         profile=facts,
-        viewer=viewer is not None,  # the template only needs to know that there is one
+        viewer=viewer is not None,  # the template only needs to know whether there is a viewer
         is_own=viewer is not None and viewer.pk == facts.pk,
         notifies=relationship.notifies,
         shows_reposts=relationship.shows_reposts,

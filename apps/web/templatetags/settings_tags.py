@@ -92,8 +92,8 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
 def settings_groups(words: str = "") -> list[Group]:
     """The groups and their entries.
 
-    With `words`, only entries whose name, description or group contains each of them, also inside a word; empty groups
-    are left out.
+    With `words`, only entries whose name, description or group contains each of them, even inside a longer word; empty
+    groups are omitted.
     """
     wanted = words.casefold().split()
     groups = []
@@ -114,6 +114,6 @@ def _has(wanted: list[str], text: str) -> bool:
 
 @register.simple_tag
 def settings_name(tab: str = "") -> "StrOrPromise":
-    """The title of a settings page by its key; “Settings” for the list itself or an unknown key."""
+    """The title of the settings page with this key; “Settings” for the list itself or an unknown key."""
     names = {entry.key: entry.name for group in settings_groups() for entry in group.entries}
     return names.get(tab, _("Settings"))

@@ -1,4 +1,4 @@
-"""The tabs beside the timelines."""
+"""The tabs next to those of the timelines."""
 
 from collections.abc import Iterable
 
@@ -29,7 +29,7 @@ def own_tabs_of(viewer: User | None) -> tuple[Tab, ...]:
 
 @register.simple_tag
 def with_tabs_of_everybody(own: Iterable[Tab]) -> list[Tab]:
-    """All tabs of a viewer in order. Called inside the fragment, so that they are combined only once."""
+    """All tabs of a viewer in order. Called inside a cached fragment, so that the tabs are combined only once."""
     return _in_order(own, in_menu=False)
 
 

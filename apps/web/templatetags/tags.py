@@ -13,7 +13,7 @@ from apps.web.fragments import render_fragment
 register = template.Library()
 
 MAX_TRENDING = 3
-MAX_LINES = 256  # of 100 bytes
+MAX_LINES = 256  # each about 100 bytes
 WIDTH, HEIGHT = 72, 28  # of the SVG
 EDGE = 2  # half the width of the stroke, and a little more
 
@@ -29,7 +29,7 @@ class TrendingTag(NamedTuple):
     @classmethod
     @lru_cache(maxsize=MAX_LINES)
     def of(cls, usage: TagUsage) -> "TrendingTag":
-        """Cached, because all pages of a minute show the same objects."""
+        """The parts of a tag; cached, because all pages in the same minute show the same tags."""
         return cls(usage.tag.name, usage.tag.url, usage.uses, line_of_days(usage))
 
 
@@ -42,7 +42,7 @@ def trending_tags() -> SafeString:
 
 @register.filter
 def line_of_days(usage: TagUsage) -> str:
-    """The points of an SVG polyline of a tag's uses per day, the oldest first."""
+    """The points of an SVG polyline of a tag's uses per day, oldest first."""
     return _line(tuple([day.uses for day in reversed(usage.history)]))
 
 

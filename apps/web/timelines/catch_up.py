@@ -1,4 +1,4 @@
-"""Posts that have arrived on home since its reader left."""
+"""The posts that reached the home page since the reader last left it."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -16,7 +16,7 @@ ORDERS = ("author", "reactions")
 @require_safe
 @login_required
 def catch_up(request: AuthenticatedRequest) -> HttpResponse:
-    """The page, grouped by author or, with `by=reactions`, ordered by reactions."""
+    """The unread posts, grouped by author or, with `by=reactions`, ordered by reactions."""
     order = request.GET.get("by") or ORDERS[0]
     if order not in ORDERS:
         raise BadRequest(_("Choose one of the options."))

@@ -1,4 +1,4 @@
-"""The home page; for visitors the landing page."""
+"""The home page, and for visitors the landing page."""
 
 import time
 from typing import Any
@@ -46,7 +46,7 @@ STOP_POLLING = 286  # htmx stops polling when it gets this status
 
 @require_safe
 def front(request: SiteRequest) -> HttpResponseBase:
-    """Home for members; for visitors an introduction to the site, and the public timeline."""
+    """The home page for members; an introduction to the site and the public timeline for visitors."""
     return home(request) if viewer_of(request) else landing(request)
 
 
@@ -96,7 +96,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _left_off(viewer: User, page: Page[FeedItem], cursor: Cursor) -> dict[str, Any]:
-    """The place of the line "You left off here" on a page, or the offer that replaces it; and the unread badge."""
+    """The context for the line "You left off here", or for the offer that replaces it, and for the unread badge."""
     unread, read_id = unread_and_home_read_id(viewer)
     context = {
         **unread._asdict(),
@@ -148,7 +148,7 @@ def hide_read(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_POST
 def end_tour(_request: SiteRequest) -> HttpResponseBase:
-    """Close the tour of the demo, in this browser."""
+    """Close the tour of the demo site in this browser."""
     response = SeeOther("/")
     secure = settings.SECURE_COOKIES
     response.set_cookie(TOUR_COOKIE, "over", max_age=YEAR, samesite="Lax", secure=secure)
@@ -157,7 +157,7 @@ def end_tour(_request: SiteRequest) -> HttpResponseBase:
 
 @require_safe
 def home_new(request: SiteRequest) -> HttpResponseBase:
-    """The pill with the number of posts newer than `last_id`, without own and promoted ones; 204 if there are none.
+    """The pill with the number of posts newer than `last_id`, except own and promoted posts; 204 if there are none.
 
     It counts up to MAX_NEW_SHOWN.
     """

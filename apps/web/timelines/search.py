@@ -1,4 +1,4 @@
-"""The search page, which shows trends as long as there is no query, and the page to explore."""
+"""The search page, which shows trends until a query is entered, and the explore page."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The second column beside home on wide screens: notifications, or a list."""
+"""The second column next to the home page on wide screens: notifications or a list."""
 
 from django.http import HttpResponse
 from django.shortcuts import render

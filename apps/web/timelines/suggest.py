@@ -16,7 +16,7 @@ from apps.tags.queries import tags_beginning
 from apps.throttling import check_rate_limit
 
 MAX_SUGGESTED = 8
-MAX_FOUND = 5  # of each kind, for the field that searches
+MAX_FOUND = 5  # of each kind, for the search field
 MAX_IN_PANEL = 48
 MAX_CHARACTERS = 60
 # Unicode's groups, in the order of the files, each with an emoji as its icon.

@@ -1,4 +1,4 @@
-"""`manage audit`: compare what the site shows with what it should show, now."""
+"""`manage audit`: compare the pages and caches of the site with the tables now."""
 
 import json
 import time
@@ -26,7 +26,7 @@ follows and counts with the tables, and repairs differences. Exit code 1 when th
 
 examples:
   ./run manage audit run                    one run now, with its report
-  ./run manage audit run --turns 20         twenty runs; differences are checked again in later ones
+  ./run manage audit run --turns 20         twenty runs; later runs check differences again
   ./run manage audit status                 the totals of all runs, and the newest findings in plain words
   ./run manage audit explain --pairs 10000  explain random pairs of reader and post, and compare with the tables
   ./run manage audit viewer alice           walk all pages of @alice's home and compare each with the oracle
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         viewer.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the verb; CommandError if Redis is not available or the account does not exist."""
+        """Run the verb. CommandError if Redis is not available or the account does not exist."""
         verbs = {
             "run": self._run,
             "status": self._status,

@@ -1,4 +1,4 @@
-"""`manage explain`: why a post is on a home page, or why not. For staff: it names the reasons that pages hide."""
+"""`manage explain`: why a post is or is not on a home page. For staff, because it names reasons that pages hide."""
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any
@@ -13,7 +13,7 @@ from apps.errors import DomainError, NotFound
 from apps.pagination import MAX_LIMIT, Cursor
 
 EXAMPLES = """
-The page and the API answer "not here" for all posts that an account may not see. This command names the rule.
+Pages and the API only report that a post is not here if an account may not see it. This command names the rule.
 
 examples:
   ./run manage explain alice 1611476054491274946       one post
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("--limit", type=int, default=20, help="posts with --home (default: 20)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the explanation; CommandError if the account does not exist."""
+        """Print the explanation. CommandError if the account does not exist."""
         try:
             viewer = user_by_handle(options["handle"])
         except DomainError as refusal:
@@ -60,7 +60,7 @@ def _explanation(viewer: User, post_id: int) -> str:
 
 
 def rule(viewer_id: int, post_id: int) -> str:
-    """The first rule that hides a post from a viewer, by the oracle."""
+    """The first rule that hides a post from a viewer, according to the oracle."""
     oracle = Oracle.of_viewer(viewer_id, above=post_id - 1, below=post_id + 1, also=[post_id])
     post = oracle.posts.get(post_id)
     if post is None:

@@ -25,7 +25,7 @@ EXAMPLES = """
 Compares four versions of the same timeline: the tables now, the pages now, the caches in Redis now, and the home page
 at the end of the period, by the history of follows, mutes and blocks. Exit code 1 when pages or caches are wrong.
 
-The output names posts and reasons but no texts, so it can be attached to a report.
+The output has ids and reasons but no texts, so it can be attached to a bug report.
 
 examples:
   ./run manage replay alice                                            the last 24 hours
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the report; CommandError for unknown accounts, bad times, and when Redis does not answer."""
+        """Print the report. CommandError for an unknown account or an invalid time, or if Redis does not respond."""
         try:
             viewer = user_by_handle(options["reader"].removeprefix("@"))
             until = _moment(options["until"], "--to", timezone.now())

@@ -1,4 +1,4 @@
-"""`manage check_mirrors`: check that both follow tables mirror each other and that the counts agree."""
+"""`manage check_mirrors`: check that the two follow tables mirror each other, and that the counts agree with them."""
 
 import json
 from argparse import ArgumentParser
@@ -10,7 +10,7 @@ from apps.graph.queries import mirror_faults
 
 
 class Command(BaseCommand):
-    help = "Compare the follower and followee tables and the counts rows. Exit code 1 when anything differs."
+    help = "Compare the follower and followee tables and the counts rows. The exit code is 1 if anything differs."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -29,8 +29,8 @@ from apps.graph.models import GraphImport
 BATCH_LINES = 20_000  # the counts rows of a batch are locked for about a second
 BATCH_MAX_LINES = 200_000
 FAULTS_IN_FULL = 20
-STEPS = 10  # lines of progress in a log
-STOPPED = 130  # the exit code of a program that Ctrl-C ended
+STEPS = 10  # the number of progress lines in a log
+STOPPED = 130  # the exit code of a program stopped by Ctrl-C
 
 EXAMPLES = """
 Each line has two names, follower and followee, separated by blanks; a name is a number or a part of a handle.
@@ -52,7 +52,7 @@ class _Rate(ProgressColumn):
 
 
 class LoadProgress:
-    """On standard error: a progress bar on a terminal, a line every 10 % in a log; and the first bad lines."""
+    """Prints progress and the first bad lines to standard error: on a terminal a bar, in a log a line every 10 %."""
 
     def __init__(self, *, total: int, done: int) -> None:
         self.accounts = self.edges = self.good_lines = self.faults = 0

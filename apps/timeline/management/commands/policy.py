@@ -16,20 +16,20 @@ from apps.timeline.models import AuthorPolicy, Backfill, Mode, Policy, SitePolic
 from feedcache.connections import RedisError
 
 EXAMPLES = """
-A policy is push (to everybody), online (to those with a window; the default), pull (to nobody: merged when a page is
-read) or auto (the cheapest of these). An author's policy may also be site, for the policy of the site. Restricted posts
-are always pushed to inboxes.
+A policy is push (to everybody), online (to readers with a home window; the default), pull (to nobody: posts are merged
+when a page is read) or auto (the cheapest of these). An author's policy can also be site, for the policy of the site.
+Restricted posts are always pushed to inboxes.
 
 examples:
   ./run manage policy show                            the policies of the site and of authors, backfills
   ./run manage policy set site pull --reason "Redis is being moved"
   ./run manage policy set site online                 windows are rebuilt one by one, as readers return
   ./run manage policy set @alice auto
-  ./run manage policy set @alice site                 no policy of her own
+  ./run manage policy set @alice site                 the policy of the site
   ./run manage policy back site                       the previous policy; @alice works too
-  ./run manage policy explain @alice                  the present mode, the measurements, and the choice of auto
-  ./run manage policy explain site                    the present mode, and the measurements
-  ./run manage policy auto                            measure now, instead of within five minutes
+  ./run manage policy explain @alice                  the current mode, the measurements, and the choice of auto
+  ./run manage policy explain site                    the current mode, and the measurements
+  ./run manage policy auto                            measure now instead of within five minutes
 """
 SITE = "site"
 
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         verbs.add_parser("auto", help="measure all authors whose policy is auto, and choose again")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the verb; errors are printed in one line."""
+        """Run the verb. Errors are printed on one line."""
         verbs = {
             "show": self._show,
             "set": self._set,
