@@ -1,4 +1,4 @@
-"""Servers and sources that fail are skipped for a while (`Breaker`); those that hang block few threads (`Bulkhead`).
+"""Skips servers and sources that fail (`Breaker`), and limits the threads that hanging ones block (`Bulkhead`).
 
 Both are per process.
 """
@@ -18,7 +18,7 @@ MAX_PAUSE_SECONDS = 4.0
 
 
 class Breaker:
-    """Closed (all calls pass), open (none pass) or half open (one passes, and its success or failure decides)."""
+    """A circuit breaker: closed (every call passes), open (none passes) or half open (one call passes, as a trial)."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Breaker:
         self.is_closed = True
 
     def allows(self) -> bool:
-        """Whether the caller may pass; once per pause when half open."""
+        """Whether a call may pass. True once per pause when half open."""
         if self.is_closed:
             return True
         with self._lock:
@@ -74,7 +74,7 @@ class SourceUnavailable(Exception):
 
 
 class Bulkhead:
-    """Runs calls to a source in a few threads, so that hanging calls block no others (source 003, "read-3").
+    """Runs calls to a source in a few threads, so that calls that hang block no others (source 003, "read-3").
 
     While all these threads are busy, or after the source has failed, further calls fail at once, and callers continue
     without the source. A hanging thread stays busy until its call returns.

@@ -47,12 +47,12 @@ Pipeline = redis.client.Pipeline
 
 
 def configuration() -> redis.Redis:
-    """The server of `redis_url`, which never moves: it has the topology, reports of processes, and messages to all."""
+    """The Redis at `redis_url`, which never moves. It has the topology, and processes report and listen there."""
     return client_at("timelines", "")
 
 
 def timelines() -> redis.Redis:
-    """Home caches; evictable, rebuilt from PostgreSQL."""
+    """The Redis of home caches, which it may evict: they are rebuilt from PostgreSQL."""
     return client_at("timelines", tenant_of("timelines").url)
 
 
@@ -66,7 +66,7 @@ def dedicated_configuration() -> redis.Redis:
 
 
 def graph() -> redis.Redis:
-    """Relations; evictable, rebuilt from PostgreSQL."""
+    """The Redis of relations, which it may evict: they are rebuilt from PostgreSQL."""
     return client_at("graph", tenant_of("graph").url)
 
 
@@ -90,14 +90,14 @@ def _replicas(name: str) -> list[redis.Redis]:
 
 
 def counters() -> redis.Redis:
-    """Counts; must not evict, rebuilt from PostgreSQL after a loss. One server, never a cluster."""
+    """The Redis of counts: one server, never a cluster. It must not evict them; a loss is rebuilt from PostgreSQL."""
     if _configured_url("counters").startswith(CLUSTERS):
         raise ValueError("the counters need one server, not a cluster")
     return client_at("counters", "")
 
 
 def existence() -> redis.Redis:
-    """Bloom filters; must not evict, rebuilt from PostgreSQL after a loss."""
+    """The Redis of Bloom filters. It must not evict them; a loss is rebuilt from PostgreSQL."""
     return client_at("existence", "")
 
 
@@ -111,7 +111,7 @@ def sessions() -> redis.Redis:
 
 
 def broadcasts() -> redis.Redis:
-    """The server of pub/sub messages. A cluster passes each message on to all its nodes."""
+    """The Redis for pub/sub messages. A cluster passes each message on to all its nodes."""
     return client_at("broadcasts", tenant_of("broadcasts").url)
 
 
@@ -132,7 +132,7 @@ def async_broadcasts() -> Any:
         options["ssl"] = url.startswith(TLS)
         address, name, database = sentinel_parts(url)
         login = {"username": address.username, "password": address.password}
-        sentinel: Any = redis.asyncio.Sentinel  # the library's types end here
+        sentinel: Any = redis.asyncio.Sentinel  # redis-py has no types for this
         sentinels = sentinel(address.nodes, sentinel_kwargs=options)
         return sentinels.master_for(name, db=database, **login, **options)
     if moved or url.startswith(CLUSTERS):
@@ -164,18 +164,18 @@ class Follower(Protocol):
     def known(self) -> Topology | None: ...
 
 
-NOWHERE = Tenant("unix:///nowhere")  # every call fails
+NOWHERE = Tenant("unix:///nowhere")  # no server: every call fails
 _AT_SETTINGS = Tenant()
 _followers: list[Callable[[], Follower]] = []
 
 
 def follow_topology_with(make: Callable[[], Follower]) -> None:
-    """Set how this process learns where data is. Before that, data is at the addresses in the settings."""
+    """Set the follower of the topology for this process. Until then, the addresses in the settings apply."""
     _followers[:] = [cache(make)]
 
 
 def _topology() -> Topology | None:
-    """The topology of this process; None until one of its two stores has answered. The first call may wait for it."""
+    """The topology of this process; None until Redis or the store has answered. The first call may wait for that."""
     if not _followers:
         return Topology()
     follower = _followers[0]()
@@ -183,7 +183,7 @@ def _topology() -> Topology | None:
 
 
 def tenant_of(name: str) -> Tenant:
-    """The server of a class of data now; `NOWHERE` while that is not known."""
+    """The current server of a class of data; `NOWHERE` while the topology is unknown."""
     topology = _topology()
     return NOWHERE if topology is None else topology.tenants.get(name, _AT_SETTINGS)
 
@@ -200,14 +200,14 @@ def counters_at(url: str) -> redis.Redis:
 
 
 def counter_servers() -> list[redis.Redis]:
-    """All servers with counters, also those to which counters are moving; the server in the settings is the first."""
+    """All servers with counters, also those that counters are moving to. The server in the settings comes first."""
     tenants = [one.tenant for kind in COUNTER_KINDS for one in counter_ranges(kind)]
     urls = ["", *(url for one in tenants for url in (one.url, one.also) if url)]
     return [counters_at(url) for url in dict.fromkeys(urls)]
 
 
 def written(name: str) -> list[redis.Redis]:
-    """The servers to which a class of data is written now, beginning with the one that is read; two while it moves."""
+    """The servers that a class of data is written to: the one that it is read from, and while it moves, another one."""
     if name == "counters":
         return counter_servers()
     tenant = tenant_of(name)
@@ -243,7 +243,7 @@ def _login(url: str) -> dict[str, Any]:
 
 
 def forget_clients() -> None:
-    """Forget all clients, so that the next use of each connects again."""
+    """Drop all clients; the next use of each connects again."""
     client_at.cache_clear()
     _replicas.cache_clear()
 
@@ -255,7 +255,7 @@ def _redis(
     pool: type[redis.BlockingConnectionPool] | None = None,
     login: Mapping[str, Any] | None = None,
 ) -> redis.Redis:
-    """A client with a separate pool, whose calls are counted for a role."""
+    """A client with a separate pool. Its calls are counted under `role`."""
     settings = current_settings()
     timeout, tls = settings.redis_timeout_seconds, settings.redis_tls_files
     if url.startswith(CLUSTERS):
@@ -361,7 +361,7 @@ def refills_all_l1() -> bool:
     return current_settings().refills_all_l1
 
 
-EXPIRE_EVERY = 16  # one in so many reads from a replica extends the time to live on the primary
+EXPIRE_EVERY = 16  # one in this many reads from a replica extends the time to live on the primary
 
 T = TypeVar("T")
 
@@ -376,7 +376,7 @@ def primary_of(name: str) -> Redis:
 
 
 def reader_of(name: str) -> Redis:
-    """A random replica of a class of data whose breaker is closed; else the primary."""
+    """A random one of a class's replicas with a closed breaker, or the primary if there is none."""
     found = replicas(name)
     for replica in random.sample(found, len(found)):
         if _breaker(replica).allows():
@@ -393,7 +393,8 @@ def read_replicated(
 ) -> T | None:
     """The result of `read` on a replica, or on the primary; None is a miss. Raises RedisError if the primary fails.
 
-    On the primary, `read` itself extends the life of its `keys`; after some reads from a replica, this function does.
+    `read` extends the life of `keys` only on the primary. After some reads from a replica, this function extends it
+    there.
     """
     reader, primary = reader_of(name), primary_of(name)
     if reader is not primary:

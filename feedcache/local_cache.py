@@ -1,7 +1,7 @@
 """A small cache inside the process, for values that many readers need at once: bounded, short-lived, one load per key.
 
 A value is at most as old as its time to live, counted from the start of its loading. If a key is forgotten while it is
-being loaded, its value is not cached, and goes only to callers that asked before.
+being loaded, its value is not cached, and is returned only to earlier callers.
 """
 
 import threading
@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-WAIT_SECONDS = 1.0  # for another thread's load; after that, the caller loads for itself
+WAIT_SECONDS = 1.0  # for another thread's load; after that, the caller loads the value itself
 MAX_COUNTED = 4096  # keys whose calls are counted at a time
 
 
@@ -57,7 +57,7 @@ class LocalCache(Generic[K, V]):
         return load()
 
     def forget(self, key: K) -> None:
-        """Drop a value. A value that is being loaded is not cached."""
+        """Drop a value. If it is being loaded, the result is not cached."""
         with self._lock:
             self._entries.pop(key, None)
             self._loads.pop(key, None)
@@ -148,7 +148,7 @@ class CachedDecoder(Generic[V]):
     def _or_none(self, data: bytes) -> V | None:
         try:
             return self(data)
-        except Exception:  # noqa: BLE001 -- whatever a codec makes of garbage, it is a miss
+        except Exception:  # noqa: BLE001 -- garbage is a miss, whatever the codec raises
             return None
 
     def _store(self, data: bytes, value: V) -> None:

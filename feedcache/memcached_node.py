@@ -6,17 +6,17 @@ the stores, in their order, then the values.
 The kind of a stored item and its expiry are in Memcached's 32 bits of flags: two bits of kind, then seconds since 2020.
 So no value can look like a tombstone, and a copy in another layer lives no longer than the original.
 
-**Generation.** The keys of a node contain a number. The node itself stores the current one under a key of its own, the
-*stamp*, which every request reads as well. An answer under another stamp does not count: reads and writes are repeated
-under the new number. So all processes that use a node agree at once on what is in it.
+**Generation.** All keys of a node contain a number, its generation. The node stores the current number under a separate
+key, the *stamp*, which every request reads as well. An answer with a different stamp is discarded, and the read or
+write is repeated under the new number. So all processes that use a node always agree on its contents.
 
 **Missed writes.** A node that missed a write of this process (it failed, did not acknowledge, or was skipped because
-its breaker was open) may hold something older than the other layers. It is not read until its generation has grown.
-The new generation is announced through Redis at once, for the processes that saw no failure, and written to the node by
-the first process that reaches it. The others learn of it within a second and read nothing older. Without Redis only the
-node itself can tell them: until the generation is written there, a process that saw no failure reads the old one.
+its breaker was open) may have older values than the other layers. It is not read until its generation has grown. The
+new generation is announced through Redis at once, for the processes that saw no failure, and written to the node by the
+first process that reaches it. The others receive it within a second, and then read nothing older. Without Redis, they
+can see it only in the stamp: until it is written there, a process that saw no failure reads the old generation.
 
-**Breaker.** A node that does not answer costs one time-out; after that it is skipped.
+**Breaker.** A node that does not answer costs one time-out, and is then skipped for a while.
 """
 
 import logging
@@ -69,11 +69,11 @@ def flags_of(kind: Kind, ends: int) -> int:
 
 
 class Incomplete(Exception):
-    """More bytes of the answer are to come."""
+    """The answer has not arrived completely."""
 
 
 class ProtocolError(Exception):
-    """The bytes do not answer the request."""
+    """The bytes are not an answer to the request."""
 
 
 class Answer(NamedTuple):
@@ -84,14 +84,14 @@ class Answer(NamedTuple):
 
 
 def get_request(keys: Sequence[bytes]) -> bytes:
-    """Values with their cas tokens."""
+    """The bytes of a request for values with their cas tokens."""
     return b"gets %s\r\n" % b" ".join(keys)
 
 
 def store_request(
     verb: bytes, items: Iterable[tuple[bytes, Item]], *, ttl_seconds: int, noreply: bool
 ) -> bytes:
-    """`set`, `add` or `append` several values, or `cas` each with its token."""
+    """The bytes of a request to `set`, `add` or `append` several values, or to `cas` each with its token."""
     end = b" noreply" if noreply else b""
     parts = []
     for key, (data, flags, token) in items:
@@ -102,7 +102,7 @@ def store_request(
 
 
 def delete_request(keys: Iterable[bytes]) -> bytes:
-    """Delete keys, without an answer."""
+    """The bytes of a request to delete keys, without an answer."""
     return b"".join(b"delete %s noreply\r\n" % key for key in keys)
 
 
@@ -131,7 +131,7 @@ def _read_values(data: bytes, at: int) -> tuple[dict[bytes, Item], int]:
         try:
             word, key, flags, size, token = words
             start, stop = end + 2, end + 2 + int(size)
-            # as Item(...) does, without a Python function: a page reads dozens of them
+            # like Item(...), but without calling a Python function: a page reads dozens of items
             items[key] = tuple.__new__(Item, (data[start:stop], int(flags), int(token)))
         except ValueError:
             raise ProtocolError(data[at : min(end, at + 100)]) from None
@@ -199,9 +199,9 @@ def _connect(url: str, seconds: float) -> socket.socket:
 
 
 GENERATIONS_KEY = "memcached:generations"  # name of a node -> lowest generation that may be read
-RETRY_SECONDS = 2.0  # after Redis failed: until then no write waits for it again
+RETRY_SECONDS = 2.0  # after a failure of Redis, for which no write waits for it again
 
-# KEYS: the hash. ARGV: node, minimum. Never the same number twice, even when Redis has lost the last one.
+# KEYS: the hash. ARGV: node, minimum. Never returns a number twice, even if Redis has lost the last one.
 _RAISE = """
 local have = tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '0') or 0
 local new = string.format('%.0f', math.max(have + 1, tonumber(ARGV[2])))
@@ -220,7 +220,7 @@ _pause = _RedisPause()
 def raise_lowest(node: str, *, at_least: int, by: Redis | None = None) -> int | None:
     """The new lowest readable generation of a node; None when Redis does not answer.
 
-    A client passed as `by` is asked even shortly after a failure: its caller can wait.
+    A client passed as `by` is used even shortly after a failure, because its caller can wait.
     """
     if by is None and time.monotonic() < _pause.until:
         return None
@@ -259,7 +259,7 @@ class NodeHealth:
         self._is_ready = False
 
     def current(self) -> int | None:
-        """The generation to use; None while the node must be probed first."""
+        """The generation to use; None until the node has been probed."""
         return self._generation if self._is_ready else None
 
     @property
@@ -268,7 +268,7 @@ class NodeHealth:
         return time.monotonic() < self._held_until
 
     def hold(self, seconds: float) -> None:
-        """Do not use the node for a while: meanwhile it may miss writes of processes that do not know it yet."""
+        """Do not use the node for a while, because it may miss writes of processes that do not use it yet."""
         with self._lock:
             self._held_until = time.monotonic() + seconds
             self._missed += 1
@@ -317,7 +317,7 @@ class NodeHealth:
         return raised is not None
 
     def learn(self, lowest: int) -> None:
-        """Another process announced: nothing below `lowest` may be read."""
+        """Note the announcement of another process that no generation below `lowest` may be read."""
         if lowest > self._lowest:
             self._raise_lowest(lowest, self._covered)
 
@@ -328,7 +328,7 @@ class NodeHealth:
             # an empty node; if it lost only its stamp, the number must be one that was never used
             if stamp is None:
                 return max(lowest, self._generation + 1, _new_generation()), missed
-            if missed > self._covered:  # Redis did not take the announcement
+            if missed > self._covered:  # Redis did not receive the announcement
                 return max(lowest, self._generation + 1, stamp + 1), missed
             return max(lowest, stamp), missed
 
@@ -496,7 +496,7 @@ class MemcachedNode:
         return pending is not None and pending.collect(time.monotonic() + self.timeout) is not None
 
     def is_current(self, answer: Answer, generation: int) -> bool:
-        """Whether the node answered under `generation`; learns the node's generation when not."""
+        """Whether the node answered under `generation`. If not, notes the node's generation."""
         return self.health.confirms(generation, self.take_stamp(answer))
 
     def take_stamp(self, answer: Answer) -> int | None:
@@ -505,7 +505,7 @@ class MemcachedNode:
         return int(item.data) if item and item.data.isdigit() else None
 
     def miss_write(self) -> None:
-        """Note that a write did not reach the node, or may not have: no process may read anything older in it."""
+        """Note that a write did not reach the node, or may not have. No process may then read its older values."""
         self.health.miss_write()
 
     def fail(self, error: Exception) -> None:
@@ -518,7 +518,7 @@ class MemcachedNode:
     # -- probe -----------------------------------------------------------------------------------
 
     def _probe(self) -> None:
-        """Read the stamp; write a higher one when the memory may be too old. `_probing` is held."""
+        """Read the stamp; write a higher one when the memory may be too old. The caller holds `_probing`."""
         self.health.announce(at_once=True)
         for _ in range(MAX_TRIES):
             answer = self._exchange(self._stamp_request)
@@ -602,12 +602,12 @@ class MemcachedNode:
 
 
 def sync_generations(nodes: Collection[MemcachedNode], *, by: Redis) -> None:
-    """Announce missed writes, and learn of those that other processes announced."""
+    """Announce missed writes, and note those that other processes announced."""
     for node in nodes:
         node.health.announce(by=by)
     try:
         lowest = lowest_generations(by=by)
     except RedisError:
-        return  # the stamps of the nodes still hold
+        return  # the stamps of the nodes remain valid
     for node in nodes:
         node.health.learn(lowest.get(node.name, 0))

@@ -3,13 +3,12 @@
 A tier is a layer of nodes at fixed slots: a key always belongs to the same slot of a layer, whatever fails. A request
 that concerns several nodes is sent to all of them before the first answer is read. Inside this module keys are bytes.
 
-While Main or Backup changes its number of slots, the keys that move have two slots (`Layer.other`), and a process
-without news of the topology may use it only for a limited time (`TieredCache.until`). docs/decisions/0171 has the
-proof.
+While Main or Backup changes its number of slots, the keys that move have two slots (`Layer.other`), and a process that
+cannot confirm its topology may use it only for a limited time (`TieredCache.until`). docs/decisions/0171 has the proof.
 
 A read asks one L1 group chosen at random, then Main, then Backup, each only for what is still missing, and adds its
 results to the layers above. A write goes to Main, then to all others at once. When Main fails, Backup takes its place;
-when both fail nothing was written. `gets` and `cas` work on Main, else on Backup, never on L1.
+when both fail, nothing is written. `gets` and `cas` use Main, or Backup while Main fails, but never L1.
 
 Without L1 there are two layers, and without Backup one. Without Main there are none: every read is a miss, and every
 write returns False. A failure is a miss. `memcached_node` decides which memory of a failed node may be read. For the
@@ -59,13 +58,13 @@ T = TypeVar("T")
 Items = Mapping[bytes, Item]
 
 VALUE_MARK, LEASE_MARK = b":", b"~"  # one of these follows the generation in a key
-LEASE_SECONDS = 2  # Memcached counts whole seconds: a lease lives one to two
+LEASE_SECONDS = 2  # Memcached counts whole seconds: a lease lasts one to two
 UNKNOWN_TTL_SECONDS = 60  # for the copy of an item without an expiry
 
 
 @dataclass(slots=True)
 class Reading:
-    """The items of a layer, and the generation of each node that answered: a refill must use the same ones."""
+    """The items of a layer, and the generation of each node that answered: a refill must use the same generations."""
 
     items: dict[bytes, Item] = field(default_factory=dict)
     nodes: dict[MemcachedNode, int] = field(default_factory=dict)
@@ -88,8 +87,8 @@ class Slot:
 class Layer:
     """The nodes of Main, of Backup or of one L1 group, by a slot map.
 
-    `other`: the second slots of the keys that are moving to another slot. They hold values if `reads_other`; else
-    a change only puts tombstones there.
+    `other`: the second slots of the keys that are moving to another slot. They contain values if `reads_other`;
+    otherwise a change only puts tombstones there.
     """
 
     def __init__(
@@ -123,7 +122,7 @@ class Layer:
             return [(self._only, list(keys))] if keys else []
         if not self.slots:
             return []
-        slot_map, crc32, buckets = self._slot_map, zlib.crc32, BUCKETS  # read for every key
+        slot_map, crc32, buckets = self._slot_map, zlib.crc32, BUCKETS  # used for every key
         parts: list[list[bytes]] = [[] for _ in range(len(self.slots) + 1)]
         for key in keys:
             parts[slot_map[crc32(key) % buckets]].append(key)
@@ -242,10 +241,10 @@ class Layer:
 
 
 def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
-    """Set items in several layers, each with a time to live, and wait until all are there, without a reply for each.
+    """Set items in several layers, each with a time to live, and wait until all are stored, without a reply for each.
 
-    A read of the stamp closes the request to every node; all nodes work at the same time. So a reader in any process
-    finds the new item in every layer afterwards. A node that does not answer has missed a write.
+    Each request ends with a read of the node's stamp; all nodes work at the same time. So a reader in any process finds
+    the new item in every layer afterwards. A node that does not answer has missed a write.
     """
     requests = []
     copies = [copy for layer, items, seconds in what for copy in layer.copies(items, seconds)]
@@ -264,7 +263,7 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
 
 
 class Append(NamedTuple):
-    """Bytes to append to a value. `start` begins a missing one, for `ttl_seconds`; with None, it stays missing."""
+    """Bytes to append to a value. A missing value is begun with `start`, for `ttl_seconds`, unless `start` is None."""
 
     data: bytes
     start: bytes | None = None
@@ -489,14 +488,14 @@ class Read:
                 self.items[key] = item
 
     def refuse(self, key: bytes) -> Layer:
-        """Mark the item of a key as unusable, so that exactly this one may be replaced; returns its layer."""
+        """Mark the item of a key as unusable, so that only this item may be replaced; returns its layer."""
         item = self.items.pop(key)
         layer = next(layer for layer, items in reversed(self.answers) if items.get(key) is item)
         self.tokens.setdefault(layer, {})[key] = item.token
         return layer
 
     def replacing(self, layer: Layer, items: Mapping[bytes, Item]) -> dict[bytes, Item]:
-        """The items for a layer: each with the token of what it may replace there, or none."""
+        """The items for a layer, each with the token of the item that it may replace there, if any."""
         tokens = self.tokens.get(layer, {})
         return {key: Item(item.data, item.flags, tokens.get(key, 0)) for key, item in items.items()}
 
@@ -551,8 +550,8 @@ HOLD_SECONDS = MAP_LEASE_SECONDS
 class TieredCache:
     """The tiers of one topology; a new topology is a new object, with the clients of unchanged nodes.
 
-    `until`, by the monotonic clock: from then on the topology may be outdated, unless it has been confirmed. Later
-    reads do not count, and later writes are repeated (`write_in_force`).
+    After `until` (by the monotonic clock), the topology may be outdated unless it has been confirmed: the results of
+    reads are discarded, and writes are repeated (`write_in_force`).
     """
 
     def __init__(self, topology: Topology, clients: Mapping[NodeKey, MemcachedNode]) -> None:
@@ -566,7 +565,7 @@ class TieredCache:
 
     @property
     def is_in_force(self) -> bool:
-        """Whether no process can be more than one step of a resize ahead."""
+        """Whether the topology is confirmed, so that no process can be more than one step of a resize ahead."""
         return time.monotonic() < self.until
 
     # -- reading ---------------------------------------------------------------------------------
@@ -582,7 +581,7 @@ class TieredCache:
         }
 
     def read(self, keys: Collection[str], *, uses_l1: bool = True) -> Read:
-        """Read keys, and return the read for a later `fill` or `refill`; stores nothing itself."""
+        """Read keys without storing anything. The result can be passed to `fill` or `refill`."""
         return self.ask(keys, uses_l1=uses_l1)()
 
     def ask(self, keys: Collection[str], *, uses_l1: bool = True) -> Callable[[], Read]:
@@ -606,7 +605,7 @@ class TieredCache:
         return collect
 
     def read_below(self, read: Read, refused: Collection[bytes]) -> None:
-        """Read some keys again, below the layers whose items are unusable."""
+        """Read some keys again, from the layers below those whose items are unusable."""
         found_in: dict[Layer, list[bytes]] = {}
         for key in refused:
             found_in.setdefault(read.refuse(key), []).append(key)
@@ -615,7 +614,7 @@ class TieredCache:
             self._descend(read, keys, layers[layers.index(layer) + 1 :])
 
     def refill(self, read: Read) -> None:
-        """Copy items of a lower layer to the layers above it that were asked, unless something newer came meanwhile."""
+        """Copy items of a lower layer to the requested layers above it, unless those have newer ones meanwhile."""
         layers = self._layers(read.group)
         for layer, items in read.answers:
             above = layers[: layers.index(layer)]
@@ -627,10 +626,10 @@ class TieredCache:
                     higher.refill(read.replacing(higher, found), read.nodes)
 
     def before_change(self, keys: Collection[str]) -> Read:
-        """A read of keys that cannot exist yet, without a request. For `fill`, after new rows are committed.
+        """A read of keys that cannot exist yet, made without a request, for `fill` after the commit of new rows.
 
         Call it in the transaction of the change: values and tombstones that others store after the commit are newer,
-        and stay.
+        and are not replaced.
         """
         group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
@@ -642,7 +641,7 @@ class TieredCache:
         return all(node.current() == generation for node, generation in read.nodes.items())
 
     def learn(self, generations: Mapping[bytes, bytes]) -> None:
-        """Learn the lowest readable generations of nodes from a hash in Redis."""
+        """Note the lowest readable generations of nodes, given as a hash from Redis."""
         if generations == self._learned:  # the usual case
             return
         lowest = parse_generations(generations)
@@ -721,7 +720,7 @@ class TieredCache:
         return self._store(items, ttl_seconds=TOMBSTONE_SECONDS)
 
     def gets(self, key: str) -> tuple[bytes, Token] | None:
-        """A value and its token, from Main, from Backup only while Main fails; None on a miss.
+        """A value and its token, from Main, or from Backup while Main fails; None on a miss.
 
         A key that is moving to another slot is a miss: writers with different topologies would change different copies.
         """
@@ -736,7 +735,7 @@ class TieredCache:
         )
 
     def update(self, key: str, change: Change, *, ttl_seconds: int, tries: int = CAS_TRIES) -> bool:
-        """Change a stored value, however many writers there are; when that fails, delete it and return False."""
+        """Change a stored value, safely with several writers; if that fails, delete it and return False."""
         for _ in range(tries):
             found = self.gets(key)
             if found is None:
@@ -775,8 +774,9 @@ class TieredCache:
     def _cas(self, key: bytes, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
         """Replace a value where it was read, then in all other layers.
 
-        When two writers succeed one after the other, the first may reach the other layers last. So after writing them,
-        the base is read once more: a writer that finds a later value there replaces the copies by tombstones.
+        When two writers succeed one after the other, the first may reach the other layers last. So after writing to
+        those, each writer reads the value again where it replaced it. If it finds a later value, it replaces the copies
+        by tombstones.
         """
         base = token.layer
         if base not in (self.main, self.backup) or base.slot_of(key).node is not token.node:
@@ -795,7 +795,7 @@ class TieredCache:
         return True
 
     def _promote(self, key: bytes) -> bool:
-        """Copy a value that only Backup has to Main, where all writers meet. Returns whether there is a value now."""
+        """Copy a value that only Backup has to Main, which all writers use. Returns whether there is a value now."""
         item = self.backup.read([key]).items.get(key)
         if item is None or item.kind != Kind.VALUE:
             return False
@@ -806,7 +806,7 @@ class TieredCache:
     def announce_missed(self) -> bool:
         """Announce at once which nodes missed a write of this process, before the write is acknowledged.
 
-        Makes no request if no node did. False when Redis did not take the announcement.
+        Makes no request if no node did. False if Redis did not receive the announcement.
         """
         announced = [node.health.announce(at_once=True) for node in self.nodes()]
         return all(announced)
@@ -814,7 +814,7 @@ class TieredCache:
     # -- for loaders -----------------------------------------------------------------------------
 
     def fill(self, read: Read, items: Items, *, release: Collection[bytes] = ()) -> None:
-        """Store values loaded after `read`, unless something newer came meanwhile, and release leases."""
+        """Store values loaded after `read`, unless something newer was stored meanwhile, and release leases."""
         if not read.is_fresh or not self.is_in_force:
             items = {}
         for layer in (self.main, self.backup):
@@ -862,7 +862,7 @@ class _CurrentTiers:
         self.missed_writes = False
 
     def after_fork(self) -> None:
-        """Make new clients in a child process: the parent goes on using its connections and locks."""
+        """Make new clients in a child process, because the parent still uses its connections and locks."""
         self.lock = threading.Lock()
         _listener_redis.cache_clear()
         if self.cache is not None:
@@ -875,7 +875,7 @@ os.register_at_fork(after_in_child=_current.after_fork)
 
 
 def tiers() -> TieredCache:
-    """The tiers for one operation, by the newest topology this process knows; empty while it may be outdated."""
+    """The tiers for one operation, by the newest topology of this process; without nodes while that may be outdated."""
     if not (_current.is_following and _current.cache is not None):
         _begin_to_follow()
     cache = _current.cache
@@ -883,9 +883,9 @@ def tiers() -> TieredCache:
 
 
 def write_in_force(write: Callable[[TieredCache], T]) -> T:
-    """Write by the tiers in force; again if their topology may have been outdated before the write was done.
+    """Write by the tiers in force, and repeat the write if their topology may have become outdated meanwhile.
 
-    If it is not known in time which topology is in force, everything cached is dropped as soon as that is known.
+    If the topology is not confirmed in time, everything cached is dropped as soon as it is.
     """
     cache = tiers()
     result = write(cache)
@@ -921,14 +921,14 @@ def _begin_to_follow() -> None:
     current()  # starts the listener
     if _current.cache is None:
         topology = listener().known()
-        # without a topology, nobody knows which cached values are valid, so none are used
+        # without a topology, it is unknown which cached values are valid, so none are used
         if topology is not None:
             use_topology(topology)
             _renew()
 
 
 def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
-    """Swap to another topology. Operations under way finish with the old one.
+    """Switch to another topology. Operations under way finish with the old one.
 
     Nodes that stay in their places keep their clients. New nodes are not used for `hold_seconds`.
     """
@@ -946,9 +946,9 @@ def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
 
 
 def _follow(topology: Topology) -> None:
-    """Use a new topology, its new nodes only after a while.
+    """Use a new topology, but its new nodes only after a while.
 
-    Until all processes have changed over, some do not write to a node that others already read.
+    Until all processes have switched, some do not write to a node that others already read.
     """
     if _current.cache is None:
         return
@@ -959,7 +959,7 @@ def _follow(topology: Topology) -> None:
 
 
 def _renew() -> None:
-    """Prolong the use of the topology, which was confirmed; drop everything cached if a write was missed."""
+    """Extend the use of the topology, which has been confirmed; drop everything cached if a write was missed."""
     cache, own = _current.cache, listener()
     if cache is None or cache.topology.version < own.topology.version:
         return
@@ -982,5 +982,5 @@ def _send_hot_keys() -> None:
 
 @cache
 def _listener_redis() -> Redis:
-    """A client for the listener's thread alone, because this thread may be running while the process forks."""
+    """A client for the listener's thread alone, which may be running while the process forks."""
     return dedicated_configuration()

@@ -1,10 +1,10 @@
 """Redis clients: connections behind a circuit breaker, several commands in one round trip, Sentinel, Redis Cluster.
 
-A cluster has the interface of one server. Its address is `redis+cluster://user:password@host:port,host:port`. A
-cluster client connects when it is first used; each of its failures is a RedisError, as with one server.
+A cluster has the interface of one server. Its address is `redis+cluster://user:password@host:port,host:port`. A cluster
+client connects when it is first used; each of its failures is a RedisError, as with one server.
 `redis+sentinel://user:password@host:port,host:port/name/0` names Sentinels, and database 0 of the primary they call
-`name`; the login is the primary's. `rediss:`, `rediss+cluster:` and `rediss+sentinel:` are the same with TLS, also to
-the Sentinels.
+`name`; the login is the primary's. `rediss:`, `rediss+cluster:` and `rediss+sentinel:` are the same with TLS, which the
+Sentinels must use, too.
 """
 
 import hashlib
@@ -75,7 +75,7 @@ class _Monitored:
             self.did_fail = True
             raise
         except redis.ReadOnlyError as error:
-            connection.disconnect()  # after a failover another server is behind the address
+            connection.disconnect()  # after a failover, another server has the address
             raise redis.ConnectionError(str(error)) from error
 
 
@@ -148,12 +148,13 @@ class BreakingPool(_CountsCalls):
 class IdleFirst(redis.BlockingConnectionPool):
     """A pool that keeps idle connections in a list.
 
-    redis-py's own pool makes a hundred calls to lend a connection and take it back: 1/40 of a page per round trip.
+    redis-py's own pool makes a hundred calls to lend a connection and take it back: a fortieth of the time of a page
+    per round trip.
     """
 
     def reset(self) -> None:
-        """Forget all connections: at the start, and in a forked child."""
-        pool: Any = super()  # the library's types end here
+        """Drop all connections; called at the start, and in a forked child."""
+        pool: Any = super()  # redis-py has no types for this
         pool.reset()
         self._idle: list[Any] = []  # a list's append and pop are atomic
 
@@ -230,7 +231,7 @@ def sentinel_pool(
     tls: Mapping[str, str],
     **options: Any,
 ) -> Any:
-    """A pool of connections to the primary; the Sentinels are asked at each new connection.
+    """A pool of connections to the primary; the Sentinels are queried for each new connection.
 
     `tls` has the files for `tls_options`; an address without TLS does not use them.
     """
@@ -242,8 +243,8 @@ def sentinel_pool(
         "ssl": url.startswith(TLS),
         **tls_options(url, tls),
     }
-    sentinel: Any = Sentinel  # the library's types end here
-    # without retries: the next Sentinel is asked instead of the same one again
+    sentinel: Any = Sentinel  # redis-py has no types for this
+    # without retries: the next Sentinel is tried instead of the same one again
     once = {**timeouts, "retry": Retry(NoBackoff(), 0)}
     sentinels = sentinel(address.nodes, sentinel_kwargs=once)
     login = {"username": address.username, "password": address.password}
@@ -251,7 +252,7 @@ def sentinel_pool(
 
 
 class Address(NamedTuple):
-    """The address of a cluster: some of its nodes, which know the others, and the login."""
+    """The address of a cluster: some of its nodes, through which clients find the others, and the login."""
 
     nodes: list[tuple[str, int]]
     username: str | None = None
@@ -313,7 +314,7 @@ class Cluster:
 
     @cached_property
     def _client(self) -> RedisCluster:
-        node: Any = ClusterNode  # the library's types end here
+        node: Any = ClusterNode  # redis-py has no types for this
         try:
             return RedisCluster(
                 startup_nodes=[node(host, port) for host, port in self.address.nodes],
@@ -327,7 +328,7 @@ class Cluster:
             raise redis.ConnectionError(str(error)) from error
 
     def masters(self) -> list[tuple[str, int]]:
-        """The masters, as the first node that answers knows them. RedisError if none answers."""
+        """The masters, as reported by the first node that answers. RedisError if none answers."""
         for host, port in self.address.nodes:
             try:
                 rows = self.rows(host, port)
@@ -355,7 +356,7 @@ class Cluster:
         return ClusterPipeline(self, transaction=transaction)
 
     def queue(self, commands: Sequence["Queued"], *, transaction: bool) -> Any:
-        """A pipeline of the library that holds the commands. Connects."""
+        """A redis-py pipeline with the commands. Connects if necessary."""
         client: Any = self._client
         pipeline = client.pipeline(transaction=transaction)
         for name, args, options in commands:
@@ -365,7 +366,7 @@ class Cluster:
                 pipeline.execute_command(*args, target_nodes=node, **options)
             elif name == "execute_command":
                 pipeline.execute_command(*args, **options)
-            else:  # not the pipeline's own methods: some refuse what a node would do, such as RENAME within a slot
+            else:  # not the pipeline's own methods: some refuse commands that work within a slot, such as RENAME
                 getattr(CoreCommands, name)(pipeline, *args, **options)
         return pipeline
 
@@ -561,7 +562,7 @@ class PendingCommands:
 
 @lru_cache(maxsize=64)
 def server_of(client: redis.Redis) -> str:
-    """Identifies the server of a client: commands of clients with the same server can go together."""
+    """The identity of a client's server. Commands of clients with the same server can be sent together."""
     if is_cluster(client):
         return f"cluster {id(client)}"
     pool: Any = client.connection_pool
@@ -593,5 +594,5 @@ def may_evict(client: redis.Redis) -> bool:
 def _execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
     pipeline = client.pipeline(transaction=False)
     for command in commands:
-        pipeline.execute_command(*command)  # type: ignore[no-untyped-call]  # as the library has it
+        pipeline.execute_command(*command)  # type: ignore[no-untyped-call]  # untyped in redis-py
     return pipeline.execute(raise_on_error=False)

@@ -14,7 +14,7 @@ class Settings:
     """The addresses of the servers (see `redis_clients` for their format) and options.
 
     `redis_url` is the server for every class of data without a separate address. `topology` has the Memcached nodes
-    until staff change them; with `follows_topology` the process learns of such changes while it runs. `key_prefix` must
+    until staff change them; with `follows_topology` the process adopts such changes while it runs. `key_prefix` must
     differ between sites that share a Memcached. With `refills_all_l1`, loaded values go to every group of L1, not only
     to the one that was read.
     """
@@ -48,5 +48,5 @@ def configure(settings: Settings) -> None:
 def current_settings() -> Settings:
     """The settings of this process. RuntimeError before `configure`."""
     if not _current:
-        raise RuntimeError("feedcache does not know its servers: call feedcache.settings.configure")
+        raise RuntimeError("feedcache has no settings yet: call feedcache.settings.configure")
     return _current[0]

@@ -4,10 +4,10 @@ The caller that adds the lease of a key to Main (or to Backup) loads it; the oth
 request per node adds all leases of a batch and reads the keys again, so a miss costs one more round trip. That is far
 less than the query that it may save, so single flight is on by default.
 
-A lease is a separate key beside the value. So a key with a deleted or outdated value can have one too, and code that
-stores a value need not know about leases (docs/decisions/0148).
+A lease is stored under a separate key. So a value that is deleted or outdated can have a lease, too, and code that
+stores a value need not handle leases (docs/decisions/0148).
 
-A lease lives one to two seconds; after that a waiting caller may win it, so a killed loader costs one more load. A
+A lease lasts one to two seconds; after that a waiting caller may acquire it, so a killed loader costs one more load. A
 caller that has waited `WAIT_SECONDS` loads without a lease.
 """
 

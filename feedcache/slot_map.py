@@ -27,7 +27,7 @@ def even_map(slots: int) -> SlotMap:
 
 
 def rebalanced(old: SlotMap, slots: Collection[int]) -> SlotMap:
-    """A map in which exactly `slots` have buckets, equally many, one more or less. As few buckets as possible move."""
+    """A map in which only `slots` have buckets, in numbers that differ by one at most. Moves as few as possible."""
     if not slots:
         return even_map(0)
     counts = Counter(old)
@@ -47,7 +47,7 @@ def rebalanced(old: SlotMap, slots: Collection[int]) -> SlotMap:
 
 
 def moved(old: SlotMap, new: SlotMap) -> int:
-    """How many buckets have another slot."""
+    """The number of buckets whose slots differ between the maps."""
     return sum(a != b for a, b in zip(old, new, strict=True))
 
 
@@ -57,7 +57,7 @@ def only_moved(one: SlotMap, other: SlotMap) -> SlotMap:
 
 
 def without_slots(old: SlotMap, gone: Collection[int]) -> SlotMap:
-    """The map after slots without buckets were removed: the slots behind them move up."""
+    """The map after slots without buckets were removed: later slots are renumbered."""
     return bytes(
         slot if slot == NOWHERE else slot - sum(one < slot for one in gone) for slot in old
     )

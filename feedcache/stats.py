@@ -21,8 +21,8 @@ POOL = "pool:"  # prefix of pools of database connections
 OBJECTIVE = "objective:"  # prefix of service level objectives
 CALLS, MICROSECONDS, FAILED = "calls", "microseconds", "failed"
 SLOW, REFUSED = "slow", "refused"  # outcomes of requests
-GOOD = "good"  # events that keep their objective
-BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds of requests: the limits of a histogram
+GOOD = "good"  # events that meet their objective
+BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # the bounds of a histogram of request times, in seconds
 OBJECTIVE_BOUNDS = (*BOUNDS, 5.0, 10.0, 30.0, 60.0)  # of home pages and deliveries
 
 Counts = Counter[tuple[str, str]]  # (subject, outcome) -> how often
@@ -44,7 +44,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def count(subject: str, numbers: Mapping[str, int]) -> None:
-    """Add numbers by outcome; zeros add no entry."""
+    """Add numbers by outcome. Zeros are ignored."""
     with _lock:
         for outcome, number in numbers.items():
             if number:
@@ -52,7 +52,7 @@ def count(subject: str, numbers: Mapping[str, int]) -> None:
 
 
 def bound_of(seconds: float, bounds: Iterable[float] = BOUNDS) -> str:
-    """The outcome by which a time counts in the histogram; empty for one above all bounds."""
+    """The outcome under which the histogram counts a time; "" above all bounds."""
     return next((f"within {bound}" for bound in bounds if seconds <= bound), "")
 
 
@@ -74,7 +74,7 @@ def hit_rate(counts: Counts, subject: str) -> float | None:
 def count_call(backend: str, began: float, *, failed: bool = False) -> None:
     """Count a call that `began` at a `perf_counter` time and has just ended. A backend is a store and a role.
 
-    The time is that from the request to its answer. If several calls wait at once, each counts the whole wait.
+    The time runs from the request to its answer. If several calls wait at once, each counts the whole wait.
     """
     seconds = time.perf_counter() - began
     subject = CALL + backend
@@ -127,7 +127,7 @@ def traced() -> Iterator[Stages]:
 
 
 def stage(name: str) -> AbstractContextManager[None]:
-    """Count the time inside the context for a stage."""
+    """Add the time spent inside the context to a stage."""
     return nullcontext() if _stages.get() is None else _timed(name)
 
 

@@ -1,12 +1,12 @@
 """The cache topology as a value: which Memcached nodes are L1, Main and Backup, and the epoch of each class of data.
 
-Pure: no clients, no settings. A change is a new value with a higher version, and every process swaps the whole value at
-once. A key belongs to a slot of a pool by the pool's slot map, and no failure moves it to another. Only a change of the
-number of slots does, in steps that staff begin (`Resize`, docs/decisions/0171).
+The module is pure: it uses no clients and no settings. A change is a new value with a higher version, and every process
+swaps the whole value at once. A key belongs to a slot of a pool by the pool's slot map, and no failure moves it to
+another. Only a change of the number of slots does, in steps that staff begin (`Resize`, docs/decisions/0171).
 
 `generation` (of a node) and `epoch` (of a class) are parts of every key. Both are versions of the topology: the version
-in which the node was placed or the class was flushed. So they only grow, and nobody can read what was stored earlier,
-even in a node that comes back.
+in which the node was placed or the class was flushed. So they only grow, and values stored earlier can no longer be
+read, even if their node comes back.
 """
 
 import json
@@ -23,7 +23,7 @@ MAX_NODES = 64  # of all pools together: every write goes to all L1 groups
 MAX_MEGABYTES = 1024 * 1024
 MAX_URL_CHARACTERS = 200
 MAX_NAME_CHARACTERS = 60
-L1_GROUPS = (4, 8)  # sources 000, 002: groups by volume of requests; 0 means two layers
+L1_GROUPS = (4, 8)  # sources 000, 002: number of groups; without groups there are two layers
 L1_SHARES = (6, 10)  # sources 000, 002: a group has 1/6 to 1/10 of Main
 BACKUP_SHARE = 2  # source 000: Backup has at most half of Main
 
@@ -59,7 +59,7 @@ class State(StrEnum):
     """Which requests a node receives."""
 
     ACTIVE = "active"
-    DRAINING = "draining"  # written, not read, before it is replaced
+    DRAINING = "draining"  # written but not read, until it is replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Node:
 
     @property
     def is_read(self) -> bool:
-        """Whether reads may go here; else its slot is a miss, and the next layer answers."""
+        """Whether the node may be read; otherwise its keys are misses, and the next layer answers."""
         return self.state is State.ACTIVE
 
 
@@ -104,7 +104,7 @@ Group = tuple[Node, ...]
 
 
 class Phase(StrEnum):
-    """The steps of a pool to another number of slots. Each begins when every process has the one before."""
+    """The steps by which a pool changes its number of slots. Each begins when every process has the one before."""
 
     JOINING = "joining"  # changed keys are also removed from the new slots
     MOVING = "moving"  # the new slots are read, then the old ones; both are written
@@ -243,11 +243,11 @@ class Topology:
                 epochs={
                     _text(name): _number(epoch) for name, epoch in dict(document["epochs"]).items()
                 },
-                tenants={  # old texts have none
+                tenants={  # missing in old texts
                     _text(name): _tenant(*_list(urls))
                     for name, urls in dict(document.get("tenants", {})).items()
                 },
-                counters={  # the same
+                counters={  # as above
                     _text(name): _ranges(_list(ranges))
                     for name, ranges in dict(document.get("counters", {})).items()
                 },
@@ -383,8 +383,8 @@ def is_address(url: str) -> bool:
 def is_redis_address(name: str, url: str) -> bool:
     """Whether a text is redis://host:port/db, rediss://..., unix:///path?db=n or redis+cluster://host:port,host:port.
 
-    Without a login, which staff would read: that of the settings is used. A range of counters needs one server, not a
-    cluster.
+    The address has no login, because staff can read it; the login in the settings is used. A range of counters needs
+    one server, not a cluster.
     """
     if name == "counters" and "+cluster:" in url:
         return False

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django_redis.pool import ConnectionFactory  # type: ignore[import-untyped]  # it has no marker
+from django_redis.pool import ConnectionFactory  # type: ignore[import-untyped]  # it has no py.typed
 
 from feedcache.redis_clients import CACHE_TIMEOUT_SECONDS, CLUSTERS, Cluster
 from feedcache.settings import Settings, configure

@@ -33,8 +33,8 @@ app.autodiscover_tasks()
 def give_connections_back(sender: Any, **_signal: Any) -> None:
     """Return connections to this process's pool between tasks, and drop broken ones, as Django does between requests.
 
-    Celery itself would close the pool before and after every task (see CELERY_DB_REUSE_MAX in the settings): 26 new
-    connections per second with five busy workers, and two thirds of the time of a small task.
+    Celery itself would close the pool before and after every task (see CELERY_DB_REUSE_MAX in the settings): with five
+    busy workers, that costs 26 new connections per second and two thirds of the time of a small task.
     """
     if not sender.request.is_eager:  # an eager task shares its caller's connection
         close_old_connections()
@@ -59,7 +59,7 @@ def prepare_worker(**_signal: Any) -> None:
     """Start no thread here: this process forks its children, at the start and whenever one dies.
 
     A child that is forked while a thread holds the lock of a connection pool would wait for that lock for ever, and
-    take no task.
+    never take a task.
     """
     topology_listener.listener().role = "worker"  # for pools that do not fork
     freeze_gc()

@@ -388,7 +388,7 @@ def check_traces(**_options: object) -> list[CheckMessage]:
 
 @checks.register
 def check_objectives(**_options: object) -> list[CheckMessage]:
-    """An objective of everything leaves no error budget to divide by; one of little lets no alert fire."""
+    """An objective of 1 leaves no error budget to divide by; with a low one, no alert can fire."""
     return [
         Error(
             f"{name} is {getattr(settings, name)}.",
@@ -408,7 +408,7 @@ def check_objectives(**_options: object) -> list[CheckMessage]:
 
 @checks.register
 def check_logs(**_options: object) -> list[CheckMessage]:
-    """An unknown format, and a file that cannot be written: log lines would be lost silently."""
+    """With an unknown format, or a file that cannot be written, log lines would be lost silently."""
     messages: list[CheckMessage] = []
     if settings.LOG_FORMAT not in LOG_FORMATS:
         messages.append(
@@ -495,7 +495,7 @@ def check_confinement() -> Iterator[CheckMessage]:
 
 
 def stop_if_refused() -> None:
-    """Exit if a check reports an error: only Django's own commands run checks by themselves.
+    """Exit if a check reports an error. Outside of Django's own commands, nothing else runs the checks.
 
     Runs the checks of this project's apps only; Django's checks of models and URLs depend on the code alone.
     """

@@ -22,7 +22,7 @@ NIGHTLY_LOGS = ROOT / "var" / "nightly"
 OTHER_PYTHONS = ("3.12", "3.13", "3.14")
 # The main flows, which work without optional apps.
 CORE = ("tests/timeline/test_home.py", "tests/timeline/test_views.py", "tests/api/test_statuses.py")
-CITUS_PROGRAMS = "CITUS_PROGRAMS"  # names the directory of `postgres`, with the extension Citus
+CITUS_PROGRAMS = "CITUS_PROGRAMS"  # the directory of a `postgres` that has the extension Citus
 LAST_LINES = 40  # of the output of a failed job; the rest is in its log
 
 
@@ -38,7 +38,7 @@ def check(*, nightly: bool = False, since: str = "") -> int:
 
 
 def _gate(since: str) -> list[str]:
-    """Run the quick steps first, which fail in seconds; then the tests, beside the slow steps and the short forms."""
+    """Run the quick steps, which fail in seconds; then the tests, while the slow steps and the short forms run."""
     if failed := lint.run(lint.steps(lint.QUICK)):
         return failed
     with (
@@ -67,7 +67,7 @@ def _core_tests() -> list[str]:
 
 @contextmanager
 def _tests(left_out: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """pytest with the selection of the gate; it ends with the context."""
+    """Run pytest with the selection of the gate, until the end of the context."""
     selection = ["-m", testing.GATE, *(f"--ignore={folder}" for folder in left_out)]
     command = [*testing.module("pytest"), *testing.in_parallel(), "--progress", *selection]
     with subprocess.Popen(command, cwd=ROOT, env=testing.environment()) as tests:
@@ -78,12 +78,12 @@ def _tests(left_out: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _end(tests: subprocess.Popen[bytes]) -> None:
-    """Stop pytest like Ctrl-C: it stops its servers and prints the summary."""
+    """Stop pytest as Ctrl-C does, so that it stops its servers and prints the summary."""
     if tests.poll() is None:
         tests.send_signal(signal.SIGTERM)
 
 
-# The night
+# The nightly run
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def _changes() -> Iterator[list[Path]]:
 
 
 def _what_the_database_lacks(changed: list[Path], environment: Mapping[str, str]) -> str:
-    """After a change of models or migrations: the command to run, or an empty text."""
+    """The command to run after a change of models or migrations, or an empty text."""
     parts = {part for path in changed for part in (*path.parts, path.stem)}
     if not parts & {"models", "migrations"}:
         return ""

@@ -140,7 +140,7 @@ def _every_step() -> list[Step]:
         Step(
             "migrations",
             testing.module("tools.lint.migrations"),
-            "./run manage makemigrations writes a missing one; --merge joins two last ones.",
+            "./run manage makemigrations writes a missing migration; --merge joins two branches.",
             environment=SETTINGS,
         ),
         Step("system", [*manage, "check", "--fail-level", "WARNING"], environment=SETTINGS),

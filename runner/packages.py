@@ -1,6 +1,6 @@
 """The virtual environment: created once, updated when the pinned requirements change.
 
-The stamp is written last. An installation that was killed leaves a mark, and the next one starts
+The stamp of the requirements is written last. An installation that was killed leaves a mark, and the next one starts
 from scratch.
 """
 

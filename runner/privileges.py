@@ -72,7 +72,7 @@ def enter_user_namespace() -> None:
 
 
 def become_nobody() -> None:
-    """Become `nobody` with the capability to enter closed directories; between fork and exec."""
+    """Become `nobody` with the capability to enter closed directories; called between fork and exec."""
     account = pwd.getpwnam("nobody")
     libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
     os.setgroups([])

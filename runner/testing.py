@@ -149,5 +149,5 @@ def time_since_start() -> str:
 
 
 def minutes(seconds: float) -> str:
-    """Minutes and seconds: 4:07."""
+    """Minutes and seconds, such as 4:07."""
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"

@@ -36,7 +36,7 @@ def watch(group: int, stop_signal: int) -> None:
 
 
 def forget(group: int) -> None:
-    """Forget a group that has ended; the watchman ends with the last one."""
+    """Drop a group that has ended; the watchman ends with the last one."""
     if _Link.groups.pop(group, None) is None or _Link.process is None:
         return
     _send(f"- {group}")

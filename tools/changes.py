@@ -1,7 +1,7 @@
 """Test folders that no change since a commit can affect: `python -m tools.changes COMMIT`.
 
-Only the launcher, the tools and the cache library, and what these import, can break their tests. Everything else can be
-reached through a page, so its tests always run.
+The tests of the launcher, the tools and the cache library can only be broken by these and by their imports. All other
+code can be reached through a page, so its tests always run.
 """
 
 import subprocess

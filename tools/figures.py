@@ -22,7 +22,7 @@ def made() -> str:
 
 
 def stamped(plot: str) -> str:
-    """An SVG with the same sentence in its description."""
+    """An SVG with the stamp in its description."""
     head, bracket, rest = plot.partition(">")
     return f"{head}{bracket}<desc>{made().capitalize()}</desc>{rest}"
 

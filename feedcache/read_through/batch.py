@@ -1,12 +1,12 @@
 """Several classes of data in one round trip.
 
-Everything is sent before the first answer is read. So a page waits only for the slowest of its servers (source 000:
-concurrent fetch and assembly), and needs no threads for it.
+Everything is sent before the first answer is read. So a page waits only for the slowest of its servers, without needing
+threads (source 000: concurrent fetch and assembly).
 
-**Revision check.** A write is acknowledged when every node has it, or when Redis knows that a node missed it. Other
-processes learn about missed writes within a second, which is too late for a reader who must not see a post that was
-just deleted. So a page reads the generations of the nodes and the version of the topology in the same round trip as its
-ids. Values from a node are used only if this answer, which is newer than the request, still allows reading the node.
+**Revision check.** A write is acknowledged when every node has it, or when Redis records that a node missed it. Other
+processes see this record within a second, which is too late for a reader who must not see a post that was just deleted.
+So a page reads the generations of the nodes and the version of the topology in the same round trip as its ids. The
+values of a node are used only if this answer, which is newer than the request, still allows reading it.
 """
 
 import json
@@ -109,7 +109,8 @@ class Batch:
     ) -> V | None:
         """The value of a key, loaded if missing, provided that the revision check of the same round trip allows it.
 
-        None if it does not exist, and without Memcached or Redis. Executes the batch and everything queued in it.
+        None if it does not exist, or if Memcached or Redis is not available. Executes the batch and everything queued
+        in it.
         """
         found = self.get_many(kind, [key], lambda keys: load(keys) if self.is_current else {})
         self.execute(check_revisions=True)
@@ -120,8 +121,8 @@ class Batch:
     ) -> None:
         """Queue bytes to append, after a commit, to the cached value of a key, or to `start` where there is none.
 
-        They may be appended more than once. Readers must refuse a value of a lower layer that is behind one
-        that they have met above. `execute` waits until every layer has them, and sets `has_appended`.
+        They may be appended more than once. Readers must refuse a value of a lower layer that is older than one that
+        they have read above. `execute` waits until every layer has them, and sets `has_appended`.
         """
         self._appends.append(_QueuedAppend(kind, key, data, start))
 
@@ -200,7 +201,7 @@ class Batch:
         stats.spend(stages, perf_counter() - self._began)
 
     def _has_current(self, check: QueuedCommands) -> bool:
-        """Whether the nodes of Memcached and their topology are those that Redis names."""
+        """Whether the topology, and the generations of the nodes read, are those in Redis."""
         if check.has_failed:
             return False
         generations, text = check.answers
@@ -217,7 +218,7 @@ QueueWrites = Callable[[Batch], Callable[[], None]]
 
 
 def write_together(writes: Iterable[QueueWrites]) -> None:
-    """Send the writes of several owners in one round trip."""
+    """Send the writes that several functions queue, in one round trip."""
     batch = Batch()
     checks = [queue(batch) for queue in writes]
     batch.execute()

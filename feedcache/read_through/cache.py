@@ -15,7 +15,7 @@ from feedcache.single_flight import load_once
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-TTL_JITTER = 0.1  # entries written together do not expire together
+TTL_JITTER = 0.1  # so that entries written together do not expire together
 NEGATIVE_TTL_SECONDS = 5
 RENEW_TRIES = 2  # after which a value with concurrent writers is deleted
 
@@ -25,13 +25,14 @@ class ReadThrough(Generic[K, V]):
     """One kind of value cached in Memcached.
 
     `version` is the version of the byte format: raise it when the codec changes, instead of flushing. `key_of` must
-    return ASCII without blanks, made only of typed ids; a key that contains its value's version can never be stale.
+    return ASCII without blanks, made only of ids of checked types; a key that contains its value's version can never be
+    stale.
 
     `family` is the class of data in the topology, which staff can flush as a whole. Missing values are cached as
     missing for `negative_ttl_seconds` (0: not at all), until a value is stored. With `single_flight`, only one of many
     callers that miss a key at once loads it (see `single_flight`). `decode_many` decodes many values faster than
-    `decode`, and returns None for each value that `decode` would refuse. With `is_personal`, each value is read by
-    one account: a read of only such values leaves out L1, which is for values that many read.
+    `decode`, and returns None for each value that `decode` would refuse. With `is_personal`, each value is read by one
+    account; a read of only such values skips L1, which is for values with many readers.
     """
 
     name: str
@@ -179,7 +180,7 @@ class ReadThroughCall(Generic[K, V]):
     accept: Callable[[K, V], bool] | None
 
     def run(self, *, refill: bool = True) -> dict[K, V]:
-        """The values of all keys. With `refill`, also copy items to the tiers above; the last call of a read does."""
+        """The values of all keys. `refill` is for the last call of a read: also copy items to the tiers above."""
         self.values: dict[K, V] = {}
         raws = self.read.names
         self.keys = {raws[name]: key for name, key in self.names.items() if name in raws}
@@ -189,7 +190,7 @@ class ReadThroughCall(Generic[K, V]):
         self._count(missing)
         if len(self.keys) < len(self.names):
             refused = [key for name, key in self.names.items() if name not in raws]
-            self.values |= self.load(refused)  # Memcached does not take such keys
+            self.values |= self.load(refused)  # Memcached does not accept such keys
         if missing and self.kind.single_flight:
             load_once(self.cache, self.read, missing, load=self._load, accept=self._accept_one)
         elif missing:
@@ -238,7 +239,7 @@ class ReadThroughCall(Generic[K, V]):
         for one in data:
             try:
                 values.append(decode(one))
-            except Exception:  # noqa: BLE001 -- whatever a codec makes of garbage, it is a miss
+            except Exception:  # noqa: BLE001 -- garbage is a miss, whatever the codec raises
                 values.append(None)
         return values
 
@@ -256,7 +257,7 @@ class ReadThroughCall(Generic[K, V]):
         return items
 
     def _count(self, missing: Collection[bytes]) -> None:
-        """Count each key once: by its final result, or by why it is missing."""
+        """Count each key once: by its final result, or by the reason why it is missing."""
         outcomes = {stats.HIT: len(self.values), stats.NEGATIVE: len(self.absent)}
         if missing:
             outcomes |= Counter(self.unusable.get(raw, stats.MISS) for raw in missing)

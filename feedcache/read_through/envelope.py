@@ -2,8 +2,8 @@
 
     | 1 byte: form (0 plain, 1 zstd) | 4 bytes: CRC-32 of form and rest | the rest |
 
-Any damage raises ValueError, and so is a miss. The size is read before decompressing, so a value that would exceed its
-reader's limit is a miss, too. docs/decisions/0011 gives the reason for `COMPRESS_FROM`.
+A damaged value raises ValueError, and is a miss. The size is read before decompressing, so a value that would exceed
+its reader's limit is also a miss. docs/decisions/0011 gives the reason for `COMPRESS_FROM`.
 """
 
 import struct

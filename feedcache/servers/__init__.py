@@ -1,1 +1,1 @@
-"""Everything about the cache servers besides reads and writes: topology, health, slots, flushes, broadcasts."""
+"""Everything about the cache servers except reads and writes: topology, health, slots, flushes, broadcasts."""

@@ -23,7 +23,7 @@ def publish(message: bytes) -> None:
 
 
 async def subscribe() -> AsyncIterator[bytes | None]:
-    """Yield every message from now on. The first value is None: the subscription has begun.
+    """Yield None when the subscription has begun, and then every message.
 
     Raises RedisError or OSError if the connection is lost or the broadcasts have moved. Then messages may have been
     missed, and the caller should subscribe again.

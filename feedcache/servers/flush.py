@@ -1,4 +1,4 @@
-"""Deletes all keys of one class of data in Redis; they are rebuilt from PostgreSQL when they are read next.
+"""Deletes all keys of one class of data in Redis; they are rebuilt from PostgreSQL when they are next read.
 
 Memcached does not need this, because its keys contain the epoch of their class. Keys are scanned a thousand at a time
 and freed in the background, so that no client waits. Counts of reads that are not yet in PostgreSQL are lost.

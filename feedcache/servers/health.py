@@ -32,7 +32,7 @@ MAX_PARALLEL = 16  # servers probed at once, so that a page waits only for the s
 
 # These are expensive to rebuild, so their servers must refuse writes instead of evicting keys.
 PERSISTENT_CLASSES = ("counters", "existence")
-# For these classes a missing key means a query. For timelines it mostly means that a post has no tombstone.
+# In these classes, a missing key costs a query. In the timelines, it mostly means that a post has no tombstone.
 REPLICA = "graph replica"
 READ_THROUGH_CLASSES = ("graph", REPLICA, "cache")
 

@@ -1,7 +1,7 @@
 """The keys of Memcached that are read most often, over all processes.
 
-Every process samples one of its reads in a hundred, and counts each key in it as a hundred reads, in a sorted set in
-Redis for each ten seconds. So the figures are estimates, without the keys that are seldom read.
+Every process samples one in a hundred of its reads, and counts each key of the sample as a hundred reads. The counts
+are in Redis, in a sorted set for every ten seconds. So the figures are estimates, and rarely read keys are missing.
 """
 
 import os
@@ -48,7 +48,7 @@ def sample(keys: Collection[bytes]) -> None:
     if random.random() * ONE_IN < 1:  # noqa: S311 -- not a secret
         with _lock:
             if len(_sampled) < MOST_SAMPLED:
-                _sampled.update(list(keys))  # of a mapping, Counter would add the values
+                _sampled.update(list(keys))  # Counter would add the values of a mapping
 
 
 def send(*, by: Redis | None = None) -> None:

@@ -1,8 +1,8 @@
 """Moves slots of a Redis Cluster one at a time, without downtime (source 000: clusterManager).
 
-`redis-cli --cluster reshard` moves a number of slots that it chooses itself. This module moves a given slot, can be
-repeated after an interruption, and needs no redis-cli. A key is on one of the two nodes at every moment, with its time
-to live; clients that ask the old node for a migrated key are redirected.
+`redis-cli --cluster reshard` takes only the number of slots, and chooses them itself. This module moves a given slot,
+can continue after an interruption, and needs no redis-cli. A key is on one of the two nodes at every moment, with its
+time to live; clients that ask the old node for a migrated key are redirected.
 """
 
 import time
@@ -88,7 +88,7 @@ def moves(cluster: Cluster, nodes: Sequence[Master]) -> list[Move]:
 def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None = None) -> int:
     """Move a slot to a master; returns the number of moved keys. May be repeated after any failure. Raises RedisError.
 
-    It stops after `seconds`; `moves` says what is left, and another call continues.
+    It stops after `seconds`. `moves` then returns the rest, and another call continues.
     """
     until = None if seconds is None else time.monotonic() + seconds
     if not 0 <= slot < SLOTS:
@@ -99,13 +99,13 @@ def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None 
     if target is None or source is None:
         raise SlotError(f"no master at {address}" if target is None else f"nobody owns slot {slot}")
     moved = 0
-    if slot not in target.slots:  # otherwise an earlier attempt has come this far
+    if slot not in target.slots:  # otherwise an earlier attempt has done this
         _cluster_command(cluster, target, "SETSLOT", slot, "IMPORTING", source.id)
         _cluster_command(cluster, source, "SETSLOT", slot, "MIGRATING", target.id)
         moved, is_empty = _move_keys(cluster, slot, source, target, until=until)
         if not is_empty:
             return moved
-    # the target first, because nobody would own the slot if the source gave it up first
+    # the target first: otherwise the slot would have no owner for a moment
     for node in sorted(nodes, key=lambda node: (node != target, node != source)):
         _cluster_command(cluster, node, "SETSLOT", slot, "NODE", target.id)
     return moved

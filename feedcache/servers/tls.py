@@ -26,7 +26,7 @@ def handshake_error(host: str, port: int, files: Mapping[str, str]) -> str:
         ):
             with suppress(ssl.SSLError):
                 connection.sendall(b"PING\r\n")
-            connection.recv(1)  # a server that wants a client certificate only says so now
+            connection.recv(1)  # a server that requires a client certificate refuses only now
     except ssl.SSLError as error:
         return str(error)
     except OSError:

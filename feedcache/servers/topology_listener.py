@@ -5,13 +5,14 @@ call neither) and started again in a forked child. It listens to a channel of th
 the key there every second, in case a message was lost. If the key is missing or older than the topology of this
 process, Redis has lost the newest one, and the process writes it again.
 
-There is a copy in a store that outlives Redis (`set_store`). A process reads it when it starts, because Redis may have
-lost the newest versions, and while Redis does not answer. Until one of the two has answered, the process uses neither
-Memcached nor the Redis data that staff can move to other servers: it may have left the address in the settings.
+A store that outlives Redis has a copy (`set_store`). A process reads the copy when it starts, because Redis may have
+lost the newest versions, and whenever Redis does not answer. Until Redis or the store has answered, the process uses
+neither Memcached nor the classes of data that staff can move to another Redis, because these may no longer be at the
+address in the settings.
 
-Each look that finds this process's version in Redis *confirms* the topology for `LEASE_SECONDS`. A process that was
-stopped for longer, or is cut off from Redis, asks the copy, which decides. The epoch of all cached values has a
-separate key, which is read at every look.
+Whenever the thread finds this process's version in Redis, it *confirms* the topology for `LEASE_SECONDS`. A process
+that was suspended for longer, or is cut off from Redis, reads the copy, which then decides. The epoch of all cached
+values has a separate key, which is read at the same times.
 """
 
 import atexit
@@ -158,7 +159,7 @@ class Listener:
     _redis_is_down: bool = False
     _refused_version: int = -1
     is_known: bool = False  # whether Redis had a topology, or the store has answered
-    # when the last look that found the topology in force began; monotonic
+    # the monotonic time at which the last `look` that confirmed the topology began
     confirmed_at: float = -math.inf
     _store_is_down: bool = False
     _known_event: threading.Event = field(default_factory=threading.Event)
@@ -212,13 +213,13 @@ class Listener:
         return self.confirmed_at + LEASE_SECONDS if listens() else math.inf
 
     def wait_until_confirmed(self) -> None:
-        """Wait up to FIRST_SECONDS until a look of the thread has confirmed the topology."""
+        """Wait up to FIRST_SECONDS until the thread has confirmed the topology."""
         deadline = time.monotonic() + FIRST_SECONDS
         while time.monotonic() > self.until and time.monotonic() < deadline:
             self._confirmed.wait(SLICE_SECONDS)
 
     def _confirm(self, asked_at: float) -> None:
-        """Note that the topology was in force at a moment, and call back."""
+        """Note that the topology was in force at `asked_at`, and run the callbacks."""
         self.confirmed_at = asked_at
         for callback in self._each_confirmation:
             callback()
@@ -271,7 +272,8 @@ class Listener:
     def look(self, by: Redis) -> None:
         """Adopt the topology and epoch in Redis, or restore them if they were lost. Raises RedisError.
 
-        Reports and confirms, sends this process's counts to the totals, and runs the callbacks of every second.
+        Also reports this process, confirms the topology, adds this process's counts to the totals, and runs the
+        callbacks of `every_second`.
         """
         asked_at = time.monotonic()
         topology, epoch = published(by=by), published_epoch(by=by)
@@ -287,7 +289,7 @@ class Listener:
         if self.topology.version > found:
             publish(self.topology, by=by)
         self._report(by)
-        # after the report, for which the next step of a resize waits
+        # after the report, because the next step of a resize waits for that
         if self.topology.version == found and asked_at <= self.until:
             self._confirm(asked_at)
         totals.add(stats.drain(), by=by)
@@ -303,7 +305,7 @@ class Listener:
             stored = _store.read()
         except Exception:
             if not self._store_is_down:
-                logger.exception("the stored topology was not read; it is tried again")
+                logger.exception("the stored topology could not be read; trying again")
             self._store_is_down = True
             return
         self._store_is_down = False
@@ -314,7 +316,7 @@ class Listener:
         self._confirm(asked_at)
 
     def after_fork(self) -> None:
-        """Start again in a child process: the thread is in the parent, which may hold the lock."""
+        """Start again in a child process, which has no thread, and perhaps a lock that the parent held."""
         was_running, self._thread = self._thread is not None, None
         self._lock, self._stopping = threading.Lock(), threading.Event()
         self._known_event, self._confirmed = threading.Event(), threading.Event()
@@ -430,9 +432,9 @@ def current() -> Topology:
 
 
 def epoch_suffix() -> str:
-    """The epoch as a suffix for key prefixes of Redis values that were made from Memcached's; empty for epoch 0.
+    """The suffix that the epoch adds to the key prefixes of Redis values made from Memcached's; "" for epoch 0.
 
-    A process that has not heard of a new epoch writes them under the old keys, which the others do not read any more.
+    A process that has not yet adopted a new epoch writes under the old keys, which the others no longer read.
     """
     epoch = listener().topology.epoch
     return f"-{epoch:x}" if epoch else ""

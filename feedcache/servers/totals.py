@@ -40,7 +40,7 @@ def last_hour() -> Counts:
 
 
 def last_day(*, hours: int = 24) -> list[tuple[int, Counts]]:
-    """The counts of each ten minutes, oldest first, with the Unix second in which they began. Raises RedisError."""
+    """The counts of each ten minutes, with the Unix second in which these began, oldest first. Raises RedisError."""
     newest = int(time.time()) // SPAN_SECONDS
     spans = range(newest - hours * 3600 // SPAN_SECONDS + 1, newest + 1)
     return [
@@ -50,7 +50,7 @@ def last_day(*, hours: int = 24) -> list[tuple[int, Counts]]:
 
 
 def since(second: float) -> Counts | None:
-    """The counts of the whole five seconds that began after a Unix second, at most of the last minute.
+    """The counts of the complete five-second spans that began after a Unix second, at most of the last minute.
 
     None when there are none yet. Raises RedisError.
     """
@@ -63,7 +63,7 @@ def since(second: float) -> Counts | None:
 
 
 def ever() -> Counts:
-    """The counts since Redis was empty. They grow, or begin again at 0, as Prometheus expects. Raises RedisError."""
+    """The counts since Redis was last empty; they grow or restart at 0, as Prometheus expects. Raises RedisError."""
     (counts,) = _read([EVER])
     return counts
 

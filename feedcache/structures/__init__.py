@@ -10,6 +10,6 @@ counters      counts that are kept in Redis and written back to PostgreSQL
 bloom         Bloom filters, which say with certainty that something was never done
 restore       replaces large values in Redis without blocking it
 
-They know only ids and bytes: an app's `cache` module says which structure it uses, and under which keys. `id_vector`
-and `newest_ids` only compute; all others use Redis.
+They handle only ids and bytes; an app's `cache` module decides which structure it uses, and under which keys.
+`id_vector` and `newest_ids` only compute; all others use Redis.
 """

@@ -1,19 +1,19 @@
-"""Has this user done that with this post? Bloom filters in Redis, in segments by time: "phantom" in sources 000, 002.
+"""Answers "has this user done that with this post?" by Bloom filters in Redis ("phantom" in sources 000, 002).
 
-"No" is certain; "yes" means "ask the database". The segment of a record depends on the time of the POST, so one lookup
-is enough, and old segments expire as a whole. Without a complete filter, or if a chunk was lost, the answer is
-"unknown".
+"No" is certain; "yes" means "ask the database". Filters have segments by the time of the POST, so one lookup is enough,
+and old segments expire as a whole. Without a complete filter, or if a chunk was lost, the answer is "unknown".
 
 **Chunks.** A segment consists of plain strings, used as bitmaps, each just under 64 KiB, so that the allocator wastes
-nothing. A record lives in one chunk; its k positions there come from one 128-bit hash by double hashing. The
-number of positions is prime, so that every stride visits k different bits. At its design load a segment gets another
-layer with more hashes, so that the false-positive rate stays as designed. All chunks of a layer are made at once, with
-their last bit set, and marking never makes one: a chunk without that bit was lost, together with its marks.
+nothing. A record is in one chunk; its k positions there come from one 128-bit hash by double hashing. The number of
+positions is prime, so that every stride visits k different bits. At its design load a segment gets another layer with
+more hashes, so that the false-positive rate stays as designed. All chunks of a layer are made at once, with their last
+bit set, and marking never makes a chunk: one without that bit was lost, together with its marks.
 
-**Generations.** A filter that was lost and started again would say "no" to earlier marks. So a kind's filter has a
-random token, stored under `live` only when the filter holds every row, and lost with the store; a filter that is being
-rebuilt is stored under `building`, and marks go to both. The token is part of the keys, so two generations never mix.
-`layers` says how many layers each segment has; a segment that is missing there was never marked.
+**Generations.** A filter that was lost and started again would say "no" to earlier marks. So each filter has a random
+token, which is stored under `live` only once the filter contains every row, and is lost together with the store. A
+filter that is being rebuilt is stored under `building`, and marks are added to both. The token is part of the keys, so
+two generations never mix. `layers` says how many layers each segment has; a segment that is missing there was never
+marked.
 """
 
 import hashlib
@@ -37,19 +37,19 @@ from feedcache.ids import AUTHOR_BITS, EPOCH, SEQUENCE_BITS
 from feedcache.read_through import Batch, Future
 from feedcache.redis_clients import Command, ScriptCall, execute, is_cluster, run_script
 
-CHUNK_BYTES = 65_528  # with Redis' header just inside the 64 KiB class
+CHUNK_BYTES = 65_528  # with Redis' header, just inside the allocator's 64 KiB class
 POSITIONS = 524_203  # the largest prime that leaves room for the last bit
 PRESENT_BIT = CHUNK_BYTES * 8 - 1  # set when a chunk is made: without it, the chunk was lost
 EXTRA_HASHES = (
     5  # per further layer, so that it adds only 1/32 of the false-positive rate of the layer before
 )
 CAPACITY_MARGIN = 0.995  # a filter at its capacity stays a little below the design load
-MEASURE_EVERY = 64  # one in so many records measures the fill of its chunk
+MEASURE_EVERY = 64  # one in this many records measures the fill of its chunk
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """The size of one kind of mark: bytes per record, hashes (0: the best for those bytes), records per segment."""
+    """The size of one kind of mark: bytes per record, hashes (0: the optimal number), records per segment."""
 
     bytes_per_record: float = 1.2
     hashes: int = 0
@@ -134,7 +134,7 @@ def record_of(kind: str, user_id: int, post_id: int) -> Record:
     number = int.from_bytes(hashlib.blake2b(pair, digest_size=16, person=kind.encode()).digest())
     number, start = divmod(number, POSITIONS)
     number, stride = divmod(number, POSITIONS - 1)
-    # as Record(...) does, without a Python function: a page makes hundreds of them
+    # like Record(...), but without calling a Python function: a page makes hundreds of records
     return tuple.__new__(Record, ((user_id, post_id), start, stride + 1, number))
 
 
@@ -155,7 +155,7 @@ def records_in(bits_set: int, hashes: int, chunks: int = 1) -> float:
 
 
 def capacity_report(records: int, bytes_per_record: float) -> dict[str, float]:
-    """The bytes for a number of records, and with a counter or a Redis key per record instead (requirements S71)."""
+    """The bytes for a number of records, compared with a counter or a Redis key per record (requirement S71)."""
     return {
         "filter": records * bytes_per_record,
         "counter": records * 9.0,
@@ -214,7 +214,8 @@ return gone
 """
 )
 
-# KEYS: meta, lock. ARGV: field, token, the builder's name, new cursor, seconds. 0: lost, or another process builds.
+# KEYS: meta, lock. ARGV: field, token, the builder's name, new cursor, seconds. Returns 0 if the filter was lost or
+# another process builds.
 _PROGRESS = (
     _READ
     + """
@@ -250,7 +251,7 @@ _RELEASE = (
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
 )
 
-# KEYS: meta, lock. Deletes keys of another type, because every script would always fail on them.
+# KEYS: meta, lock. Deletes keys of another type, on which every script would fail.
 _CLEAR = """
 for at, kind in ipairs({'hash', 'string'}) do
   local found = redis.call('TYPE', KEYS[at]).ok
@@ -319,14 +320,14 @@ def start_filter(name: str) -> None:
 
 
 def clear_garbage(name: str) -> None:
-    """Delete keys of another type."""
+    """Delete keys of an unexpected type."""
     run_script(existence(), _CLEAR, [META, _lock(name)], [])
 
 
 def announce_layers(
     name: str, generation: Generation, segment: int, layers: int, oldest: int
 ) -> None:
-    """Announce how many layers a segment has; their chunks must exist. Forgets segments older than `oldest`."""
+    """Announce how many layers a segment has; their chunks must exist. Removes segments older than `oldest`."""
     args = [name, generation.token, segment, layers, oldest]
     run_script(existence(), _ANNOUNCE_LAYERS, [META], args)
 
@@ -370,7 +371,7 @@ def set_complete_until(name: str, second: int) -> None:
 def acquire_rebuild(name: str) -> str | None:
     """Acquire the builder's lease for a minute; returns its token, or None while another process builds.
 
-    RedisError leaves no lease behind.
+    After a RedisError there is no lease.
     """
     builder = secrets.token_hex(8)
     try:
@@ -418,7 +419,6 @@ class Marks:
     """One kind of mark. Instances are compared by identity.
 
     With `has_rows` there is a database row for each mark, so that unknown marks can be looked up there. Without rows,
-
     marks that were lost or are older than the horizon count as not marked.
     """
 
@@ -500,7 +500,7 @@ def delete_chunks(marks: Marks, dropped: Iterable[Generation]) -> None:
 
 
 def fills(marks: Marks, generation: Generation) -> list[Fill]:
-    """How full each segment is, oldest first. For staff: it counts every bit."""
+    """How full each segment is, oldest first. Counts every bit, so it is for staff only."""
     return [_fill(marks, generation, segment) for segment in sorted(generation.layers)]
 
 
@@ -600,11 +600,11 @@ class _Group(NamedTuple):
 
 
 _NONE = State()
-_states: dict[str, State] = {}  # cached by this process; every lookup compares it with the store
+_states: dict[str, State] = {}  # cached by this process; every lookup compares them with the store
 
 
 def check_many(user_id: int, wanted: Mapping[Marks, Collection[int]]) -> dict[Marks, Answer]:
-    """Which posts one user has marked, several kinds in one round trip. Never raises: a failure is "unknown"."""
+    """Which posts one user has marked, for several kinds in one round trip. Never raises: a failure is "unknown"."""
     try:
         client = existence()
         for _ in range(MAX_TRIES):
@@ -636,8 +636,8 @@ def queue_many(
 def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
     """Mark (user, post) pairs; returns those that were not marked before. Raises RedisError.
 
-    Mark a row in its transaction, after the insert, so that the filter is a superset of the rows. While no filter is
-    live or being built, nothing is marked for rows, because a rebuild will read them.
+    For marks with rows, call it in the transaction of the row, after the insert, so that the filter is a superset of
+    the rows. While no filter is live or being built, these are not marked, because a rebuild will read the rows.
     """
     # a little beyond the horizon, because a reader's clock may be behind
     wanted = _since(marks.horizon - SLACK_SECONDS // 2, marks, pairs)
@@ -651,7 +651,7 @@ def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
 def _since(
     second: int, marks: Marks, pairs: Iterable[Pair], segments: Collection[int] | None = None
 ) -> Records:
-    """The records of the posts since a Unix second; with `segments` only those in one of these."""
+    """The records of the posts since a Unix second; with `segments`, only those in one of these segments."""
     floor, seconds = second - EPOCH, marks.sizing.segment_seconds
     found: Records = defaultdict(list)
     for user, post in pairs:
@@ -673,7 +673,7 @@ def _answer(marks: Marks, post_ids: Collection[int], marked: set[int] | None) ->
 
 
 class _Lookup:
-    """One lookup by the cached state of the filters."""
+    """One lookup with the cached state of the filters."""
 
     def __init__(
         self, client: Redis, user_id: int, wanted: Mapping[Marks, Collection[int]]
@@ -759,7 +759,7 @@ def _is_ready(
     records: Records,
     results: list[tuple[_Group, Any]],
 ) -> bool:
-    """Whether a filter took all records. If not, open the missing layers, or drop the filter."""
+    """Whether a filter accepted all records. If not, open the missing layers, or drop the filter."""
     if lost := {group.key: group.segment for group, answer in results if not answer}:
         handle_lost(marks, generation, lost)
         return False
@@ -791,7 +791,7 @@ def _groups(marks: Marks, generation: Generation, records: Records) -> list[_Gro
 
 
 def _check(groups: Sequence[tuple[Marks, _Group]]) -> Command:
-    """Look up the records of several chunks, or in a cluster of one chunk."""
+    """Look up the records of several chunks; in a cluster, of one chunk only."""
     positions = [part for marks, group in groups for part in _positions(marks, group)]
     return ScriptCall(_CHECK, [group.key for _marks, group in groups], positions)
 
@@ -805,7 +805,7 @@ def _check_or_set(marks: Marks, generation: Generation, group: _Group) -> Comman
 
 
 def _is_newest(generation: Generation, group: _Group) -> bool:
-    """Only the newest layer of a segment is marked."""
+    """Whether a group is in the newest layer of its segment, the only one that is marked."""
     return group.layer + 1 == generation.layers[group.segment]
 
 

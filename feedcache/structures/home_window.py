@@ -8,20 +8,20 @@ below a cursor, find their place by bisection.
 The last member may be the sentinel `~` ("NoMore", source 001): nothing older exists. It sorts after every digit, is
 never an item, and is trimmed away as soon as the window no longer reaches the end.
 
-A window exists while its reader is online; only the owner's reads extend its life. During a rebuild there is a building
-key beside the window, and every push goes to both, so that nothing published meanwhile is lost; one script swaps them.
+A window exists while its reader is online; only the owner's reads extend its life. During a rebuild, every push is
+added to the window and to a separate building key, so that nothing published meanwhile is lost; one script swaps them.
 
-**Late arrivals.** Ids grow in the order of publication, posts arrive in the order of delivery. A reader who asks for
-ids above the newest known one would never see a post that was delivered late (source 003 wants growing ids in the
+**Late arrivals.** Ids grow in the order of publication, but posts arrive in the order of delivery. A reader who asks
+for ids above the newest known one would never see a post that was delivered late (source 003 wants growing ids in the
 reader's inbox; requirements C07). So the script of a push records ids that are not the newest: at most a hundred, by
-the time of their arrival in milliseconds of Redis' clock, strictly increasing. Posts that a follow brings are not news,
-and not recorded.
+the time of their arrival in milliseconds of Redis' clock, strictly increasing. Posts that arrive because of a new
+follow are not news, and not recorded.
 
-**Presence.** Most followers are away, and a large delivery must not ask for the window of each. So there is a bit for
-each reader, in bitmaps of 4096 account numbers: 1 says *away*. It is set by a push, in the script that finds neither
-window nor building key. It is cleared by `begin`, in the script that makes the building key, so no reader with one of
-them is marked as away. A push to many readers first reads the bitmaps and leaves out those who are away. After the loss
-of a bitmap all its readers count as online (docs/decisions/0109).
+**Presence.** Most followers are away, and a large delivery must not look up the window of each. So each reader has a
+bit, in bitmaps of 4096 account numbers; 1 means *away*. It is set by a push, in the script that finds neither window
+nor building key. It is cleared by `begin`, in the script that makes the building key, so no reader with a window or a
+building key is marked as away. A push to many readers first reads the bitmaps and leaves out those who are away. After
+the loss of a bitmap all its readers count as online (docs/decisions/0109).
 """
 
 import secrets
@@ -81,7 +81,7 @@ class HomeWindows:
 
     @property
     def name(self) -> str:
-        """The prefix of the keys in the present epoch and generation."""
+        """The prefix of the keys in the current epoch and generation."""
         prefix, generation = self.prefix + self.epoch(), self.generation()
         return f"{prefix}.{generation}" if generation else prefix
 
@@ -137,7 +137,7 @@ class HomeWindows:
         *,
         news: bool = True,
     ) -> tuple[int, int]:
-        """`deliver`, but return the numbers of online and dormant readers; (0, 0) if all posts have a tombstone."""
+        """`deliver`, but returns the numbers of online and dormant readers; (0, 0) if all posts have a tombstone."""
         online = self.deliver(reader_ids, post_ids, news=news)
         return (0, 0) if online is None else (len(online), len(reader_ids) - len(online))
 
@@ -277,7 +277,7 @@ class HomeWindows:
         return WindowRange(ids, NO_MORE in members) if members and ids is not None else None
 
     def existing(self, reader_ids: Sequence[int]) -> set[int]:
-        """The readers among these who have a window."""
+        """The given readers who have a window."""
         found: set[int] = set()
         for start in range(0, len(reader_ids), EXISTS_BATCH):
             batch = reader_ids[start : start + EXISTS_BATCH]
@@ -336,7 +336,7 @@ class HomeWindows:
     def _keys(self, reader_id: int) -> list[str]:
         return [self.key(reader_id), self._building(reader_id), self._lock(reader_id)]
 
-    # All keys of one reader share a hash tag with the bitmap: in a Redis Cluster they live on one node.
+    # All keys of one reader share a hash tag with the bitmap, so a Redis Cluster keeps them on one node.
     def key(self, reader_id: int) -> str:
         return f"{self.name}:{{{reader_id // READERS_PER_BITMAP}}}:{reader_id}"
 
@@ -352,7 +352,7 @@ class HomeWindows:
 
 
 def late_arrivals(kinds: tuple[HomeWindows, ...], reader_id: int, *, since_ms: int) -> list[int]:
-    """The ids that came late to a reader's windows after a moment (Unix ms), newest first; [] without Redis."""
+    """The ids that arrived late in a reader's windows after `since_ms` (Unix ms), newest first; [] without Redis."""
     pipeline: Any = timelines().pipeline(transaction=False)
     for windows in kinds:
         pipeline.zrangebyscore(windows.late_key(reader_id), f"({since_ms}", "+inf")
@@ -391,7 +391,7 @@ def parse_range(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRan
         return None
     ended = NO_MORE in members
     inside = [post_id for post_id in ids if post_id > oldest]
-    passed = len(inside) < len(ids)  # the window goes on below the requested range
+    passed = len(inside) < len(ids)  # the window continues below the requested range
     return WindowRange(inside[:count], complete=ended or passed or len(inside) > count)
 
 
@@ -414,7 +414,7 @@ def _ids(members: Sequence[bytes]) -> list[int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Ids in reading order. `end` is the id down to which they are complete; 0 if the whole range is answered."""
+    """Ids in reading order. `end` is the id down to which they are complete; 0 if they are all ids of the range."""
 
     ids: list[int]
     end: int = 0
@@ -462,10 +462,10 @@ return ranges
 
 @dataclass(frozen=True, slots=True)
 class WindowsQuery:
-    """Up to `count` ids between two (exclusive), newest first, of several windows of one reader, and a version.
+    """A read of up to `count` ids between two (exclusive), newest first, from a reader's windows, and of a version.
 
-    Everything is read at one moment, and the life of the windows is extended. The version is read first, so it is
-    older than the windows, if it differs at all.
+    Everything is read at one moment, and the life of the windows is extended. The version is read first, so it may be
+    older than the windows, but never newer.
     """
 
     kinds: Sequence[HomeWindows]
@@ -548,7 +548,7 @@ def merge_up(parts: Sequence[WindowRange], *, count: int) -> Merged | None:
 
 
 def _end(part: WindowRange, *, newest: int | None, count: int) -> int:
-    """The id down to which a window is complete: 0 for the whole range, the bound if that begins below the window."""
+    """The id down to which a window is complete: 0 for the whole range; `newest` if the window ends above it."""
     if len(part.ids) >= count:
         return part.ids[-1]
     if part.complete:
@@ -623,7 +623,7 @@ end
 """
 )
 
-# Late arrivals: the member by the time at which it came, strictly increasing.
+# Late arrivals: members by the time of their arrival, strictly increasing.
 MAX_LATE = 100
 LATE_TTL_SECONDS = 3 * 24 * 3600
 _NOTE = f"""

@@ -4,12 +4,12 @@
     | 4 bytes: revision | 4 bytes: what | 8 bytes: entry |    any number of changes since then
 
 Everything is little-endian, so numpy reads the body in place. An entry is an id in its lower 63 bits; bit 63 marks a
-reply, so that a list without replies needs no content. Ids are strictly decreasing.
+reply, so that replies can be left out without reading the posts. Ids are strictly decreasing.
 
-Writers append changes in any order, without reading the vector. Each change names the revision that it leads to; one
-that the entries already contain is skipped. When one is missing, the ids are unknown: the decoded vector has none, is
-not complete, and its `revision` is the last that any change leads to. `UNKNOWN` is such a vector from the start, for
-writers who find nothing to append to.
+Writers append changes in any order, without reading the vector. Each change contains the revision that it leads to. A
+change that the entries already include is skipped. If a change is missing, the ids are unknown: the decoded vector has
+no ids, is not complete, and has the highest revision of its changes. `UNKNOWN` is such a vector from the start, for
+writers that find nothing to append to.
 
 A vector is a contiguous prefix of the list as it was at `revision`: nothing newer than its end is missing. The flag
 `complete` means that nothing older exists either. 200 ids are 1,608 bytes, 8.04 an id; 2,000 ids are 16,008.
@@ -34,7 +34,7 @@ MAX_LENGTH = (1 << 16) - 1
 MAX_CHANGES = 256  # 4 KB; with more, it is cheaper to read the list from its source again
 _HEADER, _CHANGE = struct.Struct("<BBHI"), struct.Struct("<IIQ")
 UNKNOWN = _HEADER.pack(FORMAT, 0, 0, 0)
-# They stand where an entry has its upper half. No id is so large, so a wrong count in the header is noticed.
+# They take the place of the upper half of an entry. No id is that large, so a wrong count in the header is noticed.
 _KINDS = _ADDED, _REMOVED, _UNCHANGED, _REACHED = range(0xFFFFFF00, 0xFFFFFF04)
 NO_REVISION = (1 << 32) - 1  # above every revision of a list
 _WORD = np.dtype("<u8")
@@ -44,7 +44,7 @@ _REPLY_BIT = np.uint64(63)
 
 @dataclass(slots=True, eq=False)
 class IdVector:
-    """A decoded vector. Methods return new vectors. Not frozen: that makes a rebuild of thousands twice as fast."""
+    """A decoded vector. Methods return new vectors. Not frozen, so that a rebuild of thousands is twice as fast."""
 
     entries: Entries
     revision: int
@@ -67,7 +67,7 @@ class IdVector:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether none of the list's ids is known, only its revision or a later one."""
+        """Whether the ids are unknown; `revision` is then the list's or a later one."""
         return not self.complete and not len(self)
 
     def encode(self) -> bytes:
@@ -91,7 +91,7 @@ class IdVector:
         """
         entries = self.entries[self.ids != post_id]
         if len(entries) == len(self) and self.reaches(post_id - 1):
-            raise ValueError(f"{post_id} is missing in the vector")
+            raise ValueError(f"{post_id} is missing from the vector")
         return IdVector(entries, revision, self.complete)
 
     def at(self, *, revision: int) -> "IdVector":
@@ -203,7 +203,7 @@ def decode_many(values: Sequence[bytes]) -> list[IdVector | None]:
     good = (heads & np.uint64(0xFEFF)) == FORMAT  # the flags are 0 or COMPLETE
     good &= (heads >> np.uint64(16)) & np.uint64(MAX_LENGTH) == (sizes - 1).astype(_WORD)
     ids = words & _ID_BITS
-    ids[starts] = np.uint64(2**64 - 1)  # a header stands above every id
+    ids[starts] = np.uint64(2**64 - 1)  # a header counts as larger than every id
     rises = np.flatnonzero(ids[1:] >= ids[:-1]) + 1
     at = np.searchsorted(ends, rises, side="right")
     good[at[rises != starts[at]]] = False
@@ -228,4 +228,4 @@ def _decode_or_none(data: bytes) -> IdVector | None:
 def _check(vector: IdVector) -> None:
     ids = vector.ids
     if not (ids[1:] < ids[:-1]).all() or (len(ids) and ids[-1] == 0):
-        raise ValueError("ids do not fall strictly")
+        raise ValueError("ids are not strictly decreasing")

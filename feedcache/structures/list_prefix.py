@@ -1,8 +1,9 @@
 """The newest entries of a long list in Redis: a contiguous prefix of (place, id), or nothing.
 
-Form: one ZSET per list, newest first: the member is the id, the score its negated place, so that a new entry lands near
-the head of the listpack (see `home_window`). Two members are not entries: the fence, first of all, named after the
-revision from which the list was made (see `longset`), and the sentinel `~` (NoMore), last of all: nothing older exists.
+Form: one ZSET per list, newest first. The member is the id, the score its negated place, so that a new entry is near
+the head of the listpack (see `home_window`). Two members are not entries. The first member is the fence, named after
+the revision from which the list was made (see `longset`). The last one may be the sentinel `~` (NoMore), which means
+that nothing older exists.
 """
 
 import math
@@ -47,7 +48,7 @@ class ListPrefix:
     def above(self, oldest: int, *, count: int) -> "ListPrefix":
         """The first `count` entries above a place."""
         inside = [entry for entry in self.entries if entry.place > oldest]
-        passed = len(inside) < len(self.entries)  # the list goes on below the requested range
+        passed = len(inside) < len(self.entries)  # the list continues below the requested range
         return ListPrefix(inside[:count], complete=self.complete or passed or len(inside) >= count)
 
 
@@ -65,7 +66,7 @@ class ListPrefixes:
     ) -> ListPrefix | None:
         """Up to `count` entries below the place `newest` and above `oldest` (both exclusive), newest first.
 
-        None when there is no prefix of this revision. Transfers only the entries asked for.
+        None when there is no prefix of this revision. Transfers only the requested entries.
         """
         key = self.key(owner_id)
         start = "(-inf" if newest is None else f"({-newest}"
@@ -76,7 +77,7 @@ class ListPrefixes:
             pipeline = client.pipeline(transaction=not is_cluster(client))
             pipeline.zscore(key, _fence(revision))
             pipeline.zrange(key, start, "+inf", byscore=True, offset=0, num=count, withscores=True)
-            if client is graph():  # a replica takes no writes
+            if client is graph():  # a replica accepts no writes
                 pipeline.expire(key, self.ttl_seconds)
             fence, members, *_exists = pipeline.execute(raise_on_error=False)
             try:

@@ -1,12 +1,13 @@
 """Sets of ids in Redis, one native intset per key, each loaded by one command (longset, source 002).
 
 An intset is a sorted array of 4-byte numbers: 4.1 bytes a member and 54 us to restore 20,000 of them, where SADD blocks
-the server for 2.5 ms and its hash table takes 60 bytes a member. The client builds the array, as the source says.
+the server for 2.5 ms and its hash table takes 60 bytes a member. The client builds the array, as in the source.
 
-**The revision is a member.** The sets of one owner are made from one revision of the owner, and each holds it as a
-negative number (the fence). So one SMISMEMBER tells whether the set exists, whether it is current, and which ids are in
-it; a set that was evicted, has another revision, or is garbage is a miss. A change replaces the fence together with its
-member; changes that arrive in the wrong order find no fence to replace and leave a miss, never a wrong set.
+**The revision is a member.** The sets of one owner are made from one revision of the owner, and each contains that
+revision as a negative number (the fence). So one SMISMEMBER returns whether the set exists, whether it is current, and
+which ids are in it; a set that was evicted, has another revision, or is garbage is a miss. A change replaces the fence
+together with its member; changes that arrive in the wrong order find no fence to replace and leave a miss, never a
+wrong set.
 """
 
 import logging
@@ -68,11 +69,11 @@ return moved
 
 Contained = dict[
     str, set[int] | None
-]  # by set: which of the requested ids it holds; None for one too large to be cached
+]  # by set: which of the requested ids it contains; None for one too large to be cached
 
 
 class Change(NamedTuple):
-    """One id joins or leaves a set."""
+    """The addition of an id to a set, or its removal."""
 
     name: str
     member_id: int
@@ -92,7 +93,7 @@ class Members:
 
     key: str
     ids: list[int]
-    marks: frozenset[int]  # the fence, and `_TOO_MANY` in the place of too many ids
+    marks: frozenset[int]  # the fence, and `_TOO_MANY` instead of too many ids
 
     def is_at(self, revision: int) -> bool:
         """Whether these are all ids of the set at a revision; counted as a hit, or as stale."""
@@ -114,7 +115,7 @@ class LongSets:
     maximum: int = MAX_MEMBERS
 
     def contained(self, owner_id: int, revision: int, ids: Collection[int]) -> Contained | None:
-        """The ids that each set holds, in one round trip; extends the life of the sets.
+        """The ids that each set contains, in one round trip; extends the life of the sets.
 
         None when a set is missing or has another revision. In the result, None stands for a set too large to be cached.
         """
@@ -170,7 +171,7 @@ class LongSets:
     def _contained(
         self, client: Redis, owner_id: int, revision: int, ids: Collection[int]
     ) -> Contained | None:
-        # a replica takes no writes
+        # a replica accepts no writes
         call = self._lookup(owner_id, revision, ids, extends_life=client is graph())
         return self._parse(execute(client, [call])[0], ids)
 
@@ -236,7 +237,7 @@ class LongSets:
         return SetAtRevision(self.key(owner_id, name), revision)
 
     def key(self, owner_id: int, name: str) -> str:
-        """All sets of one owner share a hash tag: in a Redis Cluster they live on one node."""
+        """The key of a set. The sets of one owner share a hash tag, so a Redis Cluster keeps them on one node."""
         return f"{self.prefix}:{{{owner_id}}}:{name}"
 
     def _sorted(self, key: str, revision: int, ids: Collection[int]) -> "np.ndarray[Any, Any]":
@@ -249,8 +250,8 @@ def intersect(
 ) -> list[list[int] | int | None] | None:
     """The intersections of a set with others, computed by the server, which iterates over the smaller one.
 
-    None if `own` is missing, has another revision or is too large; in the list, None stands for another set that is. An
-    intersection with more than `limit` members is only counted, as `limit + 1`: reading 20,000 would take 15 ms.
+    None if `own` is missing, has another revision or is too large; in the list, None stands for one of `others` that
+    is. An intersection with more than `limit` members is only counted, as `limit + 1`: reading 20,000 would take 15 ms.
     """
     counts = _intersections(own, others, limit=limit)
     if counts is None:
@@ -274,7 +275,7 @@ def _intersections(
 def _intersect(
     client: Redis, own: SetAtRevision, others: Sequence[SetAtRevision], *, limit: int
 ) -> list[Any] | None:
-    pipeline = client.pipeline(transaction=True)  # so that the fences and the sets belong together
+    pipeline = client.pipeline(transaction=True)  # so that the fences match the sets
     for each in (own, *others):
         pipeline.smismember(each.key, [_fence(each.key, each.revision), _TOO_MANY])
     for each in others:
@@ -308,7 +309,7 @@ def _fence(key: str, revision: int) -> int:
 
 
 def _in_chunks(members: "np.ndarray[Any, Any]") -> list[tuple[str, list[Any]]]:
-    # Sorted, so that each member joins at the end of the array: in a random order 60,000 of them take 60 ms.
+    # Sorted, so that each member is added at the end of the array: in a random order 60,000 of them take 60 ms.
     chunks = np.split(members, range(CHUNK, members.size, CHUNK))
     return [("SADD", chunk.tolist()) for chunk in chunks]
 

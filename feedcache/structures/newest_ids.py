@@ -17,6 +17,6 @@ def pack_newest_ids(newest: NewestIds) -> bytes:
 
 
 def unpack_newest_ids(data: bytes) -> NewestIds:
-    """Raises ValueError when the floor is missing, and whenever `unpack_ids` does."""
+    """The inverse of `pack_newest_ids`. ValueError if the floor is missing, or if `unpack_ids` raises it."""
     floor, *ids = unpack_ids(data)
     return NewestIds(frozenset(ids), floor)

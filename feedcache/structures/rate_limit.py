@@ -1,7 +1,7 @@
 """Exact rate limits: fixed windows, counted by one script in Redis, so that processes cannot exceed them in a race.
 
-While Redis fails (dead, frozen, read-only, full) every process counts by itself with the same limits, starting from the
-last counts in Redis. The site then allows at most the limit times the number of its processes.
+While Redis fails (dead, frozen, read-only, full) every process counts separately with the same limits, starting from
+the last counts in Redis. The site then allows at most the limit times the number of its processes.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ class LocalWindows:
         self._ends: dict[str, OrderedDict[str, tuple[int, float]]] = {}
 
     def note(self, limit: Limit, used: int, resets_in: float) -> None:
-        """Remember the last count in Redis."""
+        """Note the last count in Redis."""
         with self._lock:
             self._put(limit, used, self._clock() + resets_in)
 
@@ -123,9 +123,10 @@ def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimit
 
 
 def known_refusal(limit: Limit) -> RateLimitResult | None:
-    """The refusal of a limit that this process has seen exceeded in this window; asks no server, and counts nothing.
+    """A refusal, if this process has already seen the limit exceeded in this window. Makes no request; counts nothing.
 
-    While no negative cost is counted, a window only fills up, so the server would say the same. None: ask the server.
+    While no negative cost is counted, a window only fills up, so the server would refuse, too. None means that only the
+    server can decide.
     """
     seconds = local.used_up_for(limit)
     return RateLimitResult(allowed=False, remaining=0, resets_in=seconds) if seconds else None

@@ -23,7 +23,7 @@ def replace(key: str, commands: Iterable[tuple[str, list[Any]]], *, ttl_seconds:
     building = f"{key}:building:{secrets.token_hex(4)}"
     pipeline = graph().pipeline(transaction=False)
     for name, arguments in commands:
-        pipeline.execute_command(name, building, *arguments)  # type: ignore[no-untyped-call]  # as the library has it
+        pipeline.execute_command(name, building, *arguments)  # type: ignore[no-untyped-call]  # untyped in redis-py
         pipeline.expire(building, BUILDING_TTL_SECONDS)
     pipeline.unlink(key)  # frees it in the background; a rename over it would block the server
     pipeline.rename(building, key)
@@ -33,7 +33,8 @@ def replace(key: str, commands: Iterable[tuple[str, list[Any]]], *, ttl_seconds:
 
 INTSET, LISTPACKS = 11, 18  # the types of a set of numbers, and of a list
 
-# Servers refuse versions newer than their own, so each type gets the first version with it. 9: Redis 5; 10: Redis 7.
+# Servers refuse versions newer than their own, so each type is sent with the first version that has it (9: Redis 5; 10:
+# Redis 7).
 _VERSIONS = {INTSET: 9, LISTPACKS: 10}
 _CRC = anycrc.Model("CRC64-REDIS")
 _NUMBER, _TEXT, _END = 0xF4, 0x80, b"\xff"  # how entries of a listpack begin; how it ends

@@ -3,9 +3,9 @@
     week:<form>:{owner}:2026-W47 = {post id: value, ..., "~": revision, "#": bytes of all values}
 
 A bucket is complete or missing; an empty one means that nothing was written that week. `~` is the owner's revision from
-which it was made; a reader who knows a newer one takes it for a miss. A bucket expires a week after the last write. A
-week of more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts and 100 KB): for an hour a
-mark stands in its place, so that nobody builds it again just to find it too large.
+which it was made; a reader with a newer revision treats the bucket as a miss. A bucket expires a week after the last
+write. A week of more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts and 100 KB): for an
+hour, a mark takes its place, so that no process builds it again only to find that it is too large.
 
 The builder of a bucket holds the owner's lock. A change deletes the lock, so values read before it are never stored.
 """
@@ -31,7 +31,7 @@ from feedcache.redis_clients import ScriptCall, run_script
 
 WEEK_SECONDS = 7 * 24 * 3600
 MONDAY = 4 * 24 * 3600  # 1970-01-05 as a Unix time
-PAGE_FIELDS = 128  # fields asked for in one HSCAN: most weeks come in one page
+PAGE_FIELDS = 128  # fields requested by one HSCAN: most weeks fit into one page
 MAX_TRIES = 2  # of a scan during which the bucket changed
 LOCK_TTL_SECONDS = 10  # after a builder has died
 TOO_LARGE_TTL_SECONDS = 3600
@@ -61,7 +61,7 @@ return 0
 """
 
 # KEYS: lock, buckets. ARGV: old revision, new revision, id, number of the id's bucket (0: none of them), value (''
-# takes the id out), ttl, most values, most bytes, ttl of the mark, channel, message. A bucket that already has the new
+# removes the id), ttl, most values, most bytes, ttl of the mark, channel, message. A bucket that already has the new
 # revision was made after the change.
 _CHANGE = """
 redis.call('PUBLISH', ARGV[10], ARGV[11])
@@ -218,7 +218,7 @@ class WeekBuckets:
             self.ttl_seconds, self.max_values, self.max_bytes, TOO_LARGE_TTL_SECONDS, self.channel, owner_id,
         ]  # fmt: skip
         server = timelines()
-        if server is not configuration():  # where processes listen
+        if server is not configuration():  # the server to which processes listen
             batch.commands(configuration(), [("PUBLISH", self.channel, owner_id)])
         script = ScriptCall(_CHANGE, [self._lock(owner_id), *names], args)
         return batch.commands(server, [script])
@@ -262,7 +262,7 @@ class WeekBuckets:
             return None
         return Bucket(int(revision), values)
 
-    # All keys of one owner share a hash tag: in a Redis Cluster they live on one node.
+    # All keys of one owner share a hash tag, so a Redis Cluster keeps them on one node.
     def _key(self, owner_id: int, week: Week) -> str:
         return f"{self.prefix}{self.epoch()}:{{{owner_id}}}:{week.name}"
 

@@ -56,7 +56,7 @@ def database_bytes() -> int:
 
 
 def dump(target: Path, advance: Advance) -> str:
-    """Write a snapshot of the whole database, while others write. Returns the SHA-256 of the file."""
+    """Write a snapshot of the whole database while it is in use. Returns the SHA-256 of the file."""
     command = [_program("pg_dump"), "--format=custom", "--no-owner", "--no-privileges"]
     with TemporaryFile() as errors, _connected() as (arguments, environment):
         with subprocess.Popen(  # noqa: S603 -- our own
@@ -101,7 +101,7 @@ def restore(source: Path, advance: Advance, *, database: str = "", replaces: boo
 
 
 def _pump(source: IO[bytes], into: IO[bytes], dump: int, advance: Advance) -> None:
-    """Copy to `into`. The progress is the position of the other program in its file, which this process shares."""
+    """Copy to `into`. The progress is the position in the file `dump`, which this process shares with its reader."""
     done = 0
     while block := source.read(BLOCK_BYTES):
         into.write(block)
@@ -130,7 +130,7 @@ def refuse_content(*, replaces: bool) -> None:
 
 @contextmanager
 def scratch_database() -> Iterator[str]:
-    """The name of a new, empty database on the site's server; dropped at the end. CommandError without the right."""
+    """The name of a new, empty database on the site's server; dropped at the end. CommandError if not allowed."""
     name = f"{SCRATCH}{secrets.token_hex(6)}"
     with connection.cursor() as cursor:
         cursor.execute(MAY_CREATE)
@@ -185,7 +185,7 @@ def _params_of(one: BaseDatabaseWrapper, settings_dict: Mapping[str, Any]) -> di
 
 
 def _program(name: str) -> str:
-    """The program in the server's version, else in the next later one. CommandError: older ones refuse the server."""
+    """The program in the server's version, or the next later one. CommandError if only older ones exist."""
     wanted = int(server_version().split(".")[0])
     found: dict[int, str] = {}
     for path in _candidates(name):

@@ -112,7 +112,7 @@ def backups_in(folder: Path) -> list[Backup]:
 
 
 def interrupted_in(folder: Path, *, before: datetime) -> list[Path]:
-    """The incomplete backups in the subfolders of a folder that began before a time."""
+    """The incomplete backups, begun before a time, in the subfolders of a folder."""
     found = []
     for file in folder.glob(f"*/{MANIFEST}"):
         try:
@@ -147,7 +147,7 @@ def size_of(backup: Backup) -> int:
 def put_back(backup: Backup, tree: str, root: Path, advance: Advance) -> int:
     """Copy the files of `media` or `private` to the site's folders. Returns how many were missing there.
 
-    Later files stay: nothing in the restored database names them.
+    Later files stay; no row of the restored database refers to them.
     """
     number = 0
     for name in backup.files_of(tree):

@@ -22,7 +22,7 @@ def progress_bar(title: str, total: int) -> Iterator[Advance]:
 
 
 def size_text(number: int) -> str:
-    """A size as people read it: 12.3 MB."""
+    """A size in a readable unit, such as 12.3 MB."""
     size = float(number)
     for unit in ("bytes", "kB", "MB", "GB"):
         if size < 1000:

@@ -1,4 +1,4 @@
-"""Verifies a backup: restores it into a scratch database, runs the auditor, and looks for the files that rows name."""
+"""Verifies a backup: restores it into a scratch database, runs the auditor, and looks for missing files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Verdict:
     posts: int
     run: AuditRun
     findings: list[str]
-    missing: list[str]  # files that rows name and the backup lacks
+    missing: list[str]  # files that rows refer to and the backup lacks
 
     @property
     def is_good(self) -> bool:
@@ -63,7 +63,7 @@ def verify(backup: Backup) -> Verdict:
 
 
 def _missing(backup: Backup) -> Iterator[str]:
-    """The files that restored rows name, but the backup lacks."""
+    """The files that restored rows refer to, but the backup lacks."""
     if backup.manifest["bucket"]:
         return
     there = set(backup.files_of("media"))

@@ -67,7 +67,7 @@ def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _part(name: str, header: str, content_type: str) -> HttpResponse | None:
-    """206 with at most PART_BYTES from the start of a range, or 416. None for no range, several, or another unit."""
+    """206 with at most PART_BYTES from the start of a range, or 416. None without exactly one range of bytes."""
     match = RANGE.fullmatch(header.replace(" ", ""))
     if match is None or header.endswith("=-"):
         return None

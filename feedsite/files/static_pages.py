@@ -57,8 +57,7 @@ def about(request: HttpRequest) -> HttpResponse:
     return render(request, "about.html", context)
 
 
-# The public status: the parts of the site without naming servers, and what people notice when a check of a part fails,
-# worst first.
+# The public status: the parts of the site, naming no servers, and the effects of their failing checks, worst first.
 _SLOWER = gettext_lazy("Pages are built from the database and are slower than usual.")
 _PARTS = (
     (
@@ -130,7 +129,7 @@ def status(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def shortcuts(request: SiteRequest) -> HttpResponse:
-    """Keyboard shortcuts; only the list for the dialog."""
+    """The keyboard shortcuts, as a page, or as a list for the dialog."""
     template = "_shortcuts.html" if request.htmx else "shortcuts.html"
     return render(request, template, {"here": "about"})
 

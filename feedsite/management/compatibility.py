@@ -29,7 +29,7 @@ COULD_BE_SPLIT = (
 
 
 def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
-    """CommandError, in one line, when the data cannot be brought along. Reads only."""
+    """CommandError, in one line, if the data cannot be migrated. Reads only."""
     applied = set(MigrationRecorder(connection).applied_migrations())
     refuse_other_migrations(applied)
     recorded = {app for app, _ in applied}
@@ -40,7 +40,7 @@ def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
 
 
 def refuse_other_migrations(applied: Collection[Name]) -> None:
-    """CommandError when data with these migrations, of a database or of a backup, cannot be brought along."""
+    """CommandError if data with these migrations, of a database or of a backup, cannot be migrated."""
     migrations = _known_migrations()
     replaced = {name for migration in migrations.values() for name in migration.replaces}
     own = {name for name in applied if name[0] not in left_out()}
@@ -84,7 +84,7 @@ def _split_tables(connection: BaseDatabaseWrapper) -> set[str]:
 def _too_old(unknown: set[Name]) -> str:
     return (
         f"This database was made by a development version, or one before 0.2.0, that feedsite {__version__}"
-        f" cannot bring along: no release has the migrations {_some(map('.'.join, unknown))}. Nothing in it was"
+        f" cannot migrate: no release has the migrations {_some(map('.'.join, unknown))}. Nothing in it was"
         " changed: start the version that made it, or give this one an empty database."
     )
 

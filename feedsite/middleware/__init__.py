@@ -3,9 +3,9 @@
 Some are for pages only: sessions, forms, messages, the content security policy. `PagesBegin` and `PagesEnd`
 enclose each group of them; a request to an endpoint skips the group.
 
-Elsewhere: the Content-Security-Policy is `settings.CONTENT_SECURITY_POLICY`, which django-csp adds, and
-a view changes with `csp.decorators`; `request.user` is `apps.http.authentication`; errors are
-`apps.http.errors`; further headers `apps.http.security_headers`; `/healthz` is `feedsite.monitoring.health`.
+Some middleware is elsewhere: django-csp adds `settings.CONTENT_SECURITY_POLICY`, which a view changes with
+`csp.decorators`; `apps.http` sets `request.user` (`authentication`), handles errors (`errors`) and adds further headers
+(`security_headers`); `feedsite.monitoring.health` answers `/healthz`.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Load shedding: a process works on a bounded number of requests and refuses the rest at once (source 003).
 
-Each class of interfaces has its own seats (WEB_CONCURRENCY) and a short queue with a timeout; beyond that 503 with
-Retry-After. A request holds one database connection at most, so seats are also the class's share of the pool. The
+Each class of interfaces has its own seats (WEB_CONCURRENCY) and a short queue with a timeout; further requests get 503
+with Retry-After. A request holds one database connection at most, so seats are also the class's share of the pool. The
 server has more threads than all seats and queues, so that one is always free to refuse: a refusal takes microseconds.
 
 A session or a token holds at most half of the seats of a class and half of its queue. So a member who requests many
@@ -76,7 +76,7 @@ class Seats:
         self._waiting: list[_Waiting] = []
 
     def acquire(self, client: str) -> DomainError | None:
-        """Wait for a seat. None with a seat, else the error with which to refuse the request."""
+        """Wait for a seat. Returns None with a seat, otherwise the error with which to refuse the request."""
         with self._lock:
             if self._may_sit(client):
                 self._sit(client)

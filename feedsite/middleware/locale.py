@@ -1,6 +1,6 @@
-"""The language of a response: that of the cookie, else of Accept-Language. Pages use their user's setting instead.
+"""The language of a response: from the cookie, or else from Accept-Language.
 
-`apps.http.authentication` activates it when it loads the user.
+Pages use their user's setting instead, which `apps.http.authentication` activates when it loads the user.
 """
 
 from collections.abc import Callable

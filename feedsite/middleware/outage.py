@@ -1,4 +1,4 @@
-"""While PostgreSQL is down: a recent copy of public pages, else 503 with Retry-After, never 500.
+"""While PostgreSQL is down, responds with a recent copy of a public page, or else with 503 and Retry-After, never 500.
 
 Writes get the same 503 while PostgreSQL is read only, as a standby or after a failover; reads
 continue. A circuit breaker keeps requests from waiting for a timeout each.
@@ -40,7 +40,7 @@ ERROR = "_postgresql_error"  # on the request
 
 
 class OutageMiddleware:
-    """Around everything that queries PostgreSQL, session and user included."""
+    """Encloses everything that queries PostgreSQL, including the session and the user."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -109,7 +109,7 @@ got_request_exception.connect(note_outage)
 
 
 def _unavailable(error: BaseException | None = None) -> Unavailable:
-    """The 503 for an error: PostgreSQL is read only, or gave up the statement, or does not answer."""
+    """The 503 for an error: PostgreSQL is read only, or cancelled the statement, or does not answer."""
     state = sqlstate(error) if error is not None else None
     if state == READ_ONLY:
         return Unavailable(_("Our database accepts no changes just now. Try again in a moment."))
@@ -144,7 +144,7 @@ class StalePage:
     at: float
 
     def encode(self) -> bytes:
-        """JSON of all but the body in the first line; compressed."""
+        """A first line of JSON with everything except the body, then the body; compressed."""
         head = {name: value for name, value in asdict(self).items() if name != "body"}
         return pack(json.dumps(head).encode() + b"\n" + self.body)
 
@@ -196,9 +196,9 @@ class StalePages:
         PAGES.set_many({key: page})
 
     def find(self, request: HttpRequest, *, answered_at: float) -> HttpResponse | None:
-        """The stored page for a request, with a notice; None if older than PostgreSQL's last answer by FRESH_SECONDS.
+        """The stored page for a request, with a notice; None if it is older than `answered_at` by FRESH_SECONDS.
 
-        `answered_at` is when PostgreSQL last answered (seconds since 1970).
+        `answered_at` is the time at which PostgreSQL last answered (seconds since 1970).
         """
         if request.method != "GET" or not _is_visitor(request):
             return None

@@ -1,4 +1,4 @@
-"""`X-RateLimit-*` in each response of the API, and the limit of requests that never reach DRF's throttle.
+"""Adds `X-RateLimit-*` to each response of the API, and limits requests that never reach DRF's throttle.
 
 `apps.api.throttling` is the throttle.
 """
@@ -21,7 +21,7 @@ API = "/api/"
 class RateLimitMiddleware:
     """Adds the headers, and counts, by address, requests that ended before the throttle.
 
-    Requests over a limit that this process knows to be used up are refused before any other work.
+    Requests over a limit that this process has already seen used up are refused before any other work.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -1,7 +1,7 @@
 """Refuses malformed text: NUL bytes, lone surrogates and invalid UTF-8 in URLs, cookies and forms.
 
 PostgreSQL and the drivers raise on them, which would be a 500; this is a 400 before any view. Other control characters
-are removed from forms: keyboards and clipboards put them in, and XML feeds cannot carry them. The parsers of the API
+are removed from forms: keyboards and clipboards insert them, and XML feeds cannot contain them. The parsers of the API
 treat its bodies in the same way.
 """
 
@@ -28,7 +28,7 @@ class TextValidationMiddleware:
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_args: object) -> HttpResponseBase | None:
-        """Check and clean the fields of a form, once it is known that a view takes it."""
+        """Check and clean the fields of a form, once a view has been found for it."""
         if (
             request.method not in {"POST", "PUT", "PATCH"}
             or not _is_form(request)
@@ -58,7 +58,7 @@ def _is_form(request: HttpRequest) -> bool:
 
 def _form_texts(request: HttpRequest) -> Iterable[str]:
     if request.content_type == "application/x-www-form-urlencoded":
-        # Django would put replacement characters for invalid UTF-8
+        # Django would turn invalid UTF-8 into replacement characters
         yield unquote_to_bytes(request.body).decode(errors="surrogateescape")
     for name, values in request.POST.lists():
         yield name
@@ -71,4 +71,4 @@ def _remove_control_characters(request: HttpRequest) -> None:
     for name, values in fields.lists():
         fields.setlist(name, [without_control_characters(value) for value in values])
     if fields != request.POST:
-        request.POST = fields  # type: ignore[assignment]  # Django sets it so, too
+        request.POST = fields  # type: ignore[assignment]  # Django itself sets it like this

@@ -2,8 +2,8 @@
 
 Counts are kept by the class of the request (`apps.http.interfaces`) and by objective (`apps.operations.objectives`),
 and added to those of all processes (`feedcache.servers.totals`). `Server-Timing` has the steps of a page (source 000);
-browsers show it beside the request. Milliseconds; stages that wait at the same time each count the whole wait. Others
-do not see it, since the time of a stage may reveal what it read. With DEBUG everybody does.
+browsers show it with the request. Times are in milliseconds; stages that wait at the same time each count the whole
+wait. Only staff see it, because the time of a stage may reveal what it read; with DEBUG everybody does.
 """
 
 import logging
@@ -29,7 +29,7 @@ ANSWERED = (200, 304)
 
 
 class TimingMiddleware:
-    """Above all middleware that may refuse requests, so that refusals and the wait for a seat count."""
+    """Above all middleware that may refuse requests, so that refusals and the wait for a seat are counted."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""The current values in `/metrics`, besides the counters: read from PostgreSQL and Redis at each request.
+"""The gauges in `/metrics`: current values, read from PostgreSQL and Redis at each request.
 
 Each value comes from an index or a small table, and all values of a kind from one statement that is cancelled after
 `SECONDS`. Values that cannot be read are left out, and a check of health reports the reason.
@@ -94,7 +94,7 @@ def _queues(limit: TimeLimit) -> Iterator[Metric]:
         "feedsite_deliveries_behind_seconds",
         "The age of the oldest undelivered post, from ten seconds on.",
     )
-    behind.add_metric([], lag.latest.seconds)  # as the check of deliveries has just read it
+    behind.add_metric([], lag.latest.seconds)  # the check of deliveries has just read it
     yield from (number, age, behind)
 
 

@@ -1,9 +1,9 @@
 """Health checks: whether the process is alive, and which servers it reaches.
 
-Answered before the checks of host and HTTPS, and before load shedding: probes use any Host and plain HTTP, even under
-overload. One request of the process checks the servers, at most once a second, and all others use its result. Only
-staff and programs on this machine see details. The site is ready without caches, only slower; it is not ready without
-PostgreSQL.
+They are answered before the checks of host and HTTPS, and before load shedding: probes use any Host and plain HTTP,
+even under overload. One request of the process checks the servers, at most once a second, and all others use its
+result. Only staff and programs on this machine see details. The site is ready without caches, only slower; it is not
+ready without PostgreSQL.
 """
 
 import threading
@@ -69,7 +69,7 @@ def live(_request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """The state in a word, and each check for staff and this machine; 503 only without PostgreSQL."""
+    """The state in a word, and for staff and this machine each check; 503 only without PostgreSQL."""
     body = current_state()
     status = 503 if body["status"] == "unavailable" else 200
     if not (_is_local(request) or _is_staff(request)):
@@ -93,7 +93,7 @@ class _Latest:
         if state is not None and time.monotonic() - self._checked_at < FRESH_SECONDS:
             return state
         if not self._lock.acquire(blocking=state is None):
-            return state or {}  # never empty, because the first state has been waited for
+            return state or {}  # never empty, because a request waits for the first state
         try:
             if self._state is None or time.monotonic() - self._checked_at >= FRESH_SECONDS:
                 self._state = _check_all()
@@ -129,7 +129,7 @@ def _check_all() -> Status:
     degraded = sorted(name for name, check in checks.items() if not check["ok"])
     ok = checks["postgresql"]["ok"]
     status = "unavailable" if not ok else "degraded" if degraded else "ready"
-    behind = lag.latest.seconds  # has just been measured by the check of deliveries
+    behind = lag.latest.seconds  # the check of deliveries has just read it
     return {
         "status": status,
         "degraded": degraded,

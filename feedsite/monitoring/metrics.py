@@ -1,7 +1,7 @@
 """`/metrics` for Prometheus: the counts of all processes since Redis was last empty (`feedcache.servers.totals`).
 
-Every process answers for all processes on all machines, so Prometheus needs only one target. Access is for staff, and
-for programs with METRICS_TOKEN or at METRICS_ADDRESSES.
+Any process returns the figures of all processes on all machines, so Prometheus needs only one target. Access is for
+staff, and for programs with METRICS_TOKEN or at METRICS_ADDRESSES.
 """
 
 from collections.abc import Iterator
@@ -155,7 +155,7 @@ class _Counted(Collector):
             "feedsite_objective_events", "Requests, home pages, deliveries.", labels=labels
         )
         good = CounterMetricFamily(
-            "feedsite_objective_good", "Those that kept their objective.", labels=labels
+            "feedsite_objective_good", "Those that met their objective.", labels=labels
         )
         times = HistogramMetricFamily(
             "feedsite_objective_duration_seconds",

@@ -1,9 +1,9 @@
 """Sends traces to OTEL_EXPORTER_OTLP_ENDPOINT: requests, tasks, events, and calls of the stores.
 
-A trace goes from a request to what follows from it: Celery's messages carry its context in their headers, and so do the
-payloads of events, because a lost message must not end it. OpenTelemetry's own settings (OTEL_TRACES_SAMPLER,
-OTEL_EXPORTER_OTLP_HEADERS, ...) hold, except OTEL_PROPAGATORS. Spans have no texts, no statements and no keys of
-people: of what the instrumentations note, only the attributes in SENT leave the process.
+A trace covers a request and everything that it causes. Its context is in the headers of Celery's messages, and also in
+the payloads of events, because a lost message must not end it. OpenTelemetry's own settings (OTEL_TRACES_SAMPLER,
+OTEL_EXPORTER_OTLP_HEADERS, ...) apply, except OTEL_PROPAGATORS. Spans contain no texts, no statements and no keys of
+people: of the attributes that the instrumentations record, only those in SENT leave the process.
 """
 
 import os
@@ -42,7 +42,7 @@ SENT = {
     "messaging.destination",
     "messaging.message.id",
 }
-# Refused requests, files and probes have no trace. The instrumentation's own place, the first, would check the host
+# Refused requests, files and probes have no trace. The instrumentation's default place, the first, would check the host
 # of probes, which use any.
 ABOVE = "feedsite.middleware.load_shedding.LoadSheddingMiddleware"
 
@@ -60,7 +60,7 @@ def start(role: str) -> None:
     # without baggage: a client's would go into the payload of every event
     propagate.set_global_textmap(TraceContextTextMapPropagator())
     DjangoInstrumentor().instrument(middleware_position=settings.MIDDLEWARE.index(ABOVE))
-    CeleryInstrumentor().instrument()  # type: ignore[no-untyped-call]  # as the library has it
+    CeleryInstrumentor().instrument()  # type: ignore[no-untyped-call]  # untyped there
     tracing.use(_Events())
     stats.observe_calls(_trace_call)
 

@@ -1,4 +1,4 @@
-"""Django asks a backend for this module (https://docs.djangoproject.com/en/5.2/ref/databases/#subclassing-the-built-in-database-backends)."""
+"""Django loads this module of a database backend (https://docs.djangoproject.com/en/5.2/ref/databases/#subclassing-the-built-in-database-backends)."""
 
 import select
 from typing import Any

@@ -1,7 +1,7 @@
 """Beat's scheduler: a sweep gets a message only while rows are due.
 
-At rest nothing is due, and a message costs ten times as much processor time as a look at the rows, in beat, in the
-broker and in the worker.
+On an idle site nothing is due, and a message costs beat, the broker and the worker together ten times the processor
+time of a look at the rows.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from apps.events.leases import has_due
 
 
 class Scheduler(PersistentScheduler):
-    """Asks at each interval, before it sends. While PostgreSQL is down it sends every message."""
+    """Checks the rows at each interval before it sends. While PostgreSQL is down, it sends every message."""
 
     def schedules_equal(self, *_old_and_new: Any) -> bool:
         """The schedule comes from the settings: without this, all its entries are compared at every step."""
@@ -29,7 +29,7 @@ class Scheduler(PersistentScheduler):
 def has_work(task: str) -> bool:
     """Whether a task may have something to do: always, unless it is one of `SWEPT_ROWS`.
 
-    Beat keeps its connection: to borrow one for each look would cost more than the look.
+    Beat keeps its connection, because borrowing one for each look would cost more than the look.
     """
     rows = settings.SWEPT_ROWS.get(task)
     if not rows:

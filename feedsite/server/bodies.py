@@ -23,7 +23,7 @@ TOO_LARGE, TOO_SLOW, NO_LENGTH = (
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.LENGTH_REQUIRED,
 )
-MEMORY_BYTES = 64 * 1024  # larger bodies are spooled to disk: slow senders hold no memory
+MEMORY_BYTES = 64 * 1024  # larger bodies are spooled to disk, so that slow senders occupy no memory
 
 
 class BodyRejected(DomainError):

@@ -1,8 +1,8 @@
 """Django's handler behind granian: a slow client occupies a connection, never a thread.
 
-granian calls it when the headers of a request have arrived, in one of its threads (`web_worker` in serve.py). A request
-without a body is handled in that thread. A body is read first, on the event loop; then its request takes a thread of
-the pool here. granian sends responses and files, at the pace of the client.
+granian calls the handler when the headers of a request have arrived, in one of its threads (`web_worker` in serve.py).
+A request without a body is handled in that thread. A body is read first, on the event loop; then its request takes a
+thread of the pool here. granian sends responses and files, at the pace of the client.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ class Handler(BaseHandler):
                 self._answer({**environ, "wsgi.input": body}, call.proto)
 
     def _answer(self, environ: Environ, proto: Any, *, unread: HTTPStatus | None = None) -> None:
-        if unread is not None:  # Django words the refusal (`feedsite.server.bodies.error_of`)
+        if unread is not None:  # Django makes the refusal (`feedsite.server.bodies.error_of`)
             environ |= {"CONTENT_LENGTH": "0", UNREAD: unread}
         request_started.send(sender=type(self), environ=environ)
         response = self.get_response(WSGIRequest(environ))

@@ -3,7 +3,7 @@
 Nothing here may connect to a server or start a thread: neither survives a fork.
 """
 
-# ruff: noqa: F401 -- imported for those that come after
+# ruff: noqa: F401 -- imported for the forked processes
 
 import os
 

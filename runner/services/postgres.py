@@ -142,7 +142,7 @@ class Postgres:
             return []
 
     def _ready(self) -> bool:
-        """Read from line 8 of the pid file: pg_isready could be answered by an older server on the same socket."""
+        """Whether line 8 of the pid file says ready; an older server on the same socket might answer pg_isready."""
         lines = self._pidfile()
         return (
             self.child is not None

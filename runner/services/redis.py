@@ -76,7 +76,7 @@ class Redis:
             self.child = None
 
     def _drop_foreign_data(self) -> None:
-        """Start empty after a change of program: neither can read the other's files.
+        """Start empty after a change of program: Redis and Valkey cannot read each other's files.
 
         Everything is rebuilt from PostgreSQL.
         """

@@ -1,4 +1,4 @@
-"""Benchmarks: feedsite beside the usual alternative, in one run, on the benchmark's own servers.
+"""Benchmarks that compare feedsite with the usual alternatives, in one run, on servers of their own.
 
 Trust the ratios; absolute times depend on the machine. Run with `./run bench`.
 """

@@ -38,7 +38,7 @@ examples:
   ./run bench site --peer DIR            the same, also compared with a checkout of Takahē
   ./run bench site --only flame          flame graphs of a home request and of a publication, into docs/bench/
 """
-LONGEST_SECONDS = 3600  # for a part without a limit of its own
+LONGEST_SECONDS = 3600  # for a part without a separate limit
 
 
 def main(command_line: list[str]) -> int:

@@ -55,7 +55,7 @@ class Bar:
         )
 
     def not_measured(self, reason: str) -> Line:
-        """The line if nothing could be measured: neither pass nor short."""
+        """The line if nothing could be measured, which neither passes nor falls short."""
         return Line(self.what, "", None, bar=self.text, note=f"not measured: {reason}")
 
     def _reaches(self, measured: float, value: float) -> bool:

@@ -40,7 +40,7 @@ class MissingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """How many people there are, and what they do in a day."""
+    """The number of people, and their activity per day."""
 
     users: int
     active: float  # share of the users who visit on a given day
@@ -65,7 +65,7 @@ class Population:
 
     @property
     def deliveries_a_second(self) -> float:
-        """Entries written to home windows per second at the peak: to followers who came within a window's lifetime."""
+        """Entries written to home windows per second at the peak: to followers who visited during a window's life."""
         return self.posts_a_second * self.followees * min(1.0, self.active * 1.5)
 
 

@@ -68,7 +68,7 @@ def forget_owed() -> None:
 
 
 def add_posts(authors: Sequence[int], numbers: range, *, begin: int, apart: int) -> None:
-    """Posts of accounts: each writes the posts with these numbers, one every `apart` seconds from `begin` on."""
+    """Add posts: each account writes those with these numbers, one every `apart` seconds from `begin` on."""
     step = max(ROWS // len(authors), 1)
     with connection.cursor() as sql:
         for first in range(numbers.start, numbers.stop, step):
@@ -79,7 +79,7 @@ def add_posts(authors: Sequence[int], numbers: range, *, begin: int, apart: int)
 
 
 def write_posts(handles: str, authors: int, each: int, *, begin: int, apart: int) -> None:
-    """New accounts with a common handle prefix, each with `each` posts, one every `apart` seconds from `begin` on."""
+    """Add accounts with a common handle prefix, each with `each` posts, one every `apart` seconds from `begin` on."""
     make_accounts([f"{handles}{number}" for number in range(authors)])
     add_posts(_ids(handles), range(1, each + 1), begin=begin, apart=apart)
 

@@ -23,7 +23,7 @@ SETTINGS = {
     "ALLOWED_HOSTS": "testserver,localhost",
     "SITE_URL": "http://testserver",
     "SECURE_COOKIES": "0",
-    "CACHE_TOPOLOGY_LISTENS": "0",  # a benchmark chooses the nodes itself, and counts for itself
+    "CACHE_TOPOLOGY_LISTENS": "0",  # a benchmark chooses the nodes itself, and keeps its own counts
     "STATICFILES_BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage",
     "DJANGO_SETTINGS_MODULE": "feedsite.settings",
 }

@@ -89,7 +89,7 @@ class _Checks:
         return _GAP
 
     def _about(self, text: str, hint: str, loops: Sequence[ast.expr]) -> set[str]:
-        """The settings that a message names, by itself or one for each turn of a loop; else those of its hint."""
+        """The settings that a message names, directly or by the variable of a loop; otherwise those in its hint."""
         found = self.names.intersection(re.findall(r"[A-Z][A-Z_0-9]+", text))
         if _GAP in text:
             found |= {name for loop in loops for name in self._in_loop(loop)}
@@ -119,7 +119,7 @@ def _messages(node: ast.AST, around: list[ast.AST]) -> Iterator[tuple[ast.Call, 
 
 
 def _loops(around: Sequence[ast.AST]) -> Iterator[ast.expr]:
-    """What the loops among these nodes go through."""
+    """The expressions that the loops among these nodes iterate over."""
     for node in around:
         if isinstance(node, ast.For):
             yield node.iter
@@ -128,7 +128,7 @@ def _loops(around: Sequence[ast.AST]) -> Iterator[ast.expr]:
 
 
 def _is_for_production(function: ast.FunctionDef, around: Sequence[ast.AST]) -> bool:
-    """By its decorator, by a function that returns at once elsewhere, or by a condition around it."""
+    """Whether a message is for production only: by a decorator, an early return, or a condition around it."""
     decorators = [ast.unparse(one) for one in function.decorator_list]
     returns = [one for one in function.body if isinstance(one, ast.If)]
     if "in_production" in decorators or any(

@@ -1,6 +1,6 @@
-"""The drawings of the documentation, made of the code's own data where it has them.
+"""The drawings of the documentation, made from the data of the code where possible.
 
-What a drawing says beside these data names the function that does it ("module: name"); a test looks each of them up.
+Every other statement in a drawing names the function that it is about ("module: name"); a test looks each of them up.
 """
 
 import tomllib
@@ -30,12 +30,12 @@ class Step(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """The step as a box has it."""
+        """The lines of the step's box."""
         return [self.title, *self.details, _short(self.place)]
 
 
 def drawings() -> Mapping[str, Callable[[], str]]:
-    """How each drawing is made, by its path."""
+    """The function that makes each drawing, by path."""
     return {
         "docs/img/folders.svg": folders,
         "docs/img/visibility.svg": visibility,
@@ -73,7 +73,10 @@ def folders() -> str:
         y = _band(canvas, layer, y, right) + 6
     bottom = y - 6
     y = canvas.box(
-        LEFT, y + GAP, right - LEFT, ["feedcache", "a library: Memcached, Redis; knows no Django"]
+        LEFT,
+        y + GAP,
+        right - LEFT,
+        ["feedcache", "a library for Memcached and Redis, without Django"],
     )
     canvas.arrow((right + 40, top), (right + 40, y))
     canvas.text(right + 52, (top + bottom) / 2 - 8, "imports", "bold")
@@ -123,7 +126,7 @@ AUDIENCES = {
 
 @dataclass(frozen=True)
 class AnyPost:
-    """What the rules read of a post."""
+    """The fields of a post that the rules read."""
 
     visibility: str
     id: int = POST
@@ -163,18 +166,18 @@ def visibility() -> str:
 
 MISS = (
     Step(
-        "1 ask one L1 group",
+        "1 read one L1 group",
         ["chosen at random", "of equal small groups"],
         "feedcache/memcached_tiers.py: TieredCache.ask",
     ),
     Step(
-        "2 ask Main",
-        ["only for what is", "still missing"],
+        "2 read Main",
+        ["only the keys that are", "still missing"],
         "feedcache/memcached_tiers.py: TieredCache._descend",
     ),
     Step(
-        "3 ask Backup",
-        ["only for what is", "still missing"],
+        "3 read Backup",
+        ["only the keys that are", "still missing"],
         "feedcache/memcached_tiers.py: TieredCache._descend",
     ),
 )
@@ -186,17 +189,17 @@ LOAD = (
     ),
     Step(
         "5 load from PostgreSQL",
-        ["the one query of all who missed it"],
+        ["one query for all callers that missed it"],
         "feedcache/single_flight.py: load_once",
     ),
     Step(
-        "6 fill every tier that was asked",
-        ["unless something newer came meanwhile; releases the lease"],
+        "6 fill every tier that was read",
+        ["unless something newer was stored; then release the lease"],
         "feedcache/memcached_tiers.py: TieredCache.fill",
     ),
 )
 WRITE = Step(
-    "a write goes to Main, then to all others at once",
+    "a write updates Main, then all others at once",
     ["if Main fails, Backup takes its place; if both fail, L1 gets tombstones"],
     "feedcache/memcached_tiers.py: TieredCache._store",
 )
@@ -234,7 +237,7 @@ def tiers() -> str:
 
 
 def _short(place: str) -> str:
-    """A place as a drawing shows it: the module without the names that follow from the drawing."""
+    """A place as a drawing shows it, without the folders that all modules share."""
     return place.removeprefix("feedcache/").removeprefix("apps/").replace(".py: ", ": ")
 
 
@@ -242,7 +245,9 @@ def _short(place: str) -> str:
 
 PUBLISH = (
     Step("a page or an endpoint makes a draft", [], "apps/posts/actions/drafts.py: Draft"),
-    Step("publish", ["the one entry of all that publish"], "apps/timeline/publishing.py: publish"),
+    Step(
+        "publish", ["the entry point of all publications"], "apps/timeline/publishing.py: publish"
+    ),
     Step(
         "one transaction in PostgreSQL",
         [
@@ -261,7 +266,7 @@ AT_ONCE = Step(
 DELIVERY = (
     Step(
         "an event per subscriber",
-        ["a Celery message says: look now;", "a sweeper finds what no message said"],
+        ["a Celery message wakes a worker;", "a sweeper finds events without one"],
         "apps/events/actions.py: run_due",
     ),
     Step(
@@ -316,12 +321,10 @@ TRIPS = (
         ["the account behind the token"],
         "apps/api/authentication.py: BearerAuthentication",
     ),
-    Step(
-        "may they ask so often?", ["the limit of requests"], "apps/api/throttling.py: ApiThrottle"
-    ),
+    Step("are there too many requests?", ["the rate limit"], "apps/api/throttling.py: ApiThrottle"),
     Step(
         "which posts?",
-        ["home cache and inbox in one script, the reader's facts beside it"],
+        ["home cache and inbox in one script; the reader's facts at the same time"],
         "apps/timeline/sources/home.py: queue_ranges",
     ),
     Step(
@@ -333,12 +336,12 @@ TRIPS = (
 AFTER = (
     Step(
         "rules",
-        ["the first that a post breaks is its verdict"],
+        ["the first rule that a post breaks decides"],
         "apps/timeline/pipeline/rulebook.py: HOME_RULES",
     ),
     Step(
-        "the page is short? again",
-        ["at most eight rounds with the first"],
+        "is the page too short? repeat",
+        ["at most eight rounds, including the first"],
         "apps/timeline/pipeline/page.py: fill_page",
     ),
     Step("JSON, or HTML of cached cards", [], "apps/api/entities/status.py: status_json"),
@@ -361,13 +364,13 @@ def page() -> str:
     canvas.rectangle(middle + 60, 40, 60, y - GAP - 40, "box")
     canvas.rectangle(right + 50, 40, 60, y - GAP - 40, "band")
     canvas.text(right + 80, (y + 28) / 2, "not", "small", anchor="middle")
-    canvas.text(right + 80, (y + 28) / 2 + 16, "asked", "small", anchor="middle")
+    canvas.text(right + 80, (y + 28) / 2 + 16, "queried", "small", anchor="middle")
     for step in AFTER:
         y = canvas.box(left, y, 470, step.lines) + GAP
     return canvas.svg()
 
 
 def places() -> list[str]:
-    """Every "module: name" that a drawing says beside its data."""
+    """Every "module: name" in a drawing."""
     steps = [*MISS, *LOAD, WRITE, *PUBLISH, AT_ONCE, *DELIVERY, *TRIPS, *AFTER]
     return [step.place for step in steps]

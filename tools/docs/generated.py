@@ -14,7 +14,7 @@ from runner.checkout import ROOT
 
 
 def documents() -> Mapping[str, Callable[[], str]]:
-    """How the text of each generated document is made, by its path. Django has to be set up."""
+    """The function that makes the text of each generated document, by path. Django has to be set up."""
     from tools.docs import commands, drawings, settings  # noqa: PLC0415 -- need Django
 
     return {
@@ -37,7 +37,7 @@ def _printed_by(command: str) -> str:
 
 
 def out_of_date() -> dict[str, str]:
-    """The documents that differ from what the code says, by path, with the right text."""
+    """The documents that are out of date, by path, with their new texts."""
     found = {}
     for name, made in documents().items():
         text, path = made(), ROOT / name

@@ -20,7 +20,7 @@ _ELSEWHERE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//)")
 
 
 class Link(NamedTuple):
-    """A link to a file of the repository, and perhaps to a heading in it. The path of an anchor alone is the page's."""
+    """A link to a file of the repository, and perhaps to a heading in it. The path of a bare anchor is the page's."""
 
     page: Path
     path: Path
@@ -37,7 +37,7 @@ def pages() -> list[Path]:
 
 
 def links_of(page: Path) -> Iterator[Link]:
-    """The links of a page within the repository, those in code left out."""
+    """The links of a page within the repository, except those in code."""
     text = _without_code(page.read_text())
     for target in (*_LINK.findall(text), *_HTML.findall(text)):
         if not _ELSEWHERE.match(target):
@@ -46,7 +46,7 @@ def links_of(page: Path) -> Iterator[Link]:
 
 
 def broken(link: Link) -> str:
-    """What is wrong with a link; "" if nothing is."""
+    """The problem with a link; "" if there is none."""
     if not link.path.exists():
         return "there is no such file"
     if link.path.is_dir():

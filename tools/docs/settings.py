@@ -1,4 +1,4 @@
-"""docs/settings.md: every setting that is read from the environment, as feedsite/settings.py has it.
+"""docs/settings.md: every setting that feedsite/settings.py reads from the environment.
 
 Name, kind and default come from the call of `env`, the meaning from the comments beside it, and the checks from the
 messages of the system checks.
@@ -48,13 +48,13 @@ TLS = {
     "CERT_FILE": "A PEM file with a certificate, for servers that require one.",
     "KEY_FILE": "A PEM file with the key of that certificate.",
 }
-# What refuses a value outside the system checks, at the start of every process.
+# Values that every process refuses at its start, outside of the system checks.
 REFUSED_AT_START = {
     "OPTIONAL_APPS": "names of apps that do not exist",
     "MEDIA_BUCKET": "a bucket without the package `django-storages[s3]`",
     "MEDIA_BUCKET_ENDPOINT": "an endpoint without `MEDIA_BUCKET`",
 }
-# Read by something else than feedsite/settings.py: by whom, and what for.
+# Variables that are read elsewhere than in feedsite/settings.py: the reader, and the meaning.
 ELSEWHERE = {
     "AWS_ACCESS_KEY_ID": (
         "the S3 client",
@@ -324,7 +324,7 @@ class _Source:
 
 
 def _seconds(call: ast.Call, statement: ast.stmt) -> int:
-    """The seconds that a rate limit counts for, beside its number; 0 for other settings."""
+    """The period of a rate limit in seconds; 0 for other settings."""
     for node in ast.walk(statement):
         match node:
             case ast.Tuple([first, second]) if first is call:

@@ -21,7 +21,7 @@ HOME = """<!doctype html>
 
 
 def lay_out(directory: Path) -> Path:
-    """Make a directory have the pages, with the navigation, and what they link to; nothing else. Returns the directory.
+    """Fill a directory with exactly the pages, their navigation and the files they link to. Returns the directory.
 
     Files that are right already are not written again: Sphinx reads only those that are newer than its last build.
     """

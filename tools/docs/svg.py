@@ -5,7 +5,7 @@ from xml.sax.saxutils import escape
 
 LINE = 18  # the height of a line of text
 PADDING = 10
-CHARACTER = 8.6  # a wide one of the font, in bold; boxes are measured with it
+CHARACTER = 8.6  # the width of a wide bold letter, by which boxes are measured
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #24292f }
 .bold { font-weight: 600 } .small { font-size: 11.5px; fill: #57606a }

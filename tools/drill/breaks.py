@@ -26,7 +26,7 @@ SWITCH = "FEEDSITE_DRILL_BREAK"
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """What is switched off, in which module, and how."""
+    """One break: what it switches off, in which module, and how."""
 
     about: str
     module: str
@@ -34,7 +34,7 @@ class Break:
 
 
 def _reword(module: Any, name: str, old: str, new: str) -> None:
-    """Replace a part of a script. LookupError if it is missing: then the break has no effect any more."""
+    """Replace a part of a script. LookupError if it is missing: then the break no longer has an effect."""
     text = getattr(module, name)
     if old not in text:
         raise LookupError(f"{module.__name__}.{name} has no {old!r}")

@@ -43,7 +43,7 @@ class Deaths:
     transactions: list[int] = field(default_factory=list)
 
     def observe(self) -> None:
-        """Record what each worker has and has done and, the first time, the accounts on the worker to be killed."""
+        """Record the figures of each worker and, the first time, the accounts on the worker to be killed."""
         if not self.shards:
             self.accounts = self.cluster.accounts_on(self.cluster.workers[WORKERS.index(KILLED)])
         self.shards.append(self.cluster.shards())

@@ -32,7 +32,7 @@ ADDRESS = "/api/v1/statuses/{}/receipt"
 
 
 def find_library() -> Path | None:
-    """libfaketime for programs with threads, if this machine has it."""
+    """The libfaketime for programs with threads; None if this machine lacks it."""
     found = (path for place in LIBRARIES for path in sorted(Path("/usr").glob(place)))
     return next(found, None)
 
@@ -120,7 +120,7 @@ class Clocks:
 
 
 class Watch:
-    """Reads the times that the site reports while its clocks are wrong. I32."""
+    """Checks the times that the site reports while its clocks are wrong (I32)."""
 
     def __init__(self, addresses: Sequence[str], clocks: Clocks, history: History) -> None:
         self.checked = self.excused = 0

@@ -75,7 +75,7 @@ def _environment(servers: Servers, options: Options) -> dict[str, str]:
 
 
 def _set_up_django(servers: Servers, older: OlderCode | None) -> None:
-    """This process connects to the servers directly: no fault may affect the checks."""
+    """Set up Django with direct connections to the servers, because no fault may affect the checks."""
     os.environ.update({**servers.environment(), "CACHE_TOPOLOGY_LISTENS": "0"})
     django.setup()
     if older is not None:

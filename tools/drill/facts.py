@@ -1,4 +1,4 @@
-"""Facts over time: from the acknowledged operations of a history, with all possibilities that lost responses leave.
+"""Facts over time, from the operations of a history, with all possibilities that lost responses leave open.
 
 Each fact is a register written by operations. During a read it may have had several values; only a result that
 contradicts all of them is a violation.

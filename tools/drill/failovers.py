@@ -79,7 +79,7 @@ def _cluster(outage: Outage, _fault: Fault, redis: RedisCluster) -> Iterator[Non
 
 
 def _rabbitmq(outage: Outage, fault: Fault, broker: RabbitMQ) -> Iterator[None]:
-    """Stopped as for an upgrade, down for the fault's duration, and started again with its stored data."""
+    """RabbitMQ is stopped as for an upgrade, and starts again with its stored data after the fault's duration."""
     broker.ask_to_stop()
     while broker.child is not None and broker.child.running():
         yield

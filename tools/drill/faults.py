@@ -42,7 +42,7 @@ class Fault:
 HOUR, DAY = 3600, 86_400
 STEPS = {Kind.HOUR_AHEAD: HOUR, Kind.HOUR_BACK: -HOUR, Kind.DAY_AHEAD: DAY, Kind.DAY_BACK: -DAY}
 LINK_FAULTS = (Kind.CUT, Kind.HOLE, Kind.HALF_OPEN, Kind.DELAY, Kind.RESET)
-# Targets of faults, besides Memcached nodes and web servers, which `possible` gets by their names.
+# Targets of faults. `possible` gets the others, Memcached nodes and web servers, by their names.
 WORKER, BEAT, TIMELINES, BROKER, POSTGRES = "worker", "beat", "timelines", "broker", "postgres"
 COUNTERS = "counters"  # a Redis for data that cannot be on a cluster, with sessions and broadcasts
 SINGLE, SENTINEL, CLUSTER, REDIS, RABBITMQ = "single", "sentinel", "cluster", "redis", "rabbitmq"
@@ -113,7 +113,7 @@ def plan(
 ) -> list[Fault]:
     """The faults of a run, by time. Two may overlap, but never on one target, nor on both web servers.
 
-    In a short run nothing kills or freezes workers near the end: the leases they held would outlast the run.
+    In a short run, no fault kills or freezes workers near the end, because their leases would outlast the run.
     """
     chance = random.Random(f"{seed}/faults")  # noqa: S311 -- a plan that can be repeated
     busy: dict[str, float] = {}

@@ -63,7 +63,7 @@ class _Due:
 
 
 class Injector:
-    """Carries out a plan. `counts` has how often each (kind, target) was done."""
+    """Carries out a plan. `counts` has the number of faults done by (kind, target)."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Injector:
         self._numbers = count()
         self._down: set[str] = set()
         self.outages: list[Outage] = []
-        # when each server was killed and when it was there again, in seconds since the epoch
+        # when each server was killed and when it was back, in seconds since the epoch
         self.kills: dict[str, list[tuple[float, float]]] = defaultdict(list)
         self._going_on: list[tuple[Outage, Fault, Iterator[None]]] = []
 

@@ -1,4 +1,4 @@
-"""Posts that clients know of, to answer, repost, edit and delete them. Shared by all client threads."""
+"""Posts that clients can reply to, repost, edit and delete. Shared by all client threads."""
 
 import random
 import threading

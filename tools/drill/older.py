@@ -1,4 +1,4 @@
-"""The checkout of an older commit, whose processes run beside those of this one (`--upgrade`)."""
+"""The checkout of an older commit, whose processes run at the same time as those of this one (`--upgrade`)."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ json.dump(dataclasses.asdict(world), sys.stdout, default=list)
 
 
 class OlderCode:
-    """The checkout of a commit, in a folder of its own. LaunchError for a commit that does not exist."""
+    """The checkout of a commit, in a separate folder. LaunchError for a commit that does not exist."""
 
     def __init__(self, commit: str, place: Path) -> None:
         self.commit = (
@@ -45,7 +45,7 @@ class OlderCode:
         }
 
     def command(self, command: Sequence[str]) -> list[str]:
-        """The command with the programs of this code; the interpreter stays, also that of `.venv` in the checkout."""
+        """The command with the programs of this code; the interpreter stays the same, even that of `.venv`."""
         interpreter, *rest = command
         return [interpreter, *(part.replace(f"{ROOT}/", f"{self.root}/") for part in rest)]
 

@@ -97,5 +97,5 @@ class Link:
         self._proxy.order(Behave(self.name, mode, seconds))
 
     def reset(self) -> None:
-        """Break the present connections; new ones work. From any thread."""
+        """Break the current connections; new ones work. From any thread."""
         self._proxy.order(Reset(self.name))

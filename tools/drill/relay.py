@@ -60,7 +60,7 @@ class Route:
                 line.cut()  # data was swallowed, so the connection cannot continue
 
     def reset(self) -> None:
-        """Break the present connections; new ones work."""
+        """Break the current connections; new ones work."""
         for line in list(self.lines):
             line.cut()
 

@@ -83,7 +83,7 @@ class Servers:
 
     `cluster` is the Citus whose coordinator is PostgreSQL, if there is one.
 
-    `group` holds the timelines instead of one Redis, `rabbitmq` is the broker instead of another Redis. A group has no
+    `group` stores the timelines instead of one Redis; `rabbitmq` is the broker instead of another Redis. A group has no
     link: its clients connect to the addresses that it announces. `clocks` are those that can be set, if any.
     """
 

@@ -1,8 +1,8 @@
 """`--upgrade COMMIT`: a site of an older commit becomes one of this checkout while it is under load.
 
 The older code makes the tables and the people and serves them. Then the migrations of this checkout run. A worker and a
-beat of this checkout are added, and the older ones end before the first web server is replaced: older workers know no
-events that only this checkout records. Finally the other web server is replaced.
+beat of this checkout are added, and the older ones end before the first web server is replaced: older workers cannot
+handle events that only this checkout records. Finally the other web server is replaced.
 """
 
 import subprocess
@@ -22,14 +22,14 @@ from tools.drill.verdict import Verdicts
 from tools.drill.wire import is_alive
 
 # As shares of the load: how long the older processes are alone, how long workers and then web servers of both versions
-# run beside each other.
+# run at the same time.
 ALONE, WORKERS_BESIDE, WEB_BESIDE = 0.2, 0.25, 0.25
 ALIVE_SECONDS = 90.0
 UNAVAILABLE = 503
 
 
 class Upgrade:
-    """The steps, taken one after another by `step` while the load goes on."""
+    """The steps, taken one after another by `step` while the load continues."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Upgrade:
         yield self._replace(second.name, second.address)
 
     def _after(self, share: float) -> Callable[[], bool]:
-        """From now on until a share of the load is over."""
+        """A condition that becomes true once the given share of the load has passed."""
         until = time.time() + self._seconds * share
         return lambda: time.time() > until
 
@@ -121,7 +121,7 @@ class Upgrade:
     def judge(
         self, verdicts: Verdicts, answered: Counter[int], operations: Sequence[Operation]
     ) -> None:
-        """I35: no answer is an error of the site, whichever version gave it."""
+        """I35: no response, of either version, is an error of the site."""
         verdict = verdicts["I35"]
         verdict.checked += answered.total()
         for status, number in sorted(answered.items()):

@@ -41,7 +41,7 @@ class SpareToken:
 
 @dataclass(slots=True)
 class World:
-    """The people. `weights` has how often each one writes: a heavy tail."""
+    """The people. `weights` has each person's frequency of writing, with a heavy tail."""
 
     people: list[Person]
     weights: list[float]

@@ -1,4 +1,4 @@
-"""A request to send, as bytes; nothing here knows its meaning."""
+"""A request to send, as bytes, without its meaning."""
 
 import random
 import shlex

@@ -1,1 +1,1 @@
-"""`./run house`: the size of the code and the names of its modules, beside their bars (tools/house/report.py)."""
+"""`./run house`: the size of the code and the names of its modules, compared with limits (tools/house/report.py)."""

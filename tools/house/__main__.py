@@ -22,7 +22,7 @@ examples:
   ./run house --no-trace           without servers, in a few seconds
   ./run house --json | jq .bars    for programs
 """
-WARM = 3  # the traced action runs this often; the last run counts
+WARM = 3  # the traced action runs this many times; the last run counts
 
 
 def main(command_line: list[str]) -> int:

@@ -88,7 +88,7 @@ def _imported(tree: ast.Module, own: set[str]) -> Iterator[tuple[int, str]]:
 
 
 def _read(tree: ast.Module, here: set[str], anywhere: set[str]) -> Iterator[tuple[int, str]]:
-    """Skips names that a class may inherit from another module of ours, and our own names in their module."""
+    """The underscore names that a module reads, except its own names and those that a class may inherit."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and _is_private(node.attr):
             is_of_self = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}

@@ -1,4 +1,4 @@
-"""All figures beside their bars, as tables and as JSON."""
+"""All figures with their bars, as tables and as JSON."""
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
@@ -99,7 +99,7 @@ def survey(root: Path, traces: Mapping[str, Trace]) -> House:
 
 
 def _optional_apps(root: Path) -> Collection[str]:
-    """Read from the source, not imported: the settings need an environment."""
+    """The optional apps, read from the source: importing the settings needs an environment."""
     tree = ast.parse((root / "feedsite/settings.py").read_text("utf-8"))
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "POSSIBLE_APPS":

@@ -24,7 +24,7 @@ INSTEAD = {
         "Pass the value or a callable to feedcache, from feedsite or an app."
     ),
     "The oracle shares nothing with what it judges": (
-        "The oracle reads tables with SQL of its own; a helper shared with the site would share its mistakes."
+        "The oracle reads tables with its own SQL; a helper shared with the site would share its mistakes."
     ),
     "Only the cache servers module knows the client libraries": (
         "Get a client from feedcache.connections, such as timelines() or counters()."

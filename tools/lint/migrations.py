@@ -12,10 +12,10 @@ from django.db.migrations.state import ProjectState
 
 
 def missing() -> Iterator[str]:
-    """Each operation that `makemigrations` would write, and apps with two latest migrations."""
+    """Each operation that `makemigrations` would write, and apps with two leaf migrations."""
     loader = MigrationLoader(None)
     for app, names in loader.detect_conflicts().items():
-        yield f"{app}: {' and '.join(sorted(names))} both come last"
+        yield f"{app}: {' and '.join(sorted(names))} are both leaf migrations"
     changes = MigrationAutodetector(
         loader.project_state(),
         ProjectState.from_apps(apps),

@@ -1,4 +1,4 @@
-"""What a migration must not do to a site in use, where processes of the release before go on beside it.
+"""Finds statements that a migration must not run on a site in use, where older processes are still running.
 
 A test sends every migration since the last release to a database of that release and gives the statements to `findings`
 (tests/tools/lint/test_unsafe_migrations.py). squawk judges each statement by PostgreSQL's own grammar; how long a
@@ -27,39 +27,39 @@ NOT_ASKED = (
 )
 HELD, SEVERAL = "rows-changed-under-a-lock", "several-tables-locked"
 ONCE, UNPROVEN = "prefer-robust-stmts", "constraint-dropped-before-its-use"
-EXPAND = "Expand first: a later release contracts, when no process of this one's predecessor runs any more."
+EXPAND = "Expand first; contract in a later release, when no process of the previous release runs any more."
 # By the rule of squawk: what to write in a migration of Django instead.
 INSTEAD = {
-    HELD: "ALTER TABLE locks everybody out until the transaction ends. Put `atomic = False` on the migration,"
-    " change the rows in batches (RunPython), or put the change of the table into a migration of its own.",
-    SEVERAL: "Requests read several tables, in any order: one waits for the migration, which waits for it, and"
-    " PostgreSQL ends one. A migration for each table, or `atomic = False` and statements that can be sent again.",
-    ONCE: "Without a transaction a migration that gives way to a lock stays half done, and its next run meets what it"
-    " made: leave `atomic = False` out and build indexes in a migration of their own, or RunSQL with IF [NOT] EXISTS.",
-    UNPROVEN: "Within one statement PostgreSQL drops the constraint first, and reads the whole table under a lock to"
-    " see that no row is empty. SET NOT NULL, and DROP CONSTRAINT IF EXISTS by a statement of its own.",
-    "adding-field-with-default": "AddField with a constant db_default; a function that gives another value for each row"
-    " rewrites the table. Add the field with null=True and fill it in batches.",
-    "adding-required-field": "AddField with db_default, so that processes of the release before, which do not know the"
+    HELD: "ALTER TABLE locks everybody out until the transaction ends. Set `atomic = False` on the migration,"
+    " change the rows in batches (RunPython), or move the change of the table into a separate migration.",
+    SEVERAL: "Requests read several tables, in any order. So a request and the migration may wait for each other, and"
+    " PostgreSQL ends one of them. Write a migration for each table, or `atomic = False` and repeatable statements.",
+    ONCE: "Without a transaction, a migration that gives way to a lock is left half done, and its next run finds what"
+    " it made. Omit `atomic = False` and build indexes in a separate migration, or use RunSQL with IF [NOT] EXISTS.",
+    UNPROVEN: "Within one statement, PostgreSQL drops the constraint first, and then reads the whole table under a lock"
+    " to check that no row is empty. Use SET NOT NULL, and DROP CONSTRAINT IF EXISTS as a separate statement.",
+    "adding-field-with-default": "AddField with a constant db_default; a function that gives each row another value"
+    " rewrites the table. Or add the field with null=True, and fill it in batches.",
+    "adding-required-field": "AddField with db_default, so that processes of the previous release, which do not set the"
     " field, can insert rows.",
-    "adding-not-nullable-field": "AddConstraintNotValid with `field IS NOT NULL`, ValidateConstraint in a migration"
-    " of its own, then null=False: PostgreSQL believes the constraint and does not read the table.",
+    "adding-not-nullable-field": "AddConstraintNotValid with `field IS NOT NULL`, ValidateConstraint in a separate"
+    " migration, then null=False: PostgreSQL trusts the constraint and does not read the table.",
     "adding-foreign-key-constraint": "ForeignKey(db_constraint=False) first, or the constraint with NOT VALID by"
-    " RunSQL, and VALIDATE CONSTRAINT in a migration of its own.",
-    "constraint-missing-not-valid": "AddConstraintNotValid, and ValidateConstraint in a migration of its own"
+    " RunSQL, and VALIDATE CONSTRAINT in a separate migration.",
+    "constraint-missing-not-valid": "AddConstraintNotValid, and ValidateConstraint in a separate migration"
     " (django.contrib.postgres.operations).",
     "disallowed-unique-constraint": "A unique index, built with CREATE UNIQUE INDEX CONCURRENTLY (RunSQL,"
     " atomic = False, state_operations=[AddConstraint]).",
     "require-concurrent-index-creation": "AddIndexConcurrently, in a migration with `atomic = False`.",
     "require-concurrent-index-deletion": "RemoveIndexConcurrently, in a migration with `atomic = False`.",
-    "changing-column-type": "A new column, which both releases fill; the old one goes in a later release.",
-    "ban-drop-constraint": f"{EXPAND} Processes of the release before may count on it.",
+    "changing-column-type": "A new column, which both releases fill; remove the old one in a later release.",
+    "ban-drop-constraint": f"{EXPAND} Processes of the previous release may depend on it.",
     "ban-drop-column": f"{EXPAND} Now: SeparateDatabaseAndState, and db_default for a column that must not be empty.",
     "ban-drop-table": f"{EXPAND} Now: SeparateDatabaseAndState(state_operations=[DeleteModel(...)]).",
     "renaming-column": f"{EXPAND} A field keeps its column under another name with db_column.",
     "renaming-table": f"{EXPAND} A model keeps its table under another name with db_table.",
 }
-# What is named and stays, by migration and rule, with the reason.
+# Findings that are accepted, by migration and rule, with the reason.
 NEW_COLUMN = (
     "A new column without values is not scanned; the other table takes no writes for the moment of the change, and"
     " `migrate` gives way to the session that holds it."
@@ -82,7 +82,7 @@ _TARGET = re.compile(
     re.IGNORECASE,
 )
 _CREATES = re.compile(r"\s*CREATE TABLE (?:IF NOT EXISTS )?\"?(\w+)", re.IGNORECASE)
-# Repeated without harm: `manage migrate` looks for the index first; what is required or validated stays so.
+# Statements that can be repeated: `manage migrate` looks for the index first; the others then change nothing.
 _REPEATABLE = re.compile(
     r"\s*(?:CREATE (?:UNIQUE )?INDEX CONCURRENTLY\b"
     r"|ALTER TABLE \S+ (?:ALTER COLUMN \S+ SET NOT NULL|VALIDATE CONSTRAINT \S+);?$)",
@@ -105,7 +105,7 @@ class Finding:
 
 
 def findings(migration: str, statements: Sequence[str], *, is_atomic: bool) -> Iterator[Finding]:
-    """What is unsafe in the statements of a migration, exempted or not. `is_atomic`: they are one transaction."""
+    """The findings about the statements of a migration, accepted or not. `is_atomic`: they are one transaction."""
     statements = [part for one in statements for part in sqlparse.split(one)]
     created = {found[1] for one in statements if (found := _CREATES.match(one))}
     for statement in filter(_DROPS_PROOF.match, statements):
@@ -118,7 +118,7 @@ def findings(migration: str, statements: Sequence[str], *, is_atomic: bool) -> I
 
 
 def _held(migration: str, statements: Sequence[str], created: set[str]) -> Iterator[Finding]:
-    """What one transaction does while it holds locks."""
+    """The findings about a transaction that holds locks while it does other work."""
     locked: set[str] = set()
     for statement in statements:
         altered = _ALTERS.match(statement)

@@ -112,7 +112,7 @@ def create(url: str, name: str) -> str:
 
 
 class Cluster:
-    """A coordinator and its workers, which know each other. `log`: the directory of their logs."""
+    """A coordinator and its workers, as one cluster. `log`: the directory of their logs."""
 
     def __init__(self, directory: Path, *, workers: int = WORKERS, log: Path | None = None) -> None:
         def node(name: str) -> Node:

@@ -1,4 +1,4 @@
-"""The engines: each starts its servers beside the common ones, and yields the settings for the site to use them."""
+"""The engines: each starts servers in addition to the common ones, and yields the settings for the site."""
 
 import os
 import subprocess

@@ -217,7 +217,7 @@ class RedisCluster:
 
 @cache
 def has_tls(program: Path) -> bool:
-    """Whether a server was built with TLS: it exits at once here, for lack of a certificate or of TLS."""
+    """Whether a server was built with TLS. Started here, it exits at once, for lack of a certificate or of TLS."""
     command = [str(program), "--port", "0", "--tls-port", "1", "--tls-cert-file", "/nonexistent"]
     said = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PROBE_SECONDS, check=False

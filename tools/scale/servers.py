@@ -1,4 +1,4 @@
-"""Servers beside the common ones, each with its files in a directory; each is stopped by its own pid."""
+"""Servers in addition to the common ones, each with its files in a directory; each is stopped by its own pid."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""A newcomer's first day, with scripts and without: each step reads and presses what a person would."""
+"""A newcomer's first day, with scripts and without: each step reads and presses the same things as a person."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """Two pseudo-languages: every text of the catalogue with accents, and a third longer.
 
-In one of them a page shows the texts that bypass gettext, and what breaks when words are long; in the other, which is
-written from right to left, what is not mirrored.
+In the first, pages show which texts bypass gettext, and which layouts break when words are long. In the second, which
+is written from right to left, they show which parts are not mirrored.
 """
 
 import re
@@ -21,7 +21,7 @@ LONGER = 0.35
 
 
 def pseudo(text: str) -> str:
-    """`[Ŕéþļý ~~]` for `Reply`."""
+    """A text with accents and padding: `[Ŕéþļý ~~]` for `Reply`."""
     parts = _KEPT.split(text)
     said = "".join(
         part if number % 2 else part.translate(_ACCENTS) for number, part in enumerate(parts)

@@ -104,7 +104,7 @@ def _join(context: BrowserContext) -> None:
 
 
 def _lay(context: BrowserContext, cast: Cast, *, talks: bool) -> dict[str, str]:
-    """List, feed, filter, circle, conversation, scheduled post, application; existing ones are reused."""
+    """Create a list, feed, filter, circle, conversation, scheduled post and application, or reuse existing ones."""
     api = _Api(context, _token(context))
     author = api.get(f"/api/v1/accounts/lookup?acct={cast.author}")
     if not api.get("/api/v1/circles"):

@@ -8,7 +8,7 @@
     bucket  c{posts}:t300/1:4f2 = mark, name of an id -> record, name of an id -> record, ...
     record  number of fields | revision | values
 
-What a read finds for an id (`CounterStore.answer`), and what follows from it (`CounterService`):
+The results of a read for an id (`CounterStore.answer`), and their consequences (`CounterService`):
 
     a record                                 its counts
     no record in a bucket that is complete   zeros: it was never counted
@@ -22,13 +22,13 @@ each record costs some 12 bytes more; beyond `hash-max-listpack-entries` (512), 
 70 bytes a record. So a busy site sets shorter buckets and, if a second is too long, splits them by author.
 
 Most services have one part, at the address in the settings; the topology can split one that outgrows its server. A part
-has its own meta keys and floor, and is built, evicted and moved by itself. While a part moves from server A to B:
+has its own meta keys and floor, and is built, evicted and moved separately. While a part moves from server A to B:
 
     topology    read at   put to   counted at   then
     url also
     A   -       A         A        A            `moves.prepare`: B is empty, and closed for increments
     A   B       A         A, B     A            `moves.build` fills B, `moves.hand_over` closes A and opens B
-    B   A       B         A, B     B            every process knows; `moves.forget_left` empties A
+    B   A       B         A, B     B            all processes use B; `moves.forget_left` empties A
     B   -       B         B        B
 
 Modules: `buckets` (which bucket, which name), `records` (fields and bytes), `store` (what Redis has), `service` (Redis

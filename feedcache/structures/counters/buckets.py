@@ -37,7 +37,7 @@ class Buckets(Protocol):
         """The ids of a bucket."""
 
     def at(self, unix_second: int) -> int:
-        """The first bucket that may hold ids of a Unix second and later."""
+        """The first bucket that may contain ids of a Unix second and later."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class IdBuckets:
         return Span(low, min(low + self.size - 1, MAX_ID), 0, 0)
 
     def at(self, unix_second: int) -> int:
-        """Always the first bucket, because an id does not say how old an account is."""
+        """Always the first bucket, because an id does not reveal the age of an account."""
         return 0
 
 

@@ -139,7 +139,7 @@ def _leave_former_buckets(service: CounterService) -> None:
 
 
 def write_back(service: CounterService) -> int:
-    """Write values counted in Redis to PostgreSQL; returns how many buckets.
+    """Write values counted in Redis to PostgreSQL; returns the number of buckets.
 
     The values are absolute, and only ever raise those in PostgreSQL, so repeated or interrupted steps do no harm.
     """
@@ -220,7 +220,7 @@ class Sample(NamedTuple):
 
 
 def sample(service: CounterService, newest_id: int) -> Sample:
-    """Measure some of the hot buckets up to that of an id."""
+    """Measure a sample of the hot buckets, up to that of `newest_id`."""
     samples = [_sample(part, newest_id) for part in service.parts()]
     return Sample(
         sum(one.buckets for one in samples),
@@ -260,7 +260,7 @@ def waiting(service: CounterService) -> int:
 
 
 def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
-    """The floor above which the buckets fit into a number of bytes."""
+    """The floor above which the buckets fit into `max_bytes`."""
     newest = service.store.buckets.at(int(time.time()))
     excess = _sample(service, service.source.ends()[1]).size - max_bytes
     while excess > 0 and floor < newest:
@@ -274,7 +274,7 @@ def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
 
 
 def wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-    """The rows whose counts differ in Redis for longer than a put takes, with their records."""
+    """The rows whose counts have differed from Redis for longer than a put takes, with their records."""
     by_id = {row.id: row for row in rows}
     return [
         each
@@ -284,7 +284,7 @@ def wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row |
 
 
 def _wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-    """`wrong` of a part."""
+    """`wrong` for one part."""
     records = service.store.records([row.id for row in rows])
     suspects = {
         row.id: row
@@ -449,7 +449,7 @@ def sizes_of(store: CounterStore, buckets: Sequence[int]) -> list[Size]:
 
 
 def _raise_floor(store: CounterStore, floor: int) -> tuple[int, int] | None:
-    """Raise the floor. Returns it and the bucket up to which cold ones are dropped; None if the store is incomplete."""
+    """Raise the floor. Returns it, and the end of the dropped buckets; None if the store is incomplete."""
     answer = store.run(lua.EVICT, [store.meta_key], [floor])
     return (int(answer[0]), int(answer[1])) if answer else None
 

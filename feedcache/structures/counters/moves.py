@@ -2,7 +2,8 @@
 
 The steps are the same as for every class of data (docs/decisions/0107): write to both servers, read from the new one,
 leave the old one. Counters need more: the new server is built from PostgreSQL in between, and only one server at a time
-takes increments. The servers themselves say which one (`closed` in `meta`), so it changes for all processes at once.
+takes increments. That is recorded on the servers themselves (`closed` in `meta`), so it changes for all processes at
+the same time.
 """
 
 from feedcache.structures.counters.maintenance import (
@@ -25,7 +26,7 @@ def boundary(store: CounterStore, id_: int) -> int:
 
 
 def prepare(service: CounterService, low: int, url: str) -> None:
-    """Prepare a server for the part from `low` on: invalidate what an earlier move left there. Raises RedisError.
+    """Prepare a server for the part from `low` on: invalidate the data of an earlier move. Raises RedisError.
 
     A new part begins with the meta keys of the part that had its ids, because its buckets are there already.
     """
@@ -57,7 +58,7 @@ def build(service: CounterService, low: int) -> bool:
 
 
 def hand_over(service: CounterService) -> None:
-    """Let the new server of a part take increments, after copying all counts. For some milliseconds neither may."""
+    """Let the new server of a part take increments, after copying all counts. For some milliseconds, neither does."""
     here, other = service.store, service.store.on_other_server()
     write_back(service)
     here.client.hset(here.meta_key, "closed", 1)
@@ -66,7 +67,7 @@ def hand_over(service: CounterService) -> None:
 
 
 def reopen(store: CounterStore) -> None:
-    """Let the server where the part is read take increments again, wherever the move stopped."""
+    """Let the server where the part is read take increments again, whichever step the move had reached."""
     store.client.hdel(store.meta_key, "closed")
 
 

@@ -3,7 +3,7 @@
 One byte (low four bits: number of fields; high bit: some counts are in the aux dict), the low 16 bits of the revision,
 then the values in byte planes: the lowest byte of every field, the next byte of every field, and so on; trailing zeros
 are left out. Five counts below 256 take at most eight bytes, whatever their widths. Fields are only ever added at the
-end: an older record has fewer of them, and the new one reads 0.
+end: an older record has fewer of them, and the missing ones are read as 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ IN_AUX = 0x80
 NUMBER = 0x0F  # of fields, in the first byte
 REVISIONS = 1 << 16
 MAX_COUNT = (1 << 63) - 1  # in the aux dict
-MAX_IN_RECORD = 10**15 - 1  # Lua's doubles hold it exactly
+MAX_IN_RECORD = 10**15 - 1  # exact in Lua's doubles
 
 Values = tuple[int, ...]
 
@@ -49,7 +49,7 @@ class Field:
 
     @property
     def limit(self) -> int:
-        """The largest value that a record holds."""
+        """The largest value that fits into a record."""
         return min((1 << 8 * self.width) - 1, MAX_IN_RECORD)
 
 
@@ -57,7 +57,7 @@ class Field:
 class Schema:
     """The fields of one kind of record, in an order that never changes.
 
-    `rules`: raise it when a field counts something different from before; then all records are rebuilt.
+    `rules`: raise it when a field starts to count something else; then all records are rebuilt.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Schema:
             raise KeyError(name) from None
 
     def pack(self, values: Sequence[int], revision: int) -> Packed:
-        """The record of some values; ValueError if one is negative or exceeds 63 bits."""
+        """The record for some values; ValueError if one is negative or exceeds 63 bits."""
         if len(values) != len(self.fields):
             raise ValueError(f"{len(self.fields)} values, not {len(values)}")
         if min(values) < 0 or max(values) > MAX_COUNT:
@@ -142,12 +142,12 @@ def revision_of(record: bytes) -> int:
 
 
 def is_newer(revision: int, than: int) -> bool:
-    """Whether a revision follows another, both mod 2^16: whether it is less than half the circle ahead."""
+    """Whether a revision is newer than another, both modulo 2^16: less than half of that range ahead."""
     return 0 < (revision - than) % REVISIONS < REVISIONS // 2
 
 
 def revision_after(revision: int, *, than: int) -> int:
-    """The first revision after `revision` that also beats the low 16 bits `than` of another."""
+    """The first revision after `revision` that is also newer than `than`, the low 16 bits of another."""
     if is_newer(revision + 1, than):
         return revision + 1
     return revision + (than + 1 - revision) % REVISIONS

@@ -1,4 +1,4 @@
-"""CounterService: the counts of one kind of id, from Redis while its store is complete, else from PostgreSQL.
+"""CounterService: the counts of one kind of id, from Redis while its store is complete, otherwise from PostgreSQL.
 
 While the store is complete, a missing record means zero, without a query. While it is incomplete, and when Redis does
 not answer, the counts come from PostgreSQL, so there are no wrong zeros. For a cold id, the whole bucket is loaded once
@@ -37,7 +37,7 @@ CLOSED_TRIES, CLOSED_SECONDS = 40, 0.05  # while a part is handed over to anothe
 
 
 class Source(Protocol):
-    """The rows of counts in PostgreSQL. A missing row is zeros."""
+    """The rows of counts in PostgreSQL. A missing row means zeros."""
 
     def rows(self, ids: Collection[int]) -> dict[int, Row]:
         """The rows of ids, in one query."""
@@ -93,7 +93,7 @@ class CounterService:
                 store.put([row for row in rows if row.id in wanted])
 
     def put_calls(self, row: Row) -> list[tuple[Redis, ScriptCall]]:
-        """`put_many` for one row: the servers, and the command to send to each together with others."""
+        """`put_many` for one row: the servers, and a command for each, to be sent together with others."""
         [(part, _ids)] = self.store.by_part([row.id])
         return [(store.client, store.put_call([row])) for store in part.servers()]
 
@@ -148,7 +148,7 @@ class CounterService:
     def _add(
         self, field: int, deltas: Mapping[int, int], bases: Mapping[int, Row]
     ) -> tuple[CounterStore, dict[int, int | str]]:
-        """`add` on the server that takes the increments of this part. During a move there is a moment without one."""
+        """`add` on the server that takes the increments of this part; for a moment of a move, none does."""
         for _try in range(CLOSED_TRIES):
             for store in self.store.servers():
                 with suppress(ClosedError):
@@ -280,7 +280,7 @@ def _settled(
     ids_by_service: Mapping[CounterService, Collection[int]],
     found: Mapping[CounterStore, dict[int, Found] | None],
 ) -> list[dict[int, Values]]:
-    """The counts of services. In `found`, a missing store did not answer, and None means that it is incomplete."""
+    """The counts of services. A store that did not answer is missing in `found`; None means incomplete."""
     for service in ids_by_service:
         if service.store in found and found[service.store] is None:
             service.source.lost()

@@ -1,4 +1,4 @@
-"""The records of a service in Redis, in buckets, in one part or several. It never asks PostgreSQL.
+"""The records of a service in Redis, in buckets, in one part or several. It never queries PostgreSQL.
 
 `lua` describes the keys and has the scripts.
 """
@@ -26,7 +26,7 @@ MAX_CACHED = 8192  # entries of 200 bytes
 PUT_BATCH = 250  # records in one script: about a millisecond of Redis
 LEASE_SECONDS = 60  # for a builder between two batches, and for the loader of a cold bucket
 WHOLE = 2
-UNREADABLE = -1  # stands for the counts of garbage in comparisons
+UNREADABLE = -1  # the count of a damaged record, in comparisons
 
 
 class AskSource:
@@ -89,7 +89,7 @@ class CounterStore:
         return _parts(self, ranges) if ranges else (self,)
 
     def by_part(self, ids: Iterable[int]) -> "list[tuple[CounterStore, list[int]]]":
-        """The ids by the part that has them."""
+        """The ids, grouped by the part that has them."""
         parts = self.parts()
         if len(parts) == 1:
             return [(parts[0], list(ids))]
@@ -166,7 +166,7 @@ class CounterStore:
             return None
 
     def _rare(self, raw: Any) -> Found:
-        """A cold id, or a record with large counts."""
+        """The result for a cold id, or for a record with large counts."""
         return ASK_SOURCE if raw == -1 else self._values(raw)
 
     def records(self, ids: Collection[int]) -> dict[int, Row | None]:
@@ -290,7 +290,7 @@ class CounterStore:
 
     @cached_property
     def layout(self) -> str:
-        """The fields as one text; a schema with more fields at the end has this text as its prefix."""
+        """The fields as one text. When fields are added at the end, the old text is a prefix of the new one."""
         rules = f"{self.schema.rules}:" if self.schema.rules > 1 else ""
         return rules + "".join(f"{name}," for name in self.schema.names)
 
@@ -350,5 +350,5 @@ def end_load(store: CounterStore, load: Load, rows: Iterable[Row]) -> bool:
 
 
 def expect_build(store: CounterStore, floor: int) -> None:
-    """Store puts from now on, whichever process will build."""
+    """Let puts be stored from now on, whichever process builds."""
     store.run(lua.BUILD_BEGIN, [store.meta_key], ["", 0, floor, store.layout, ""])

@@ -86,8 +86,8 @@ FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 LEFT JOIN pg_constraint con ON con.conindid = i.indexrelid AND con.contype IN ('p', 'u')
 WHERE i.indrelid = %(table)s::regclass AND i.indisunique
 """
-# One shard after another where a statement changes rows of several. In parallel, over separate connections, later
-# statements of the same transaction could be refused, depending on which connection was free.
+# A statement that changes rows of several shards changes one shard after another. In parallel, over separate
+# connections, later statements of the same transaction could be refused, depending on which connection was free.
 _SEQUENTIAL = "ALTER DATABASE {database} SET citus.multi_shard_modify_mode = 'sequential'"
 
 

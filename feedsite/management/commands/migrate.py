@@ -99,7 +99,7 @@ def _is_valid(connection: BaseDatabaseWrapper, name: str, table: str) -> bool | 
 
 
 def set_timeouts_of_role(connection: BaseDatabaseWrapper) -> None:
-    """Set the timeouts on the site's role in this database: a pooler accepts none from the site.
+    """Set the timeouts on the site's role in this database, because a pooler accepts none from the site.
 
     They apply to connections that PgBouncer opens from now on.
     """

@@ -1,4 +1,4 @@
-"""`manage versions`: the version of the code, what the database has of its migrations, PostgreSQL, the epoch."""
+"""`manage versions`: the versions of code and PostgreSQL, missing migrations, and the epoch."""
 
 import json
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -40,7 +40,7 @@ class Command(BaseCommand):
 
 
 def versions() -> dict[str, Any]:
-    """What there is. `missing`: migrations of this code that were not applied; `unknown`: those of a newer version."""
+    """The versions. `missing`: migrations of this code that were not applied; `unknown`: those of a newer version."""
     loader = MigrationLoader(connection)
     known, applied = set(loader.graph.nodes), set(loader.applied_migrations)
     replaced = {name for one in loader.disk_migrations.values() for name in one.replaces}
@@ -49,7 +49,7 @@ def versions() -> dict[str, Any]:
         cursor.execute("SELECT version()")
         (server,) = cursor.fetchone()
     missing = known - applied
-    epoch = None if missing else newest_epoch()  # else its table may lack columns
+    epoch = None if missing else newest_epoch()  # otherwise its table may lack columns
     return {
         "version": __version__,
         "applied": len(applied & known),

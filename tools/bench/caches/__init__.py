@@ -1,4 +1,4 @@
-"""The six cache classes, each beside the usual alternative."""
+"""Benchmarks of the six cache classes, each compared with the usual alternative."""
 
 from importlib import import_module
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A post as bytes: protobuf against JSON and XML, in size and in time (source 000)."""
+"""A post as bytes: the size and the speed of protobuf, compared with JSON and XML (source 000)."""
 
 import dataclasses
 import json

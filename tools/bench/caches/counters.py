@@ -1,4 +1,4 @@
-"""Four counters of a post: one packed record against plain keys and hashes (sources 000, 002: CounterService)."""
+"""Four counters of a post: one packed record, or plain keys, or hashes (sources 000, 002: CounterService)."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""Has this reader done this to this post: Bloom segments against sets and keys (source 000)."""
+"""Whether a reader has done something to a post: Bloom segments, compared with sets and keys (source 000)."""
 
 import time
 from pathlib import Path
@@ -99,7 +99,7 @@ def _bytes_of_a_set() -> float:
 
 
 def _bytes_of_keys() -> float:
-    """Bytes of a key of its own, including its entry in the server's table."""
+    """Bytes of a separate key, including its entry in the server's table."""
     client: Any = existence()
     before = client.info("memory")["used_memory"]
     pipeline = client.pipeline(transaction=False)

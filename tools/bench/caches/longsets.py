@@ -1,4 +1,4 @@
-"""Loading 20,000 followees: one RESTORE of an intset against SADD and the article's double-hash blob (source 002)."""
+"""Loads 20,000 followees by one RESTORE of an intset, by SADD, and as the article's double-hash blob (source 002)."""
 
 import random
 import struct

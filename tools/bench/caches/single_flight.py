@@ -1,4 +1,4 @@
-"""Many clients ask for one key at the moment it has expired (source 002: a hot post on a cold cache)."""
+"""Many clients read one key just after it has expired (source 002: a hot post on a cold cache)."""
 
 import time
 from collections.abc import Callable

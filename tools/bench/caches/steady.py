@@ -36,7 +36,7 @@ def run(directory: Path) -> list[Line]:
     with memcached_nodes(directory, LABELS) as servers:
         nodes = [Node(server.name, f"unix:{server.socket}", 64) for server in servers]
         l1 = tuple((node,) for node in nodes[3:])
-        # with the version that Redis knows: another one would be ignored
+        # with the version that is in Redis: another one would be ignored
         version = configured_topology().version
         use_topology(Topology(version, tuple(nodes[:2]), (nodes[2],), l1))
         crowd, chance = _crowd(), random.Random(11)
@@ -91,7 +91,7 @@ def _expect(status: int) -> None:
 
 
 def lines_of(counts: stats.Counts) -> list[Line]:
-    """The hit rate of all classes of data together, with each class beside it."""
+    """The hit rate of all classes of data together, and of each class."""
     # other subjects have names of two parts: "tier:l1", "call:redis graph", "requests:core"
     classes = sorted({subject for subject, _outcome in counts if ":" not in subject})
     rates = {name: stats.hit_rate(counts, name) or 0.0 for name in classes}

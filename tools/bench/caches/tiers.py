@@ -1,4 +1,4 @@
-"""Reading a page of bodies through the tiers, against one bare client without layers or fault tolerance."""
+"""Reads a page of bodies through the tiers, and by one bare client without layers or fault tolerance."""
 
 from pathlib import Path
 

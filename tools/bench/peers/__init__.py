@@ -1,1 +1,1 @@
-"""Other projects' sites that the bench can measure beside ours, from checkouts that the user provides."""
+"""Other projects' sites that the bench can compare with ours, from checkouts that the user provides."""

@@ -34,7 +34,7 @@ WAYS = {Policy.ONLINE: "push", Policy.PULL: "pull"}
 
 
 def run(_part: str, _directory: Path) -> list[Line]:
-    """Each reader's page both ways."""
+    """Lines for the page of each reader, by push and by pull."""
     doing("people and posts")
     settings.MERGED_AUTHORS_SECONDS = 60  # complete pages, however long they take
     now = int(timezone.now().timestamp())

@@ -196,7 +196,7 @@ def work_of(work: Callable[[], object]) -> Work:
 
 
 def look() -> Work:
-    """The stores' own counts, without those of reading them."""
+    """The stores' own counts, without the requests that read them."""
     with connection.cursor() as sql:
         sql.execute(_STATEMENTS)
         found = {is_write: (calls, rows) for is_write, calls, rows in sql.fetchall()}

@@ -1,4 +1,4 @@
-"""The whole site over HTTP, beside a naive alternative and beside the machine's limit."""
+"""The whole site over HTTP, compared with a naive alternative and with the machine's limit."""
 
 import os
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ PEER = "BENCH_TAKAHE"  # the setting for a checkout of Takahē
 LAYERS = SITE  # of Memcached, as in `./run`
 FORCED_TO_DISK = True  # commits are synced to disk, as on a real site
 # The module of each part, whose `run` gets a directory for the files of its processes. The first one writes the posts;
-# the last ones leave deliveries behind that nobody waits for.
+# the last ones leave unfinished deliveries.
 PARTS = {
     "posts": "site.posts",
     "growth": "site.growth",
@@ -36,7 +36,7 @@ PARTS = {
 SHORT_PARTS = ("pages", "profile", "flame")
 # Only on request by name: they have no line in the table.
 MORE_PARTS = {"personal": "site.personal"}
-# The time limit of each part; one that exceeds it is reported as not done.
+# The time limit of each part; a part that exceeds it is reported as not finished.
 SECONDS = {
     "posts": 60,
     "growth": 110,

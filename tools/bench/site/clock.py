@@ -1,6 +1,6 @@
 """The processor time of processes, as counted by the kernel (Linux).
 
-It measures the cost of a page whatever else runs on the machine; requests per second do that only on an idle one.
+It shows the cost of a page whatever else runs on the machine; requests per second do that only on an idle machine.
 """
 
 import contextlib

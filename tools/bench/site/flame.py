@@ -1,6 +1,6 @@
 """Flame graphs of the processor time of one home request and of one publication, function by function.
 
-By sampling this process: a signal arrives after every few milliseconds of its processor time, whatever else runs on the
+This process is sampled: a signal arrives after every few milliseconds of its processor time, whatever else runs on the
 machine, and no function is slowed down by instrumentation. Waiting takes no processor time, so it is not included.
 """
 
@@ -31,14 +31,14 @@ from tools.figures import stamped
 
 HOME, PUBLICATION = "home", "publish"
 INTERVAL, SECONDS = 0.001, 8
-SHARE = 0.08  # of the time: every function above it is a line, and always the largest one
+SHARE = 0.08  # of the time: each function above it gets a line, and the largest one always
 SITE_PACKAGES = "site-packages/"
 Stack = tuple[str, ...]
 Stacks = Counter[Stack]
 
 
 def run(directory: Path) -> list[Line]:
-    """The graphs, written to a folder; and the functions with a large share of their own."""
+    """Write the graphs to a folder. Returns a line for each function with a large share of the time."""
     here, handler = world(), handler_without_limits()
     place = Path(os.environ.get(FLAMES, directory))
     place.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ def _below_bench(stacks: Stacks) -> Stacks:
 
 @cache
 def _name(code: CodeType) -> str:
-    """The function and its file, as short as is clear."""
+    """The function and its file, as briefly as possible."""
     path = code.co_filename.removeprefix(f"{ROOT}/")
     if SITE_PACKAGES in path:
         path = path.partition(SITE_PACKAGES)[2]

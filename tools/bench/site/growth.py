@@ -1,6 +1,7 @@
 """The cost of a home page as followees grow, and with paging depth.
 
-For a reader among many writers, and for one whose few followees wrote long ago. Over HTTP, one request at a time.
+It is measured for a reader among many writers, and for one whose few followees wrote long ago, over HTTP, with one
+request at a time.
 """
 
 import random
@@ -28,7 +29,7 @@ FOLLOWEES = (50, 500, 2000, 5000)
 DEPTHS = (1, 100, 1000, 10_000)
 DEEP_PAGES, PAGE = 40, 20
 NAIVE_PAGES = 5  # few, because each takes long
-FEW, FAR = 10, 25_000  # followees who wrote at that time; about how far down that is
+FEW, FAR = 10, 25_000  # followees who wrote at that time, and about how many posts down that is
 WARM = 3
 OURS, NAIVE = "feedsite", "naive DRF pull"
 Ask = Callable[[], float]  # milliseconds
@@ -133,7 +134,7 @@ def line_of(
     curves: Mapping[str, Curve],
     value: Callable[[list[float]], float] = median,
 ) -> Line:
-    """The cost at the largest size, with the others beside it."""
+    """The cost at the largest size, compared with that of the others."""
     ours = curves[OURS]
     sizes = list(ours)
     times = value(ours[sizes[-1]]) / value(ours[sizes[0]])

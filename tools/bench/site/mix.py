@@ -1,7 +1,7 @@
 """A hundred requests per second, one in a hundred of them a publication, with workers.
 
 In turns with the mix, a constant page is requested at the same rate: its p95 describes the machine. Requests are sent
-by the clock, whether responses have arrived or not: so a pause affects all requests that were due meanwhile. The
+by the clock, whether responses have arrived or not, so a pause affects all requests that were due meanwhile. The
 publishers are among the most followed accounts of the graph, so their posts are delivered to thousands of accounts,
 including the readers.
 """
@@ -232,7 +232,7 @@ def _mix_line(mixed: _Mixed, visitor: Visitor, constant: Visitor) -> Line:
 
 
 def _foretold(rate: int, measured: float, costs: _Costs) -> Line:
-    """Cores used by a load, beside the prediction from the costs of one read and one publication (`./run capacity`)."""
+    """Cores used by a load, compared with a prediction from the cost of a read and a publication (`./run capacity`)."""
     writes = rate / (READS_A_WRITE + 1)
     foretold = costs.nothing + (rate - writes) * costs.read + writes * costs.publish
     return Line(

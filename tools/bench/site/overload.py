@@ -64,7 +64,7 @@ class Crowd:
         self.milliseconds: list[float] = []  # for acknowledged posts, from when they were due
         self.latest = 0.0  # maximum delay in seconds between due time and sending
         self._port = port
-        self._idle: list[tuple[float, Connection]] = []  # each with the time since which it is idle
+        self._idle: list[tuple[float, Connection]] = []  # each with the time when it became idle
         body = orjson.dumps(STATUS)
         self._requests = [
             (

@@ -1,4 +1,4 @@
-"""The home page of readers with promoted accounts and word filters, beside that of readers with neither.
+"""The home page of readers with promoted accounts and word filters, compared with that of readers with neither.
 
 Both follow the same number of busy authors. They take turns, one request at a time, so that a disturbance affects both.
 """

@@ -15,7 +15,7 @@ NAIVE_QUIET = f"{NAIVE}, quiet followees"
 
 
 def run(directory: Path) -> list[Line]:
-    """New readers at every size: of active authors, and of authors who wrote before all the others."""
+    """Measure new readers at every size: some of active authors, others of authors who wrote before all the others."""
     here = people()
     curves: dict[str, Curve] = {OURS: {}, NAIVE: {}, NAIVE_QUIET: {}}
     with visitors(directory) as (ours, naive):

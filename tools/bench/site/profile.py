@@ -1,6 +1,7 @@
 """The time of one home API request and of one publication, by the purpose of the code: for docs/performance.md.
 
-With cProfile in one process, which overstates many small calls and understates waiting; use the shares of Python code.
+It uses cProfile in one process, which overstates small calls and understates waiting, so use only the shares of Python
+code.
 """
 
 import cProfile

@@ -1,7 +1,7 @@
 """The publish request as followers grow, while a worker delivers earlier posts.
 
-In rotation with the least that a publication could be: an INSERT of one row of about the size of a post, and its
-COMMIT.
+It is measured in rotation with the least that a publication could be: an INSERT of one row of about the size of a post,
+and its COMMIT.
 """
 
 import time
@@ -65,7 +65,7 @@ def run(directory: Path) -> list[Line]:
 def _rounds(
     visitor: Visitor, tokens: dict[int, str], rounds: int
 ) -> tuple[dict[int, list[float]], list[float]]:
-    """Milliseconds of publications by the number of followers, and of a bare row beside each."""
+    """Milliseconds of publications by the number of followers, and of a bare row for comparison."""
     taken: dict[int, list[float]] = {maximum: [] for maximum in tokens}
     bare = []
     for _round in range(rounds):

@@ -51,7 +51,7 @@ def front_site(directory: Path, page: bytes) -> AbstractContextManager[Web]:
 
 
 def naive_site(directory: Path) -> AbstractContextManager[Web]:
-    """The same tables with a naive Django REST framework."""
+    """A naive site with Django REST framework, on the same tables."""
     return web("naive", DJANGO, directory, DJANGO_SETTINGS_MODULE=NAIVE_SETTINGS)
 
 

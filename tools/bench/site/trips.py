@@ -33,8 +33,9 @@ Command = list[bytes]
 class Trips:
     """Counts of a block.
 
-    `trips` to all servers together, `by_server` to those of a kind; `sent` requests, several of which may go to one
-    server together; `commands` sent to Redis, by name: a script call counts as one, whatever the script does.
+    `trips` counts round trips to all servers together, `by_server` those to each kind. `sent` counts requests, of which
+    several may be sent to a server together. `commands` counts those sent to Redis, by name; a script call counts as
+    one, whatever the script does.
     """
 
     trips: int = 0
@@ -161,7 +162,7 @@ def _peer(one: socket.socket) -> str:
 def postgres_counted(place: Path) -> Iterator[Counter[str]]:
     """How many responses this thread's connection waited for, and how many of these were to checks of the pool.
 
-    Known at the end of the block, from libpq's trace, which is written to a file.
+    The counts are read at the end of the block from libpq's trace, which is written to a file.
     """
     found: Counter[str] = Counter()
     traced: list[Any] = []

@@ -27,7 +27,7 @@ class Web:
 
 @contextmanager
 def web(name: str, application: str | None, directory: Path, **environment: str) -> Iterator[Web]:
-    """A server of a WSGI application on a free port, or of our site, until the end."""
+    """A server of a WSGI application, or of our site, on a free port; it runs until the end of the block."""
     port = _free_port()
     command = [
         sys.executable, "-P", "-m", "granian", "--interface", "wsgi", application, "--host", "127.0.0.1",

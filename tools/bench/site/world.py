@@ -1,6 +1,6 @@
-"""The readers and authors of this suite: a follow graph of 256,491 people, and readers of its most followed.
+"""The readers and authors of this suite: a follow graph of 256,491 people, and readers of the most followed ones.
 
-Readers of busy authors and readers of authors who fell silent, 500 followees each, out of 2,500, so that no two readers
+Some readers follow busy authors, others follow authors who fell silent: 500 each, out of 2,500, so that no two readers
 get the same page. The silent authors wrote before a crowd of others wrote a million posts: the worst case of a query
 that walks the newest posts backwards until it has a page.
 """
@@ -109,7 +109,7 @@ def write_crowd(posts: int) -> None:
 
 @cache
 def world() -> World:
-    """Everything; takes about two minutes."""
+    """The whole world; making it takes about two minutes."""
     here = people()
     write_crowd(CROWD_POSTS)
     doing("posts of busy authors, and readers")

@@ -1,4 +1,4 @@
-"""Delivery and home timelines, each part beside the usual alternative."""
+"""Benchmarks of delivery and home timelines, each compared with the usual alternative."""
 
 from importlib import import_module
 from pathlib import Path

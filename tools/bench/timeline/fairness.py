@@ -1,4 +1,5 @@
-"""Small authors' posts during deliveries to 100,000 followers: the time from event to receipt, beside quiet times.
+"""Small authors' posts during deliveries to 100,000 followers: the time from event to receipt, compared with quiet
+times.
 
 The workers are those of docker-compose.yml: one kind for events and small deliveries, one for large ones.
 """

@@ -30,7 +30,7 @@ PROCESSES, WARM, ROUNDS, PLAIN_ROUNDS = 2, 2, 7, 1
 
 
 def run(directory: Path) -> list[Line]:
-    """Followers per second with real workers, beside a redis-py script in one process."""
+    """Followers per second with real workers, compared with a redis-py script in one process."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
     author(CROWD)
     with workers(directory, QUEUES, processes=PROCESSES):

@@ -59,7 +59,7 @@ def _pages(visitor: Visitor, tokens: list[str], dice: random.Random) -> list[flo
 
 
 class _Crowd:
-    """Searches until the end of the block; then `answers` and `refused` hold the numbers of searches."""
+    """Searches until the end of the block; then `answers` and `refused` have the numbers of searches."""
 
     def __init__(self, port: int, token: str) -> None:
         context = multiprocessing.get_context("spawn")  # this process has threads and connections

@@ -15,7 +15,7 @@ LISTPACK, REDIS_DEFAULT = "zset-max-listpack-entries", 128
 
 
 def run(_directory: Path) -> list[Line]:
-    """Our window, the same as a skiplist, and ids scored by time, the obvious first version."""
+    """Our window, the same window as a skiplist, and ids scored by time, which is the obvious first version."""
     client: Any = timelines()
     ids = sorted((_post(number) for number in range(HOME.length)), reverse=True)
     HOME.swap(READER, HOME.begin(READER) or "", ids, complete=False)

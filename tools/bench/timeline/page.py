@@ -1,4 +1,4 @@
-"""A warm home page of 20 posts, beside the naive query for the newest posts of the reader's followees.
+"""A warm home page of 20 posts, compared with the naive query for the newest posts of the reader's followees.
 
 That query is fast while followees post often, since PostgreSQL walks the newest posts backwards and soon has 20; it is
 slow for a reader whose followees have been silent while others wrote.

@@ -1,4 +1,4 @@
-"""The publish request of an author with ten followers and of one with 100,000: the same work.
+"""The publish request of an author with ten followers and of one with 100,000, which should take the same work.
 
 The request returns before the post is delivered (source 001).
 """

@@ -1,4 +1,4 @@
-"""Heavy rank: the cost per reader of scoring a delivered post, and the cost of a page beside light rank."""
+"""Heavy rank: the cost per reader of scoring a delivered post, and of a page, compared with light rank."""
 
 import time
 from pathlib import Path

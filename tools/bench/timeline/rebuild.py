@@ -1,6 +1,6 @@
-"""A rebuilt window, and pages below it, beside the naive query (sources 001, 004).
+"""A rebuilt window, and pages below it, compared with the naive query (sources 001, 004).
 
-The last part of the suite, because its rows stay in PostgreSQL.
+This is the last part of the suite, because its rows stay in PostgreSQL.
 """
 
 import gc

@@ -1,8 +1,8 @@
 """The cost of one follower, one page and one rebuild; `apps/timeline/fanout/auto_policy.py` uses the first two.
 
-In this process, without workers: processor time of Redis by its own count, of this process by the kernel's, and elapsed
-time, which includes waiting. A delivery with a fifth of the followers online and one with nobody online give the cost
-of both kinds of followers.
+It is measured in this process, without workers: the processor time of Redis by its own count and of this process by the
+kernel's, and the elapsed time, which includes waiting. A delivery with a fifth of the followers online and one with
+nobody online give the cost of both kinds of followers.
 """
 
 import time
@@ -108,7 +108,7 @@ def _line(what: str, unit: str, taken: Taken) -> Line:
 
 
 def _pages() -> list[Line]:
-    """A page of a reader who follows pulled authors, beside the same page without any."""
+    """A page of a reader who follows pulled authors, compared with the same page without any."""
     now = int(time.time())
     begin = now - (POSTS_EACH + 1) * SECONDS_APART
     write_posts("unitauthor", AUTHORS, POSTS_EACH, begin=begin, apart=SECONDS_APART)

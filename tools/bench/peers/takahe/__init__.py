@@ -1,4 +1,4 @@
-"""Takahē's home API beside ours, in rotation, on the same PostgreSQL and with as many followees and posts.
+"""Takahē's home API compared with ours, in rotation, on the same PostgreSQL and with as many followees and posts.
 
 It runs with its own Python, its own pinned packages and its own server; README.md lists the requirements.
 """
@@ -48,8 +48,8 @@ def run(directory: Path) -> list[Line]:
     environment = _environment()
     _make_database()
     doing("Takahē: its static files and tables")
-    # Into static-collected of the checkout. This must come first, since its models use the names of the collected
-    # files.
+    # Into static-collected of the checkout. This must come first, because Takahē's models use the names of the
+    # collected files.
     collect = ["manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
     _ask_python(python, checkout, environment, collect, seconds=MIGRATE_SECONDS)
     _ask_python(python, checkout, environment, ["manage.py", "migrate"], seconds=MIGRATE_SECONDS)
@@ -147,7 +147,7 @@ def _ask_python(
 ) -> str:
     """The output of a command. PeerError with the end of its error output if it fails."""
     environment = {**environment, "PYTHONPATH": str(checkout)}
-    done = subprocess.run(  # noqa: S603 -- what the user named
+    done = subprocess.run(  # noqa: S603 -- a checkout that the user named
         [str(python), *words], cwd=checkout, env=environment, capture_output=True, text=True, timeout=seconds,
         check=False,
     )  # fmt: skip
@@ -186,7 +186,7 @@ def _listens(port: int) -> bool:
 
 
 def _check(port: int, token: str) -> None:
-    """Raise PeerError unless it returns a page of posts: an empty page or an error would look cheap."""
+    """Raise PeerError unless Takahē returns a page of posts: an empty page or an error would look cheap."""
     page = json.loads(fetch(port, HOME, bearer(token)))
     if len(page) != PAGE or not all(status.get("content") for status in page):
         raise PeerError(f"Takahē's home page does not have {PAGE} posts: {str(page)[:500]}")

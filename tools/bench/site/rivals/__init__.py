@@ -1,1 +1,1 @@
-"""The systems measured beside our site: naive ones, and the machine's limit."""
+"""The systems that our site is compared with: naive ones, and the machine's limit."""

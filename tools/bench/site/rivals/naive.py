@@ -1,6 +1,6 @@
-"""A home timeline as a first version with Django REST framework, but a good one.
+"""A home timeline as a good first version with Django REST framework.
 
-One query for the page, cursors instead of offsets, no query per post, the flags as subqueries with an index each.
+It has one query for the page, cursors instead of offsets, no query per post, and an indexed subquery for each flag.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The entry point of the rivals that are Django sites; the settings in the environment choose one."""
+"""The entry point of the rivals that are Django sites; the settings module in the environment selects one."""
 
 from django.core.wsgi import get_wsgi_application
 
