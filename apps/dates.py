@@ -21,14 +21,14 @@ def zone_named(name: str) -> ZoneInfo | None:
 
 
 def full_time(moment: datetime) -> str:
-    """Date, time and time zone."""
+    """A moment as date, time and time zone."""
     # Translators: a Django date format.
     day = date_format(moment, pgettext("date format", "j F Y, H:i"))
     return f"{day} {timezone.localtime(moment):%Z}"
 
 
 def machine_time(moment: datetime) -> str:
-    """For the `datetime` attribute of a <time> element: in UTC, to the second."""
+    """A time for the `datetime` attribute of a <time> element: in UTC, to the second."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

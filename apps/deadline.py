@@ -1,7 +1,7 @@
 """The time that a request has left, and the sources missing from its answer.
 
-A read has a deadline. A source that does not answer within its share of the time is skipped; the page says so, and a
-later read brings the data (source 003: trouble in one module must not block the key read path). Outside a request there
+A read has a deadline. A source that does not answer within its share of the time is skipped. The page says so, and a
+later read has the data (source 003: trouble in one module must not block the key read path). Outside a request there
 is no deadline, and nothing is recorded.
 """
 
@@ -35,7 +35,7 @@ def budget(seconds: float) -> Iterator[Budget]:
 
 
 def seconds_left(maximum: float) -> float:
-    """The time for a source: `maximum`, or the rest of the request's time if that is less; never below 0."""
+    """The seconds for a source: `maximum` or the rest of the request's time, whichever is less, but at least 0."""
     current = _current.get()
     return (
         maximum if current is None else max(min(maximum, current.deadline - time.monotonic()), 0.0)
@@ -57,7 +57,7 @@ def note_behind(seconds: int) -> None:
 
 
 def behind() -> int:
-    """By how many seconds deliveries to the page of the present request are late."""
+    """The number of seconds by which deliveries to the page of the present request are late."""
     current = _current.get()
     return current.behind if current is not None else 0
 

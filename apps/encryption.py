@@ -8,7 +8,7 @@ from django.utils.crypto import salted_hmac
 
 
 def vault(purpose: str) -> MultiFernet:
-    """Encrypts with a key of its own for each purpose, made from SECRET_KEY; decrypts with its fallbacks, too."""
+    """A cipher with a separate key for each purpose, derived from SECRET_KEY. It also decrypts with the fallbacks."""
     keys = (
         salted_hmac(purpose, "", secret=secret, algorithm="sha256").digest()
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)

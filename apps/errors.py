@@ -56,7 +56,7 @@ class Invalid(DomainError):
 
 
 def invalid(field: str, message: str, code: str | None = None) -> Invalid:
-    """Invalid with a message for one field of the request."""
+    """An Invalid with a message for one field of the request."""
     return Invalid(message, code=code, errors={field: message})
 
 

@@ -17,7 +17,7 @@ _SCRIPTS = (
 
 
 def language_by_script(text: str) -> str:
-    """`ja`, `ko` or `zh`; empty for other scripts."""
+    """The language of a text: `ja`, `ko` or `zh`; empty for other scripts."""
     return next((language for language, script in _SCRIPTS if script.search(text)), "")
 
 

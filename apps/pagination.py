@@ -31,7 +31,7 @@ LIMIT_MAX_DIGITS = 9  # int() of many digits is slow
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page begins, and how long it may be. All bounds are exclusive; `limit` is the maximum number of items."""
+    """The start and the maximum length of a page. All bounds are exclusive; `limit` is the maximum number of items."""
 
     max_id: int | None = None
     since_id: int | None = None
@@ -47,7 +47,7 @@ class Cursor:
         maximum: int = MAX_LIMIT,
         by_time: bool = False,
     ) -> "Cursor":
-        """From request parameters; the limit is clamped to 1..`maximum`. `by_time`: also `date` and `until`, for posts.
+        """Read request parameters; the limit is clamped to 1..`maximum`. `by_time`: also `date` and `until`, for posts.
 
         BadRequest for a malformed bound or limit, and for a time parameter that this list does not support.
         """
@@ -81,7 +81,7 @@ class Cursor:
         return replace(self, min_id=item_id) if self.ascending else replace(self, max_id=item_id)
 
     def admits(self, item_id: int) -> bool:
-        """Whether an id lies inside the bounds."""
+        """Whether an id is within the bounds."""
         return item_id > self.floor and (self.max_id is None or item_id < self.max_id)
 
 
@@ -90,7 +90,7 @@ class Page(Generic[T]):
     """Items newest first. `older` is the `max_id` of the next page, None at the end; `newer` is the `min_id` that reads
     the page above.
 
-    `ends_early`: the page is short, but not the last: the rules dropped most candidates.
+    `ends_early`: the page is short but not the last, because the rules dropped most candidates.
     """
 
     items: list[T] = field(default_factory=list)
@@ -139,7 +139,7 @@ def link_header(url: str, query: Mapping[str, Sequence[str]], page: Page[Any]) -
 
 
 def refuse_moments(query: Mapping[str, str], names: Sequence[str] = MOMENTS) -> None:
-    """BadRequest for a time parameter that a list does not support: ignored, it would show today's page instead."""
+    """Raise BadRequest for a time parameter that a list does not support. Ignoring it would show today's page."""
     if asked := [name for name in names if query.get(name)]:
         raise BadRequest(f"This list does not support {asked[0]}.", code="bad_parameter")
 

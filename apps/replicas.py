@@ -73,7 +73,7 @@ def _replica_for(reader_id: int | None) -> "Replica | None":
 
 
 def _position_of(reader_id: int) -> int | None:
-    """The position that a replica must have replayed for this reader; None if it is unknown: read the primary."""
+    """The position that a replica must have replayed for this reader. None if it is unknown: use the primary."""
     try:
         [score] = execute(limits(), [("ZSCORE", _key(reader_id), "lsn")])
         if score is not None:

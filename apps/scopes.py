@@ -1,6 +1,6 @@
-"""OAuth scopes: what a bearer token may do, and what each endpoint needs.
+"""OAuth scopes: the rights of bearer tokens, and the rights that each endpoint needs.
 
-The names, and what each covers, are Mastodon's. `apps.api.decorators.endpoint` declares those of an endpoint;
+The names and their coverage are Mastodon's. `apps.api.decorators.endpoint` declares those of an endpoint;
 `apps.api.authentication` checks them.
 """
 
@@ -32,7 +32,7 @@ ANY_TOKEN: tuple[str, ...] = ()  # for endpoints that accept every token
 
 
 def grantable(names: Iterable[str], user: Any) -> list[str]:
-    """Those of some scopes that can be granted to a user, or to an application for itself (None)."""
+    """The scopes among `names` that can be granted to a user, or to an application for itself (None)."""
     is_staff = user is not None and user.is_staff
     return [name for name in names if name in NAMES and (is_staff or name not in STAFF)]
 
@@ -44,6 +44,6 @@ def covered_by(granted: Iterable[str]) -> frozenset[str]:
 
 
 def needed_scopes(view: object, method: str) -> tuple[str, ...] | None:
-    """A token needs one of these scopes for a method of an endpoint. None if the endpoint declares none."""
+    """The scopes for a method of an endpoint, one of which a token needs; None if the endpoint declares none."""
     table: dict[str, tuple[str, ...]] = getattr(view, "needed_scopes", {})
     return table.get("GET" if method == "HEAD" else method)

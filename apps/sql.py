@@ -31,7 +31,7 @@ def rows_of(sql: str, params: Mapping[str, Any], *, database: str = DEFAULT_DB_A
 
 
 def database_time() -> datetime:
-    """PostgreSQL's clock, for times that one process writes and another compares: their own clocks differ."""
+    """The time of PostgreSQL's clock, for times that one process writes and another compares."""
     [(now,)] = rows_of("SELECT clock_timestamp()", {})
     found: datetime = now
     return found
@@ -72,7 +72,7 @@ def estimated_rows(table: str) -> int:
 
 # SQLSTATE classes: no connection, shutting down or starting up
 AWAY = ("08", "57P")
-LOST_IN_TRANSACTION = "failure on connection marked as essential"  # has no SQLSTATE of its own
+LOST_IN_TRANSACTION = "failure on connection marked as essential"  # an error without an SQLSTATE
 
 
 def sqlstate(error: BaseException) -> str | None:
@@ -100,12 +100,12 @@ WHERE p.groupid IN (SELECT groupid FROM there)
 
 
 def reachable(account_ids: Iterable[int]) -> list[int]:
-    """Those of the accounts whose rows can be read now. Only for a distributed site, after `is_worker_away`."""
+    """The accounts among these whose rows can be read now. Only for a distributed site, after `is_worker_away`."""
     return [row[0] for row in rows_of(_REACHABLE, {"accounts": list(account_ids)})]
 
 
 class TooSlow(Exception):
-    """The time limit was over before PostgreSQL had the rows."""
+    """The time limit expired before PostgreSQL returned the rows."""
 
 
 _BOUND = "SET LOCAL statement_timeout = %(milliseconds_left)s"
@@ -120,7 +120,7 @@ class TimeLimit:
     def rows_of(
         self, sql: str, params: Mapping[str, Any], *, database: str = DEFAULT_DB_ALIAS
     ) -> list[Row]:
-        """The rows, in one round trip. TooSlow when the time is over; PostgreSQL has cancelled the statement then."""
+        """The rows, in one round trip. TooSlow if the time is over; then PostgreSQL has cancelled the statement."""
         left = max(1, int(1000 * (self._until - monotonic())))
         bounded = f"{_BOUND}; {sql}; SET LOCAL statement_timeout = DEFAULT"
         try:
@@ -149,7 +149,7 @@ def rows_of_each(sql: str, params: Mapping[str, Any] | Sequence[Any]) -> list[li
 def lock_each(model: type[M], keys: Collection[int]) -> dict[int, M]:
     """The rows of these primary keys, locked in the order of the keys until the transaction ends. One round trip.
 
-    A statement for each: rows of several accounts may lie on several servers, which one statement cannot lock.
+    Each row takes a separate statement, because one statement cannot lock rows that are on several servers.
     """
     columns = Columns(model)
     table, key = model._meta.db_table, model._meta.pk.column
@@ -221,7 +221,7 @@ class Columns(Generic[M]):
         return {name: getattr(instance, name) for name in self._names}
 
     def instance(self, values: Sequence[Any]) -> M:
-        """From the values of the columns, in their order."""
+        """An instance from the values of the columns, in their order."""
         converted = list(values)
         for index, convert in self._converters:
             converted[index] = convert(converted[index], None, connection)

@@ -1,11 +1,11 @@
-"""Cleans what people write before it is parsed: characters that are not stored, Unicode forms, blank text. Pure."""
+"""Cleans texts before they are parsed: characters that are not stored, Unicode forms, blank text. Pure functions."""
 
 import unicodedata
 
 import regex
 
 _LINE_ENDS = regex.compile(r"[\v\f\x85\u2028\u2029]")
-# All that XML 1.0 cannot contain, other control characters, and the byte order mark. Programs insert them unasked.
+# All that XML 1.0 cannot contain, other control characters, and the byte order mark. Some programs insert them.
 _UNFIT = regex.compile(r"(?![\t\n\r])\p{Cc}|[\p{Cs}\p{Noncharacter_Code_Point}\ufeff]")
 _VISIBLE = regex.compile(r"[^\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
 _BLANK_LINES = regex.compile(r"\n{3,}")
@@ -17,7 +17,7 @@ def without_control_characters(text: str) -> str:
 
 
 def is_visible(text: str) -> bool:
-    """Whether readers see anything. Joiners, fillers, direction marks and blanks alone are nothing."""
+    """Whether readers see anything. Joiners, fillers, direction marks and blanks are invisible."""
     return _VISIBLE.search(text) is not None
 
 

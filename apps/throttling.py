@@ -26,7 +26,7 @@ def rate_limit(name: str, subject: str) -> Limit:
 def check_rate_limit(
     name: str, subject: str, *, cost: int = 1, counted: RateLimitResult | None = None
 ) -> None:
-    """Count against one of `RATE_LIMITS`; TooMany when it is used up. Cost 0 only looks.
+    """Count against one of `RATE_LIMITS`; TooMany when it is used up. With cost 0, only check.
 
     Pass the result as `counted` if the caller has counted already.
     """
@@ -41,7 +41,7 @@ def check_sign_up(address: str) -> None:
 
 
 def require_allowed(results: Sequence[RateLimitResult]) -> None:
-    """TooMany when one of the limits is used up."""
+    """Raise TooMany if one of the limits is used up."""
     waits = [result.retry_after for result in results if not result.allowed]
     if waits:
         raise TooMany(retry_after=max(waits))
@@ -62,16 +62,16 @@ class GuessLimit:
     counted: Sequence[Limit]
 
     def give_back(self) -> None:
-        """The guess was right: only failures use up the limits."""
+        """Undo the count of a right guess, because only failures use up the limits."""
         count_each(self.counted, cost=-1)
 
 
 def begin_guess(subject: str, origin: Origin) -> GuessLimit:
     """Count a guess of a secret of `subject` before anything costly is done for it; TooMany when a limit is used up.
 
-    `subject` is the name as it was typed, not the account that it belongs to: else the limit of a handle would reveal
-    its e-mail address. On a device that the account has used before, only the limit of that device refuses guesses:
-    nobody else can use it up and lock the owner out. Failures there also count for the address and for the site.
+    `subject` is the name as it was typed, not the account that it belongs to; otherwise the limit of a handle would
+    reveal its e-mail address. On a device that the account has used before, only the limit of that device refuses
+    guesses: nobody else can use it up and lock the owner out. Failures also count for the address and for the site.
     """
     everywhere = [rate_limit("guess_address", origin.address), rate_limit("guess_site", SITE)]
     if origin.device:

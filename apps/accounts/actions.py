@@ -71,9 +71,9 @@ def register(
 ) -> User:
     """Create an account. Invalid, with a message for each field; TooMany if the address gets too many mails.
 
-    `client` is the address of the one who asks, as for rate limits.
+    `client` is the network address of the client, in the form that rate limits use.
 
-    An address that another account has is accepted: only the owner of that account learns of it, by mail
+    An e-mail address that another account already has is accepted; only the owner of that account is notified, by mail
     (`email.sending`). Operators at the command line may use reserved handles and any password; their addresses need no
     confirmation.
     """
@@ -107,7 +107,7 @@ def register(
 
 
 def update_profile(user: User, **fields: Any) -> User:
-    """Change fields of a profile (`clean_profile`). Invalid; then nothing has changed."""
+    """Change fields of a profile (see `clean_profile`). If one is Invalid, none is changed."""
     changed = clean_profile(fields)
     replaced = [getattr(user, name).name for name in ("avatar", "header") if name in changed]
     for name, value in changed.items():
@@ -146,7 +146,7 @@ def set_locked(user: User, *, locked: bool) -> User:
 
 
 def update_settings(user: User, **fields: Any) -> User:
-    """Change settings of pages and defaults for new posts. Invalid for an unknown choice; then nothing has changed."""
+    """Change display settings and defaults for new posts. Invalid for an unknown choice, without any change."""
     for name in fields.keys() & _CHOICES.keys():
         if fields[name] not in _CHOICES[name]:
             raise _invalid({name: _("Choose one of the options.")})
@@ -157,8 +157,8 @@ def update_settings(user: User, **fields: Any) -> User:
 
 
 def issue_token(user: User, *, name: str, scopes: str = ALL) -> str:
-    """Make a bearer token, which is never shown again; a long name is cut off. Invalid for an unknown scope, and for
-    one that the user cannot have.
+    """Create and return a bearer token, which cannot be shown again. A long name is truncated. Invalid for a scope that
+    is unknown or not available to the user.
     """
     names = list(dict.fromkeys(scopes.split()))
     if not names or names != grantable(names, user):
@@ -173,7 +173,7 @@ def issue_token(user: User, *, name: str, scopes: str = ALL) -> str:
 
 @transaction.atomic
 def revoke_token(user: User, token_id: int) -> None:
-    """Revoke one of a user's own tokens; ignores those of others."""
+    """Revoke one of a user's own tokens. Ids of other users' tokens are ignored."""
     own = AccessToken.objects.filter(pk=token_id, user=user, revoked_at=None)
     own.update(revoked_at=timezone.now())
     access_changed(user.pk)

@@ -77,7 +77,7 @@ def user_link(user: User) -> SafeString:
 
 
 def staff_of(request: HttpRequest) -> User:
-    """The member of staff who makes a request: the admin admits nobody else."""
+    """The member of staff who made the request; the admin admits nobody else."""
     return cast("User", request.user)
 
 
@@ -88,7 +88,7 @@ def account_ids(term: str) -> list[int]:
 
 
 class SearchedByAccount(StaffList):
-    """Rows that are searched by the whole handle of an account."""
+    """Rows that are searched by the full handle of an account."""
 
     searched: ClassVar[str]  # the field with the account, whose index the search uses
 
@@ -223,7 +223,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         card_changed(obj.pk)
 
     def user_change_password(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
-        """Nobody sets the password of another account; operators have `manage changepassword`."""
+        """Refuse: nobody may set another account's password here. Operators use `manage changepassword`."""
         raise NotAllowed(_("You may not do this."))
 
     def view_on_site(self, obj: User) -> str:
@@ -349,7 +349,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         done: "StrPromise",
         note: str = "",
     ) -> TemplateResponse | None:
-        """Ask `question` and for a reason first; once confirmed, call `act` for each account and say `done`.
+        """Show `question` and ask for a reason; once confirmed, call `act` for each account and show `done`.
 
         Both texts may use the placeholder `count` (accounts), the question also `posts`. A `note` goes into the history
         of each account, with the reason; leave it out if `act` writes its own entry.

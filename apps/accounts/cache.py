@@ -49,7 +49,7 @@ USER_COUNTS = TableCounts(
 # event `account_changed` does this within seconds. The counts come from the counters, in the same round trip.
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What pages show of an account, except its counts. A decoded card is shared by all requests."""
+    """The parts of an account that pages show, except its counts. A decoded card is shared by all requests."""
 
     # in the order of the columns, for `from_db`
     id: int
@@ -92,7 +92,7 @@ def _encode(card: Card) -> bytes:
 
 
 def _decode(data: bytes) -> Card:
-    """Raises ValueError for any other bytes."""
+    """Decode a card. ValueError for any other bytes."""
     values = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
     *plain, suspended, limited, created, last_open_post_id = values
     if (
@@ -132,7 +132,7 @@ def _user_of(card: Card, counts: tuple[int, ...]) -> User:
 
 _decode_card = CachedDecoder(_decode, maximum=MAX_DECODED)
 
-# Cards expire after a day. Every change drops them; a change of `last_open_post_id` only does so once a day.
+# Cards expire after a day. Every change drops them, except that changes of `last_open_post_id` do so once a day only.
 CARDS: ReadThrough[int, Card] = ReadThrough(
     name="card",
     version=6,
@@ -171,7 +171,7 @@ def card_changed(user_id: int) -> None:
 
 
 def forget_cards(user_ids: Collection[int]) -> None:
-    """Drop the cards of these accounts, so that no older card is read any more."""
+    """Drop the cards of these accounts, so that outdated cards are no longer read."""
     ids = list(user_ids)
     for start in range(0, len(ids), BATCH_SIZE):
         if not CARDS.forget(ids[start : start + BATCH_SIZE]):
@@ -228,7 +228,7 @@ def _encode_viewer(viewer: Viewer) -> bytes:
 
 
 def _decode_viewer(data: bytes) -> Viewer:
-    """Raises ValueError for any other bytes."""
+    """Decode a viewer. ValueError for any other bytes."""
     epoch, session_hash, columns, counts = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
     if len(columns) != len(_VIEWER_COLUMNS) or len(counts) != len(_VIEWER_COUNTS):
         raise ValueError("not a viewer")
@@ -272,7 +272,7 @@ def cached_viewer(user_id: int, batch: Batch | None = None) -> Viewer | None:
 
 
 def forget_viewers(user_ids: Collection[int]) -> None:
-    """Call this after a commit: from now on these accounts and their tokens are read again."""
+    """Call this after a commit, so that these accounts and their tokens are read again."""
     ids = list(user_ids)
     for start in range(0, len(ids), BATCH_SIZE):
         if not VIEWERS.forget(ids[start : start + BATCH_SIZE]):

@@ -1,7 +1,7 @@
 """A table of counts as the source of a CounterService; committed changes are put into Redis afterwards.
 
 A change of counts raises the revision, so puts may come late, twice, or in any order; `raise_to` and `add_to` do not
-raise it. Changes are SQL with RETURNING, which the ORM lacks, so that the new values are those of the change itself.
+raise it. Changes are SQL with RETURNING, which the ORM lacks, so that a change returns the values that it wrote.
 """
 
 import logging
@@ -103,15 +103,15 @@ class CountsTable:
         self._update(field, f"greatest(c.{field} + %s, 0)", "%s IS NOT NULL", deltas)
 
     def lost(self) -> None:
-        """Enqueue the rebuild, at most every 5 seconds; beat runs it as well."""
+        """Enqueue the rebuild, at most every 5 seconds; Celery beat enqueues it as well."""
         if monotonic() - _enqueued_at.get(self.rebuild, -ENQUEUE_SECONDS) >= ENQUEUE_SECONDS:
             _enqueued_at[self.rebuild] = monotonic()
             enqueue(self.rebuild)
 
     def _update(self, field: str, value: str, where: str, values: Mapping[int, int]) -> int:
-        """Update each row by its own statement, because rows may lie on several servers, all in one round trip.
+        """Update each row by a separate statement, because rows may be on several servers; all go in one round trip.
 
-        The order of ids, as in every write of several rows, avoids deadlocks.
+        Rows are updated in the order of their ids, as in every write of several rows, to avoid deadlocks.
         """
         sql = f"UPDATE {self.table} c SET {field} = {value} WHERE {self._is_one} AND {where} RETURNING 1"  # noqa: S608 -- names of ours
         args = [
@@ -227,6 +227,6 @@ def _invalidate(service: CounterService) -> None:
 
 
 def put_missed(service: CounterService, kind: str, ids: Collection[int]) -> None:
-    """Put the current rows of a `counts_missed` event, unless its kind belongs to another service."""
+    """Put the current rows for a `counts_missed` event into Redis, unless its kind belongs to another service."""
     if kind == service.name:
         service.put_many(service.source.rows(ids).values())

@@ -49,7 +49,7 @@ class TextSize(models.TextChoices):
 
 
 class Keys(models.TextChoices):
-    """Which keyboard shortcuts are on."""
+    """The keyboard shortcuts that are on."""
 
     ON = "on", _("On")
     MASTODON = "mastodon", _("On, with b to repost and Shift+b to bookmark, as in Mastodon")
@@ -72,7 +72,7 @@ class PostVisibility(models.TextChoices):
 
 
 class QuotePolicy(models.TextChoices):
-    """Who besides its author may quote an open post; restricted ones cannot be quoted."""
+    """The people other than the author who may quote open posts. Restricted posts cannot be quoted."""
 
     PUBLIC = "public", _("Everybody")
     FOLLOWERS = "followers", _("Followers")
@@ -94,7 +94,7 @@ class UserManager(BaseUserManager["User"]):
         return self.get(handle=(username or "").lower())
 
     def create_superuser(self, handle: str, password: str, **fields: Any) -> "User":
-        """For `manage.py createsuperuser`."""
+        """Create a superuser, for `manage.py createsuperuser`."""
         user = self.model(handle=handle, is_staff=True, is_superuser=True, **fields)
         user.set_password(password)
         user.save(using=self._db)
@@ -220,7 +220,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(_("staff"), default=False)
     is_active = models.BooleanField(_("active"), default=True)
     suspended_at = models.DateTimeField(_("suspended at"), null=True, blank=True)
-    # by staff: the posts reach followers only
+    # set by staff: from then on, the posts reach followers only
     limited_at = models.DateTimeField(_("limited at"), null=True, blank=True, editable=False)
     suspension_reason = models.TextField(_("reason of the suspension"), blank=True)
     erased_at = models.DateTimeField(_("deleted by its owner"), null=True, blank=True)
@@ -231,7 +231,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     derived: dict[Any, Any] | None = None
     shown_counts: tuple[int, ...] = ()  # of a cached account: the same numbers as in `counts`
     has_new_password = False  # True from `set_password` until the account is saved
-    session_hash = ""  # set for an account from the cache: its password is not cached
+    session_hash = ""  # set for a cached account, whose password is not cached
     # Set for a cached account behind a request: random, and new at each load, so that tokens and sessions cached with
     # an old epoch are read again.
     epoch = ""
@@ -304,12 +304,12 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @property
     def avatar_url(self) -> str:
-        """Empty without a picture: the site generates one from the handle."""
+        """The path of the avatar; empty if there is none, and then one is generated from the handle."""
         return path_of(self.avatar.name) if self.avatar.name else ""
 
     @property
     def header_url(self) -> str:
-        """Empty without a picture: the site generates one from the handle."""
+        """The path of the header; empty if there is none, and then one is generated from the handle."""
         return path_of(self.header.name) if self.header.name else ""
 
     @property
@@ -322,7 +322,7 @@ class UserCounts(models.Model):
     """The counts of a user. A transaction that inserts or deletes counted rows locks this row first, and updates it.
 
     `posts` and `last_open_post_id` cover open posts only, so everybody may see them. `last_post_id` keeps the author's
-    ids in order when a clock goes back. A cache entry contains the revision that it was built from; a reader with a
+    ids in order when a clock is set back. A cache entry contains the revision that it was built from; a reader with a
     newer revision treats it as a miss.
     """
 
@@ -345,7 +345,7 @@ class UserCounts(models.Model):
     followers_revision = models.PositiveIntegerField(default=0, db_default=0)
     # of the ids and contents of the user's open posts, and (below) of the user's word filters.
     outbox_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # Read with the user: where one of these is 0 or False, the query for such rows is left out.
+    # Read with the user. If one of these is 0 or False, the query for the corresponding rows is skipped.
     followed_tags = models.PositiveIntegerField(default=0, db_default=0)
     exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
     filters = models.PositiveIntegerField(default=0, db_default=0)

@@ -59,7 +59,7 @@ def _clean_bio(text: str) -> str:
 
 
 def _clean_lines(lines: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """Names and values on one line each, without empty pairs."""
+    """The names and values, each on one line, without empty pairs."""
     clean = [[single_line(name), single_line(value)] for name, value in lines]
     clean = [pair for pair in clean if any(pair)]
     if len(clean) > MAX_LINES:

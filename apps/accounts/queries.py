@@ -17,11 +17,11 @@ from feedcache.structures.counters.service import queue_in_batch
 _USER, _COUNTS = Columns(User), Columns(UserCounts)
 # For hand-written SQL: the columns of an account and its counts, which `account_of` reads.
 ACCOUNT = f"{_USER.of('u')}, {_COUNTS.of('c')}"
-# An outer join would bring all counts to the coordinator of a distributed site, except for an account by its id.
+# An outer join would send all counts to the coordinator of a distributed site, unless it reads one account by its id.
 WITH_COUNTS = "JOIN accounts_usercounts c ON c.user_id = u.id"
 IS_ACTIVE = "u.is_active AND u.suspended_at IS NULL"
 
-# An account with its counts is always read by its id: on a distributed site that asks one server, not all of them.
+# An account with its counts is always read by its id, which on a distributed site queries one server instead of all.
 _BY_HANDLE = """
 SELECT id FROM accounts_user WHERE handle = %(handle)s AND suspended_at IS NULL
 """
@@ -57,7 +57,7 @@ def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
     possible = {user_id for user_id in user_ids if 0 < user_id <= MAX_AUTHOR_ID}
     if not possible:
         return {}
-    # by the ids of the counts, which may lie on several servers
+    # by the ids of the counts, which may be on several servers
     users = User.objects.filter(counts__in=possible, suspended_at=None)
     return {user.pk: user for user in users.select_related("counts")}
 
@@ -132,7 +132,7 @@ def handles_of(user_ids: Collection[int]) -> dict[int, str]:
 
 
 def user_ids_named(handles: Collection[str]) -> list[int]:
-    """The ids of lower-case handles. NotFound, which names the first missing one."""
+    """The ids of lower-case handles. NotFound, with the first missing handle in its message."""
     ids = user_ids_by_handle(handles)
     for handle in handles:
         if handle not in ids:
@@ -141,7 +141,7 @@ def user_ids_named(handles: Collection[str]) -> list[int]:
 
 
 def tokens_of(user: User) -> list[AccessToken]:
-    """Valid tokens, newest first."""
+    """A user's valid tokens, newest first."""
     return list(AccessToken.objects.filter(user=user, revoked_at=None).order_by("-pk"))
 
 

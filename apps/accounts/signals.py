@@ -1,5 +1,5 @@
-"""Signals of accounts, and the hook of optional apps that refuse sign-ups. A signal is lost if the process dies; what
-must not be lost is recorded as an event.
+"""Signals of accounts, and the hook with which optional apps refuse sign-ups. A signal is lost if the process dies, so
+anything that must not be lost is recorded as an event instead.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from django.dispatch import Signal
 from apps.events.hooks import Hook
 
 # Sent with `user_id` in the transaction that revokes all access to an account. Receivers end its sessions, tokens and
-# codes at once, without a worker. With `ends_sessions=False` its sessions stay.
+# codes immediately, without a worker. With `ends_sessions=False` its sessions stay.
 access_revoked = Signal()
 # Sent with `user_id` after the commit: an account was suspended, was restored, or was deleted by its owner.
 account_visibility_changed = Signal()
@@ -19,7 +19,7 @@ account_visibility_changed = Signal()
 
 @dataclass(frozen=True, slots=True)
 class SignUp:
-    """An account that somebody wants to make. `address` is the client's IPv4 address, or its IPv6 /64 network."""
+    """A request to create an account. `address` is the client's IPv4 address, or its IPv6 /64 network."""
 
     handle: str
     email: str

@@ -38,5 +38,5 @@ def purge_mail() -> None:
 
 @shared_task
 def purge_sessions() -> None:
-    """Delete sessions that nobody can use any more."""
+    """Delete sessions that can no longer be used."""
     sessions.purge_sessions()

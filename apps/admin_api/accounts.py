@@ -31,16 +31,14 @@ NAMED = [
     OpenApiParameter("username", str, description="The beginning of the handle."),
     OpenApiParameter("display_name", str, description="The beginning of the name."),
     OpenApiParameter("email", str, description="The beginning of the e-mail address."),
-    OpenApiParameter("by_domain", str, description="Another than this site's has no accounts."),
+    OpenApiParameter("by_domain", str, description="Only this site's domain has accounts."),
     OpenApiParameter("ip", str, description="422: the site does not keep addresses."),
     *CURSOR_PARAMETERS,
 ]
 
 
 def reader_of(request: Request, app: str, model: str) -> User:
-    """The member of staff, if the admin shows them the rows of a model: by the permission to view or to change them.
-    NotAllowed.
-    """
+    """The member of staff who made the request. NotAllowed without permission to view or change rows of the model."""
     change = f"{app}.change_{model}"
     is_changer = viewer_of(request).has_perm(change)
     return staff_of(request, change if is_changer else f"{app}.view_{model}")
@@ -108,7 +106,7 @@ class AdminActionInput(Input):
         allow_blank=True,
         default="",
         max_length=COMMENT_MAX_CHARACTERS,
-        help_text="For the person, and for the history.",
+        help_text="Shown to the owner of the account, and kept in the history.",
     )
     report_id = serializers.RegexField(
         ID, required=False, help_text="An open report about the account, which is decided by this."
@@ -131,7 +129,7 @@ class AdminActionInput(Input):
 )
 @endpoint(POST=WRITE)
 def action(request: Request, account_id: int) -> Response:
-    """A measure, as by the pages of staff: the person reads it and can appeal, and it can be taken back."""
+    """Take a measure, as on the pages of staff: the owner can read it and appeal, and staff can take it back."""
     staff = reader_of_accounts(request)
     fields = validated(AdminActionInput(data=request.data))
     if fields.get("warning_preset_id"):

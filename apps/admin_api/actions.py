@@ -1,8 +1,7 @@
-"""What programs of staff do: the acts of the staff pages, each about a locked account or report, and only if its state
-is not there already.
+"""The actions of programs for staff. Each locks the account or report, and does nothing if it is in the new state.
 
-Permissions, history and strikes are those of the functions that are called: `apps.moderation.actions`, and with
-`apps.strikes` its decisions.
+The functions called here (`apps.moderation.actions`, and those of `apps.strikes` if it is installed) check permissions
+and write the history and strikes.
 """
 
 from collections.abc import Sequence
@@ -33,9 +32,10 @@ MEASURES = {
 def take_measure(
     user_id: int, measure: Measure, *, by: User, text: str = "", report_id: int | None = None
 ) -> None:
-    """Take a measure about an account; with `report_id`, decide that report by it. NotFound, Conflict for a resolved
-    report; NotAllowed without the permission of the measure, and for oneself; Invalid for a warning without
-    `apps.strikes`.
+    """Take a measure about an account; with `report_id`, decide that report by it.
+
+    NotFound. Conflict for a resolved report. NotAllowed without the permission for the measure, and for one's own
+    account. Invalid for a warning if `apps.strikes` is not installed.
     """
     require_other(by, user_id)
     if report_id is not None:
@@ -50,7 +50,7 @@ def take_measure(
 
 
 def _decide(report: Report, measure: Measure, *, by: User, text: str) -> None:
-    """As on the page of the report; without `apps.strikes`, as in the table of reports."""
+    """Decide a report as its page does or, without `apps.strikes`, as the list of reports does."""
     if measure == Measure.WARN or apps.is_installed("apps.strikes"):
         _strikes().decide(
             report, measure, by=by, text=text
@@ -88,7 +88,7 @@ def unsilence(user_id: int, *, by: User) -> None:
 
 @transaction.atomic
 def enable(user_id: int, *, by: User) -> None:
-    """Take a freeze back. NotFound; NotAllowed without the permission, and while the account is suspended."""
+    """End a freeze. NotFound; NotAllowed without the permission, and while the account is suspended."""
     user = _locked_account(user_id, by)
     if not user.is_active:
         acts.unfreeze_user(user, by=by)
@@ -110,7 +110,7 @@ def _locked_account(user_id: int, by: User) -> User:
 
 @transaction.atomic
 def assign(report_id: int, *, by: User, to: User | None) -> None:
-    """NotFound; NotAllowed without the permission to change reports, as for all below."""
+    """Assign a report, or give it back. NotFound; NotAllowed without permission to change reports, as below."""
     acts.assign_report(_locked_report(report_id, by), by=by, to=to)
 
 

@@ -1,4 +1,4 @@
-"""Endpoints for staff: blocks of mail domains and addresses, which are added in the admin. There are no others here."""
+"""Endpoints for staff: blocks. The site has only those of mail domains and IP addresses, added in the admin."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,7 +39,7 @@ class Kind(NamedTuple):
 
     name: str
     entity: Any
-    why: "StrPromise"  # they cannot be added here
+    why: "StrPromise"  # such blocks cannot be added here
     changes: bool = False  # whether Mastodon has PUT for it
     sign_ups: str = ""  # the kind of `SignUpBlock`
 
@@ -69,7 +69,7 @@ KINDS = [
 
 
 def _collection(kind: Kind) -> Callable[..., Response]:
-    """The list, which is empty unless they are blocks of sign-ups, and POST, which is refused."""
+    """The endpoint of a kind. GET lists its blocks, of which only blocks of sign-ups exist. POST is refused."""
 
     @operation(
         f"{_title(kind)}{'' if kind.sign_ups else ': always empty'} (staff)",
@@ -90,7 +90,7 @@ def _collection(kind: Kind) -> Callable[..., Response]:
     )
     @endpoint(GET=_scopes("read", kind), POST=_scopes("write", kind))
     def view(request: Request) -> Response:
-        """The blocks of a kind; POST says why none can be added."""
+        """The blocks of a kind; POST returns the reason why none can be added."""
         if request.method == "GET":
             reader_of_accounts(request)
             cursor = Cursor.from_query(
@@ -107,14 +107,14 @@ def _collection(kind: Kind) -> Callable[..., Response]:
 
 
 def _one(kind: Kind) -> Callable[..., Response]:
-    """One of them; only blocks of sign-ups are there, and can be read."""
+    """The endpoint of one block. Only blocks of sign-ups exist, and they can only be read."""
     methods = {"GET": "read", "DELETE": "write", **({"PUT": "write"} if kind.changes else {})}
 
     scopes: Any = {method: _scopes(access, kind) for method, access in methods.items()}
 
     @endpoint(**scopes)
     def view(request: Request, block_id: int) -> Response:
-        """404 for all that are no blocks of sign-ups."""
+        """A block of sign-ups; 404 for all other kinds."""
         if request.method == "GET":
             reader_of_accounts(request)
         else:

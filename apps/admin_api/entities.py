@@ -60,7 +60,7 @@ class AdminAccountJson(TypedDict):
 
 
 def admin_account_json(user: User) -> AdminAccountJson:
-    """`user.counts` must be loaded."""
+    """The JSON of an account, whose `counts` must be loaded."""
     return {
         "id": str(user.pk),
         "username": user.handle,
@@ -114,7 +114,7 @@ class AdminReportJson(TypedDict):
     action_taken_by_account: AdminAccountJson | None
     statuses: Annotated[
         list[StatusJson],
-        "Hidden ones too. Restricted ones only where one report is read, with the right to read them; that is logged.",
+        "Hidden posts too. Restricted posts only in a single report, with the permission to read them; that is logged.",
     ]
     rules: list[RuleJson]
 

@@ -41,7 +41,7 @@ ROLES = {
 
 
 def accounts_v1(query: Query) -> QuerySet[User]:
-    """Accounts by the parameters of /api/v1, where each state is a parameter of its own. BadRequest, Invalid."""
+    """Accounts by the parameters of /api/v1, which has a separate parameter for each state. BadRequest, Invalid."""
     named = {**ORIGINS, **STATES, **PERMISSIONS}
     chosen = [condition for name, condition in named.items() if optional_bool(query, name)]
     return _accounts(query, chosen)
@@ -63,7 +63,7 @@ def accounts_v2(query: Query) -> QuerySet[User]:
 
 
 def _accounts(query: Query, chosen: Iterable[Q]) -> QuerySet[User]:
-    """Names are compared from their beginning, as in Mastodon."""
+    """The matching accounts. Names match by their beginning, as in Mastodon."""
     if query.get("ip"):
         raise Invalid(
             _("This site does not keep the addresses of its members."), code="no_addresses"
@@ -81,7 +81,7 @@ def _accounts(query: Query, chosen: Iterable[Q]) -> QuerySet[User]:
 
 
 def is_elsewhere(domain: str | None) -> bool:
-    """Whether a domain is given and not this site's: there are no accounts of other sites."""
+    """Whether a domain is given and is not this site's. Other sites have no accounts here."""
     return bool(domain) and not is_own_host(domain or "")
 
 
@@ -108,7 +108,7 @@ def account_by_id(user_id: int) -> User:
 
 
 def reports(query: Query, staff: User) -> QuerySet[Report]:
-    """Reports by the parameters of a list, open ones by default; none about the reader. BadRequest."""
+    """Reports by the parameters of a list, open ones by default, without those about `staff`. BadRequest."""
     is_resolved = bool(optional_bool(query, "resolved"))
     rows = all_reports(staff).filter(resolved_at__isnull=not is_resolved)
     if account_id := _id_in(query, "account_id"):
@@ -127,14 +127,14 @@ def _id_in(query: Mapping[str, str], name: str) -> int | None:
 
 
 def all_reports(staff: User) -> QuerySet[Report]:
-    """Reports with what their JSON shows. Nobody reads who reported them."""
+    """Reports with the rows that their JSON shows, without those about `staff`, who must not see who filed them."""
     people = ("target", "reporter", "assignee", "resolved_by")
     counts = [f"{person}__counts" for person in people]
     return Report.objects.exclude(target=staff).select_related(*counts).prefetch_related("posts")
 
 
 def report_by_id(report_id: int, staff: User) -> Report:
-    """NotFound, also for a report about the reader."""
+    """A report by its id. NotFound, also for a report about `staff`."""
     report = all_reports(staff).filter(pk=report_id).first()
     if report is None:
         raise NotFound(_("There is no such report."))

@@ -43,7 +43,7 @@ def _staff(request: Request) -> User:
         OpenApiParameter("account_id", str, description="Filed by this account."),
         OpenApiParameter("target_account_id", str, description="About this account."),
         OpenApiParameter(
-            "by_target_domain", str, description="Another than this site's has no accounts."
+            "by_target_domain", str, description="Only this site's domain has accounts."
         ),
         *CURSOR_PARAMETERS,
     ],

@@ -1,6 +1,4 @@
-"""Endpoints for staff: what trends now. Nobody reviews it beforehand: posts that are hidden and accounts that are
-suspended do not trend.
-"""
+"""Endpoints for staff: current trends, which nobody reviews. Hidden posts and suspended accounts do not trend."""
 
 from collections.abc import Callable
 
@@ -95,7 +93,7 @@ publishers = _empty(
 
 
 def _review(kind: str, act: str) -> Callable[..., Response]:
-    """`approve` or `reject` of a kind of trends, which is refused."""
+    """The endpoint `approve` or `reject` of a kind of trends, which refuses every request."""
 
     @operation(
         f"{act.capitalize()} a trend: refused, because nobody reviews trends (staff)",
@@ -106,7 +104,7 @@ def _review(kind: str, act: str) -> Callable[..., Response]:
     )
     @endpoint(POST=WRITE)
     def view(request: Request, trend_id: str) -> Response:
-        """Always 422."""
+        """Refuse the request: always 422."""
         del trend_id
         reader_of(request, "search", "trendingpost")
         text = _("Trends are not reviewed on this site. A post that is hidden does not trend.")

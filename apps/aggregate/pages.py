@@ -17,7 +17,7 @@ MAX_FACES = 5
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Actions with the same verb and object. `newest` is the last of them; `actors` starts with the last actor."""
+    """Actions with the same verb and object. `newest` is the latest of them; `actors` starts with the latest actor."""
 
     newest: Action
     actors: list[User] = field(default_factory=list)

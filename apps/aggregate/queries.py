@@ -1,7 +1,8 @@
 """Reads the aggregate feed (source 003): what a viewer's followees liked and reposted, and who they followed.
 
 Pages consist of single actions, read from the tables of likes, posts and follows. There is no fan-out of actions, and
-an undone action is gone at once. The page shows actions with the same `group_key` on one line (docs/decisions/0093).
+an undone action disappears immediately. The page shows actions with the same `group_key` on one line
+(docs/decisions/0093).
 """
 
 import re

@@ -12,9 +12,9 @@ SLOT_SECONDS = 5.0  # the length of one call
 
 
 def move_slot(name: str, slot: int, address: str) -> int:
-    """Move keys of a slot in a class's Redis Cluster to another node, for a few seconds; returns their number.
+    """Move keys of a slot in a class's Redis Cluster to another node, for some seconds; returns their number.
 
-    Call it again until that node owns the slot. Invalid.
+    Call it again until that node owns the slot. Raises Invalid.
     """
     cluster = cluster_of(CLUSTERS[name]())
     if cluster is None:

@@ -50,7 +50,7 @@ REPR_MAX_CHARACTERS = 200  # Django's limit of LogEntry.object_repr
 
 @admin.register(CacheNode)
 class CacheNodeAdmin(StaffList):
-    """A console in place of the list: most of it does not come from the database."""
+    """A console instead of a list of rows, because most of its data does not come from the database."""
 
     def get_urls(self) -> list[URLPattern]:
         change = self.admin_site.admin_view(self.change_page)

@@ -39,7 +39,7 @@ class CacheNodeJson(TypedDict):
 
 
 class HitRateJson(TypedDict):
-    """How many of the keys asked for within the last hour were found."""
+    """The number of keys requested within the last hour (`asked`), and of those that were found (`answered`)."""
 
     name: str
     answered: int

@@ -1,8 +1,8 @@
-"""A server that speaks Memcached's text protocol and stores in the tiers: for programs that cannot know the layers.
+"""A server that speaks Memcached's text protocol and stores in the tiers, for programs that are not written in Python.
 
-It takes `get`, `gets`, `set`, `cas`, `delete`, `version` and `quit`; everything else is ERROR (`add`, `incr` and the
-like cannot be atomic in several layers at once). All keys get a prefix: no program reads or changes what the site has
-cached.
+It accepts `get`, `gets`, `set`, `cas`, `delete`, `version` and `quit`, and answers ERROR to everything else (`add`,
+`incr` and similar commands cannot be atomic in several layers). All keys get a prefix, so that programs neither read
+nor change the site's own entries.
 """
 
 import time
@@ -18,14 +18,14 @@ MAX_KEY_BYTES = 200  # Memcached takes 250, with the prefixes of the proxy and o
 MAX_KEYS = 1_000  # in a request
 MONTH_SECONDS = 30 * 24 * 3600  # longer times to live are dates, in seconds since the epoch
 IDLE_SECONDS = 600.0
-FLAGS_BYTES = 4  # a value is stored behind the flags of its program
+FLAGS_BYTES = 4  # before each stored value: the client's flags
 
 BAD_LINE, ERROR = b"CLIENT_ERROR bad command line format\r\n", b"ERROR\r\n"
 END, STORED, EXISTS, NOT_FOUND = b"END\r\n", b"STORED\r\n", b"EXISTS\r\n", b"NOT_FOUND\r\n"
 
 
 class MemcachedProxy(ThreadingTCPServer):
-    """Listens on an address; a thread for each connection. `serve_forever` until `shutdown`."""
+    """Listens on an address, with a thread for each connection. `serve_forever` runs it, `shutdown` stops it."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -89,7 +89,7 @@ class _Connection(StreamRequestHandler):
         return data[:-2]
 
     def _skip(self, size: int) -> None:
-        """Read a value that is refused: its bytes are not commands. ConnectionError if they do not come."""
+        """Discard a refused value, so that it is not read as commands. ConnectionError if it is incomplete."""
         while size > 0:
             piece = self.rfile.read(min(size, MAX_LINE_BYTES))
             if not piece:
@@ -105,7 +105,7 @@ def _key(name: bytes) -> str:
 
 
 def _seconds(exptime: bytes) -> int:
-    """The time to live; 0 or less for what has expired already. 0 of the program is as long as possible."""
+    """The time to live in seconds; 0 or less if it has passed already. The client's 0 means a month, the longest."""
     seconds = int(exptime)
     if seconds > MONTH_SECONDS:
         return seconds - int(time.time())
@@ -125,7 +125,7 @@ def _get(names: list[bytes], *, with_cas: bool) -> bytes:
 
 
 def _unique(value: bytes) -> int:
-    """A number for `cas`: equal values have the same."""
+    """The number for `cas`, the same for equal values."""
     return int.from_bytes(blake2b(value, digest_size=8).digest(), "big")
 
 
@@ -141,7 +141,7 @@ def _set_in(cache: TieredCache, key: str, value: bytes, seconds: int) -> bool:
     is_stored = cache.set_many({key: value}, ttl_seconds=seconds)
     found = cache.gets(key)
     if found is not None and found[0] != value:
-        # another program stored at the same moment: it may have been the first in one layer and the last in another
+        # another client stored a value at the same moment: the layers may now have different values
         cache.delete_many([key])
     return is_stored
 

@@ -1,4 +1,4 @@
-"""What the console's Redis page shows: classes of data, slots of clusters, and calls."""
+"""Data for the console's Redis page: classes of data, slots of clusters, and calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ REDIS = "redis "  # begins the names of backends that are classes of data in Red
 
 
 def place_code(place: Place) -> str:
-    """A place in a URL, as in `main-0-1`: pool, group, slot."""
+    """A place as it is written in a URL: pool, group and slot, as in `main-0-1`."""
     return f"{place.pool}-{place.group}-{place.slot}"
 
 
@@ -70,13 +70,13 @@ class ClassStatus:
 
     @property
     def without(self) -> str:
-        """What people notice while its server does not answer."""
+        """The effect that people notice while its server does not answer."""
         return str(_WITHOUT[self.name])
 
 
 @dataclass(frozen=True, slots=True)
 class SlotMap:
-    """Which servers own which slots of a Redis Cluster, and which slots are moving. `error`: why this is unknown."""
+    """The owners of the slots of a Redis Cluster, and the moving slots. `error` is the reason if these are unknown."""
 
     classes: list[str]
     masters: list[Master]

@@ -18,7 +18,7 @@ Value = float | None
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What a chart shows of each span. `target` is the name of its maximum in SERVICE_TARGETS.
+    """The measure that a chart shows for each span of time. `target` is the name of its maximum in SERVICE_TARGETS.
 
     With `is_least`, the target is a minimum.
     """
@@ -118,7 +118,7 @@ class Chart:
 
     @property
     def misses(self) -> int:
-        """In how many spans the target was missed."""
+        """The number of spans in which the target was missed."""
         if self.target is None:
             return 0
         least = self.measure.is_least

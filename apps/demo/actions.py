@@ -38,12 +38,12 @@ _TABLES = (
     "posts_mention, posts_attachment, notifications_notification, timeline_fanoutjob, timeline_fanoutchunk, "
     + ", ".join(mark.table for mark in ROW_MARKS)
 )
-ReportProgress = Callable[[str, int], None]  # what, and how many more
+ReportProgress = Callable[[str, int], None]  # the kind of rows, and how many more
 
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """Numbers of new rows; `earlier` is an earlier run of the same size, after which nothing is added."""
+    """Numbers of new rows. `earlier` is an earlier run of the same size; if there is one, nothing was added."""
 
     accounts: int = 0
     follows: int = 0
@@ -119,7 +119,7 @@ def _report(world: World) -> SeedResult:
 
 
 def expected_rows(size: str) -> int:
-    """About how many rows a size makes, for the progress bar."""
+    """The approximate number of rows of a size, for the progress bar."""
     per_account = SIZES[size]
     posts = per_account.posts_each * 1.3  # with their reposts
     rows = 1 + per_account.follows_each + posts + per_account.likes_each

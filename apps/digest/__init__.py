@@ -1,1 +1,1 @@
-"""A weekly mail with what members missed, for those who want it."""
+"""A weekly mail with the posts that members missed, for those who subscribe."""

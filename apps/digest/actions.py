@@ -18,7 +18,7 @@ def choose(user: User, *, wants: bool) -> None:
 
 
 def end_token(user: User) -> str:
-    """The token in a mail's unsubscribe link. It stays valid while SECRET_KEY does, and can do nothing else."""
+    """The token in a mail's unsubscribe link. It is valid as long as SECRET_KEY, and works for nothing else."""
     return signing.dumps(user.pk, salt=SALT)
 
 

@@ -1,7 +1,7 @@
 """Sends the weekly mail: each reader and week has a row, which a task sends (`apps.events.leases`).
 
-It has posts that the home page would show from the last seven days, but no restricted ones, because mails are not
-encrypted. It has no pictures or links that reveal who opened it.
+The mail shows posts of the last seven days that are on the home page, except restricted ones, because mails are not
+encrypted. It contains no pictures or links that reveal who opened it.
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
 
 
 def due() -> list[int]:
-    """Ids of some due mails; few at a time, to spare the mail server."""
+    """The ids of some due mails, only a few at a time, to spare the mail server."""
     return leases.due_ids(Issue, limit=SWEEP_BATCH_SIZE)
 
 

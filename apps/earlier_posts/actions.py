@@ -27,12 +27,12 @@ from apps.privacy.hooks import Record
 from apps.texts import is_visible, normalise
 
 MAX_PICTURES = 4  # of a post
-PICTURES_SECONDS = 12.0  # then no further picture of a post is begun: the import task has 20 s
+PICTURES_SECONDS = 12.0  # no picture of a post is started after this time: the import task has 20 s
 
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """The re-encoded pictures of a post, with the archive's data about each; and texts about the missing ones."""
+    """The re-encoded pictures of a post, with the archive's data about each, and messages about the missing ones."""
 
     ready: list[tuple[Record, ReencodedPicture]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -145,7 +145,7 @@ def _reencoded(medium: Record, archive: Archive) -> ReencodedPicture | str:
 
 
 def _room(user: User) -> int:
-    """The bytes that are left for pictures of earlier posts."""
+    """The number of bytes still available for pictures of earlier posts."""
     rows = EarlierPicture.objects.filter(post__owner=user)
     used: int = rows.aggregate(Sum("size", default=0))["size__sum"]
     return int(settings.EARLIER_PICTURES_MAX_BYTES) - used

@@ -193,7 +193,10 @@ def _is_by(activity: Mapping[str, Any], note: Mapping[str, Any], actor: str) -> 
 
 
 def _visibility(note: Mapping[str, Any]) -> str | None:
-    """None for a direct message. See https://docs.joinmastodon.org/spec/activitypub/#properties-used"""
+    """A post's visibility; None for a direct message.
+
+    See https://docs.joinmastodon.org/spec/activitypub/#properties-used
+    """
     to, cc = (set(map(_text, _list(note.get(field)))) for field in ("to", "cc"))
     if to & PUBLIC:
         return Visibility.PUBLIC

@@ -24,7 +24,7 @@ _KNOWN = {
 
 
 def text_of(html: str, mentions: Collection[str]) -> str:
-    """Paragraphs separated by blank lines, with the addresses of links. `mentions`: the full handles of people."""
+    """Paragraphs of text, separated by blank lines, with the addresses of links. `mentions` are full handles."""
     clean = nh3.clean(
         html, tags=_KNOWN, attributes={"a": {"class", "href"}}, url_schemes=SCHEMES, link_rel=None
     )

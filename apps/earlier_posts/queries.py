@@ -36,7 +36,7 @@ HAS_EARLIER_POSTS = f"""EXISTS (
 class Shown:
     """An earlier post for a page. `warnings`: the titles of the viewer's filters that match it.
 
-    `thread`: the id of the post that it answers, if that is an earlier post too.
+    `thread`: the id of the post that it answers, if that is also an earlier post.
     """
 
     row: EarlierPost
@@ -50,7 +50,7 @@ class Shown:
 
     @property
     def html(self) -> SafeString:
-        """The text as HTML. Handles name people on other sites, so they are no links."""
+        """The text as HTML. Handles name people on other sites, so they are not links."""
         return html(self.row.body, handles=())
 
     # attributes that the template of pictures reads

@@ -101,7 +101,7 @@ MARK_VERBS: dict[str, Callable[[User, int], None]] = {
 
 
 def mark_post_read(user: User, post_id: int) -> bool:
-    """Mark a post as read by a user; returns whether this counts: the first read of each user, except the author's.
+    """Mark a post as read by a user. Returns whether this counts: only the first read does, and none by the author.
 
     Does nothing while Redis is down.
     """
@@ -117,7 +117,7 @@ def mark_post_read(user: User, post_id: int) -> bool:
 
 
 def mark_recommended(user_id: int, post_ids: Collection[int]) -> None:
-    """Record that posts were recommended to a user, to not recommend them again. Does nothing while Redis is down."""
+    """Record posts as recommended to a user, to recommend them only once. Does nothing while Redis is down."""
     with suppress(RedisError):
         mark_many(RECOMMENDED, [(user_id, post_id) for post_id in post_ids])
 

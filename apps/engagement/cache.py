@@ -1,7 +1,7 @@
 """Existence filters in Redis: whether a user has marked a post.
 
 Likes, bookmarks and reactions have rows: "no" saves the query, and "perhaps" is confirmed by the query. Reads and
-recommendations have no rows: the filter is their only record, and takes an unread post for a read one at a known rate.
+recommendations have no rows: the filter is their only record, and reports an unread post as read at a known rate.
 """
 
 from django.conf import settings

@@ -1,4 +1,4 @@
-"""A system check: every count, flag and table for what readers do with posts must belong to a mark."""
+"""A system check: every count, flag and table for actions of readers on posts must belong to a mark."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ NO_COUNTS = {"post", "author_id", "revision"}
 FLAGS_OF_POSTS = {"own", "muted"}
 # Tables that refer to a user and a post but are not marks, and why.
 NO_MARKS = {
-    "posts.Mention": "what a post says",
-    "posts.IdempotencyKey": "the same request again",
-    "notifications.Notification": "what somebody else did",
-    "notifications.Conversation": "where a reader is in a thread",
+    "posts.Mention": "part of the text of a post",
+    "posts.IdempotencyKey": "recognizes a repeated request",
+    "notifications.Notification": "an action of another person",
+    "notifications.Conversation": "the place of a reader in a thread",
 }
 HINT = "Declare it in apps/engagement/marks.py."
 

@@ -27,5 +27,5 @@ def invalidate_filters(payload: Payload) -> None:
 
 @handles("poll_ended")
 def count_for_good(payload: Payload) -> None:
-    """Count the votes of a closed poll once more; this is the final count."""
+    """Count the votes of a closed poll again; this count is final."""
     recount_poll(payload["post_id"])

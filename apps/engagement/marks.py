@@ -1,8 +1,8 @@
-"""Declares the marks: what readers can do with posts. Code that needs all marks reads them here.
+"""Declares the marks: the actions that readers can take on posts. Code that needs all marks reads them from here.
 
-That is: actions with their events, existence filters and their rebuilds, the viewer's flags on pages, the
-comparison of counts, notifications, archives and erasures, and the verbs of pages and the API. A mark that is more than
-a row (a vote, a repost, a read) has code elsewhere and is only declared here. A system check (`checks`) and
+Marks determine actions with their events, existence filters and their rebuilds, the viewer's flags on pages, the
+comparison of counts, notifications, archives and erasures, and the verbs of pages and the API. A mark that is not just
+a row (a vote, a repost, a read) is implemented elsewhere and only declared here. A system check (`checks`) and
 `tests/engagement/test_marks.py` find marks that are not declared completely.
 """
 
@@ -30,7 +30,7 @@ class ViewerFlags(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """How the API sets and removes a mark: `POST /api/:api/statuses/:id/:verb`, and `:unverb`.
+    """The API's paths to set and remove a mark: `POST /api/:api/statuses/:id/:verb`, and `:unverb`.
 
     If the mark has a choice, its name follows the verb in the path.
     """
@@ -44,10 +44,10 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What a reader can do with a post.
+    """An action that a reader can take on a post.
 
     `counts` are columns of `PostCounts`, `flag` is a field of `ViewerFlags`, and `status` names the fields of the API's
-    statuses that show them. The filter `exists` says whether a reader may have set the mark. `archive` is a file in a
+    statuses that show them. The filter `exists` shows whether a reader may have set the mark. `archive` is a file in a
     member's archive, and `erasure` a step of erasure; both are empty if nothing is stored about a member.
     """
 
@@ -65,8 +65,8 @@ class Mark:
 class RowMark(Mark):
     """A mark that is a row with `user` and `post`. With `notifies_author` the author gets a notification of this kind.
 
-    `choice` names the field of the row that says which of `counts` it adds to. A reader has one row per post, and can
-    change the choice.
+    `choice` names the field of the row that selects which of `counts` the row adds to. A reader has one row per post,
+    and can change the choice.
     """
 
     model: type[Like] | type[Bookmark] | type[Reaction]
@@ -171,7 +171,7 @@ VOTE = Mark(kind="vote", model=Vote, status=("poll",), archive="votes.csv", eras
 MARKS: tuple[Mark, ...] = (LIKE, BOOKMARK, REACTION, READ, REPOST, VOTE)
 ROW_MARKS = tuple(mark for mark in MARKS if isinstance(mark, RowMark))
 
-# The existence filters that a page asks, by the flag that the answer sets.
+# The existence filters that pages query, by the flag that the answer sets.
 ON_PAGES = {mark.flag: mark.exists for mark in MARKS if mark.exists is not None}
-# All existence filters, by kind. No page shows what was recommended.
+# All existence filters, by kind. No page shows past recommendations.
 FILTERS = {marks.kind: marks for marks in (*ON_PAGES.values(), RECOMMENDED)}

@@ -1,7 +1,7 @@
-"""Reads what viewers did with posts.
+"""Reads the marks of viewers on posts.
 
-The existence filters answer most of it: a viewer who marked nothing on a page costs no query. For marks with rows,
-every "perhaps" is confirmed by the row, so that no false like appears and a removed like disappears at once.
+The existence filters answer most reads, so a viewer who has marked nothing on a page causes no query. For marks with
+rows, every "perhaps" is confirmed by the row, so that no false like appears and a removed like disappears immediately.
 """
 
 from collections import defaultdict
@@ -36,7 +36,7 @@ WHERE poll_id = ANY(%(posts)s) AND user_id = %(viewer)s GROUP BY poll_id
 
 @dataclass(frozen=True, slots=True)
 class Engaged:
-    """What a viewer did with posts: the flags that are set, by post. `read` is wrong for about 1 % of unread posts."""
+    """A viewer's marks on posts: the flags that are set, by post. `read` is wrong for about 1 % of unread posts."""
 
     flags: defaultdict[int, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
 
@@ -50,7 +50,7 @@ class Engaged:
 
 
 def engaged(viewer_id: int | None, post_ids: Collection[int]) -> Engaged:
-    """What a viewer did with these posts, in at most one query; empty for visitors."""
+    """The marks of a viewer on these posts, in at most one query; empty for visitors."""
     if viewer_id is None or not post_ids:
         return Engaged()
     return confirmed(viewer_id, [check_many(viewer_id, dict.fromkeys(ON_PAGES.values(), post_ids))])
@@ -59,7 +59,7 @@ def engaged(viewer_id: int | None, post_ids: Collection[int]) -> Engaged:
 def ask_existence(
     batch: Batch, viewer_id: int | None, post_ids: Collection[int]
 ) -> Future[Existence]:
-    """Queue the questions to the existence filters about a viewer and posts; `confirmed` checks their answers."""
+    """Queue queries of the existence filters for a viewer and posts. `confirmed` checks the answers."""
     if viewer_id is None or not post_ids:
         return dict
     return queue_many(batch, viewer_id, dict.fromkeys(ON_PAGES.values(), post_ids), stage="flags")
@@ -71,7 +71,7 @@ def recommended_earlier(viewer_id: int, post_ids: Collection[int]) -> AbstractSe
 
 
 def confirmed(viewer_id: int | None, answers: Sequence[Existence]) -> Engaged:
-    """What a viewer did, from the filters' answers of one or more batches, confirmed in at most one query."""
+    """The marks of a viewer, from the filters' answers of one or more batches, confirmed in at most one query."""
     result = Engaged()
     doubtful: dict[str, list[int]] = {mark.flag: [] for mark in ROW_MARKS}
     for answer in filter(None, answers):

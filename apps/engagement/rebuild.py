@@ -1,7 +1,7 @@
 """Rebuilds the existence filters from the rows, in steps, and keeps them complete.
 
-A filter that answers must not lack a row. The builder registers the new filter, so that every mark from then on is also
-set there; waits for the transactions that may have marked before the registration; and reads all rows. If the store is
+A filter in use must not lack a row. The builder registers the new filter, so that every later mark is also set there,
+waits for the transactions that may have set marks before the registration, and then reads all rows. If the store is
 flushed, the registration is lost too, and the rebuild starts over.
 
 A store that comes back with slightly older data (after a crash of its machine, or as a promoted replica) has lost the
@@ -31,9 +31,9 @@ MAX_GAP_SECONDS = 6 * 3600  # after a longer outage the filter is rebuilt
 WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
 # The barrier is a transaction number. Every transaction that set a mark before the registration has a smaller number,
-# because it inserted its row first. Still running are the transactions in the snapshot, and all from its upper end (one
-# past the last transaction that ENDED) up to the barrier. All databases of a server share the numbers, so transactions
-# of other databases are excluded.
+# because it inserted its row first. The transactions that are still running are those in the snapshot, and all from its
+# upper end (one past the last transaction that ENDED) up to the barrier. All databases of a server share the numbers,
+# so transactions of other databases are excluded.
 _BARRIER = "SELECT pg_current_xact_id()::text"
 _STILL_RUNNING = """
 WITH now AS (SELECT pg_current_snapshot() AS seen),
@@ -57,7 +57,7 @@ _CLEAR_STATISTICS = "SELECT pg_stat_clear_snapshot()"
 
 
 class Outcome(Enum):
-    """How a step of a rebuild ended."""
+    """The outcome of a step of a rebuild."""
 
     DONE = "done"
     UNFINISHED = "unfinished"  # out of time; the next step continues

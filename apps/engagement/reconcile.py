@@ -136,7 +136,7 @@ SUBJECTS = (POSTS, USERS)
 
 @dataclass(slots=True)
 class Tally:
-    """How often a count drifted, and the worst case."""
+    """The number of times that a count drifted, and the worst case."""
 
     number: int
     worst: Drift

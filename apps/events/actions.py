@@ -70,11 +70,11 @@ _conditions: dict[
 
 broker = Breaker(max_pause_seconds=1)
 
-# Leaves out a third of the work of sending a message: texts for monitors, which a worker can make itself, and the
-# declaration of the queue, which workers make when they start.
+# Saves a third of the work of sending a message, by omitting texts for monitors, which a worker can create itself, and
+# the declaration of the queue, which workers send when they start.
 _PLAIN: dict[str, Any] = {"argsrepr": "", "kwargsrepr": "", "declare": ()}
-# Rows that have been due for this long have lost their message, or wait in a long queue. A worker is about to take rows
-# that became due more recently.
+# The messages of rows that have been due for this long are lost or in a long queue. Rows that became due more recently
+# are probably about to be claimed.
 SWEEP_OVERDUE = timedelta(seconds=1)
 # SQL, because a post has many subscribers and the ORM would build an object for each. `recording` returns its values.
 RECORD = """
@@ -95,8 +95,8 @@ def handles(
 ) -> Callable[[Handler], Handler]:
     """Subscribe a function to an event. It may run more than once for an event and must be idempotent.
 
-    `first`: run it before the other subscribers, because a user waits for it. `when` is called at each event, and says
-    whether to record the event for this subscriber; a recorded event is always handled.
+    With `first`, it runs before the other subscribers, because a user waits for it. `when` is called for each event and
+    returns whether to record it for this subscriber; a recorded event is always handled.
     """
     if name not in EVENTS:
         raise ValueError(f"there is no event {name!r}")
@@ -113,7 +113,7 @@ def handles(
 
 
 def subscribers(name: str) -> list[str]:
-    """The dotted names of the handlers that an event is recorded for now."""
+    """The dotted names of the handlers for which an event would be recorded now."""
     if name not in EVENTS:
         raise ValueError(f"there is no event {name!r}")
     return [one for one in _handlers[name] if one not in _conditions or _conditions[one]()]
@@ -150,10 +150,10 @@ def dispatch_after_commit(event_ids: list[int]) -> None:
 def enqueue(
     task_name: str, *args: Any, queue: str | None = None, expires: float | None = None
 ) -> None:
-    """Send a Celery task to `queue`, or to the queue of its route. By name, because tasks are a layer above actions.
+    """Send a Celery task, given by its name, to `queue` or to the queue of its route.
 
-    The message is only a hint that rows are due: if it is lost, a sweep finds them. So after a failure nothing is sent
-    for a moment, and requests do not wait for the broker. The message expires after `expires` seconds.
+    The message is only a hint that rows are due: if it is lost, a sweep finds them. After a failure, nothing is sent
+    for a short time, so that requests do not wait for the broker. The message expires after `expires` seconds.
     """
     if not broker.is_closed and not broker.allows():
         return
@@ -177,7 +177,7 @@ def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = t
 def _handle(event: Event) -> None:
     subscriber = RENAMED.get(event.subscriber, event.subscriber)
     if subscriber.partition(".handlers.")[0] in settings.LEFT_OUT_APPS:
-        return  # recorded before the app was left out
+        return  # recorded before the app was removed from OPTIONAL_APPS
     with tracing.handling(subscriber, event.payload):
         _handlers[event.name][subscriber](event.payload)  # KeyError when it no longer exists
 
@@ -188,8 +188,8 @@ def sweep(
     """Find rows whose message was lost: call `run_batch`, which handles up to `limit` rows, until none are due.
 
     Stops after `seconds`, before the time limit of the task would leave rows under a lease; the next sweep continues. A
-    full first batch means a backlog, as after an outage of Redis: then `task` is enqueued `helpers` times, with no
-    further helpers. These messages expire with the sweep, since their rows may be done by then.
+    full first batch means a backlog, as after an outage of Redis: then `task` is enqueued `helpers` times, and
+    these runs enqueue no more. Their messages expire with the sweep, since their rows may be done by then.
     """
     until = time.monotonic() + seconds
     while done := run_batch():

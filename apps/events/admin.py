@@ -76,7 +76,7 @@ class StaffList(admin.ModelAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Never: Django's own delete would not update counts and timelines."""
+        """Always False, because Django's own delete would not update counts and timelines."""
         return False
 
     def has_discard_permission(self, request: HttpRequest) -> bool:
@@ -90,7 +90,7 @@ class StaffList(admin.ModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Set the title to what the page lists, instead of "Select event to view"."""
+        """Set the title to the name of the listed rows, instead of "Select event to view"."""
         title = {"title": capfirst(self.opts.verbose_name_plural)}
         return super().changelist_view(request, {**title, **(extra_context or {})})
 
@@ -130,7 +130,7 @@ class StaffList(admin.ModelAdmin):
         return TemplateResponse(request, "admin/confirm_action.html", context)
 
     def line(self, row: Any) -> str:
-        """How the confirmation page names a row."""
+        """The text for a row on the confirmation page."""
         return str(row)
 
     def attempt(

@@ -22,8 +22,8 @@ from feedcache.connections import RedisError
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 5
-# The delay after a worker has died. Tasks that process such rows have a shorter time limit (CELERY_TASK_ANNOTATIONS),
-# because the general one, 50 s, is longer than the lease.
+# The time after which a row is retried if its worker has died. Tasks that process such rows have a shorter time limit
+# (CELERY_TASK_ANNOTATIONS), because the general one, 50 s, is longer than the lease.
 LEASE = timedelta(seconds=30)
 
 # Longer than every lease and every pause: a row that is due later was written while PostgreSQL's clock was ahead.
@@ -33,12 +33,12 @@ RETRY_AFTER = timedelta(seconds=2)  # multiplied by the attempts so far; models 
 ERROR_MAX_CHARACTERS = 2000
 
 R = TypeVar("R", bound="LeasedRow")
-Outcome = Mapping[str, Any]  # values for fields of the row that record what the work did
+Outcome = Mapping[str, Any]  # values for fields of the row that record the result of the work
 WORKER_DIED = "the worker died or ran out of time at every attempt"
 
 # One statement, since round trips dominate the cost of small work. Ordered by `due_at` so that the planner uses the
 # index of pending rows; ordered by key it would scan the primary key past all rows that are done.
-# The last condition claims a row that was tried before alone, and only if it is the oldest; else the rows before it.
+# The last condition: if the oldest row was tried before, claim only that row; else the rows before the first such row.
 _CLAIM = """
 WITH due AS (
     SELECT {key}, attempts FROM {table}
@@ -71,9 +71,9 @@ class State(models.TextChoices):
 
 
 class LeasedRow(models.Model):
-    """A row of work. It may be claimed from `due_at` on: at once, after a lease, or after a pause.
+    """A row of work. It may be claimed from `due_at` on: immediately, when a lease has expired, or after a pause.
 
-    All its times are PostgreSQL's: web servers write them and workers compare them, and their clocks differ.
+    All its times are from PostgreSQL's clock, because the clocks of web servers and workers differ.
     """
 
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.PENDING)
@@ -134,7 +134,7 @@ def run_due(
 ) -> int:
     """Claim due rows and process each; returns the number of claimed rows.
 
-    When a row is marked done, the outcome that `work` returned is written with it: by `finish`, or by `write` instead.
+    The outcome that `work` returns is written when the row is marked done: by `write` if given, else by `finish`.
     A row that fails is retried after a pause; when a store is down, the attempt does not count.
     """
     rows = claim(model, limit=limit, only=only, overdue=overdue)
@@ -150,7 +150,7 @@ def run(
 ) -> None:
     """Process rows that are claimed, or were created with `claimed_fields`.
 
-    Rows without an outcome are marked done together at the end: if the worker dies before, they are processed twice.
+    Rows without an outcome are marked done together at the end. If the worker dies earlier, they are processed again.
     """
     done: list[R] = []
     for row in rows:
@@ -197,7 +197,7 @@ def run_few(
 
 
 def free_places(model: type[SlowRow], at_once: int) -> int:
-    """How many more rows may be processed now, if at most `at_once` may be at a time."""
+    """The number of further rows that may be processed now without exceeding `at_once`."""
     manager: Any = model._default_manager
     begun = manager.filter(state=State.PENDING, started_at__gt=Now() - LEASE)
     return max(0, at_once - int(begun.count()))
@@ -217,7 +217,7 @@ def under_way(row: SlowRow) -> Iterator[None]:
 def due_ids(model: type[LeasedRow], *, limit: int) -> list[int]:
     """Ids of rows whose message was lost or which must be retried; those due longest come first.
 
-    For sweeps that enqueue tasks, because the work takes too long for the sweep itself.
+    Used by sweeps that enqueue tasks, because the work takes too long for the sweep itself.
     """
     manager: Any = model._default_manager
     due = manager.filter(state=State.PENDING, due_at__lte=Now()).order_by("due_at")
@@ -225,14 +225,14 @@ def due_ids(model: type[LeasedRow], *, limit: int) -> list[int]:
 
 
 def has_due(kinds: Sequence[type[LeasedRow]]) -> bool:
-    """Whether a row of one of these models is due. One statement without the ORM, because beat asks every second."""
+    """Whether a row of one of these models is due. One statement without the ORM, because beat runs it every second."""
     looks = [f"EXISTS ({_IS_DUE.format(table=one._meta.db_table)})" for one in kinds]
     [(found,)] = rows_of(f"SELECT {' OR '.join(looks)}", {"pending": State.PENDING.value})
     return bool(found)
 
 
 def claimed_fields() -> dict[str, Any]:
-    """Field values for creating or renewing a row as already claimed, to process it at once."""
+    """Field values for creating or renewing a row as already claimed, to process it immediately."""
     return {"attempts": 1, "due_at": Now() + LEASE}
 
 
@@ -267,7 +267,7 @@ def postpone(row: LeasedRow) -> None:
 def recall() -> int:
     """Make rows due now if they are due later than any lease or pause allows; returns their number.
 
-    They were written while PostgreSQL's clock was ahead; it has gone back since.
+    They were written while PostgreSQL's clock was ahead, before it was set back.
     """
     kinds = (model for model in apps.get_models() if issubclass(model, LeasedRow))
     return sum(_recall(model) for model in kinds if not model.is_scheduled_by_people)

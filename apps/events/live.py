@@ -1,7 +1,7 @@
 """Announcements to listening processes: ids, published over Redis after the commit.
 
-An announcement arrives at most once and is not stored. Record an event (`events.actions.record`) for what must be
-handled.
+An announcement arrives at most once and is not stored. If it must be handled, record an
+event (`events.actions.record`) instead.
 """
 
 import logging
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def announce(name: str, **ids: int) -> None:
-    """Publish an announcement when the caller's transaction commits, or at once outside a transaction."""
+    """Publish an announcement when the caller's transaction commits, or immediately outside a transaction."""
     transaction.on_commit(partial(_publish, name, ids), robust=True)
 
 

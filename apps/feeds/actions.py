@@ -26,7 +26,7 @@ from apps.search.words import tsquery
 from apps.tags.names import normalize
 
 MAX_FEEDS = 20  # per account
-MAX_PINNED = 3  # tabs beside the timelines
+MAX_PINNED = 3  # tabs next to the timelines
 # People, tags and words per feed, together. Each include rule costs a page a bounded scan.
 MAX_RULES = 50
 MAX_PHRASES = 10  # lines of included words per feed, whose scans cost most
@@ -43,13 +43,13 @@ SWITCHES = (
 
 
 def draft_feed(owner: User, **fields: Any) -> Feed:
-    """An unsaved feed, to preview its posts. Invalid like `create_feed`, but it needs no name."""
+    """An unsaved feed, to preview its posts. Invalid as for `create_feed`, except that it needs no name."""
     return _apply(Feed(owner=owner), {**fields, "name": "-"})
 
 
 @transaction.atomic
 def create_feed(owner: User, **fields: Any) -> Feed:
-    """Make a feed. `fields` are columns of `Feed`, but people are handles, and tags and words are as people type them.
+    """Make a feed. `fields` are columns of `Feed`, with people as handles, and with tags and words as typed.
 
     Invalid without a name, without an include rule, for unknown people or impossible tags, and beyond the limits.
     """
@@ -63,7 +63,7 @@ def create_feed(owner: User, **fields: Any) -> Feed:
 
 @transaction.atomic
 def change_feed(owner: User, feed_id: int, **fields: Any) -> Feed:
-    """Change the given fields; the address stays the same. NotFound, and Invalid like `create_feed`."""
+    """Change the given fields; the address stays the same. NotFound, and Invalid as for `create_feed`."""
     _lock(owner)
     return _save(_apply(own_feed(owner, feed_id), fields))
 

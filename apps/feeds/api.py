@@ -134,7 +134,7 @@ def feeds(request: Request) -> Response:
 @operation("Delete a feed", EMPTY_OBJECT, method="DELETE", name="delete_feed", tags=["feeds"])
 @endpoint(GET="read:lists", PUT="write:lists", DELETE="write:lists")
 def feed(request: Request, feed_id: int) -> Response:
-    """Show, change or delete a feed; its address stays."""
+    """Show, change or delete a feed; its address never changes."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return Response(feeds_json([own_feed(viewer, feed_id)])[0])
@@ -157,7 +157,7 @@ def feed(request: Request, feed_id: int) -> Response:
 )
 @endpoint(GET="read:lists", public=True)
 def of_feed(request: Request, feed_id: int) -> Response:
-    """A page of the posts that a feed catches."""
+    """A page of the posts that match a feed."""
     viewer, cursor = requests.viewer_of(request), posts_cursor(request)
     feed = readable_feed(requests.viewer_id_of(request), feed_id)
     if feed.include_words:

@@ -23,7 +23,7 @@ def _texts(maximum: int) -> Any:
 
 
 class Feed(models.Model):
-    """A feed catches posts by an included person, with an included tag or with included words, unless an exclude rule
+    """A feed contains posts by an included person, with an included tag or with included words, unless an exclude rule
     or a switch leaves them out.
 
     People are account ids, tags are normalized names, and words are phrases. `slug` is the last part of the address

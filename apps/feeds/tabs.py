@@ -1,4 +1,4 @@
-"""Feeds as tabs beside the timelines."""
+"""Feeds as tabs next to the timelines."""
 
 from collections.abc import Iterable
 

@@ -1,8 +1,8 @@
 """The timeline of a feed: the posts that its rules catch, newest first, always read from PostgreSQL.
 
 Each include rule scans a bounded range of an index: an author's posts, a tag's uses, the search index. One statement
-merges these candidates. Two more check the exclude rules, if there are any: on the posts, and on what they share. The
-pipeline of all timelines decides who may see them.
+merges these candidates. Two more apply the exclude rules, if there are any: to the posts, and to the posts that they
+share. The pipeline of all timelines decides which of them the viewer may see.
 """
 
 from collections.abc import Collection, Mapping
@@ -44,7 +44,7 @@ _WORDS = """
 WHERE words @@ %(words_{place})s::tsquery AND (is_public OR author_id = %(reader)s)
     AND post_id < %(newest)s AND post_id > %(oldest)s {first})"""
 
-# The posts that pass, and what they show: themselves, or what they share.
+# The posts that pass, and the posts that they show: the source of a repost, or else the post itself.
 _PASSING = """
 SELECT post.id, CASE WHEN post.kind = 'repost' THEN post.source_id ELSE post.id END
 FROM posts_post post WHERE post.id = ANY(%(ids)s) AND post.author_id = ANY(%(authors)s) AND {conditions}"""
@@ -107,7 +107,7 @@ class _Candidates:
     time_limit: TimeLimit = field(default_factory=lambda: TimeLimit(settings.SEARCH_SECONDS))
 
     def ids(self, cursor: Cursor, count: int) -> list[int]:
-        """Up to `count` candidates. If too few are caught, uncaught ones fill the rest to mark where the scan ended."""
+        """Up to `count` candidates. If too few are caught, others are added to mark where the scan ended."""
         try:
             found: dict[int, list[int]] = dict(
                 self.time_limit.rows_of(*_statement(self.feed, cursor, is_own=self.is_own))
@@ -124,7 +124,7 @@ class _Candidates:
         return sorted([*ids, *others[len(ids) - count :]], reverse=not cursor.ascending)
 
     def _caught(self, ids: Collection[int]) -> Collection[int]:
-        """Those of these posts that no exclude rule leaves out, neither for themselves nor for what they share."""
+        """The given posts, without those that an exclude rule leaves out for themselves or for the posts they share."""
         of_both = _conditions(_OF_BOTH, self.feed)
         of_shown = _conditions(_OF_SHOWN, self.feed) + of_both
         if not self.is_own:
@@ -140,7 +140,7 @@ class _Candidates:
         return [post_id for post_id, shown_id in passing.items() if shown_id in shown]
 
     def _passing(self, ids: Collection[int], conditions: list[str]) -> dict[int, int]:
-        """The posts that meet conditions, with the ids of what they show."""
+        """The posts that meet conditions, with the ids of the posts that they show."""
         sql = _PASSING.replace("{conditions}", " AND ".join(conditions) or "true")
         values = {"ids": list(ids), "authors": list(authors_of(ids)), **_values(self.feed)}
         return dict(self.time_limit.rows_of(sql, values)) if ids else {}

@@ -113,7 +113,7 @@ def delete_keyword(owner: User, keyword_id: int) -> None:
 def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> None:
     """Change a keyword and, if it is the only one of its filter, the filter, as version 1 of the API does.
 
-    NotFound. Invalid for a change of a filter with more keywords.
+    NotFound. Invalid if the filter has several keywords and the change concerns more than this one.
     """
     _lock(owner)
     found = own_keyword(owner, keyword_id).filter

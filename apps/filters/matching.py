@@ -1,13 +1,13 @@
 """Finds which of a reader's filters match a text. Keywords are never treated as regular expressions.
 
 Text and keywords are compared case-folded, in NFKC, and with any run of white space as one blank. "Whole words only"
-requires a word boundary where the keyword begins or ends with a letter of a script that puts spaces between words;
-Chinese does not, nor does Korean between words and their endings.
+requires a word boundary where the keyword begins or ends with a letter of a script that separates words by spaces.
+Chinese does not separate words, and Korean does not separate a word from its endings, so neither counts.
 
-A page searches all its posts for all keywords of its reader, so neither number may multiply the cost of the other:
-keywords are folded when they are read from the database, texts once per process, and `Automaton` finds any number of
-keywords in one pass over a text. Whole words are searched in the parts of a text, which are words and single other
-characters: the part "tea" is in "a tea!" but not in "teatime".
+A page searches all its posts for all keywords of its reader, so neither number may multiply the cost of the other.
+Therefore keywords are folded when they are read from the database, texts once per process, and `Automaton` finds any
+number of keywords in one pass over a text. Whole words are searched in the parts of a text, which are words and single
+other characters: the part "tea" is in "a tea!" but not in "teatime".
 """
 
 import unicodedata
@@ -30,7 +30,7 @@ FEW = 50
 MAX_REMEMBERED = 200  # posts whose matches are kept for later pages
 # The limits of the list of matches in a post, as a page shows it.
 MAX_TOLD = 10  # keywords per filter
-MAX_FILTERS_TOLD = 2  # filters, plus those that act in a place or in a way in which these do not
+MAX_FILTERS_TOLD = 2  # filters, plus those with a place or an action that these lack
 _BETWEEN = "\0"  # separates parts; no text in PostgreSQL contains it
 _BETWEEN_TEXTS = (
     "\uffff"  # separates texts; not a character, so that no keyword matches across two texts

@@ -14,7 +14,7 @@ MAX_FOLDED_CHARACTERS = 10_000
 
 
 class FilterContext(models.TextChoices):
-    """Where a filter applies. Lists count as home, tags and feeds as the public timeline."""
+    """A place where a filter applies. Lists count as home, tags and feeds as the public timeline."""
 
     HOME = "home", _("Home and lists")
     NOTIFICATIONS = "notifications", _("Notifications")
@@ -24,7 +24,7 @@ class FilterContext(models.TextChoices):
 
 
 class FilterAction(models.TextChoices):
-    """What happens to a post that a filter matches."""
+    """The effect of a filter on the posts that it matches."""
 
     WARN = "warn", _("Hide it behind a warning")
     BLUR = "blur", _("Cover its pictures")

@@ -17,7 +17,7 @@ WITHOUT_COOKIES = ("/api/", settings.MEDIA_URL)
 
 
 class SessionUserMiddleware(AuthenticationMiddleware):
-    """Loads the user at once, not lazily, because every page needs the user's language."""
+    """Loads the user immediately, not lazily, because every page needs the user's language."""
 
     def process_request(self, request: HttpRequest) -> None:
         is_without = request.path.startswith(WITHOUT_COOKIES)

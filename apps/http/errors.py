@@ -23,7 +23,7 @@ from apps.http.request_id import current_request_id
 
 
 class FieldErrorJson(TypedDict):
-    """What is wrong with one field."""
+    """The error in one field."""
 
     field: str
     detail: str
@@ -52,7 +52,7 @@ def problem_json(
     request_id: str = "",
     errors: Mapping[str, str] | None = None,
 ) -> ProblemJson:
-    """`errors` maps names of fields to messages."""
+    """The JSON of an error. `errors` maps names of fields to messages."""
     return {
         "error": message,
         "type": "about:blank",
@@ -124,7 +124,7 @@ def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's own 400s, such as a malformed host or too many fields."""
+    """The response to Django's own errors 400, such as a malformed host or too many fields."""
     del exception
     return _error(request, 400, _("The request cannot be understood."))
 
@@ -146,7 +146,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """For forms that were open too long, or were sent from another site."""
+    """The response to a form that was open for too long, or was sent from another site."""
     logger.info("csrf: %s", reason)
     return _error(request, 403, _("This form has expired. Go back, reload the page and try again."))
 

@@ -1,6 +1,6 @@
 """The classes of interfaces: core reads, writes, and the rest. Each has its own seats and rate limits (source 002).
 
-So a flood of searches or exports takes no threads or database connections from home, and does not use up its limits.
+So a flood of searches or exports does not take threads, database connections or limits from the home page.
 """
 
 from enum import StrEnum
@@ -34,7 +34,7 @@ CORE = frozenset({
     "api/v1/instance", "api/v2/instance", "api/v1/custom_emojis", "api/v1/announcements",
 })  # fmt: skip
 
-HOME = frozenset({"", "home", "api/v1/timelines/home"})  # whose readers are members
+HOME = frozenset({"", "home", "api/v1/timelines/home"})  # routes of the home timeline
 
 # Prefixes of routes whose writes are `REST` too. All other writes are `WRITES`.
 REST = (

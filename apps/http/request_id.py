@@ -7,5 +7,5 @@ request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
 
 def current_request_id() -> str:
-    """`-` outside of a request."""
+    """The id of the current request; `-` outside of a request."""
     return request_id.get()

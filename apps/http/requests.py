@@ -38,7 +38,7 @@ require_get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class SeeOther(HttpResponseRedirect):
-    """303: browsers follow it with GET, also after a POST."""
+    """A redirect with status 303, which browsers follow with GET, also after a POST."""
 
     status_code = 303
 
@@ -90,7 +90,7 @@ def next_url(request: HttpRequest, default: str = "/") -> str:
 
 
 def return_url(request: HttpRequest, default: str = "/") -> str:
-    """Where a confirmation page leads back to: its `next`, else the page it was opened from."""
+    """The URL to return to from a confirmation page: its `next`, else the page from which it was opened."""
     referer = urlsplit(request.headers.get("Referer", ""))
     url = referer._replace(scheme="", netloc="", fragment="").geturl()
     is_other_page = referer.netloc == request.get_host() and referer.path != request.path
@@ -108,7 +108,7 @@ def _is_on_this_site(request: HttpRequest, url: str) -> bool:
 def client_ip(request: HttpRequest | Request) -> IPv4Address | IPv6Address | None:
     """The IP address of the client; None if it is missing or malformed.
 
-    Of `X-Forwarded-For`, only what the site's own TRUSTED_PROXY_HOPS proxies wrote is trusted.
+    Only the last TRUSTED_PROXY_HOPS entries of `X-Forwarded-For`, by the site's own proxies, are trusted.
     """
     peer = str(request.META.get("REMOTE_ADDR", ""))
     hops = settings.TRUSTED_PROXY_HOPS

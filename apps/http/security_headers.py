@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase
 
-# The features that pages do not use; only those that browsers know, because they warn of others. Pages do use passkeys,
-# sharing and the clipboard.
+# Browser features that pages do not use. Unknown names are left out, because browsers log a warning about them. Pages
+# do use passkeys, sharing and the clipboard.
 REFUSED = (
     "accelerometer", "browsing-topics", "camera", "display-capture", "geolocation", "gyroscope", "hid",
     "idle-detection", "local-fonts", "magnetometer", "microphone", "midi", "otp-credentials", "payment",
@@ -24,7 +24,7 @@ DEFAULTS = {
 
 
 class SecurityHeadersMiddleware:
-    """Sets the default headers. It comes before every middleware that responds."""
+    """Sets the default headers. It must precede every middleware that responds."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

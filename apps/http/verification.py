@@ -51,7 +51,7 @@ class PendingLogin:
 
 
 def begin_login(request: SiteRequest, user: User, redirect_to: str) -> HttpResponseBase:
-    """After the right password: log in, or redirect to the page that asks for the second factor."""
+    """Continue after the right password: log in, or redirect to the page that asks for the second factor."""
     if not has_second_factor(user):
         login(request, user)
         return complete_login(request, user, redirect_to)
@@ -160,7 +160,7 @@ def redirect_to_second_factor(request: SiteRequest) -> HttpResponseBase:
 
 
 def second_factor_required(view: View) -> View:
-    """Users with a second factor have to pass it first. Goes below `login_required`."""
+    """Require users with a second factor to pass it first. Apply it below `login_required`."""
 
     @wraps(view)
     def inner(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

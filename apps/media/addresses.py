@@ -1,7 +1,7 @@
 """Addresses of stored files: permanent for open posts, signed and expiring for all others.
 
-A restricted file's address expires within two days. It is signed when the post is read, and
-PostgreSQL decides each read, so readers who have lost access to the post get no new address.
+The address of a restricted file expires within two days. It is signed when the post is read, and PostgreSQL authorizes
+every read, so readers who have lost access to the post get no new address.
 """
 
 import secrets
@@ -13,7 +13,7 @@ from django.core.files.storage import default_storage
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 OPEN_FOLDER, RESTRICTED_FOLDER = "pictures/", "restricted/"
-# The minimum. An address is the same all day and for all readers, so that browsers can cache the picture.
+# The minimum lifetime. An address is the same all day and for all readers, so that browsers can cache the picture.
 LIFETIME_SECONDS = 24 * 3600
 KEY_CHARACTERS = 32
 MAX_REMEMBERED = 8192  # paths, of some 200 bytes each

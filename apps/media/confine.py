@@ -113,7 +113,7 @@ def limit(seconds: int) -> None:
 def missing() -> list[str]:
     """The protections that this machine lacks.
 
-    Any version of Landlock is enough: seccomp also forbids truncation, the network and signals, which later ones add.
+    Any version of Landlock is enough, because seccomp forbids what later ones add: truncation, network and signals.
     """
     if sys.platform != "linux":
         return ["Landlock", "seccomp"]

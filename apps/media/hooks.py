@@ -7,7 +7,7 @@ from apps.events.hooks import Hook
 
 
 class ServedFolder(NamedTuple):
-    """A folder of the storage; `serves` says whether a file in it may be served now."""
+    """A folder of the storage; `serves` returns whether a file in it may be served now."""
 
     name: str
     serves: Callable[[str], bool]

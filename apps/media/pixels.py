@@ -1,7 +1,7 @@
 """Decodes untrusted pictures inside the restricted process that `apps.media.sandbox` starts.
 
 The program reads the picture from standard input and writes its result to standard output. An exploited decoder can do
-little harm: it has little memory and CPU time, cannot open files, and knows nothing about the site.
+little harm: it has little memory and CPU time, cannot open files, and has no data of the site.
 """
 
 import base64
@@ -78,7 +78,7 @@ def outcome(work: Callable[[bytes], bytes], data: bytes) -> tuple[int, bytes]:
 
 
 def limit(rehearse: Callable[[], object]) -> None:
-    """Give up all rights that decoding does not need. After the rehearsal no file can be opened any more."""
+    """Give up all rights that decoding does not need. `rehearse` is called while files can still be opened."""
     rehearse()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))

@@ -67,7 +67,7 @@ PICTURE_BRANDS = (
 
 
 class Unfit(Exception):
-    """The upload cannot be prepared; `explained` gives the `reason` in words. Also without ffmpeg, and after a time."""
+    """The upload cannot be prepared, ffmpeg is missing, or it took too long. `explained` puts the `reason` in words."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -104,7 +104,7 @@ class Transcoded:
 
 
 def explained(reason: str) -> str:
-    """Why an upload was refused or could not be prepared, in the reader's language."""
+    """The reason why an upload was refused or could not be prepared, in the reader's language."""
     minutes, megabytes = settings.VIDEO_MAX_SECONDS // 60, settings.VIDEO_MAX_BYTES // 1024**2
     too_long = ngettext(
         "This is too long. The maximum is %(count)d minute.",
@@ -132,8 +132,8 @@ def is_available() -> bool:
 def ffmpeg_path(named: str) -> str | None:
     """The absolute path of the ffmpeg to use; None if there is none.
 
-    Of several, one that lacks a required encoder or filter is skipped: Fedora's does not encode H.264. The last is
-    taken untested.
+    A program without a required encoder or filter is skipped (Fedora's cannot encode H.264), except the last one, which
+    is used untested.
     """
     programs = _programs(named)
     able = (program for program in programs[:-1] if _makes_video(program))
@@ -198,7 +198,7 @@ def probe(path: Path) -> Probe:
 
 
 def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
-    """Write the file to serve beside `path`. Raises Unfit, and what `renew` raises.
+    """Write the file to serve next to `path`. Raises Unfit, and any error of `renew`.
 
     `renew` is called every few seconds: it extends the lease of the worker.
 
@@ -303,7 +303,7 @@ def _ffmpeg(
 def _few_pixels() -> list[str]:
     """Options that bound the decoders, in case frames are larger than the header states.
 
-    Twice the site's limit, because decoders round the sides up.
+    The bound is twice the site's limit, because decoders round the sides up.
     """
     return ["-max_pixels", str(2 * settings.VIDEO_MAX_PIXELS)]
 
@@ -328,7 +328,7 @@ def _run(
     seconds: float,
     renew: Callable[[], None] = lambda: None,
 ) -> tuple[bytes, bytes]:
-    """Run ffmpeg; returns its output and its log. Raises Unfit, and what `renew` raises."""
+    """Run ffmpeg; returns its output and its log. Raises Unfit, and any error of `renew`."""
     program = ffmpeg_path(settings.FFMPEG)
     if program is None:
         raise Unfit("unavailable")

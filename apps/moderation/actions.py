@@ -1,7 +1,7 @@
 """Files, assigns, resolves and reopens reports, and takes measures about posts and accounts.
 
-Admin, pages and API call these functions; each asks for the permission, writes the history of the account, and tells
-optional apps (`hooks.ACTED`).
+The admin, pages and the API call these functions. Each checks the permission, writes the history of the account, and
+notifies optional apps (`hooks.ACTED`).
 """
 
 from collections.abc import Callable, Collection
@@ -33,7 +33,7 @@ from apps.posts.store import lock_author
 from apps.throttling import check_rate_limit
 from apps.timeline import publishing
 
-CHANGE_REPORTS = "moderation.change_report"  # the admin asks for the same permission
+CHANGE_REPORTS = "moderation.change_report"  # the admin requires the same permission
 MAX_POSTS = 40  # per report; more are ignored
 
 
@@ -46,10 +46,10 @@ def file_report(
     rule_ids: Collection[int] = (),
     post_ids: Collection[int] = (),
 ) -> Report:
-    """Report an account to staff, with those posts that the account wrote and the reporter can see.
+    """Report an account to staff, with those of the posts that the account wrote and the reporter can see.
 
     The default category is VIOLATION if there are rules, else OTHER.
-    Invalid for the reporter's own account, an unknown category or rule, or too long a comment; TooMany.
+    Invalid for the reporter's own account, an unknown category or rule, or a comment that is too long; TooMany.
     """
     if reporter.pk == target.pk:
         raise Invalid(_("This doesn't work with your own account."), code="self")
@@ -87,7 +87,7 @@ def file_report(
 
 
 def _language_of(reporter: User, target: User, posts: Collection[PostContent]) -> str:
-    """The language of a report without its region, so that staff who read it find it."""
+    """The language of a report, without the region, so that staff who read the language find the report."""
     said = (
         *(post.language for post in posts),
         target.post_language,
@@ -137,7 +137,7 @@ def assign_report(report: Report, *, by: User, to: User | None) -> None:
 
 @transaction.atomic
 def hide_post(post_id: int, *, by: User, reason: str = "", report: Report | None = None) -> None:
-    """Hide a post from everybody but its author; does nothing if it is hidden. NotFound; NotAllowed without the
+    """Hide a post from everybody except its author; does nothing if it is hidden. NotFound; NotAllowed without the
     permission to delete posts.
     """
     post = _locked_post(post_id, by)
@@ -161,7 +161,7 @@ def show_post(post_id: int, *, by: User, reason: str = "") -> None:
 def mark_sensitive(
     post_id: int, *, by: User, reason: str = "", report: Report | None = None
 ) -> None:
-    """Put the pictures of a post behind a button, which its author cannot take away; does nothing if they are.
+    """Put the pictures of a post behind a button that the author cannot remove; does nothing if the post is marked.
 
     NotFound, NotAllowed like `hide_post`.
     """
@@ -174,7 +174,7 @@ def mark_sensitive(
 
 @transaction.atomic
 def unmark_sensitive(post_id: int, *, by: User, reason: str = "") -> None:
-    """Take the mark back; does nothing without one. NotFound, NotAllowed like `hide_post`."""
+    """Remove the mark; does nothing if the post has none. NotFound, NotAllowed like `hide_post`."""
     post = _locked_post(post_id, by)
     if post.is_marked_sensitive:
         publishing.mark_sensitive(post.author, post_id, is_marked=False)
@@ -184,7 +184,7 @@ def unmark_sensitive(post_id: int, *, by: User, reason: str = "") -> None:
 
 @transaction.atomic
 def limit_user(user: User, *, by: User, reason: str = "", report: Report | None = None) -> None:
-    """Let the posts of an account reach followers only. NotAllowed like `freeze_user`."""
+    """Limit an account: its posts reach followers only. NotAllowed like `freeze_user`."""
     require_permission(by, CHANGE_USERS, over=user)
     _set_limit(user, timezone.now())
     _record(Act(Measure.LIMIT, user, by, reason, report), "Limited")
@@ -284,7 +284,7 @@ def _save_suspension(user: User) -> None:
 
 
 def _locked_post(post_id: int, by: User) -> Post:
-    """A post, about which `by` may take measures, with its author, whose writes are locked. NotFound, NotAllowed."""
+    """A post about which `by` may take measures, with its author. Locks the author's writes. NotFound, NotAllowed."""
     post = Post.objects.filter(pk=post_id, deleted_at=None).select_related("author").first()
     require_permission(by, DELETE_POSTS, over=post.author if post else None)
     if post is None:

@@ -50,7 +50,7 @@ class ReportAdmin(SearchedByAccount):
     actions = ("resolve", "reopen", "suspend")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
-        """Without reports about the reader, who would see the names of those who filed them."""
+        """Leave out reports about the member of staff, who would see the names of those who filed them."""
         return super().get_queryset(request).exclude(target=staff_of(request))
 
     @admin.display(description=gettext_lazy("account"))
@@ -116,7 +116,7 @@ class ReportAdmin(SearchedByAccount):
         return None
 
     def has_suspend_permission(self, request: HttpRequest) -> bool:
-        """Permission to suspend, as on the page of accounts."""
+        """Whether staff may suspend, as on the page of accounts."""
         return self.has_intervene_permission(request) and request.user.has_perm(
             "accounts.change_user"
         )

@@ -1,4 +1,4 @@
-"""What optional apps add to moderation."""
+"""Hooks with which optional apps extend moderation."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ class Act:
     is_taken_back: bool = False
 
 
-ACTED = Hook[Callable[[Act], None]]()  # in the transaction of the act
-# With a new report and the reported posts as its reporter sees them, in its transaction.
+ACTED = Hook[Callable[[Act], None]]()  # called in the transaction of the act
+# Called with a new report, and the reported posts as its reporter sees them, in the transaction of the report.
 FILED = Hook[Callable[[Report, Sequence[PostContent]], None]]()
-# What waits for staff with the permission to view reports: sentences for their first page, each with its address.
+# Sentences about waiting work, each with a link, for the first page of staff who may view reports.
 WAITING = Hook[Callable[[], Iterable[tuple[str, str]]]]()

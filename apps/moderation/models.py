@@ -21,7 +21,7 @@ class Category(models.TextChoices):
 
 
 class Measure(models.TextChoices):
-    """What staff may do about an account or a post. Each can be taken back."""
+    """The measures that staff may take about an account or a post. Each can be undone."""
 
     WARN = "warn", _("Warning")
     HIDE = "hide", _("Post hidden")
@@ -60,7 +60,7 @@ class Report(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", db_index=False
     )
     outcome = models.TextField(_("outcome"), blank=True)
-    # the member of staff who looks into it
+    # the member of staff who handles it
     assignee = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.SET_NULL,

@@ -1,4 +1,4 @@
-"""What staff read before they decide: the reported posts, then and now, and the history of an account."""
+"""The records that staff read before a decision: the reported posts, then and now, and the history of an account."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class ReportedPost:
-    """`then` is the version that was reported; None if it is the present version, or the post is gone."""
+    """A reported post. `then` is the reported version; None if that is the present one, or the post is deleted."""
 
     post: Post
     now: Version
@@ -36,7 +36,7 @@ class ReportedPost:
 @dataclass(frozen=True, slots=True)
 class AccountRecord:
     reports: Sequence[Report]
-    acts: Sequence[LogEntry]  # what staff did to the account
+    acts: Sequence[LogEntry]  # actions of staff on the account
     posts: Sequence[Post]
 
 

@@ -52,7 +52,7 @@ Timeline = ReadMarker.Timeline
 def mark_read(viewer: User, up_to_id: int, *, timeline: Timeline = Timeline.NOTIFICATIONS) -> None:
     """Move a read marker up, and announce it; it never moves back. Invalid for a post that cannot exist yet."""
     if timeline == Timeline.HOME and up_to_id >= id_after(timezone.now() + CLOCK_SKEW):
-        # the marker would stay above all posts for ever
+        # the marker would stay above all posts forever
         raise invalid("last_read_id", _("There is no such post yet."))
     with connection.cursor() as sql:
         sql.execute(_MARK, {"user": viewer.pk, "timeline": timeline.value, "id": up_to_id})
@@ -78,8 +78,8 @@ def chosen_notification_kinds(user: User) -> list[str]:
 
 @transaction.atomic
 def tell_of_moderation(user: User) -> None:
-    """Tell a person that staff have decided something about them. There is one such notification, which is renewed; of
-    two decisions at once, the first one makes it.
+    """Notify a user of a decision by staff about them. There is at most one such notification: a new decision replaces
+    it, and of two concurrent decisions only one creates it.
     """
     kind = NotificationKind.STRIKE
     Notification.objects.filter(user=user, kind=kind).delete()

@@ -28,7 +28,7 @@ _EMOJI = regex.compile(r"(?=.*(?:\p{Extended_Pictographic}|\p{Regional_Indicator
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """How many people reacted with an emoji; `mine`: the viewer is one of them."""
+    """An emoji, and the number of people who reacted with it. `mine` is whether the viewer is one of them."""
 
     emoji: str
     count: int

@@ -24,8 +24,8 @@ from apps.posts.visibility import Audience, delivered_to
 from apps.sql import rows_of
 from feedcache.ids import author_of
 
-# Notifies a batch of recipients, found by `_WATCHERS`, `_REPOSTERS` and the like, except of unwanted notifications. The
-# same conditions for a single recipient are in `_notify`.
+# Inserts the notifications of a batch of recipients, selected by `_WATCHERS` or a similar statement, except unwanted
+# ones. The same conditions for a single recipient are in `_notify`.
 _CREATE_MANY = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at)
 SELECT c.user_id, %(kind)s, %(author)s, told.post_id, now()
@@ -133,9 +133,9 @@ def notify_of_published_post(payload: Payload) -> None:
 
 @handles("post_published")
 def notify_watching_followers(payload: Payload) -> None:
-    """Notify the followers who asked to be notified of the author's posts, unless it is for named people or a circle.
+    """Notify the followers who asked for the author's posts, unless the post is for named people or a circle.
 
-    Not of reposts, and not of replies to other accounts.
+    They are not notified of reposts and of replies to other accounts.
     """
     author_id = author_of(payload["post_id"])
     if not Follower.objects.filter(owner=author_id, notifies=True).exists():
@@ -250,7 +250,8 @@ def _post(post_id: int) -> PostContent | None:
 def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
     """The accounts that a post concerns, each with the kind of notification and the post that it is about.
 
-    An account that is concerned for several reasons gets one notification: of the reply, else the quote.
+    An account that is concerned for several reasons gets one notification: of the reply if
+    there is one, else of the quote.
     """
     if post.is_repost and post.source_id is not None:
         return {author_of(post.source_id): (NotificationKind.REPOST, post.source_id)}
@@ -275,9 +276,9 @@ def _notify_concerned(
 def _notify(
     user_id: int, kind: NotificationKind, *, actor_id: int, post_id: int | None = None
 ) -> None:
-    """Notify a user, except of their own actions, of blocked or muted accounts, and of kinds that they turned off.
+    """Notify a user, unless the action is their own, the kind is unwanted, the actor is muted, or there is a block.
 
-    The user's policy is applied here, and only here: `_notify_many` makes notifications of exempt kinds.
+    The user's policy is applied only here, because `_notify_many` creates notifications of exempt kinds only.
     """
     if user_id == actor_id or UnwantedKind.objects.filter(user=user_id, kind=kind).exists():
         return

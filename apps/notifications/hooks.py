@@ -1,4 +1,4 @@
-"""What optional apps add to notifications."""
+"""The hook with which optional apps extend notifications."""
 
 from collections.abc import Callable, Sequence
 

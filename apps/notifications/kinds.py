@@ -122,7 +122,7 @@ TOLD: dict[str, Told] = {
         "info",
         _("published a poll that has ended"),
     ),
-    # the actor is the person themselves; the page of strikes says the rest
+    # the actor is the recipient; the page of strikes shows the details
     NotificationKind.STRIKE: Told(
         "moderation_warning",
         _("The moderators make a decision about you"),

@@ -72,7 +72,7 @@ class UnwantedKind(models.Model):
 
 
 class Treatment(models.TextChoices):
-    """What a policy does with notifications of one kind of sender."""
+    """The treatment of notifications from one kind of sender."""
 
     ACCEPT = "accept", _("accept")
     FILTER = "filter", _("hold back")
@@ -84,7 +84,7 @@ def treatment_field(name: "StrPromise") -> "models.CharField[str, str]":
 
 
 class NotificationPolicy(models.Model):
-    """How new notifications for `user` are treated. A change does not affect existing ones."""
+    """The treatment of new notifications for `user`. A change does not affect existing ones."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
@@ -181,7 +181,7 @@ class Conversation(models.Model):
 
 
 class Announcement(models.Model):
-    """A text for all members, from `published_at` until `ends_at`, if any; what it announces begins at `starts_at`."""
+    """A text for all members, from `published_at` until `ends_at`, if any. It announces an event at `starts_at`."""
 
     text = models.TextField(_("text"), max_length=TEXT_MAX_CHARACTERS)
     published_at = models.DateTimeField(_("published at"), default=timezone.now)

@@ -19,11 +19,11 @@ CONDITIONS = ("for_not_following", "for_not_followers", "for_new_accounts", "for
 def treatment_of(
     user_id: int, actor_id: int, post_id: int | None, relations: ExactRelations
 ) -> Treatment:
-    """What the policy of `user_id` does with a notification: the strictest treatment whose condition applies.
+    """The treatment of a notification by the policy of `user_id`: the strictest one whose condition applies.
 
     Accounts that staff have limited notify only their followers, whatever the policy.
 
-    Not asked for notifications that the recipient wanted by a vote, a repost, a quote or the bell of an account.
+    Not called for notifications that the recipient asked for by a vote, a repost, a quote or the bell of an account.
     """
     is_followed = actor_id in relations.following
     if not is_followed and User.objects.filter(pk=actor_id, limited_at__isnull=False).exists():

@@ -120,7 +120,7 @@ def get_notification(viewer: User, number: int) -> NotificationItem:
 
 def notification_items(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
     """Up to 200 of a viewer's notifications with actors and posts, without those that the viewer may no longer see, and
-    those of kinds that only newer processes know, which may write them during an upgrade.
+    those of unknown kinds, which processes of a newer release may write during an upgrade.
     """
     actors = users_by_id([viewer.pk, *(row.actor_id for row in rows)])
     revision = actors[viewer.pk].counts.graph_revision if viewer.pk in actors else None
@@ -147,7 +147,7 @@ def notification_items(viewer: User, rows: list[Notification]) -> list[Notificat
 
 
 def policy_of(viewer: User) -> NotificationPolicy:
-    """The viewer's policy, unsaved when they have none: it accepts everything."""
+    """The viewer's policy; if there is none, an unsaved one that accepts everything."""
     policy = NotificationPolicy.objects.filter(user=viewer).first()
     return policy or NotificationPolicy(user=viewer)
 

@@ -33,7 +33,7 @@ class Application(AbstractApplication):
         verbose_name, verbose_name_plural = _("application"), _("applications")
 
     def allows_grant_type(self, *grant_types: str) -> bool:
-        """Mastodon's clients use several grant types with one registration."""
+        """Allow all supported grant types: Mastodon's clients use several with one registration."""
         return not _GRANTS.isdisjoint(grant_types)
 
     def redirect_uri_allowed(self, uri: str) -> bool:
@@ -44,7 +44,7 @@ class Application(AbstractApplication):
             return False
 
     def get_allowed_schemes(self) -> list[str]:
-        """The schemes of the registered URIs: apps on phones have schemes of their own."""
+        """The schemes of the registered URIs: mobile apps have custom schemes."""
         return sorted({urlsplit(uri).scheme for uri in self.redirect_uris.split()})
 
 

@@ -30,10 +30,10 @@ def new_token(_request: Any) -> str:
 
 
 class Core(OAuthLibCore):
-    """Takes request bodies that DRF has parsed, in any format."""
+    """Accepts request bodies that DRF has parsed, in any format."""
 
     def extract_body(self, request: Any) -> list[tuple[str, str]]:
-        """Names and values, only strings and integers; of repeated names the last value counts."""
+        """The names and values, only strings and integers; the last value of a repeated name counts."""
         data: Any = request.data if isinstance(request, Request) else request.POST
         return [
             (str(name), str(value))
@@ -74,7 +74,7 @@ class Validator(OAuth2Validator):
         """
         lacking = STAFF - covered_by(client.scopes.split())
         known = [name for name in scopes if name in NAMES - lacking]
-        if request.grant_type:  # else it is `Core` that knows the user
+        if request.grant_type:  # without one, `Core` has the user
             known = grantable(known, request.user)
         request.scopes = known or DEFAULT_SCOPES
         may_have: bool = super().validate_scopes(
@@ -135,7 +135,7 @@ class Validator(OAuth2Validator):
     def save_bearer_token(
         self, token: dict[str, Any], request: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        """Also remember which code a token was issued for, and end the streams of tokens that a refresh replaces."""
+        """Also record which code a token was issued for, and end the streams of tokens that a refresh replaces."""
         super().save_bearer_token(token, request, *args, **kwargs)
         if request.grant_type == "authorization_code":
             _remember_code(request.code, request.client, refresh_token=token["refresh_token"])

@@ -47,7 +47,7 @@ class Bearer:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What an application may do for a user, by all its tokens together."""
+    """The access of an application to a user's account, by all its tokens together."""
 
     application: Application
     scopes: str
@@ -97,8 +97,8 @@ def remembered_user_id(token: str) -> int | None:
 def bearer_of(token: str, batch: Batch | None = None) -> Bearer | None:
     """The bearer of a token; None if it is unknown or expired, or its account is suspended.
 
-    Takes one query, or none if this process knows the token and its user is cached (docs/decisions/0116). If the
-    process knows the token, the commands in `batch` are executed in the same round trip.
+    Takes one query, or none if this process remembers the token and its user is cached (docs/decisions/0116). If the
+    process remembers the token, the commands in `batch` are executed in the same round trip.
     """
     digest = _digest(token)
     known = _checked.get(digest)

@@ -51,8 +51,8 @@ from feedcache.topology import (
 
 logger = logging.getLogger(__name__)
 
-# The wait between the steps of a move. By then the report of a process that has not seen the last step has expired: the
-# process is dead, or cut off from the Redis of the topology.
+# The wait between the steps of a move. After it, the report of a process that has not seen the last step has expired,
+# because the process is dead or cut off from the Redis of the topology.
 SETTLE_SECONDS = topology_listener.REPORT_TTL_SECONDS + 2
 
 Change = Callable[
@@ -62,14 +62,14 @@ Change = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who changes the topology. `seen` is the version on the page that they used; Conflict if it is outdated."""
+    """The author of a change. `seen` is the version on the page that they used; Conflict if it is outdated."""
 
     name: str
     seen: int | None = None
 
 
 def add_l1_group(urls: Sequence[str], megabytes: int, *, by: Author) -> TopologyVersion:
-    """Add a group of nodes to L1, over which a burst of reads spreads. Invalid, Conflict."""
+    """Add a group of nodes to L1, to spread a burst of reads over more nodes. Invalid, Conflict."""
     require_answer(urls)
     detail = f"L1 group of {', '.join(urls)}, {megabytes} MB each"
     return commit(
@@ -92,7 +92,7 @@ def replace_node(place: Place, url: str, megabytes: int | None = None, *, by: Au
 
 
 def drain_node(place: Place, *, by: Author) -> TopologyVersion:
-    """Stop reading a slot; the next layer answers until its node is replaced."""
+    """Stop reading a slot; the next layer is read instead until the node is replaced."""
     return commit(
         Action.DRAIN,
         f"{place} drained",
@@ -113,7 +113,7 @@ def drain_l1_group(group: int, *, by: Author) -> TopologyVersion:
 def flush_class(name: str, *, by: Author) -> TopologyVersion:
     """Drop everything in Memcached and Redis that belongs to one class of data.
 
-    Without Redis only Memcached is flushed, and the log says so.
+    If Redis does not answer, only Memcached is flushed, and a warning is logged.
     """
     row = commit(
         Action.FLUSH,
@@ -245,7 +245,7 @@ def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
 
 
 def reason_to_wait(settle_seconds: float | None = None) -> str:
-    """Why the next step of a move has to wait; "" when every process has taken the last one.
+    """The reason why the next step of a move has to wait; "" when every process has taken the last one.
 
     `settle_seconds` is the shortest time between two steps, by default `SETTLE_SECONDS`.
     """

@@ -1,6 +1,6 @@
 """Bursts (source 000): one key is read so often that more L1 groups are needed, until the burst is over.
 
-Every L1 group stores the hottest keys, and each read asks one group. So with `n` groups a node gets an n-th of the
+Every L1 group stores the hottest keys, and each read queries one group. So with `n` groups a node gets an n-th of the
 reads of a key. A group is added from the spare nodes that staff named, by staff or automatically, and removed when it
 has not been needed for some minutes.
 """

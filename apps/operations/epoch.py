@@ -1,12 +1,12 @@
 """The epoch of all caches. It ends when the database goes back in time, or the Memcached nodes change.
 
 Caches stay current because numbers in the database only grow, and because every process that changes a row updates
-them. Neither holds if the database is restored to an earlier state, if a standby takes over that had not received
-everything, or if a Memcached node returns to the settings after an absence. Then a new epoch begins, and everything
-cached before is ignored. The epoch is part of all keys in Memcached; what Redis holds of PostgreSQL's data is deleted.
+them. Neither holds if the database is restored to an earlier state, if a standby without the newest changes
+takes over, or if a Memcached node returns to the settings after an absence. Then a new epoch begins, and everything
+cached before is ignored. The epoch is part of all keys in Memcached; copies of PostgreSQL's data in Redis are deleted.
 
-The database counts beats, and Redis remembers the highest: a lower count means that the database went back. A restore
-from a dump makes new tables, which is noticed even without Redis.
+The database counts beats, and Redis stores the highest count: a lower count means that the database went back. A
+restore from a dump makes new tables, which is noticed even without Redis.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ EPOCH_BITS = 48
 LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # recent changes may be lost
 NOTICE = timedelta(days=7)  # how long pages say that the database went back
 # Clients remember the highest id that they saw, of notifications for example, and request higher ones: ids given out in
-# the lost time must not be used again. A tenth more exceeds what any backup can miss.
+# the lost time must not be used again. Skipping a tenth is more than any backup can miss.
 _SKIP_IDS = """
 SELECT count(setval(format('%%I.%%I', schemaname, sequencename)::regclass,
     last_value + greatest(1000, last_value / 10)))
@@ -144,7 +144,7 @@ def _forget_everything(epoch: CacheEpoch) -> None:
         configuration().set(BEATS, epoch.beats)
         delete_everything()
     except RedisError as error:
-        logger.warning("could not delete what Redis holds: %s", error)
+        logger.warning("could not delete the data in Redis: %s", error)
 
 
 def _nodes() -> str:

@@ -37,7 +37,7 @@ class Action(models.TextChoices):
 
 
 class Reason(models.TextChoices):
-    """Why an epoch began, and everything cached before is ignored."""
+    """The reason why an epoch began and everything cached before is ignored."""
 
     INSTALLED = "installed", _("first start")
     NODES = "nodes", _("other Memcached nodes in the settings")
@@ -72,7 +72,7 @@ class CacheEpoch(models.Model):
 
 
 class TopologyVersion(models.Model):
-    """One change: who made it, and the topology before and after. Never updated."""
+    """One change: its author, and the topology before and after. Rows are never updated."""
 
     version = models.PositiveIntegerField(_("version"), primary_key=True)
     action = models.CharField(_("what"), max_length=8, choices=Action.choices)
@@ -94,7 +94,7 @@ class TopologyVersion(models.Model):
 
 
 class BurstPolicy(models.Model):
-    """What the site may change by itself when a key is read very often (source 000): one row, or the defaults."""
+    """The automatic changes that staff allow when a key is read very often (source 000): one row, or the defaults."""
 
     is_automatic = models.BooleanField(_("add and remove L1 groups automatically"), default=False)
     spares = models.TextField(

@@ -1,7 +1,7 @@
-"""Service level objectives: what the site promises, and how much of it was kept.
+"""Service level objectives of the site, and how far they were met.
 
 An objective is the share of events that have to be good: requests that are answered, home pages and deliveries that
-are quick enough. What may be bad is its error budget. The counts of all processes are in Redis
+are quick enough. The share that may be bad is its error budget. The counts of all processes are in Redis
 (`feedcache.servers.totals`).
 """
 
@@ -20,7 +20,7 @@ QUICK_SHARE = 0.95  # of home pages and of deliveries
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """`share` of the events have to be good; with `seconds`, those that took at most as long are."""
+    """`share` of the events have to be good. With `seconds`, events that took at most this time are good."""
 
     name: str
     share: float
@@ -29,7 +29,7 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How much of an objective was kept over a period. `bounds`: how many events took at most so many seconds."""
+    """The result of an objective over a period. `bounds`: pairs of seconds and the number of events within them."""
 
     objective: Objective
     events: int
@@ -43,19 +43,19 @@ class Result:
 
     @property
     def burn_rate(self) -> float | None:
-        """What was bad, as a multiple of what may be; at 1 the error budget lasts exactly for the period."""
+        """The bad share as a multiple of the allowed one; at 1 the error budget lasts exactly for the period."""
         if self.share is None:
             return None
         return round((1 - self.share) / (1 - self.objective.share), 6)
 
     @property
     def budget_left(self) -> float | None:
-        """The share of the error budget that is left; negative when more was bad than may be."""
+        """The share of the error budget that is left; negative if the budget is exceeded."""
         return round(1 - self.burn_rate, 6) if self.burn_rate is not None else None
 
     @property
     def within(self) -> float | None:
-        """The least bound, in seconds, that `share` of the events kept; None without events, or above all bounds."""
+        """The least bound, in seconds, that `share` of the events kept; None without events or such a bound."""
         enough = self.objective.share * self.events
         kept = (bound for bound, number in self.bounds if number >= enough)
         return next(kept, None) if self.events else None
@@ -71,7 +71,7 @@ def objectives() -> tuple[Objective, ...]:
 
 
 def count(name: str, seconds: float, *, failed: bool = False) -> None:
-    """Count an event that took so long; one that failed is bad, however quick it was."""
+    """Count an event that took `seconds`. A failed event is bad, however quick it was."""
     limit = {HOME: settings.SLO_HOME_SECONDS, DELIVERY: settings.SLO_DELIVERY_SECONDS}[name]
     outcomes = {
         stats.CALLS: 1,

@@ -41,9 +41,9 @@ NEXT = {Phase.JOINING: Phase.MOVING, Phase.MOVING: Phase.LEAVING}
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a resize is. `buckets`: the share of the pool's keys that move. `old_answers`: the share of the pool's
-    answers that came from the old slots lately; None if those are not read, or nothing was read. `waits_for` is why the
-    next step is not due yet.
+    """The progress of a resize. `buckets`: the share of the pool's keys that move. `old_answers`: the share of the
+    pool's recent answers that came from the old slots; None if those are not read, or nothing was read. `waits_for` is
+    the reason why the next step is not due yet.
     """
 
     pool: Pool
@@ -81,7 +81,7 @@ def shrink(pool: Pool, slots: Collection[int], *, by: Author) -> TopologyVersion
 
 
 def abort(pool: Pool, *, by: Author) -> TopologyVersion:
-    """Go back to the old slots: at once, or in further steps if the new slots are already read.
+    """Go back to the old slots: immediately, or in further steps if the new slots are already read.
 
     Conflict if the pool is not being resized, or in the last step.
     """
@@ -106,7 +106,7 @@ def usual_megabytes(topology: Topology, pool: Pool) -> int:
 
 
 def advance() -> TopologyVersion | None:
-    """Take the next step of a resize if it is due. Called every few seconds; any number of callers take it once."""
+    """Take the next step of a resize if it is due. Called every few seconds; concurrent callers take it once."""
     topology = topology_in_force()
     due = [one for one in _progress_in(topology) if not one.waits_for]
     if not due:

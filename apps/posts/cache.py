@@ -1,4 +1,4 @@
-"""Posts in the caches: open posts one by one, and by author and week; and the counts of all posts.
+"""Posts in the caches: open posts, one by one and by author and week, and the counts of all posts.
 
 The content of a restricted post never enters a cache.
 
@@ -262,7 +262,7 @@ class HotAuthors:
     A crowd of readers then costs one read every second or two. An author is hot with many followers, or if this process
     reads them often. An entry is dropped when its author changes something, which is announced on a channel that every
     process subscribes to. It lives for at most HOT_AUTHOR_TTL_SECONDS, so a lost message does little harm, and readers
-    who know a newer revision ignore it.
+    with a newer revision ignore it.
     """
 
     def __init__(self) -> None:
@@ -315,7 +315,7 @@ def week_of(last_post_id: int) -> Week:
 # -- after a change ------------------------------------------------------------------------------
 # Each function is called in the transaction of the change, with the author's counts as they were when locked: the
 # `outbox_revision` is that before the change. Nothing is written before the commit. A failed write of the weeks is only
-# logged, because readers know the newer revision. For restricted posts, only the deletion is cached.
+# logged, because readers have the newer revision. For restricted posts, only the deletion is cached.
 
 
 def cache_published(
@@ -353,7 +353,7 @@ def cache_deleted(counts: UserCounts, post: Post) -> None:
 
 
 def cache_hidden(counts: UserCounts, content: PostContent) -> None:
-    """Of a post that staff have hidden or show again: while it is hidden, PostgreSQL decides who sees it."""
+    """Update the caches when staff hide a post or show it again. While it is hidden, PostgreSQL decides who sees it."""
     transaction.on_commit(
         lambda: _store_hidden(content.id, is_hidden=content.is_hidden), robust=True
     )

@@ -86,7 +86,7 @@ class _OfPost(models.ForeignKey[_ST, _GT]):
     author_column = "author_id"
 
     def get_extra_restriction(self, alias: str, related_alias: str) -> Any:
-        """Joins compare the authors too: rows of one author are on one server."""
+        """Make joins compare the authors too, because the rows of one author are on one server."""
         here = _column(self.model, self.author_column, related_alias)
         there = _column(self.remote_field.model, PostId.author_column, alias)
         return Exact(there, here)
@@ -102,7 +102,7 @@ class PostKey(_OfPost[_ST, _GT]):
 
 
 class OnePostKey(_OfPost[_ST, _GT], models.OneToOneField[_ST, _GT]):
-    """The same for models with one row per post."""
+    """`PostKey` for models with one row per post."""
 
 
 PostId.register_lookup(_Exact)

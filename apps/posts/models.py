@@ -26,7 +26,7 @@ class Kind(models.TextChoices):
 
 
 class Visibility(models.TextChoices):
-    """Who may see a post (`posts.visibility`). The first two are open; PostgreSQL checks the others at each read."""
+    """The audience of a post (`posts.visibility`). The first two are open; PostgreSQL checks others at each read."""
 
     PUBLIC = "public", _("Public")
     UNLISTED = "unlisted", _("Quiet public")
@@ -89,9 +89,9 @@ class Post(models.Model):
     edited_at = models.DateTimeField(_("edited at"), null=True, blank=True)
     pinned_at = models.DateTimeField(_("pinned at"), null=True, blank=True)
     deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)
-    # by staff: only the author sees it
+    # set by staff: only the author sees the post
     hidden_at = models.DateTimeField(_("hidden at"), null=True, blank=True, editable=False)
-    # by staff: the author cannot take the mark away
+    # set by staff: the author cannot remove the mark
     is_marked_sensitive = models.BooleanField(default=False, db_default=False, editable=False)
 
     class Meta:
@@ -268,7 +268,7 @@ class Revision(models.Model):
 
 
 class ThreadMute(models.Model):
-    """`user` gets no more notifications about a thread."""
+    """`user` no longer gets notifications about a thread."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -394,7 +394,7 @@ class Medium(models.TextChoices):
 
 
 class MediaState(models.TextChoices):
-    """Pictures are ready at once; video and sound when a worker has transcoded them."""
+    """Pictures are ready immediately; video and sound when a worker has transcoded them."""
 
     PROCESSING = "processing", _("being prepared")
     READY = "ready", _("ready")

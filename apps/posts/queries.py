@@ -82,7 +82,7 @@ class VisiblePosts:
     circles: dict[int, str] = field(default_factory=dict)
 
     def __or__(self, other: Self) -> Self:
-        """All of both; where both have a value, that of `other`."""
+        """The union of both; if both have a value, that of `other` is used."""
         names = [one.name for one in fields(self)]
         return type(self)(**{name: getattr(self, name) | getattr(other, name) for name in names})
 
@@ -107,7 +107,7 @@ def visible_posts(
 ) -> VisiblePosts:
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
-    Posts that do not exist, are deleted, hidden or restricted to others are all left out alike, as are posts whose
+    Posts that do not exist, are deleted, hidden or restricted to others are left out, as are posts whose
     author is suspended or blocked in either direction, and reposts of all these. `preloaded` has contents of open
     posts that the caller has already read; those of the right version are not read again. ValueError beyond 200 ids.
     """
@@ -133,7 +133,7 @@ def visible_posts(
 
 
 def visible_source(viewer_id: int, post_id: int, *, missing: str = "") -> PostContent:
-    """A post that the viewer may see (of a repost: its source); NotFound with the message `missing`."""
+    """A post that the viewer may see or, for a repost, its source. NotFound, with the message `missing`."""
     visible = visible_posts(viewer_id, [post_id]).posts
     post = visible.get(post_id)
     if post is not None and post.is_repost and post.source_id is not None:
@@ -184,7 +184,7 @@ class ViewerContext:
 
 
 def read_viewer_context(viewer_id: int | None, *, revision: int | None = None) -> ViewerContext:
-    """Read the context in a batch of its own, with the revision check; `revision` as for `ask_viewer_context`."""
+    """Read the context in a separate batch, with the revision check; `revision` as for `ask_viewer_context`."""
     batch = Batch()
     context = ask_viewer_context(batch, viewer_id, revision=revision)
     batch.execute(check_revisions=True)
@@ -425,7 +425,7 @@ SIZES: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZE_
 
 
 def site_size() -> dict[str, int]:
-    """How many `users` and `posts` the site has; estimates above `MAX_COUNTED`: counting millions takes seconds."""
+    """The numbers of `users` and `posts`. Above `MAX_COUNTED`, estimates, because counting millions takes seconds."""
     return SIZES.get("size", lambda: {"users": _rows(User), "posts": _rows(Post)}) or {}
 
 

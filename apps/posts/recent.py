@@ -84,9 +84,9 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
     weeks; hot authors mostly need not even that. Cold, one reader builds the buckets (3 to 9 queries) and others wait
     for at most 0.3 s.
 
-    `rest(cursor, count)` of the result is what the next level (the outbox, then SQL) must read: everything when Redis
-    is down, the page lies below last week, a week is too large to be cached, or an ascending scan begins below last
-    week. The visibility check of the page handles suspensions, blocks and the sources of reposts.
+    `rest(cursor, count)` of the result is the part that the next level (the outbox, then SQL) must read. It is
+    everything if Redis is down, the page is older than last week, a week is too large to be cached, or an ascending
+    scan begins before last week. The visibility check of the page handles suspensions, blocks and reposts.
     """
     weeks = weeks_read(author.counts)
     if cursor.max_id is not None and cursor.max_id <= weeks[-1].first_id:

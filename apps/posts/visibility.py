@@ -95,7 +95,7 @@ IN_CIRCLE = Fact(
 
 
 class Audience(Enum):
-    """The readers on whose home pages a post appears, besides its author."""
+    """The readers on whose home pages a post appears, other than its author."""
 
     FOLLOWERS = auto()  # perhaps millions: deliveries read their list in chunks
     FRIENDS = auto()  # followers whom the author follows back
@@ -200,7 +200,8 @@ def where_visible(
     """The SQL condition for posts of these visibilities that `%(reader)s` may see, and for all of the reader's own.
 
     `post` is the table of posts or its alias. `follows` is SQL for whether the reader follows the author, if the query
-    knows it: `true` in a scan of the reader's followees. `author` is SQL for the author, if all posts have the same.
+    has that already, such as `true` in a scan of the reader's followees. `author` is SQL for the author, if all posts
+    have the same.
     """
     by = author or f"{post}.author_id"
 
@@ -248,7 +249,7 @@ def addressees(post: Judged) -> set[int]:
 
 
 def readers_among(post: Judged, people: Collection[int]) -> set[int]:
-    """Which of these people have a post on their home pages, for streams. Any number of people."""
+    """The people among these who have a post on their home pages, for streams. Any number of people."""
     related = exact_relations(post.author_id, people)
     own = {post.author_id}.intersection(people)
     match RULES[post.visibility].audience:

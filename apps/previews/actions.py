@@ -1,4 +1,4 @@
-"""Requests previews, fetches them in the background, and erases those that no post links to any more."""
+"""Requests previews, fetches them in the background, and erases those that no post links to."""
 
 import logging
 from collections.abc import Collection
@@ -45,7 +45,7 @@ HOST_PAUSE = timedelta(seconds=2)
 HOST_KEPT = timedelta(days=1)
 CONCURRENCY = 2  # fetches at once
 SWEEP_LIMIT = 20
-TOLD_POSTS = 20  # the newest posts with a link to the page; older ones are hardly on a screen
+TOLD_POSTS = 20  # the newest posts with a link to the page; older ones are rarely on a screen
 SWEEP_SECONDS = (
     5.0  # the interval of sweeps; messages expire then, because the next sweep sends new ones
 )
@@ -73,11 +73,11 @@ NOTHING_SHOWN: dict[str, Any] = {
 
 
 class Busy(Exception):
-    """Another worker is using this server, or did a moment ago."""
+    """Another worker is using this server, or has just used it."""
 
 
 def ask_for(post_id: int) -> None:
-    """Enqueue a fetch of the page that a post's first link leads to, unless it was fetched lately. Idempotent."""
+    """Enqueue a fetch of the page that a post's first link leads to, unless it was fetched recently. Idempotent."""
     content = load_open([post_id]).get(post_id)
     address = link_of(content) if content else ""
     if not address:
@@ -103,7 +103,7 @@ def _is_outdated(preview: Preview) -> bool:
 
 
 def withdraw(post_id: int) -> None:
-    """Remove a post's preview, because the post has no link any more or is deleted. Idempotent."""
+    """Remove a post's preview, because the post no longer has a link or is deleted. Idempotent."""
     named = PreviewedPost.objects.filter(post_id=post_id)
     ids = list(named.values_list("preview", flat=True))
     named.delete()
@@ -146,7 +146,7 @@ def sweep() -> None:
 
 
 def purge_unused() -> None:
-    """Erase unused previews that a race has left behind, and rows of hosts that were not used lately."""
+    """Erase unused previews that a race has left behind, and rows of hosts that were not used recently."""
     unused = Preview.objects.filter(posts=None, created_at__lt=Now() - HOST_KEPT)
     erase_unused(list(unused.values_list("pk", flat=True)[:BATCH]))
     purge(PreviewHost.objects.filter(free_at__lt=Now() - HOST_KEPT).order_by("free_at"))

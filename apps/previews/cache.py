@@ -32,7 +32,7 @@ def _encode(preview: LinkPreview) -> bytes:
 
 
 def _decode(data: bytes) -> LinkPreview:
-    """Raises ValueError for any other bytes."""
+    """Decode a preview. ValueError for any other bytes."""
     values = orjson.loads(data)
     if not isinstance(values, list) or len(values) != len(LinkPreview._fields):
         raise ValueError("not a preview")
@@ -54,8 +54,8 @@ PREVIEWS: ReadThrough[str, LinkPreview] = ReadThrough(
 def read(addresses: Collection[str]) -> dict[str, LinkPreview]:
     """Previews by address, `NOTHING` if there is none. Takes a round trip unless all are in this process's cache.
 
-    That cache has no addresses whose pages are being fetched: streams announce a new preview, and may do so before the
-    message arrives that drops an entry.
+    That cache has no addresses whose pages are being fetched, because streams may announce a new preview before the
+    message that would drop the entry arrives.
     """
     listener().subscribe_channel(CHANNEL, _on_message)
     current()  # starts the listener of this process

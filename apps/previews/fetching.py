@@ -240,7 +240,7 @@ class _Guarded(httpcore.NetworkBackend):
 
 
 class _Bounded(httpcore.NetworkStream):
-    """A connection that ends with the deadline, no matter how slowly its bytes come."""
+    """A connection that ends with the deadline, no matter how slowly its bytes arrive."""
 
     def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
         self._stream, self._deadline = stream, deadline

@@ -64,7 +64,7 @@ class PagePicture:
 
 
 def page_at(address: str, *, take_turn: Callable[[str], None], network: Network) -> Page:
-    """The metadata of the page at an address. Raises Refused, Unreachable, and what `take_turn` raises."""
+    """The metadata of the page at an address. Raises Refused, Unreachable, and any error of `take_turn`."""
     answer = fetch(address, PAGE_TYPES, max_bytes=PAGE_BYTES, take_turn=take_turn, network=network)
     try:
         output = run_decoder("apps.previews.metadata", text_of(answer).encode(), field="page")

@@ -1,7 +1,7 @@
 """Writes archives of a user's data: a zip file with a file for each part.
 
-It has only data that the user wrote or chose. Of other people it has only handles and URLs of posts, never texts. Each
-part is read in batches by primary key, in bounded memory.
+It contains only data that the user wrote or chose. Of other people it contains handles and URLs of posts, no texts.
+Each part is read in batches by primary key, in bounded memory.
 """
 
 import csv
@@ -136,7 +136,7 @@ def _posts(user: User) -> QuerySet[Any]:
 
 
 def _marks(marks: Sequence[Any]) -> Iterable[Record]:
-    # not by a join: the posts may lie on other servers than the marks
+    # not by a join, because posts and marks may be on different servers
     posts = Post.objects.filter(pk__in=[mark.post_id for mark in marks], deleted_at=None)
     urls = post_addresses(posts.values_list("pk", flat=True))
     for mark in marks:
@@ -284,7 +284,7 @@ PARTS = [
 
 
 MARK_FILES = ", ".join(mark.archive for mark in ROW_MARKS)
-README = """What {name} holds of @{handle}, made at their request.
+README = """The data of @{handle} on {name}, at their request.
 
 account.json              the profile and the settings
 posts.jsonl               every post, one line of JSON each; "pictures" names files in pictures/
@@ -295,10 +295,10 @@ following_accounts.csv    can be imported on other sites; so can blocked_account
 followers.csv, follow_requests.csv, recommended_accounts.csv, notes.csv
 lists.csv, list_members.csv, circles.csv, circle_members.csv
 followed_tags.csv, filters.jsonl
-past_relations.csv        follows, mutes and blocks that are over, and past_followed_tags.csv: kept for some months, to
-                          say what the home page was
+past_relations.csv        ended follows, mutes and blocks, and past_followed_tags.csv: kept for some months, to
+                          explain earlier home pages
 unwanted_notifications.csv
-reports.jsonl             what was reported to the moderators
+reports.jsonl             reports to the moderators
 logins.csv, access_tokens.csv, applications.csv
 {added}\
 pictures/                 pictures, videos and sound of posts, of the profile, and those that wait for a post

@@ -1,4 +1,4 @@
-"""Deletes accounts: hidden at once, erased within minutes, even if processes are killed meanwhile.
+"""Deletes accounts: they are hidden immediately, and erased within minutes, even if processes are killed meanwhile.
 
 The request anonymizes the account's row (`accounts.actions.close_account`) and adds an Erasure, in one transaction. A
 task then erases a batch of rows of every kind, round after round, until a whole round finds nothing.
@@ -123,7 +123,7 @@ def _round(user: User, removed: dict[str, int], deadline: float) -> bool:
 
 
 def sessions(user: User, limit: int) -> int:
-    """Delete sessions with their data. Nobody can log in any more, so no new ones appear."""
+    """Delete sessions with their data. Nobody can log in now, so no new ones appear."""
     logins = list(Login.objects.filter(user=user)[:limit])
     store = import_module(settings.SESSION_ENGINE).SessionStore
     for login in logins:

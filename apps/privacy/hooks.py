@@ -39,7 +39,7 @@ class Part:
 class PostOfArchive(NamedTuple):
     """A post in an archive.
 
-    `cells` has its address and day in the archive, for the report; `post` has the data to recreate it; `refusal` is the
+    `cells` has its address and day in the archive, for the report. `post` has the data to recreate it. `refusal` is the
     reason why it is left out.
     """
 
@@ -49,7 +49,7 @@ class PostOfArchive(NamedTuple):
 
 
 class Posts(NamedTuple):
-    """How posts of an archive are imported. The file is opened again for each chunk of lines.
+    """The functions that import posts of an archive. The file is opened again for each chunk of lines.
 
     `open` raises Invalid unless the file is an archive. `read` yields its posts; Invalid refuses the whole archive.
     `prepare` does the slow work for one post, outside of transactions, and `make` takes its result. `make` returns the

@@ -73,7 +73,7 @@ class Erasure(LeasedRow):
 
 
 class ImportKind(models.TextChoices):
-    """What an imported file lists."""
+    """The kind of list in an imported file."""
 
     FOLLOWS = "follows", _("Accounts you follow")
     BLOCKS = "blocks", _("Accounts you block")
@@ -132,8 +132,8 @@ class Outcome(models.TextChoices):
 class ImportLine(models.Model):
     """A line of an imported file. `cells` are as in the file.
 
-    `reason` says in the user's language why the line was refused, or which parts could not be imported. `trace` has the
-    data for undoing the line. `post` is the archive's data about a post, until the line is done.
+    `reason` explains, in the user's language, why the line was refused or which parts could not be imported. `trace`
+    has the data for undoing the line. `post` is the archive's data about a post, until the line is done.
     """
 
     job = models.ForeignKey(Import, models.CASCADE, related_name="lines", db_index=False)

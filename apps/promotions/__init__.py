@@ -3,7 +3,7 @@
 A virtual follow brings the open posts of a promoted account to a reader who does not follow it. It appears in no list,
 count or relation, only its reader can see it, and it never grants access to a restricted post.
 
-The app meets the rest of the site only in what `PromotionsConfig.ready` adds, and in one event:
+The app touches the rest of the site only through the parts that `PromotionsConfig.ready` adds, and one event:
 
 - the table of virtual follows, which a fan-out of open posts scans after the followers
 - the promotions that a reader may see now, read in the first batch of each page, or from PostgreSQL without a batch.

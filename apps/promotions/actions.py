@@ -1,4 +1,4 @@
-"""Writes of promotions: what people choose, which segments they are in, and starting and ending campaigns.
+"""Writes of promotions: the choices of people, their segments, and the start and end of campaigns.
 
 Locks are taken in the order that `membership` describes. A change for many people is made in batches. Each batch is an
 event, and records the event of the next batch in its own transaction; so none is lost, and each may run twice.
@@ -46,7 +46,7 @@ MAX_RUNNING = 100
 MAX_SEGMENTS = 20  # per campaign
 MAX_COUNTED = 20  # campaigns on one page
 PAGES_REMEMBERED = 16  # per reader, campaign and day
-SWEEP_EVERY = timedelta(hours=1)  # because some rules depend on time, such as who posted lately
+SWEEP_EVERY = timedelta(hours=1)  # because some rules depend on the age of the last post
 SWEEP_TASK = "apps.promotions.tasks.sweep_segments"
 KEEP_DAYS = 2  # a reader's impressions of today, and of yesterday for pages shown around midnight
 
@@ -72,7 +72,7 @@ RETURNING impressions >= (SELECT budget_impressions FROM promotions_campaign c W
 """
 
 
-# --- what people choose ---------------------------------------------------------------------------
+# --- choices of people ----------------------------------------------------------------------------
 @transaction.atomic
 def set_traits(user: User, slugs: Collection[str]) -> None:
     """Replace the traits that a user has stated, and update the user's segments in the same transaction.
@@ -108,7 +108,7 @@ def withdraw_trait(user: User, slug: str) -> None:
 
 @transaction.atomic
 def opt_out(user: User) -> None:
-    """End all promotions for a user at once: no segments, no virtual follows. Stated traits stay but have no effect."""
+    """End all promotions for a user immediately: no segments, no virtual follows. Stated traits have no effect then."""
     lock_people([user.pk])
     OptOut.objects.get_or_create(user=user)
     membership.leave_all(user.pk)
@@ -180,7 +180,7 @@ def sweep_batch() -> bool:
 # --- the switch ---------------------------------------------------------------------------------
 @transaction.atomic
 def switch_promotions(*, on: bool, by: User) -> None:
-    """Switch promotions on this site on or off, at once. NotAllowed without the permission."""
+    """Switch promotions on this site on or off, immediately. NotAllowed without the permission."""
     require_permission(by, RUN_CAMPAIGN)
     switch, _is_new = PromotionSwitch.objects.update_or_create(pk=1, defaults={"is_on": on})
     transaction.on_commit(forget_campaigns, robust=True)
@@ -209,7 +209,7 @@ def start_campaign(campaign_id: int, *, by: User) -> None:
 
 @transaction.atomic
 def pause_campaign(campaign_id: int, *, by: User) -> None:
-    """Stop a running campaign at once; it can be changed and started again. NotAllowed, Invalid."""
+    """Stop a running campaign immediately; it can be changed and started again. NotAllowed, Invalid."""
     require_permission(by, RUN_CAMPAIGN)
     lock_campaigns()
     campaign = _campaign(campaign_id)
@@ -221,7 +221,7 @@ def pause_campaign(campaign_id: int, *, by: User) -> None:
 
 @transaction.atomic
 def end_campaign(campaign_id: int, *, by: User) -> None:
-    """End a campaign at once and permanently. NotAllowed, Invalid."""
+    """End a campaign immediately and permanently. NotAllowed, Invalid."""
     require_permission(by, RUN_CAMPAIGN)
     if not _end(campaign_id, EndReason.STAFF):
         raise Invalid(_("This campaign has ended already."), code="state")
@@ -338,8 +338,8 @@ def count_impressions(reader_id: int, campaign_ids: Collection[int], *, page_id:
     """Count a page that showed posts of these campaigns, once for each campaign and page.
 
     At most 20 campaigns. `page_id` is any text that is the same when the same page is sent again; it is compared with
-    the last 16 pages of the reader, campaign and day. A campaign whose budget is used up is not shown any more, and
-    soon ends.
+    the last 16 pages of the reader, campaign and day. A campaign whose budget is used up is no longer shown, and ends
+    soon.
     """
     if not campaign_ids:
         return

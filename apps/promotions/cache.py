@@ -1,4 +1,4 @@
-"""Caches in Memcached what each read needs: one entry per reader, and one entry with all live campaigns.
+"""Caches the data for each read in Memcached: one entry per reader, and one entry with all live campaigns.
 
 Every change calls `forget_readers` or `forget_campaigns` after its commit, and the handler of its event calls them
 again: `virtual_follow_changed`, `segments_changed`, `campaign_begun`, `campaign_stopped`. An impression has no event:
@@ -107,7 +107,7 @@ def _encode_reader(entry: ReaderEntry) -> bytes:
 
 
 def _decode_reader(data: bytes) -> ReaderEntry:
-    """Raises ValueError for any other bytes."""
+    """Decode a reader's entry. ValueError for any other bytes."""
     try:
         followees, segments, shown = orjson.loads(unpack(data, max_bytes=MAX_READER_BYTES))
         return ReaderEntry(tuple(followees), tuple(segments), tuple(Shown(*one) for one in shown))
@@ -120,7 +120,7 @@ def _encode_campaigns(campaigns: Sequence[LiveCampaign]) -> bytes:
 
 
 def _decode_campaigns(data: bytes) -> tuple[LiveCampaign, ...]:
-    """Raises ValueError for any other bytes."""
+    """Decode the live campaigns. ValueError for any other bytes."""
     try:
         rows = orjson.loads(unpack(data, max_bytes=MAX_CAMPAIGNS_BYTES))
         return tuple(_campaign(*row) for row in rows)
@@ -200,7 +200,7 @@ def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
 
 
 def forget_readers(user_ids: Sequence[int]) -> None:
-    """Drop the entries of these readers after a commit, so that no older entry is read any more."""
+    """Drop the entries of these readers after a commit, so that outdated entries are no longer read."""
     for start in range(0, len(user_ids), BATCH_SIZE):
         if not READERS.forget(user_ids[start : start + BATCH_SIZE]):
             logger.warning(
@@ -209,6 +209,6 @@ def forget_readers(user_ids: Sequence[int]) -> None:
 
 
 def forget_campaigns() -> None:
-    """Drop the entry of live campaigns after a commit, so that no older one is read any more."""
+    """Drop the entry of live campaigns after a commit, so that an outdated one is no longer read."""
     if not CAMPAIGNS.forget([ALL]):
         logger.warning("cached campaigns may be outdated until the event is handled")

@@ -93,7 +93,7 @@ def note_account(instance: User, *, created: bool, update_fields: Any, **_more: 
 
 @receiver([post_save, post_delete], sender=TagFollow)
 def note_tag(instance: TagFollow, **_more: Any) -> None:
-    """Note a change of followed tags. A signal, not an event of apps.tags: no other app needs one."""
+    """Note a change of followed tags. This uses a signal, because no other app needs an event of apps.tags."""
     _note(instance.user_id)
 
 
@@ -103,7 +103,7 @@ def note_sponsor(**_more: Any) -> None:
 
 
 def _note(user_id: int) -> None:
-    """Record that an account needs recomputing, if a segment is active: the first one will sweep all accounts."""
+    """Record that an account needs recomputing, if a segment is active. The first active one sweeps all accounts."""
     if Segment.objects.filter(is_active=True).exists():
         with transaction.atomic():
             record("interests_changed", user_id=user_id)

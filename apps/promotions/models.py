@@ -145,7 +145,7 @@ def _fills_its_column() -> models.Q:
 
 
 class SegmentRule(models.Model):
-    """One condition of a segment. `kind` says which of the other columns is filled."""
+    """One condition of a segment. `kind` determines which of the other columns is filled."""
 
     segment = models.ForeignKey(Segment, models.CASCADE, related_name="rules")
     kind = models.CharField(_("kind"), max_length=8, choices=RuleKind.choices)
@@ -238,7 +238,7 @@ class PromotedAccount(models.Model):
 
 
 class PromotionSwitch(models.Model):
-    """A single row that says whether the site promotes posts at all; without the row it does not."""
+    """A single row: whether the site promotes posts at all. Without the row, it does not."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     is_on = models.BooleanField(
@@ -334,7 +334,7 @@ class Campaign(models.Model):
 
 
 class CampaignCount(models.Model):
-    """How often a campaign's posts were shown. Kept apart because campaigns are read often and seldom written."""
+    """The impressions of a campaign, in a separate row, because campaigns are read often and rarely written."""
 
     campaign = models.OneToOneField(
         Campaign, models.CASCADE, primary_key=True, related_name="count"
@@ -370,7 +370,7 @@ class ReaderImpressions(models.Model):
 
 
 class SegmentSweep(models.Model):
-    """A single row: how far the recomputation of all memberships has come. A change of a segment restarts it."""
+    """A single row: the progress of the recomputation of all memberships. A change of a segment restarts it."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     after = models.BigIntegerField(default=0)  # the last account recomputed
@@ -398,7 +398,7 @@ class VirtualFollow(models.Model):
                 condition=~models.Q(user=models.F("account")), name="virtual_follow_not_self"
             ),
         ]
-        indexes = [  # what a fan-out scans
+        indexes = [  # scanned by a fan-out
             models.Index(fields=["account", "id"], include=["user"], name="virtual_follow_scan")
         ]
 

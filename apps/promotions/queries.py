@@ -74,9 +74,9 @@ ORDER BY f.account_id, c.id, s.id
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """Why a reader may see a post by an account that the reader does not follow.
+    """The reason why a reader sees a post by an account that the reader does not follow.
 
-    `people` describes the segment; `newest_id` is the only post of the account that is shown, or 0; `pages` are digests
+    `people` describes the segment. `newest_id` is the only post of the account that is shown, or 0. `pages` are digests
     of today's newest pages.
     """
 
@@ -275,7 +275,7 @@ def _facts(rules: str | None) -> tuple[RuleFact, ...]:
 
 # --- for staff ------------------------------------------------------------------------------------
 def preview(campaign: Campaign) -> Audience:
-    """About how many people would follow a campaign's account virtually, by the present rules.
+    """The approximate number of people who would follow a campaign's account virtually, by the present rules.
 
     The number is never exact, and small segments get none: a rule that matches only one person, or two numbers that
     differ by one, would reveal something about that person. Counting stops at 10,000.

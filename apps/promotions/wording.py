@@ -25,7 +25,7 @@ class RuleFact:
 
 
 def membership(people: str, facts: Sequence[RuleFact]) -> str:
-    """ "You are counted among first-year students because you said so (first-year student)." """
+    """A sentence such as "You are counted among first-year students because you said so (first-year student)." """
     said = {"people": in_page_language(people), "reasons": _reasons(facts)}
     if not said["people"]:
         return _("You are counted in because %(reasons)s.") % said
@@ -33,7 +33,7 @@ def membership(people: str, facts: Sequence[RuleFact]) -> str:
 
 
 def reason(people: str, facts: Sequence[RuleFact]) -> str:
-    """ "Promoted to first-year students because you said so (first-year student)." """
+    """A sentence such as "Promoted to first-year students because you said so (first-year student)." """
     said = {"people": in_page_language(people), "reasons": _reasons(facts)}
     if not said["people"]:
         return _("Promoted to you because %(reasons)s.") % said

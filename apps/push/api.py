@@ -66,7 +66,7 @@ class PushAddressInput(Input):
 
 
 class PushDataInput(Input):
-    """Which notifications are sent. Alerts that are not named are off; unknown ones are ignored."""
+    """The notifications that are sent. Alerts that are not named are off; unknown ones are ignored."""
 
     alerts = serializers.DictField(child=serializers.BooleanField(), required=False)
     policy = serializers.ChoiceField(Policy.values, required=False)

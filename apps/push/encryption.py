@@ -1,7 +1,7 @@
 """Encrypts messages for a device and signs them with the site's key (RFC 8291, RFC 8292).
 
-It follows the standards with the primitives of `cryptography`; docs/dependencies.md says why it uses no library for web
-push. Mastodon's older clients expect the fourth draft of RFC 8291.
+It follows the standards with the primitives of `cryptography`; docs/dependencies.md explains why it uses no library for
+web push. Mastodon's older clients expect the fourth draft of RFC 8291.
 """
 
 import os

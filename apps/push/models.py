@@ -28,7 +28,7 @@ class Policy(models.TextChoices):
 
 
 class Texts(models.TextChoices):
-    """Which posts' texts a device shows. It always shows the name of the person who acted."""
+    """The posts whose texts a device shows. It always shows the name of the person who acted."""
 
     ALL = "all", _("Of every post")
     OPEN = "open", _("Only of posts that everybody may read")

@@ -43,10 +43,10 @@ REGIONS = (
     "Indian",
     "Pacific",
 )
-# The time zones that people know: those named by region and city.
+# The time zones that people recognize: those named by region and city.
 ZONES = sorted(zone for zone in available_timezones() if zone.partition("/")[0] in REGIONS)
 WORKER: Path = settings.BASE_DIR / "static" / "js" / "worker.js"
-# The worker may only send requests to this site. Pages have policies of their own.
+# The worker may only send requests to this site. Pages have other policies.
 WORKER_CSP = "default-src 'none'; connect-src 'self'; script-src 'self'"
 
 

@@ -23,7 +23,7 @@ ARCHIVE = Part(
     "push_devices.csv",
     subscriptions_of,
     _records,
-    "devices and programs that were told of notifications",
+    "devices and programs that get notifications",
 )
 
 

@@ -17,7 +17,7 @@ from apps.push.models import Policy, Preferences, Subscription
 
 
 def preferences_of(user: User) -> Preferences:
-    """A member's preferences; unsaved defaults if the member has chosen nothing: everything, at all times."""
+    """A member's preferences; if there are none, unsaved defaults, which allow everything at all times."""
     return Preferences.objects.filter(user=user).first() or Preferences(user=user)
 
 
@@ -76,12 +76,12 @@ def is_quiet(preferences: Preferences, moment: datetime) -> bool:
 
 
 def zone_of(preferences: Preferences) -> tzinfo:
-    """The member's time zone; UTC if it is not known any more."""
+    """The member's time zone; UTC if it no longer exists."""
     return (preferences.time_zone and zone_named(preferences.time_zone)) or UTC
 
 
 def wants_of(policy: str, user_id: int, actor_id: int) -> bool:
-    """Whether a policy allows messages about what an account did. Unless it is NONE, a member's own actions pass."""
+    """Whether a policy allows messages about an account's actions. All except NONE allow those about one's own."""
     if policy == Policy.NONE:
         return False
     if policy == Policy.ALL or user_id == actor_id:

@@ -33,7 +33,7 @@ OWN_PAGES: dict[str, str] = {
     NotificationKind.REQUEST: "/follow_requests",
     NotificationKind.STRIKE: "/settings/strikes",
 }
-# Somebody waits for an answer, or the member asked to know at once. Other kinds can wait until the device wakes up.
+# Somebody waits for an answer, or the member asked for immediate notice. Other kinds can wait for the device.
 URGENT = {
     NotificationKind.MENTION,
     NotificationKind.REPLY,

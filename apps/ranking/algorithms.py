@@ -49,7 +49,7 @@ class Factor:
 
 
 class Part(NamedTuple):
-    """What a factor adds to one score."""
+    """The amount that a factor adds to one score."""
 
     factor: Factor
     value: float

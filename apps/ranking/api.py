@@ -31,7 +31,7 @@ class FactorJson(TypedDict):
 
 
 class ReasonJson(TypedDict):
-    """Why a status has its place."""
+    """The reason for a status's place."""
 
     code: Annotated[str, "The name of the factor that adds most; `time` when none adds anything."]
     text: Annotated[str, "The reason as a sentence in the reader's language."]
@@ -43,7 +43,7 @@ class ReasonJson(TypedDict):
 
 
 def reason_json(scored: Scored, handle: str) -> ReasonJson:
-    """`handle` is the author's."""
+    """The reason as JSON; `handle` is the author's."""
     main = scored.main_part
     return {
         "code": main.factor.name if main else "time",
@@ -104,7 +104,7 @@ class RankingInput(Input):
     list[RankedStatusJson],
     errors=[400, 401, 404],
     description="The first page makes an order, which is stored for a day. Follow the `Link` header: "
-    "no status comes twice.",
+    "no status appears twice.",
     parameters=[
         OpenApiParameter("session", str, description="The order, from the `Link` header."),
         OpenApiParameter("after", str, description="The last status of the previous page."),

@@ -1,6 +1,6 @@
 """Ranked orders: made by the algorithm that the reader has chosen, stored, and read page by page.
 
-An order is stored in PostgreSQL: from a cache it could vanish between two pages, and the next page would repeat posts
+An order is stored in PostgreSQL. In a cache, it could vanish between two pages, and the second page would repeat posts
 of the first. Every page checks again which of its posts the reader may see, and which pass the algorithm's rules.
 """
 

@@ -1,8 +1,8 @@
 """The rank timeline: a reader's newest candidates with the scores of a prepared algorithm, in Redis (source 003).
 
-It has two keys: the ZSET `rt:{reader}` holds the posts by position; the hash beside it holds the values that explain
-each position, and a version. Both expire `RANK_TIMELINE_SECONDS` after they were built, so no score is older. Until
-then a task scores the post of each delivery, and every read scores those that the task missed. The keys hold ids and
+It has two keys: the ZSET `rt:{reader}` contains the posts by position; a hash contains the values that explain each
+position, and a version. Both expire `RANK_TIMELINE_SECONDS` after they were built, so no score is older. Until
+then a task scores the post of each delivery, and every read scores those that the task missed. The keys contain ids and
 figures only: visibility is checked when a page of the order is read.
 """
 
@@ -120,7 +120,7 @@ def score_delivered(chunk_id: int, *, after: int = 0) -> int:
 
 
 def drop(reader_id: int) -> None:
-    """Delete a rank timeline. RedisError if Redis does not answer; then the keys expire by themselves."""
+    """Delete a rank timeline. RedisError if Redis does not answer; then the keys expire later."""
     timelines().unlink(*keys_of(reader_id))
 
 

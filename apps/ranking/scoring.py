@@ -34,7 +34,7 @@ def engagement(counts: Counts) -> float:
 
 
 def affinity(reactions: int) -> float:
-    """How close a reader is to an author, from 0 to 1, by the number of reactions."""
+    """The closeness of a reader to an author, from 0 to 1, by the number of reactions."""
     return min(log1p(reactions) / log1p(AFFINITY_FOR_1), 1.0)
 
 
@@ -69,7 +69,7 @@ def explain_light(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
 
 
 def explain_heavy(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
-    """Time is not a factor here: `newer_by_score` adds it."""
+    """Explain scores without time, which `newer_by_score` adds."""
     reactions, tags = reactions_of(viewer.pk), followed_names(viewer)
     return [
         {

@@ -1,4 +1,4 @@
-"""The search index and trends, which can be rebuilt from posts and accounts; starter packs; dismissed suggestions."""
+"""The search index and trends (both can be rebuilt from posts and accounts), starter packs, dismissed suggestions."""
 
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
@@ -60,7 +60,7 @@ class TrendingPost(models.Model):
 
 
 class IndexWalk(models.Model):
-    """How far the scan of all posts, or of all people, has come."""
+    """The progress of the scan of all posts, or of all people."""
 
     class Kind(models.TextChoices):
         POSTS = "posts", _("Posts")

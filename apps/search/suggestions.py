@@ -118,8 +118,8 @@ CARD_CACHE: "LocalCache[tuple[int, str, int], tuple[SuggestedPerson, ...]]" = Lo
 def people_for_card(viewer: User, *, limit: int) -> tuple[SuggestedPerson, ...]:
     """Like `suggested_people`, for the side column: names and pictures may be up to a minute old.
 
-    Follows, blocks and dismissals by the viewer, and blocks by others, take effect at once, because they change the
-    epoch. Accounts that are suspended or closed disappear at once (`clear_cards`).
+    Follows, blocks and dismissals by the viewer, and blocks by others, take effect immediately, because they change
+    the epoch. Accounts that are suspended or closed disappear immediately (`clear_cards`).
     """
 
     def load() -> tuple[SuggestedPerson, ...]:

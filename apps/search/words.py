@@ -39,7 +39,7 @@ class Run:
         return [*map("".join, zip(self.text, self.text[1:], strict=False)), self.text[-1]]
 
     def tsquery(self, *, begins: bool, goes_on: bool = False) -> str:
-        """The run as a tsquery. With `begins` it also matches as a prefix; `goes_on`: another run follows."""
+        """The run as a tsquery. With `begins`, it also matches as a prefix. With `goes_on`, another run follows."""
         if not self.is_pairs:
             return f"'{self.text[:WORD_MAX_CHARACTERS]}'" + (":*" if begins else "")
         pairs = self.words() if goes_on else self.words()[:-1]

@@ -9,9 +9,9 @@ class SecondLevelConfig(AppConfig):
     verbose_name = _("second level")
 
     def ready(self) -> None:
-        """Let timelines read older pages and build home caches from stored rows, and write a row at each delivery.
+        """Let timelines read older pages and build home caches from stored rows, and write rows at each delivery.
 
-        Let the auditor compare the rows, and delete them with an account.
+        Also add a comparison of the rows for the auditor, and a step of erasure.
         """
         from apps.audit.hooks import CACHES  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ERASURE  # noqa: PLC0415 -- needs the models

@@ -37,7 +37,7 @@ def page(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
 def newest(reader_id: int, count: int) -> list[int] | None:
     """The newest `count` ids of open posts: from the second level, and those above it from the posts table.
 
-    Fewer if no more exist. None when the second level does not reach down so far.
+    Fewer if no more exist. None when the second level does not reach down far enough.
     """
     span = spans.newest(reader_id, count)
     _enqueue_fill(reader_id, None)

@@ -8,7 +8,7 @@ and paging down fill it (`fill`), so the next visit is one range read. A span ca
 - a span is valid for one `graph_revision` of its reader; `sync_follow` moves it to the next revision and adds the
   posts of accounts followed since;
 - filling renews the age of its rows, so no row expires before the span does;
-- a span carries the `stamp` of the last write of its rows; if Cassandra's rows carry another one or none, it is a miss;
+- a span has the `stamp` of the last write of its rows; if Cassandra's rows have another one or none, it is a miss;
 - rows of deleted posts or former followees may remain: every read checks visibility.
 
 A delivery under the policy "push" writes a row for every follower, online or not (`push`).
@@ -187,8 +187,8 @@ def _joins(old: TimelineSpan, revision: int, ceiling: int, floor: int) -> bool:
 def sync_follow(reader_id: int, author_id: int) -> None:
     """Update a reader's span after a follow has changed, virtual follows included.
 
-    Also adds every other follow made since the last sync: events may come in any order or twice, and none come while
-    the site runs without this app.
+    Also adds every other follow made since the last sync: events may arrive in any order or twice, and none arrive
+    while the site runs without this app.
     """
     with transaction.atomic():
         # the lock keeps the reader's follows as they are

@@ -1,1 +1,1 @@
-"""Refusing sign-ups: blocks that staff set, and limits during a wave."""
+"""Refuses sign-ups, by blocks that staff set and by limits during a wave."""

@@ -1,4 +1,4 @@
-"""Refusing sign-ups, and removing blocks that have ended."""
+"""Refuses sign-ups, and deletes blocks that have ended."""
 
 from ipaddress import ip_interface, ip_network
 
@@ -20,7 +20,7 @@ _NETWORKS = {
 
 
 def refuse_blocked(sign_up: SignUp) -> None:
-    """Invalid if staff have blocked the address, the mail domain or the handle; the block counts it."""
+    """Raise Invalid if staff have blocked the address, the mail domain or the handle; the block counts refusals."""
     block = block_of(sign_up)
     if block is None:
         return
@@ -35,7 +35,7 @@ def refuse_blocked(sign_up: SignUp) -> None:
 
 
 def slow_down_wave(sign_up: SignUp) -> None:
-    """TooMany if there is a wave of sign-ups, and LIMIT_SIGN_UP_WAVE of the client's network are used up."""
+    """Raise TooMany during a wave of sign-ups if LIMIT_SIGN_UP_WAVE is used up for the client's network."""
     if sign_up.address and current_wave():
         check_rate_limit("sign_up_wave", network_of(sign_up.address))
 

@@ -1,4 +1,4 @@
-"""What staff block from signing up."""
+"""Blocks of sign-ups, set by staff."""
 
 import re
 from ipaddress import ip_network
@@ -23,9 +23,9 @@ class Kind(models.TextChoices):
 
 
 class SignUpBlock(models.Model):
-    """Nobody signs up from an address range, with an e-mail address of a domain or its subdomains, or with a handle.
+    """Blocks sign-ups from an address range, with an e-mail address of a domain or its subdomains, or with a handle.
 
-    `value` is normalised: a network with its prefix length; a domain in lower case, in punycode; a handle, or the
+    `value` is normalised: a network with its prefix length, a domain in lower case and punycode, a handle, or the
     beginning of handles followed by `*`.
     """
 
@@ -63,7 +63,7 @@ class SignUpBlock(models.Model):
         return f"{self.get_kind_display()}: {self.value}"
 
     def clean(self) -> None:
-        """Normalise the value. ValidationError if it is none of its kind."""
+        """Normalise the value. ValidationError if it does not fit its kind."""
         self.value = normalised(self.kind, self.value)
 
 

@@ -1,4 +1,4 @@
-"""Which blocks apply to a sign-up, and whether there is a wave of sign-ups."""
+"""Finds the block that applies to a sign-up, and waves of sign-ups."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,9 +14,10 @@ from apps.accounts.signals import SignUp
 from apps.sign_ups.models import Kind
 from apps.sql import rows_of
 
-# How much more than usual a wave is, how many accounts it has at least, and for how long the usual must be known.
+# In a wave, an hour has more than TIMES the usual number of new accounts, and at least AT_LEAST. The usual number is
+# the average of earlier hours, once there is data for KNOWN.
 TIMES, AT_LEAST, KNOWN = 5, 20, timedelta(days=1)
-_NEWEST = 5_000  # accounts that are counted: a site with more in an hour sees a wave of this many
+_NEWEST = 5_000  # accounts that are counted; if an hour has more, this number is shown
 
 _APPLYING = f"""
 SELECT id, kind FROM sign_ups_signupblock
@@ -53,8 +54,8 @@ def block_of(sign_up: SignUp) -> Applying | None:
 
 
 def current_wave() -> Wave | None:
-    """The wave of sign-ups, if many more accounts than usual were made in the last hour. On the first day of a site
-    nothing is usual yet.
+    """The wave of sign-ups, if many more accounts than usual were made in the last hour. None on the first day of a
+    site, which has no usual number yet.
     """
     hour_ago = Now() - timedelta(hours=1)
     found = User.objects.order_by("-pk")[:_NEWEST].aggregate(
@@ -69,7 +70,7 @@ def current_wave() -> Wave | None:
 
 
 def wave_that_runs() -> Iterator[tuple[str, str]]:
-    """For the first page of staff."""
+    """A sentence about the current wave, with its link, for the first page of staff."""
     if wave := current_wave():
         text = ngettext(
             "%(number)d new account in the last hour, usually %(usual)s. Sign-ups are slowed down.",

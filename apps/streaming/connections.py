@@ -10,7 +10,7 @@ from apps.streaming.streams import Stream
 
 
 class EndedError(Exception):
-    """The connection has ended; the message says why."""
+    """The connection has ended; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,18 +18,18 @@ class Delivered:
     labels: list[str]  # the stream's name as the client wrote it
     event: str
     payload: str
-    number: int = 0  # of what it brings, as in `StreamEvent`
+    number: int = 0  # the id of its post or notification, as in `StreamEvent`
 
 
 class Connection:
-    """A client with a bounded queue. A client that reads too slowly is disconnected, and catches up by reloading."""
+    """A client with a bounded queue. A client that reads too slowly is disconnected, and catches up later."""
 
     def __init__(
         self, listener_id: int, token: str, scopes: frozenset[str], *, max_queue: int
     ) -> None:
         self.listener_id = listener_id
         self.token = token
-        self.notifications = Known(0)  # when the connection began; others are announced to it
+        self.notifications = Known(0)  # those that exist at the start
         self._scopes = scopes
         self.streams: dict[Stream, list[str]] = {}
         self._max_queue = max_queue
@@ -66,7 +66,7 @@ class Connection:
             self._queue.put_nowait(None)
 
     def check(self) -> None:
-        """EndedError once the connection has ended."""
+        """Raise EndedError if the connection has ended."""
         if self._end_reason:
             raise EndedError(self._end_reason)
 

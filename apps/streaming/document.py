@@ -9,10 +9,10 @@ from apps.streaming.streams import NAMES, Stream
 
 TAG = {
     "name": "streaming",
-    "description": "Streams of events, which a process of their own serves.",
+    "description": "Streams of events, served by a separate process.",
 }
 DESCRIPTIONS = {
-    "user": "Home, notifications, and what you do on other devices",
+    "user": "Home, notifications, and your changes on other devices",
     "user:notification": "Your notifications",
     "direct": "Your conversations",
     "public": "All public posts",
@@ -22,11 +22,12 @@ DESCRIPTIONS = {
     "hashtag:local": "The same: there are no other sites",
     "list": "The posts of one of your lists",
 }
-EVENTS = """Server-sent events. `data` is JSON, but for `delete` the id of a status, and empty for `filters_changed`. \
-Lines that begin with a colon show that the connection is alive. Give the last `id` as `Last-Event-ID` to continue."""
+EVENTS = """Server-sent events. `data` is JSON; for `delete` it is the id of a status, and for `filters_changed` it is \
+empty. Lines that begin with a colon show that the connection is alive. Send the last `id` as `Last-Event-ID` to \
+continue."""
 _RESUME = {
-    "description": "The last `id` that came, or the id of the newest status that you have: the stream begins with "
-    "what you missed, or with the event `feedsite.missed` if that is more than 400 posts or notifications (40 "
+    "description": "The last `id` that you received, or the id of your newest status. The stream begins with the "
+    "events that you missed, or with the event `feedsite.missed` if those are more than 400 posts or notifications (40 "
     "conversations), or posts of more than two days.",
     "schema": {"type": "string", "maxLength": 1600},
 }
@@ -55,7 +56,7 @@ def _operation(name: str) -> dict[str, Any]:
         parameters.append({"name": "only_media", "in": "query", "schema": {"type": "boolean"}})
     problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     refusals = {"400": "A parameter is missing or wrong.", "401": "The access token is missing or invalid.",
-                "403": "The token's scopes do not allow it.", "429": "Too many streams are open, or are continued.",
+                "403": "The token's scopes do not allow it.", "429": "Too many streams are open or are being resumed.",
                 "503": "There are no live updates at the moment."}  # fmt: skip
     return {
         "operationId": f"stream_{name.replace(':', '_')}",
@@ -67,7 +68,7 @@ def _operation(name: str) -> dict[str, Any]:
         "parameters": parameters,
         "responses": {
             "200": {
-                "description": "Events, without an end.",
+                "description": "An endless stream of events.",
                 "content": {"text/event-stream": {"schema": {"type": "string"}}},
             },
             **{code: {"description": text, "content": problem} for code, text in refusals.items()},

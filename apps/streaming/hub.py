@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 THREADS = 4
-CATCHING_UP_THREADS = 2  # for what clients have missed: it must not delay tokens and news
+CATCHING_UP_THREADS = 2  # for reading missed events, which must not delay tokens and new events
 PAUSE_SECONDS = 0.5  # before subscribing again
 SUBSCRIBE_SECONDS = 1.0  # that a process may need to subscribe after its start
 RETRY_AFTER_SECONDS = 5
@@ -89,7 +89,7 @@ class Hub:
         return await self._run(self._threads, function, *args)
 
     async def catch_up(self, function: Callable[..., T], *args: Any) -> T:
-        """The same for reading what a client has missed, in threads of its own."""
+        """Like `run_in_thread`, but in separate threads, for reading the events that a client has missed."""
         return await self._run(self._catching_up, function, *args)
 
     async def _run(self, threads: ThreadPoolExecutor, function: Callable[..., T], *args: Any) -> T:
@@ -151,7 +151,7 @@ class Hub:
                 logger.warning("overload: %d announcements are waiting", MAX_WAITING)
             except Exception:
                 logger.exception("unexpected error in the streaming hub; resubscribing")
-            # announcements may have been missed, and clients reload their pages when they reconnect
+            # announcements may have been missed, and clients catch up when they reconnect
             self._is_subscribed.clear()
             self._end(self._connections(), "announcements may have been missed")
             await asyncio.sleep(PAUSE_SECONDS)

@@ -1,7 +1,7 @@
-"""The notifications that a listener has already got.
+"""The notifications that a listener has already received.
 
-Their ids come from a sequence, and are taken before the commit: 101 may be visible before 100. The newest id alone
-would leave out 100 for good.
+Their ids come from a sequence and are assigned before the commit, so 101 may be visible before 100. If only the newest
+id were stored, 100 would be lost.
 """
 
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from apps.accounts.models import User
 from apps.notifications.models import Notification
 from apps.notifications.queries import notifications_of
 
-MAX_KEPT = 16  # of a listener's notifications: so many may come before an earlier one
+MAX_KEPT = 16  # ids above the floor, for notifications that become visible late
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The notifications up to the id `floor`, and above it those in `had`."""
+    """All notifications up to the id `floor`, and above it those in `had`."""
 
     floor: int
     had: frozenset[int] = frozenset()
@@ -38,6 +38,6 @@ class Known:
 
 
 def known_now(listener_id: int) -> Known:
-    """All that the listener has at the moment, visible or not."""
+    """All notifications of the listener at the moment, visible or not."""
     newest = Notification.objects.filter(user=listener_id).order_by("-pk")
     return Known(0).with_these(newest.values_list("pk", flat=True)[: MAX_KEPT + 1])

@@ -47,7 +47,7 @@ Listeners = Mapping[Stream, Collection[int]]  # the ids of the listeners of each
 class StreamEvent:
     """An event for some streams of one listener; `payload` is JSON, or the bare id of a deleted post.
 
-    `number`: the id of the post or notification that the event brings; 0 for an event that brings nothing new.
+    `number` is the id of the post or notification that is new with the event; 0 for other events.
     """
 
     listener_id: int
@@ -103,7 +103,7 @@ def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[S
 
 
 def events_of_notifications(listener_id: int, known: Known) -> tuple[Known, list[StreamEvent]]:
-    """What the listener has then, and the notifications that are not in `known`, oldest first."""
+    """Events for the listener's notifications that are not in `known`, oldest first; and `known` with these added."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return known, []
@@ -121,8 +121,8 @@ def events_of_conversation(
 ) -> list[StreamEvent]:
     """The last message of a conversation: it is new, or (if not `is_new`) somebody has seen it.
 
-    Nothing if the message is hidden from the listener, or no longer the last. Mastodon has no event for seen messages,
-    and sends new ones on a separate stream.
+    No event if the message is hidden from the listener, or is no longer the last. Mastodon has no event for seen
+    messages, and sends new ones on a separate stream.
     """
     listener = users_by_id([listener_id]).get(listener_id)
     conversation = conversation_with_last_post(listener, post_id) if listener else None
@@ -138,7 +138,7 @@ def events_of_conversation(
 
 
 def events_of_markers(listener_id: int) -> list[StreamEvent]:
-    """How far a listener has read; Mastodon has no event for this."""
+    """An event with the read markers of a listener. Mastodon has none for this."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return []
@@ -147,12 +147,12 @@ def events_of_markers(listener_id: int) -> list[StreamEvent]:
 
 
 def event_of_filters(listener_id: int) -> StreamEvent:
-    """A filter of the listener was created, changed or deleted; the client reads all of them again. No payload."""
+    """An event without payload: a filter of the listener has changed, and the client reads all filters again."""
     return StreamEvent(listener_id, frozenset({USER}), "filters_changed", "")
 
 
 def event_of_delivery(post_id: int) -> StreamEvent:
-    """For the author of a post: its delivery has progressed. Mastodon has no event for this."""
+    """An event for the author of a post, whose delivery has progressed. Mastodon has none for this."""
     payload = _text({"id": str(post_id)})
     return StreamEvent(author_of(post_id), frozenset({USER}), "feedsite.delivery", payload)
 

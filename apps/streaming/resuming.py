@@ -1,9 +1,9 @@
-"""Continues streams that were cut off: the ids of events, and what a client has missed since one of them.
+"""Resumes interrupted streams: the ids of events, and the events that a client has missed since one of them.
 
-The id of the last post would not do: posts do not arrive in the order of their ids. A transaction may commit late,
-posts of one second sort by author, and an author's 17th post in a second takes an id of the next one. The id of an
-event is therefore a `Position`: a post id up to which the client has everything, and the posts above it that it has.
-Notifications have the same two parts (`Known`).
+The id of the last post is not enough, because posts do not arrive in the order of their ids: a transaction may commit
+late, posts of one second are sorted by author, and an author's 17th post in a second gets an id of the next second.
+Therefore the id of an event is a `Position`: a post id up to which the client has everything, and the ids of later
+posts that it has. Notifications have the same two parts (`Known`).
 """
 
 import logging
@@ -36,16 +36,16 @@ HomeIds = Callable[[int, Cursor, int], list[int]]
 
 logger = logging.getLogger(__name__)
 
-MAX_MISSED = 400  # posts, and as many notifications: with more, the client reads its pages instead
+MAX_MISSED = 400  # posts, and as many notifications; with more, the client reloads its pages
 MAX_MISSED_MESSAGES = 40  # on the stream of conversations, which are read one by one
-# How old a position may be, if the posts of many authors are read from there.
+# The maximum age of a position, on streams for which posts of many authors are read.
 MAX_MISSED_SECONDS = 2 * 24 * 3600
 BATCH = 40  # posts that are read at once
-MISSED = "feedsite.missed"  # the event that says that there was more
-SETTLE_SECONDS = 30  # by how much a post may arrive later than newer ones and still be found
+MISSED = "feedsite.missed"  # the event that is sent instead if there is more
+SETTLE_SECONDS = 30  # a post that arrives this much later than newer ones is still found
 MAX_HAD = 128  # post ids in a position: about 1,400 characters
 NOTIFYING = {USER, NOTIFICATIONS}
-OWN = {DIRECT, NOTIFICATIONS}  # one range of the listener's own rows, however old the position is
+OWN = {DIRECT, NOTIFICATIONS}  # of the listener's own rows: a position may have any age
 _TEXT = re.compile(
     r"(\d{1,19})(?:\.(\d{1,19})\.([\w-]{0,1366}={0,2})(?:\.([\w-]{1,171}={0,2}))?)?", re.ASCII
 )
@@ -53,10 +53,10 @@ _TEXT = re.compile(
 
 @dataclass(slots=True)
 class Position:
-    """What a client has of a stream: the posts up to `floor`, those in `had`, and `notifications`.
+    """The events of a stream that a client has: all posts up to `floor`, those in `had`, and `notifications`.
 
-    For a new stream it is what was there when the stream began. `repeated`: posts that a client had when it resumed, or
-    that it missed; they may be announced to it as well. None for a new stream.
+    A new stream starts at the position of everything that existed then. `repeated` has the posts that a client had when
+    it resumed or that it missed, because they may also be announced to it; it is None for a new stream.
     """
 
     floor: int
@@ -66,7 +66,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """From the id of an event, or from the id of a post, for everything up to it. BadRequest for any other text."""
+        """Parse the id of an event, or that of a post, which means everything up to it. BadRequest for other texts."""
         match = _TEXT.fullmatch(text)
         try:
             floor, below, had, above = match.groups("") if match else ("", "", "", "")
@@ -81,7 +81,7 @@ class Position:
         return f"{self.floor}.{known.floor}.{_text(self.had)}{above}"
 
     def has(self, event: str, number: int) -> bool:
-        """Whether a client that has resumed has got this already; `number` is the id of the notification or post."""
+        """Whether a resumed client already has the notification or post of an event, which has the id `number`."""
         if self.repeated is None or not number:
             return False
         if event == "notification":
@@ -89,7 +89,7 @@ class Position:
         return number in self.repeated
 
     def add(self, event: str, number: int) -> None:
-        """Note what is sent."""
+        """Record an event that is sent."""
         if event == "notification":
             self.notifications = (self.notifications or Known(0)).with_these([number])
         elif number > self.floor:
@@ -98,7 +98,7 @@ class Position:
 
     def _settle(self) -> None:
         """Raise the floor, so that few ids are above it."""
-        # authors who write a lot are ahead of the clock
+        # ids of authors who write a lot are ahead of the clock
         newest = min(second_of(max(self.had)), int(time.time()))
         floor = max(self.floor, first_id_at(newest - SETTLE_SECONDS) - 1)
         above = sorted(number for number in self.had if number > floor)
@@ -108,12 +108,12 @@ class Position:
 
 
 def _id(text: str) -> int:
-    """An id, or 0. ValueError."""
+    """Parse an id or 0. ValueError."""
     return 0 if text == "0" else parse_id(text)
 
 
 def _ids(text: str) -> list[int]:
-    """The ids that `_text` has written. ValueError, struct.error."""
+    """The inverse of `_text`. ValueError, struct.error."""
     return [number for (number,) in struct.iter_unpack(">Q", urlsafe_b64decode(text))]
 
 
@@ -124,9 +124,9 @@ def _text(ids: Collection[int]) -> str:
 async def begin(
     hub: Hub, connection: Connection, stream: Stream, given: Position | None
 ) -> tuple[Position, AsyncIterator[Delivered]]:
-    """The position of a stream to which the connection has subscribed, and what its client missed before.
+    """The position of a stream to which the connection has subscribed, and the events that its client has missed.
 
-    `given` is what the client says that it has, None for a new stream.
+    `given` is the position that the client sent; None for a new stream.
     """
     listener_id, notifications = connection.listener_id, connection.notifications
     ids: list[int] | None = []
@@ -145,7 +145,7 @@ async def begin(
 async def _missed(
     hub: Hub, connection: Connection, stream: Stream, ids: list[int] | None, known: Known | None
 ) -> AsyncIterator[Delivered]:
-    """These posts, then the notifications not in `known`, oldest first. Without ids: that they were too many."""
+    """Events for these posts, then for the notifications not in `known`, oldest first. Without ids, only MISSED."""
     if ids is None:
         yield Delivered(connection.streams[stream], MISSED, "{}")
         return
@@ -164,16 +164,16 @@ async def _missed(
 
 
 def position_now(listener_id: int, stream: Stream, notifications: Known) -> Position:
-    """The position of a client whose stream begins: it is not told of what was there before.
+    """The position of a new stream, which does not deliver earlier posts and notifications.
 
-    Streams begin often, so this looks at the site's newest posts, of seconds, and not at each followee.
+    Streams begin often, so this reads the newest posts of the site, of some seconds, instead of those of each followee.
     """
     floor = first_id_at(int(time.time()) - SETTLE_SECONDS) - 1
     newest = Cursor(since_id=floor)
     ids = candidate_ids(listener_id, stream, newest, MAX_HAD, home_ids=sql.home_ids_nearby) or []
     if len(ids) == MAX_HAD:
         floor = ids[-1]
-    # afterwards, so that the floor is not below what was looked at
+    # read afterwards, so that the floor is not below the posts that were read
     posts = Post.objects.filter(pk__gt=floor).order_by("-pk").values_list("pk", flat=True)
     for lowest in posts[sql.NEARBY - 1 : sql.NEARBY] if stream == USER else ():
         floor = lowest - 1
@@ -181,9 +181,9 @@ def position_now(listener_id: int, stream: Stream, notifications: Known) -> Posi
 
 
 def missed_ids(listener_id: int, stream: Stream, position: Position) -> list[int] | None:
-    """The posts that a client may have missed, oldest first; the rules of its page are still to be applied.
+    """The posts that a client may have missed, oldest first, before the rules of its page are applied.
 
-    None if these, or the notifications that it missed, are too many or too old, or cannot be read.
+    None if the missed posts or notifications are too many or too old, or cannot be read.
     """
     oldest = first_id_at(int(time.time()) - MAX_MISSED_SECONDS)
     if stream not in OWN and position.floor < oldest:
@@ -211,7 +211,7 @@ def candidate_ids(
 ) -> list[int] | None:
     """Up to `count` ids of posts that may be on the page of a stream, from PostgreSQL, in the order of the cursor.
 
-    None while a server of a distributed site is away: streams go on without what it has.
+    None while a server of a distributed site does not answer; streams continue without these posts.
     """
     try:
         lists = _candidates(listener_id, stream, cursor, count, home_ids or sql.home_ids)

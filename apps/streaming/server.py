@@ -104,7 +104,7 @@ class Server:
             if position is not None:
                 subject = str(connection.listener_id)
                 await self.hub.run_in_thread(check_rate_limit, "resume", subject)
-            # after subscribing: whatever is published while this reads is announced to the connection
+            # after subscribing, so that posts published during this read are announced to the connection
             position, missed = await resuming.begin(self.hub, connection, stream, position)
             await transports.serve_sse(
                 connection, receive, send, COMMON_HEADERS, position=position, missed=missed
@@ -144,7 +144,7 @@ class Server:
         listener, scopes = await self._authenticate(token)
         connection = await self.hub.join(listener, token, scopes)
         try:
-            # the token may have been revoked before the hub knew of this connection
+            # the token may have been revoked before the connection was registered in the hub
             await self._authenticate(token)
         except BaseException:
             self.hub.leave(connection)
@@ -183,9 +183,9 @@ def _stream(path: str, query: Mapping[str, str]) -> Stream:
 
 
 def _position(scope: Scope, query: Mapping[str, str]) -> Position | None:
-    """How far a client that reconnects has read the stream; None if it does not say. BadRequest for an invalid id.
+    """The position that a reconnecting client sent; None if it sent none. BadRequest for an invalid id.
 
-    The parameter is for pages that open a new EventSource, because browsers cannot set headers on it.
+    The parameter is for pages that open a new EventSource, on which browsers cannot set headers.
     """
     header = next((value for name, value in scope["headers"] if name == b"last-event-id"), b"")
     text = header.decode("latin-1") or query.get("last_event_id", "")

@@ -1,6 +1,6 @@
 """Tickets authenticate streams for the site's own pages, where browsers send neither headers nor cookies.
 
-A ticket names a login and opens nothing but streams. It is valid as long as the login, but at most an hour.
+A ticket identifies a login, and is valid for streams only: as long as the login, but at most for an hour.
 """
 
 from datetime import timedelta

@@ -36,7 +36,7 @@ async def serve_sse(
     position: Position,
     missed: AsyncIterator[Delivered],
 ) -> None:
-    """Send what was missed, then events, until the client leaves or the connection ends."""
+    """Send the missed events, then new ones, until the client leaves or the connection ends."""
     start = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"), *headers]
     disconnect = asyncio.create_task(_wait_for_disconnect(connection, receive))
     try:
@@ -85,7 +85,7 @@ async def serve_websocket(
 
 
 def event(delivered: Delivered, position: Position) -> bytes:
-    """A server-sent event. JSON has no line breaks, so it is one `data` line. Those that bring something have an id."""
+    """A server-sent event, with one `data` line, as JSON has no line breaks. Only posts and notifications get an id."""
     if delivered.number:
         position.add(delivered.event, delivered.number)
     is_news = delivered.number or delivered.event == MISSED
@@ -99,7 +99,7 @@ def message(delivered: Delivered) -> dict[str, Any]:
 
 
 def handle_command(connection: Connection, text: str) -> None:
-    """Subscribe or unsubscribe as a client's message says. StreamError, NotAllowed."""
+    """Subscribe or unsubscribe as a client's message requests. StreamError, NotAllowed."""
     command = _command(text)
     arguments = {key: str(value) for key, value in command.items()}
     stream = Stream.parse(arguments.get("stream", ""), arguments)

@@ -1,7 +1,7 @@
-"""Takes measures and takes them back, with a strike for each; appeals, notes, evidence.
+"""Takes measures and undoes them; records strikes, appeals, notes and evidence.
 
-Every measure is an act of `apps.moderation.actions`, wherever it came from (the queue, the lists of the admin, a
-program): its strike is recorded by `record`, in the transaction of the act.
+Every measure is an act of `apps.moderation.actions`, whether it comes from the queue, a list of the admin or a program.
+`record` adds its strike in the transaction of the act.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -33,7 +33,7 @@ EVIDENCE_KEPT = timedelta(days=90)  # after the report was resolved, or after th
 
 
 def record(act: Act) -> None:
-    """Record a strike, or that its measure was taken back, and tell the person."""
+    """Record a strike, or that its measure was taken back, and notify the person."""
     if act.is_taken_back:
         _in_force(act).update(undone_at=timezone.now(), undone_by=act.by)
     else:
@@ -52,7 +52,7 @@ def record(act: Act) -> None:
 
 
 def _in_force(act: Act) -> QuerySet[Strike]:
-    """The strikes that an act takes back. Who ends a suspension also lets the owner in again."""
+    """The strikes that an act takes back. The end of a suspension also ends a freeze."""
     measures = [act.measure]
     if act.measure == Measure.SUSPEND:
         measures.append(Measure.FREEZE)
@@ -61,7 +61,7 @@ def _in_force(act: Act) -> QuerySet[Strike]:
 
 
 def seen(content: PostContent) -> dict[str, object]:
-    """A post as people saw it. The files of its pictures end with it, their descriptions stay."""
+    """A post as people saw it, with the descriptions of its pictures, whose files are deleted with the post."""
     return {
         "body": content.body,
         "content_warning": content.content_warning,
@@ -79,7 +79,7 @@ def keep_evidence(report: Report, posts: Sequence[PostContent]) -> None:
 
 
 def purge() -> None:
-    """Delete what posts said after `EVIDENCE_KEPT`, unless somebody still has to decide about it."""
+    """Delete evidence after `EVIDENCE_KEPT`, unless a decision about it is pending."""
     before = timezone.now() - EVIDENCE_KEPT
     waiting = Appeal.objects.filter(decided_at=None)
     appealed = Report.objects.filter(strikes__appeal__in=waiting)
@@ -98,11 +98,10 @@ def purge() -> None:
 def decide(
     report: Report, measure: str, *, by: User, text: str = "", post_ids: Collection[int] = ()
 ) -> int:
-    """Take a measure about an open report, and close it with those that the measure answers as well; returns how many
-    were closed.
+    """Take a measure about a report, and close it and other reports that it answers; returns how many were closed.
 
-    `text` is for the person. Measures about posts need `post_ids` of the report; posts that were deleted meanwhile are
-    left out. "" as the measure dismisses the report. Conflict for a resolved report. Invalid, NotFound, and NotAllowed
+    `text` is shown to the person. Measures about posts need `post_ids` of the report; posts that were deleted meanwhile
+    are left out. The measure "" dismisses the report. Conflict for a resolved report. Invalid, NotFound, and NotAllowed
     without the permissions of the measure, and for reports about oneself.
     """
     require_permission(by, CHANGE_REPORTS)
@@ -125,7 +124,7 @@ def decide(
 
 
 def _locked_reports(target_id: int) -> dict[int, Report]:
-    """The open reports about an account with their posts. The locks put decisions about one account in a row."""
+    """The open reports about an account with their posts. The locks serialise decisions about one account."""
     rows = Report.objects.select_for_update(of=("self",)).filter(target=target_id, resolved_at=None)
     found = rows.select_related("target").prefetch_related("posts").order_by("pk")
     return {row.pk: row for row in found}
@@ -136,8 +135,8 @@ def _posts_of(report: Report) -> set[int]:
 
 
 def _answers(measure: str, other: Report, decided: Collection[int]) -> bool:
-    """Whether a measure answers another report of the same account as well: any if the account is closed now, else
-    those about nothing but posts that were decided about. A dismissal answers no other.
+    """Whether a measure also answers another report about the same account: every report if the account is now closed,
+    else reports about `decided` posts only. A dismissal answers no other report.
     """
     if measure in {Measure.FREEZE, Measure.SUSPEND}:
         return True
@@ -148,7 +147,7 @@ def _answers(measure: str, other: Report, decided: Collection[int]) -> bool:
 def _take(
     measure: Measure, report: Report, *, by: User, text: str, post_ids: Collection[int]
 ) -> None:
-    """Take a measure, unless its state is there already."""
+    """Take a measure, unless it is in force already."""
     if measure in PER_POST:
         there = Post.objects.filter(pk__in=post_ids, deleted_at=None).exclude(kind=Kind.REPOST)
         posts = sorted(there.values_list("pk", flat=True))
@@ -165,7 +164,7 @@ def _take(
 
 @transaction.atomic
 def warn(user: User, *, by: User, reason: str = "", report: Report | None = None) -> None:
-    """A strike without other consequences. NotAllowed without the permission to change reports."""
+    """Record a strike without other consequences. NotAllowed without the permission to change reports."""
     require_permission(by, CHANGE_REPORTS, over=user)
     log_action(by, user, f"Warned: {reason}" if reason else "Warned.")
     record(Act(Measure.WARN, user, by, reason, report))
@@ -201,7 +200,7 @@ def _about_account(act: Callable[..., None], strike: Strike, *, by: User, reason
 def _about_post(act: Callable[..., None], strike: Strike, *, by: User, reason: str) -> None:
     if Post.objects.filter(pk=strike.post_id or 0, deleted_at=None).exists():
         act(strike.post_id, by=by, reason=reason)
-    else:  # its author has deleted it: nothing comes back, but the strike goes
+    else:  # the author has deleted the post: only the strike is taken back
         _close(strike, "Strike withdrawn", DELETE_POSTS, by=by, reason=reason)
 
 
@@ -227,7 +226,7 @@ if untaken := set(Measure) - _UNDO.keys() or set(Measure) - {*_ABOUT_ACCOUNT, *_
 
 @transaction.atomic
 def add_note(user: User, *, by: User, text: str) -> Note:
-    """A note about an account, for staff only. Invalid; NotAllowed without the permission to change reports."""
+    """Add a note about an account, for staff only. Invalid; NotAllowed without the permission to change reports."""
     require_permission(by, CHANGE_REPORTS)
     return Note.objects.create(user=user, by=by, text=_clean(text))
 
@@ -249,10 +248,10 @@ def appeal(strike: Strike, *, text: str) -> Appeal:
 
 @transaction.atomic
 def answer_appeal(row: Appeal, *, by: User, is_accepted: bool, text: str = "") -> None:
-    """Accept an appeal, which takes the measure back, or reject it; the person is told. The first answer counts.
+    """Accept an appeal, which takes the measure back, or reject it. Notifies the person. Only the first answer counts.
 
-    Invalid for too long a text. NotAllowed without the permission to change reports and, to accept, that of the
-    measure; and for one's own appeals.
+    Invalid for a text that is too long. NotAllowed without the permission to change reports or, to accept, that of the
+    measure, and for one's own appeals.
     """
     require_permission(by, CHANGE_REPORTS)
     _check_length(text)

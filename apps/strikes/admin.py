@@ -49,7 +49,7 @@ LOG_COLUMNS = ("when", "who", "kind", "number", "object", "what")
 
 
 class _Line:
-    """For csv.writer: `write` gives the line back."""
+    """A file for `csv.writer` whose `write` returns the line."""
 
     def write(self, text: str) -> str:
         return text
@@ -135,7 +135,7 @@ class CaseAdmin(ReportAdmin):
         return TemplateResponse(request, "admin/strikes/case.html", context)
 
     def _measures(self, request: HttpRequest, report: Report) -> list[tuple[str, str, bool]]:
-        """The buttons that the reader may press: measure, name, whether it is grave."""
+        """The buttons that the member of staff may press: measure, name, and whether it is grave."""
         has = request.user.has_perm
         buttons: list[tuple[str, Any, bool, bool]] = [
             ("", _("Dismiss"), False, True),
@@ -154,7 +154,7 @@ class CaseAdmin(ReportAdmin):
         ]
 
     def _act(self, request: HttpRequest, report: Report, chosen: Filter) -> HttpResponse:
-        """Do what a button of the page says. A decision leads to the next report of the queue, all else back here."""
+        """Perform the action of a button. A decision redirects to the next report in the queue, others back here."""
         by, text = staff_of(request), request.POST.get("text", "").strip()
         name, _colon, value = request.POST.get("act", "").partition(":")
         onward = queries.next_case(chosen, by, report)
@@ -194,7 +194,7 @@ class CaseAdmin(ReportAdmin):
     def _onward(
         self, request: HttpRequest, report: Report, onward: int | None, chosen: Filter
     ) -> HttpResponse:
-        """To the next report that is still in the list, else to the list."""
+        """Redirect to the next report that is still in the list, else to the list."""
         still = Report.objects.filter(pk=onward, resolved_at=None).exists() if onward else False
         number = onward if still else queries.next_case(chosen, staff_of(request), report)
         if number is None:
@@ -210,7 +210,7 @@ class CaseAdmin(ReportAdmin):
         return strike
 
     def appeals_page(self, request: HttpRequest) -> HttpResponse:
-        """Appeals without an answer, from the oldest, with what they are about."""
+        """Appeals without an answer, oldest first, with the strikes that they are about."""
         self._require_view(request)
         if request.method == "POST":
             self._answer(request)
@@ -230,7 +230,7 @@ class CaseAdmin(ReportAdmin):
         return TemplateResponse(request, "admin/strikes/appeals.html", context)
 
     def _log_read(self, request: HttpRequest, strikes: list[Strike]) -> None:
-        """As on the page of the post; for a post that is gone, in the history of the strike."""
+        """Log reads of restricted posts, as the page of a post does; for deleted ones, in the strike's history."""
         restricted = [one for one in strikes if one.evidence.get("is_restricted")]
         posts = Post.objects.in_bulk([one.post_id for one in restricted])
         for strike in restricted:
@@ -269,7 +269,7 @@ def _query(chosen: Filter) -> str:
 
 @admin.register(Strike)
 class StrikeAdmin(SearchedByAccount):
-    """All strikes; they are taken back here, on the page of a report, or by the list of accounts."""
+    """All strikes; they are taken back here, on the page of a report, or in the list of accounts."""
 
     list_display = (
         "id",
@@ -288,7 +288,7 @@ class StrikeAdmin(SearchedByAccount):
     search_help_text = gettext_lazy("The full handle of an account.")
     ordering = ("-id",)
     list_display_links = None
-    # without `evidence`, the text of a post, which is read by permission and on record
+    # without `evidence`: reading the text of a post may need a permission, and is logged
     fields = (
         "user", "measure", "post_id", "by", "report", "rule_ids", "text", "created_at", "undone_at", "undone_by",
     )  # fmt: skip
@@ -300,7 +300,7 @@ class StrikeAdmin(SearchedByAccount):
 
     @admin.action(description=gettext_lazy("Take back"), permissions=["take_back"])
     def take_back(self, request: HttpRequest, queryset: QuerySet[Any]) -> TemplateResponse | None:
-        """Take strikes back, after asking for the reason; `actions.take_back` asks for the permission of each."""
+        """Take strikes back, after asking for the reason; `actions.take_back` checks the permission for each."""
         rows = self.chosen(request, queryset.filter(undone_at=None))
         question = ngettext(
             "Take %(count)d strike back?", "Take %(count)d strikes back?", len(rows)
@@ -323,7 +323,7 @@ class StrikeAdmin(SearchedByAccount):
 
 @admin.register(LogEntry)
 class LogAdmin(StaffList):
-    """What staff did, all of it, with filters; the filtered list as a file."""
+    """All acts of staff, with filters; the filtered list can be downloaded."""
 
     list_display = ("action_time", "user", "content_type", "object_repr", "said")
     list_select_related = ("user", "content_type")

@@ -9,7 +9,7 @@ class StrikesConfig(AppConfig):
     verbose_name = _("strikes and appeals")
 
     def ready(self) -> None:
-        """Record what staff do, keep reported posts, and add pages, lines of the first page of staff, and privacy."""
+        """Record acts of staff, keep reported posts, and add pages, lines on the first page of staff, and privacy."""
         from apps.api.hooks import MODERATION_WARNING  # noqa: PLC0415 -- needs the models
         from apps.moderation.hooks import ACTED, FILED, WAITING  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models

@@ -32,8 +32,8 @@ def _staff(*, blank: bool = True) -> Any:
 class Strike(models.Model):
     """A measure that staff took about the account `user`; it is in force until it is taken back.
 
-    `text` is for the person. `evidence` is the post as it was then: `body`, `content_warning`, descriptions of its
-    `pictures`, options of its `poll`, and whether it `is_restricted`; empty for measures about the whole account.
+    `text` is shown to the person. `evidence` is the post as it was then: `body`, `content_warning`, descriptions of its
+    `pictures`, options of its `poll`, and whether it `is_restricted`. It is empty for measures about the whole account.
     """
 
     user = models.ForeignKey(
@@ -82,7 +82,7 @@ class Strike(models.Model):
 
 
 class Appeal(models.Model):
-    """What the person says against a strike, and what staff answer. One for each strike."""
+    """An appeal against a strike, with the answer of staff. At most one for each strike."""
 
     strike = models.OneToOneField(Strike, models.CASCADE, related_name="appeal")
     text = models.TextField(_("appeal"), max_length=TEXT_MAX_CHARACTERS)

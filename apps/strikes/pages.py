@@ -1,4 +1,4 @@
-"""The page of one's own strikes, and the same for owners of closed accounts, who come by a link from the login."""
+"""The page of one's own strikes, and one for owners of closed accounts, to which the login page links."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from apps.strikes.models import TEXT_MAX_CHARACTERS
 from apps.strikes.queries import own_strike, own_strikes, owner_of
 from apps.web.forms.accounts import CodeForm, render_form, render_settings
 
-VERIFIED = "strikes_verified"  # in the session: the link whose owner has shown the second factor
+VERIFIED = "strikes_verified"  # in the session: the token whose second factor was passed
 
 
 @require_get_or_post
@@ -66,7 +66,7 @@ def _second_factor(request: HttpRequest, owner: User, token: str) -> HttpRespons
 
 
 def _appeal(request: HttpRequest, user: User) -> dict[str, Any]:
-    """Appeal, if a form was sent; what the page says if that failed. NotFound for strikes of others."""
+    """Appeal, if a form was sent; returns the context of the page if that failed. NotFound for strikes of others."""
     if request.method != "POST":
         return {}
     number, text = request.POST.get("strike", ""), request.POST.get("text", "")

@@ -35,8 +35,8 @@ ARCHIVE = Part(
 
 
 def strikes(user: User, limit: int) -> int:
-    """Delete strikes with their appeals, notes about the account, and what was kept of its reported posts. The log of
-    what staff did stays, without the former name.
+    """Delete strikes with their appeals, notes about the account, and evidence of its reported posts. The log of
+    staff's acts stays, without the former name.
     """
     kind = ContentType.objects.get_for_model(User)
     entries = LogEntry.objects.filter(content_type=kind, object_id=str(user.pk))

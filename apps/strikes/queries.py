@@ -1,4 +1,4 @@
-"""Reads of the queue, of strikes and appeals, and of what staff did."""
+"""Reads of the queue, of strikes and appeals, and of the log of staff's acts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ STATES = {
 
 
 class Filter(NamedTuple):
-    """Which reports a page of the queue shows. `after` is the number of the last report of the page before."""
+    """The reports that a page of the queue shows. `after` is the number of the last report of the page before."""
 
     state: str = "open"
     language: str = ""
@@ -40,7 +40,7 @@ class Filter(NamedTuple):
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "Filter":
-        """BadRequest for an unknown state or an invalid number."""
+        """Read request parameters. BadRequest for an unknown state or an invalid number."""
         state, after = query.get("state") or "open", query.get("after") or "0"
         if state not in STATES:
             raise BadRequest(_("There is no such list."), code="bad_parameter")
@@ -49,8 +49,8 @@ class Filter(NamedTuple):
         return cls(state, (query.get("language") or "")[:10].lower(), int(after))
 
     def rows(self, staff: User) -> QuerySet[Report]:
-        """All reports of the list, without those about the reader: open ones from the oldest, so that nobody waits for
-        ever, others from the newest.
+        """All reports of the list, without those about `staff`. Open ones are sorted oldest first, so that nobody waits
+        forever, others newest first.
         """
         rows = Report.objects.filter(resolved_at__isnull=self.state != "resolved")
         rows = rows.exclude(target=staff)
@@ -63,14 +63,14 @@ class Filter(NamedTuple):
         return rows.order_by("-pk" if self.state == "resolved" else "pk")
 
     def rest(self, staff: User) -> QuerySet[Report]:
-        """Those behind `after`."""
+        """The reports that follow `after`."""
         beyond = {"pk__lt" if self.state == "resolved" else "pk__gt": self.after}
         rows = self.rows(staff)
         return rows.filter(**beyond) if self.after else rows
 
     @property
     def query(self) -> dict[str, str]:
-        """As parameters, without `after`."""
+        """The filter as request parameters, without `after`."""
         chosen = {"state": self.state, "language": self.language}
         return {name: value for name, value in chosen.items() if value}
 
@@ -105,9 +105,9 @@ def languages() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class CasePost:
-    """A reported post: as it is, and as it was when it was reported if that differs.
+    """A reported post as it is and, if that differs, as it was when it was reported.
 
-    `seen` is what was kept of a post that is deleted now. `strikes` are those in force about it.
+    `seen` is the evidence of a post that is deleted now. `strikes` are those about the post that are in force.
     """
 
     post: Post
@@ -149,7 +149,7 @@ def notes_of(user: User) -> list[Note]:
 
 
 def account_figures(user: User) -> dict[str, int]:
-    """How often an account was reported and struck, and how many reports its owner filed."""
+    """The numbers of reports about an account, of its strikes, and of the reports that its owner filed."""
     against = Report.objects.filter(target=user)
     strikes = Strike.objects.filter(user=user).aggregate(
         all=Count("pk"), in_force=Count("pk", filter=Q(undone_at=None))
@@ -164,7 +164,7 @@ def account_figures(user: User) -> dict[str, int]:
 
 
 def next_case(chosen: Filter, staff: User, report: Report, *, back: bool = False) -> int | None:
-    """The number of the report behind (or before) this one in the queue."""
+    """The number of the report after this one in the queue or, with `back`, before it."""
     rows = chosen.rows(staff)
     is_up = (chosen.state == "resolved") == back
     if back:
@@ -181,7 +181,7 @@ def open_appeals(after: int = 0) -> tuple[list[Appeal], int]:
     return shown, shown[-1].pk if len(found) > PER_PAGE else 0
 
 
-# -- what the person sees ------------------------------------------------------------------------
+# -- for the person -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ def own_strikes(user: User) -> list[OwnStrike]:
 
 
 def own_strike(user: User, number: int) -> Strike:
-    """NotFound for those of others."""
+    """One of an account's strikes. NotFound for those of others."""
     strike = Strike.objects.filter(user=user, pk=number).select_related("appeal").first()
     if strike is None:
         raise NotFound(_("There is no such decision."))
@@ -245,19 +245,19 @@ def own_strike(user: User, number: int) -> Strike:
 
 
 def token_of(user: User) -> str:
-    """With it the owner of a closed account reads its strikes and appeals, for a day, until the account has a new
-    password or is open again; it is good for nothing else.
+    """A token with which the owner of a closed account can read its strikes and appeal. It is valid for a day, unless
+    the account gets a new password or is opened again, and for nothing else.
     """
     return signing.dumps([user.pk, _fingerprint(user)], salt=SALT)
 
 
 def _fingerprint(user: User) -> str:
-    """Changes with the password."""
+    """A text that changes with the password."""
     return salted_hmac(SALT, user.password).hexdigest()
 
 
 def address_of_closed(user: User) -> str:
-    """Where the owner of a closed account reads why; empty if no strike closed it."""
+    """The address that shows the owner why an account is closed; empty if no strike closed it."""
     closing = (Measure.FREEZE, Measure.SUSPEND)
     if Strike.objects.filter(user=user, measure__in=closing, undone_at=None).exists():
         return reverse("strikes_closed", args=[token_of(user)])
@@ -265,7 +265,7 @@ def address_of_closed(user: User) -> str:
 
 
 def appeals_that_wait() -> Iterator[tuple[str, str]]:
-    """For the first page of staff."""
+    """A sentence about waiting appeals, with its link, for the first page of staff."""
     if number := Appeal.objects.filter(decided_at=None)[:MAX_COUNTED].count():
         text = ngettext(
             "%(count)s appeal is waiting for an answer.",
@@ -321,7 +321,7 @@ def newest_warning(user: User) -> ModerationWarning | None:
 
 
 def log_lines(rows: QuerySet[LogEntry], maximum: int) -> Iterator[list[str]]:
-    """Entries of the log as lines of a table, the newest first."""
+    """Entries of the log as lines of a table, newest first."""
     found = rows.select_related("user", "content_type").order_by("-pk")[:maximum]
     for row in found.iterator(chunk_size=1000):
         kind = row.content_type.model if row.content_type else ""

@@ -7,5 +7,5 @@ from apps.strikes import actions
 
 @shared_task
 def purge() -> None:
-    """Delete what reported posts said, long after the decision."""
+    """Delete evidence of posts, long after the decision."""
     actions.purge()

@@ -30,7 +30,7 @@ TITLE_CHARACTERS = 80
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a feed contains. `page` is the path of the page with the same posts; the feed's path adds the format."""
+    """The contents of a feed. `page` is the path of the page with the same posts; the feed's path adds the format."""
 
     title: str
     about: str
@@ -150,7 +150,7 @@ class Feed:
 
     @property
     def next_url(self) -> str:
-        """Empty on the last page."""
+        """The URL of the next page; empty on the last page."""
         return f"{self.url}?{urlencode({'max_id': self.older})}" if self.older else ""
 
 
@@ -235,7 +235,7 @@ FORMS = {
 
 
 def _xml(feed: Feed, kind: type[SyndicationFeed]) -> bytes:
-    """Write a feed as XML. Old texts may contain control characters, which XML cannot carry, so they are removed."""
+    """Write a feed as XML. Old texts may contain control characters, which XML cannot contain, so they are removed."""
     source = feed.source
     made = kind(
         title=without_control_characters(f"{source.title} · {settings.SITE_NAME}"),

@@ -58,9 +58,7 @@ def delete_tags(post_id: int) -> None:
 
 
 def _clear_cache_if_unused(tag_ids: Collection[int]) -> None:
-    """After uses were deleted or hidden, clear the cache if a tag has no public use left, so that no page shows it any
-    more.
-    """
+    """Clear the cache if one of these tags has no public use left, so that it is no longer shown."""
     if tag_ids and publicly_used(Tag.objects.filter(pk__in=tag_ids)).count() < len(set(tag_ids)):
         transaction.on_commit(clear_cached_trending_tags, robust=True)
 
@@ -134,7 +132,7 @@ def feature_tag(user: User, name: str) -> FeaturedTag:
 
 @transaction.atomic
 def choose_featured_tags(user: User, names: Iterable[str]) -> None:
-    """Show exactly these tags on one's profile. NotFound and Invalid as for `feature_tag`; then nothing has changed."""
+    """Show exactly these tags on one's profile. NotFound and Invalid as for `feature_tag`, without any change."""
     chosen = {tag_named(name).name for name in names}
     FeaturedTag.objects.filter(user=user).exclude(tag__name__in=chosen).delete()
     for name in sorted(chosen):

@@ -30,7 +30,7 @@ DAYS = 7  # in a tag's history
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """How often a tag was used on a day, and by how many accounts."""
+    """The numbers of uses of a tag on a day, and of accounts that used it."""
 
     day: date
     uses: int = 0

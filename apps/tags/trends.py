@@ -66,7 +66,7 @@ def trending_tags(*, maximum: int, offset: int = 0) -> list[Tag]:
 def cached_trending_tags() -> list[TagUsage]:
     """The ten tags that most accounts use now, as visitors see them, for the side column of every page.
 
-    Up to a minute old, but a tag that loses its last public use disappears at once (`clear_cached_trending_tags`).
+    Up to a minute old, but a tag that loses its last public use disappears immediately (`clear_cached_trending_tags`).
     """
     listener().subscribe_channel(TRENDING_CHANNEL, _clear)
     current()  # starts the listener of this process

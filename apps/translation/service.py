@@ -33,7 +33,7 @@ _FAILURES = (httpcore.TimeoutException, httpcore.NetworkError, httpcore.Protocol
 
 
 class Refused(Exception):
-    """The service answered that it cannot do this."""
+    """The service refused the request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Webhooks: sends an account's notifications, and what happens to its posts, to servers of programs."""
+"""Webhooks: sends messages about an account's notifications and posts to servers of programs."""

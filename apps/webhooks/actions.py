@@ -30,7 +30,7 @@ FORMER_SECRET_VALID = timedelta(days=1)
 
 
 class NewEndpoint(NamedTuple):
-    """An endpoint with its secret, which can never be read again."""
+    """An endpoint with its secret, which cannot be shown again."""
 
     endpoint: Endpoint
     secret: str
@@ -104,7 +104,7 @@ def send_test(endpoint: Endpoint) -> Delivery:
 
 
 def send_again(endpoint: Endpoint, row: Delivery) -> Delivery:
-    """Send a message again now, with all attempts. Conflict if the endpoint is off, TooMany."""
+    """Send a message again now, with the full number of attempts. Conflict if the endpoint is off, TooMany."""
     _require_on(endpoint)
     check_rate_limit("webhook", str(endpoint.owner_id))
     Delivery.objects.filter(pk=row.pk).update(
@@ -121,7 +121,7 @@ def send_again(endpoint: Endpoint, row: Delivery) -> Delivery:
 
 
 def staff_switch(endpoint: Endpoint, *, is_on: bool) -> None:
-    """Switch an endpoint off, so that its owner cannot switch it on again; or on."""
+    """Switch an endpoint on, or off so that its owner cannot switch it on again."""
     if is_on:
         Endpoint.objects.filter(pk=endpoint.pk).update(off="", failing_since=None)
     else:

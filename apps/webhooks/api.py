@@ -43,7 +43,9 @@ class WebhookJson(TypedDict):
     ]
     created_at: DateTime
     secret: NotRequired[
-        Annotated[str, "Signs the messages. Only when the webhook is made or the secret replaced."]
+        Annotated[
+            str, "Signs messages. Only present when the webhook is made or the secret replaced."
+        ]
     ]
 
 
@@ -104,7 +106,7 @@ class WebhookChange(Input):
 
 
 class WebhookInput(Input):
-    """A new webhook. The token must have the scope to read what the webhook gets."""
+    """A new webhook. The token must have the scope to read the data that the webhook gets."""
 
     url = serializers.CharField(max_length=ADDRESS_MAX_CHARACTERS, help_text="An https address.")
     types = serializers.ListField(child=serializers.ChoiceField(Kind.values), allow_empty=False)
@@ -173,7 +175,7 @@ def webhook(request: Request, webhook_id: int) -> Response:
 )
 @endpoint(POST=WRITE)
 def secret(request: Request, webhook_id: int) -> Response:
-    """Make a new secret. For a day, messages have a signature of the former one, too."""
+    """Make a new secret. For a day, messages are signed with the former one, too."""
     row = _own(request, webhook_id)
     return Response(webhook_json(row, actions.rotate_secret(row)))
 

@@ -10,7 +10,7 @@ from apps.webhooks.models import ADDRESS_MAX_CHARACTERS, Endpoint, Kind
 
 
 class EndpointForm(forms.Form):
-    """`url` and `types` are the names of the API."""
+    """The form for a webhook. `url` and `types` are the names of the API."""
 
     url = forms.CharField(
         label=_("Address of your server"),

@@ -18,7 +18,7 @@ TEST = "test"
 
 
 class Kind(models.TextChoices):
-    """What an endpoint can get, by the `type` of the message."""
+    """The kinds of messages that an endpoint can get, by their `type`."""
 
     NOTIFICATION = "notification.created", _("I get a notification")
     CREATED = "status.created", _("I publish a post or repost one")
@@ -27,7 +27,7 @@ class Kind(models.TextChoices):
 
 
 class Off(models.TextChoices):
-    """Why nothing is sent to an endpoint; empty if it is on."""
+    """The reason why nothing is sent to an endpoint; empty if it is on."""
 
     OWNER = "owner", _("You switched it off.")
     FAILING = "failing", _("It was switched off because it has failed for three days.")
@@ -36,7 +36,7 @@ class Off(models.TextChoices):
 
 
 class Failure(models.TextChoices):
-    """Why an attempt failed; stored in `Delivery.last_error`."""
+    """The reason why an attempt failed; stored in `Delivery.last_error`."""
 
     STATUS = "status", _("The server did not accept the message")
     TIMEOUT = "timeout", _("The server took too long")
@@ -48,7 +48,7 @@ class Failure(models.TextChoices):
 
 
 class Outcome(models.TextChoices):
-    """What has become of a message."""
+    """The outcome of a message."""
 
     WAITING = "waiting", _("waiting")
     SENT = "sent", _("sent")
@@ -70,7 +70,7 @@ class Endpoint(models.Model):
     """An address that messages are sent to. Without a token, the owner made it on the page.
 
     The secrets are encrypted (`messages.signing.seal`); the former one also signs until `former_until`. A worker that
-    sends to the endpoint holds it until `leased_until`, so messages arrive one after the other.
+    sends to the endpoint leases it until `leased_until`, so that messages arrive one after the other.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -109,8 +109,8 @@ class Endpoint(models.Model):
 class Delivery(LeasedRow):
     """A message to an endpoint. Its content is made when it is sent, and is not stored.
 
-    `subject_id` is the id of the notification or post, and `version` tells edits of a post apart. `status` is that of
-    the last answer. A message that is done without a status was not sent, because its owner may not see it any more.
+    `subject_id` is the id of the notification or post, and `version` distinguishes the edits of a post. `status` is
+    that of the last answer. A message that is done without a status was not sent: its owner may no longer see it.
     """
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="+", db_index=False)
@@ -162,5 +162,5 @@ class Delivery(LeasedRow):
 
     @property
     def failure(self) -> str:
-        """Why the last attempt failed, in words; empty if it did not."""
+        """The reason why the last attempt failed, in words; empty if it succeeded."""
         return str(Failure(self.last_error).label) if self.last_error else ""

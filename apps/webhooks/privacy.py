@@ -18,9 +18,7 @@ def _records(rows: Sequence[Endpoint]) -> Iterable[Record]:
         }
 
 
-ARCHIVE = Part(
-    "webhooks.csv", endpoints_of, _records, "servers that were told of notifications and posts"
-)
+ARCHIVE = Part("webhooks.csv", endpoints_of, _records, "servers that get messages from the account")
 
 
 def webhooks(user: User, limit: int) -> int:

@@ -22,7 +22,7 @@ def token_of(bearer: Bearer) -> dict[str, int]:
 def endpoints_of(owner: User, bearer: Bearer | None = None) -> QuerySet[Endpoint]:
     """An account's endpoints, oldest first; with a token, only those that were made with it.
 
-    An endpoint lives as long as its token, so a program must not change one that lives longer.
+    An endpoint ends with its token, so a program must not change one that outlives its own token.
     """
     made = token_of(bearer) if bearer else {}
     access = ("owner", "personal_token", "program_token__application")
@@ -52,7 +52,7 @@ def own_delivery(endpoint: Endpoint, number: int) -> Delivery:
 
 
 def maker_of(endpoint: Endpoint) -> str:
-    """The name of the program that made an endpoint; empty if its owner did on the page."""
+    """The name of the program that made an endpoint; empty if its owner made it on the page."""
     if endpoint.personal_token_id is not None:
         return str(endpoint.personal_token.name)
     if endpoint.program_token_id is not None and endpoint.program_token.application:
@@ -61,7 +61,7 @@ def maker_of(endpoint: Endpoint) -> str:
 
 
 def ended() -> Q:
-    """Endpoints whose token was revoked, has expired, or is not there any more."""
+    """Endpoints whose token was revoked, has expired, or no longer exists."""
     has_ended = Q(personal_token__revoked_at__isnull=False) | Q(program_token__expires__lte=Now())
     tokens = {"personal_token": AccessToken, "program_token": ProgramToken}
     for name, model in tokens.items():

@@ -1,7 +1,7 @@
-"""Sends messages to endpoints. Each has a row, made in the transaction of what it is about; a task for each endpoint
-sends its due rows, one after the other.
+"""Sends messages to endpoints. Each is a row, inserted in the transaction of its subject; a task for each endpoint
+sends the due rows one after the other.
 
-The wait before the next attempt is written before an attempt, so that a worker that dies loses nothing.
+The time of the next attempt is stored before each attempt, so that a worker that dies loses nothing.
 """
 
 import logging
@@ -30,14 +30,14 @@ from apps.webhooks.queries import ended
 logger = logging.getLogger(__name__)
 
 TASK = "apps.webhooks.tasks.send"
-# The waits after the first attempts; after one more, about a day after the first, a message is a dead letter.
+# The waits between attempts. After the last attempt, about a day after the first, a message is a dead letter.
 WAITS = [timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30), timedelta(hours=2),
          timedelta(hours=6), timedelta(hours=16)]  # fmt: skip
 MAX_ATTEMPTS = len(WAITS) + 1
 FAILING_MAX = timedelta(days=3)  # after this time without a success, an endpoint is switched off
 RETENTION = timedelta(days=7)  # of rows that are done, and of dead letters
 MAX_WAITING = 1000  # messages to an endpoint; no more are made until some are sent
-BATCH_SIZE, BATCH_SECONDS = 10, 5.0  # a task sends no more, and begins none later
+BATCH_SIZE, BATCH_SECONDS = 10, 5.0  # per task: most messages, and the time to begin one
 SWEEP_BATCH_SIZE = 100
 
 _INTO = """{first}
@@ -67,7 +67,7 @@ _QUEUE_POST = _INTO.format(
     condition="e.owner_id = %(owner)s",
 )
 
-# An endpoint that nobody sends to, if fewer than `places` are being sent to.
+# Leases an endpoint to which no worker is sending, if fewer than `places` are leased.
 _TAKE = """
 UPDATE webhooks_endpoint SET leased_until = statement_timestamp() + %(lease)s
 WHERE id = %(endpoint)s AND off = '' AND coalesce(leased_until <= statement_timestamp(), true)
@@ -75,7 +75,7 @@ WHERE id = %(endpoint)s AND off = '' AND coalesce(leased_until <= statement_time
 RETURNING id
 """
 
-# Endpoints with a due message that nobody sends to; those whose messages are due longest come first.
+# Endpoints with due messages to which no worker is sending; those whose messages are due longest come first.
 _DUE = """
 SELECT d.endpoint_id FROM webhooks_delivery d JOIN webhooks_endpoint e ON e.id = d.endpoint_id
 WHERE d.state = %(pending)s AND d.due_at <= statement_timestamp()
@@ -181,7 +181,7 @@ def _attempt(endpoint: Endpoint, row: Delivery) -> None:
 
 
 def _fail(endpoint: Endpoint, row: Delivery, reply: Reply) -> None:
-    """Record a failed attempt. The other messages wait a minute, so that a dead server is rarely asked."""
+    """Record a failed attempt. The other messages wait a minute, so that a dead server is rarely contacted."""
     rows = Delivery.objects.filter(endpoint=endpoint, state=State.PENDING)
     said = {"status": reply.status, "last_error": reply.failure}
     if row.attempts >= MAX_ATTEMPTS:

@@ -23,7 +23,7 @@ def login_name(typed: str) -> str:
 
 
 def closed_account_of(request: HttpRequest) -> User | None:
-    """The account of a login with the right password that was refused because nobody can log in to the account."""
+    """The account of a login that was refused despite the right password, because nobody can log in to the account."""
     return getattr(request, "closed_account", None)
 
 

@@ -1,4 +1,4 @@
-"""A signed cookie marks a device from which an account was logged in. Guesses from it are limited separately.
+"""Marks a device with a signed cookie after a login. Password guesses from such a device are limited separately.
 
 An attacker can use up the limit that all unknown devices share for an account, but not the limit of this device. A new
 password invalidates old cookies.
@@ -28,7 +28,7 @@ class Device:
 
 
 def known_device(request: HttpRequest) -> Device | None:
-    """The device of a request, if an account was logged in from it since its last new password."""
+    """The device of a request, if somebody has logged in from it since the account's password last changed."""
     claims = _read(request)
     if claims is None:
         return None
@@ -40,7 +40,7 @@ def known_device(request: HttpRequest) -> Device | None:
 
 
 def remember_device(request: HttpRequest, response: HttpResponseBase, user: User) -> None:
-    """Set the cookie on the response to a login; a device that the account knows keeps its name."""
+    """Set the cookie on the response to a login; a device that has one for this account keeps its name."""
     claims = _read(request)
     name = claims[1] if claims and claims[0] == user.pk else secrets.token_urlsafe(12)
     response.set_cookie(

@@ -1,7 +1,7 @@
 """Passkeys: WebAuthn ceremonies by django-otp-webauthn, with the rules of this site.
 
-Every passkey is discoverable and verifies its user (a finger, a face, a PIN): it is both factors at once, and may log
-in without a password. The session holds a challenge, which works once and expires after five minutes.
+Every passkey is discoverable and verifies its user (a finger, a face, a PIN): it counts as both factors and
+can log in without a password. The session stores a challenge, which works once and expires after five minutes.
 """
 
 import json
@@ -31,7 +31,7 @@ from apps.errors import Invalid
 ANSWER_MAX_CHARACTERS = 20_000
 CHALLENGE_SECONDS = 300
 ADDING, USING = "passkey_to_add", "passkey_to_use"
-# What the libraries raise for a malformed or wrong answer.
+# The exceptions that the libraries raise for a malformed or wrong answer.
 _WRONG = (
     WebAuthnException,
     OTPWebAuthnApiError,
@@ -74,7 +74,7 @@ def can_use_passkeys(request: HttpRequest) -> bool:
 
 
 def begin_registration(request: HttpRequest, user: User) -> dict[str, Any]:
-    """The browser's options for a new passkey. Invalid if the account has as many as it may."""
+    """The browser's options for a new passkey. Invalid if the account has the maximum number."""
     if WebAuthnCredential.objects.filter(user=user).count() >= MAX_PASSKEYS:
         raise Invalid(_("At most %(count)d passkeys.") % {"count": MAX_PASSKEYS})
     options, state = Ceremony(request).register_begin(user)
@@ -100,7 +100,7 @@ def finish_registration(
 
 
 def begin_authentication(request: HttpRequest, user: User | None) -> dict[str, Any]:
-    """The browser's options to verify a passkey of a user, or of anybody (None)."""
+    """The browser's options to verify a passkey of a user, or any passkey (None)."""
     options, state = Ceremony(request).authenticate_begin(user, require_user_verification=True)
     _store_challenge(request, USING, user, state)
     return dict(options)

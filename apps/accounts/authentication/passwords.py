@@ -1,4 +1,4 @@
-"""Asks logged-in users for their password again, and the length of passwords.
+"""Checks the password of a logged-in user again, and the length of new passwords.
 
 A new password is stored by `User.save`, which also ends sessions and tokens (`accounts.handlers`).
 """
@@ -13,7 +13,7 @@ from apps.throttling import Origin, begin_guess
 
 
 class LongEnough(MinimumLengthValidator):
-    """Django's rule with our own message, which is translated into every language of the site."""
+    """Django's rule for the length, with a message that is translated into every language of the site."""
 
     def get_error_message(self) -> str:
         return ngettext(
@@ -24,7 +24,7 @@ class LongEnough(MinimumLengthValidator):
 
 
 def check_own_password(user: AbstractBaseUser, password: str, origin: Origin | None = None) -> bool:
-    """Whether a logged-in user knows the password. TooMany if a limit is used up, before the slow hash is computed.
+    """Whether this is a logged-in user's password. TooMany if a limit is used up, before the slow hash is computed.
 
     Without an origin, as at the command line, guesses are counted for the account instead of for a device.
     """

@@ -99,7 +99,7 @@ def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
 
 
 def after_factor_added(user: User, what: str) -> list[str]:
-    """Call this after adding a factor. The first one revokes all tokens and returns new recovery codes; others: []."""
+    """Call this after adding a factor. For the first one, revoke all tokens and return new recovery codes; else []."""
     logger.info("second factor of user %d: %s added", user.pk, what)
     if StaticDevice.objects.filter(user=user).exists():
         return []
@@ -144,7 +144,7 @@ def remove_passkey(user: User, passkey_id: int) -> None:
 
 
 def own_passkey(user: User, passkey_id: int) -> Any:
-    """One of a user's passkeys; NotFound."""
+    """One of a user's passkeys. NotFound if it is not the user's."""
     passkey = WebAuthnCredential.objects.filter(pk=passkey_id, user=user).first()
     if passkey is None:
         raise NotFound(_("There is no such passkey."))

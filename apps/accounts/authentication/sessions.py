@@ -1,4 +1,4 @@
-"""The logins of a user: remembered, listed on the settings page, and ended from there."""
+"""Records the logins of users, lists them on the settings page, and ends them."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -81,7 +81,7 @@ def sessions_of(user: User, *, current_key: str | None) -> list[LivingSession]:
 
 
 def end_session(user: User, login_id: int) -> None:
-    """End one of a user's own sessions at once; ignores those of others."""
+    """End one of a user's own sessions immediately. Ids of other users' logins are ignored."""
     login = Login.objects.filter(pk=login_id, user=user).first()
     if login is not None:
         login.delete()

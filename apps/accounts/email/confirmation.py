@@ -1,7 +1,7 @@
 """Sets, confirms and changes the e-mail address of an account. No response reveals whether another account has it.
 
 With EMAIL_CONFIRMATION_REQUIRED an address can be used (to log in, for a new password) only after its owner has
-confirmed it by a mailed link. Otherwise it can be used at once, unless another account has it.
+confirmed it by a mailed link. Otherwise it can be used immediately, unless another account has it.
 """
 
 from django.conf import settings
@@ -40,7 +40,9 @@ def email_errors(email: str | None) -> dict[str, str]:
 
 
 def give_email(user: User, address: str | None) -> None:
-    """Set the address on a user without saving it: confirmed if that is allowed, else pending."""
+    """Set the address on a user without saving: as confirmed if the settings allow it and no other account has it,
+    else as pending.
+    """
     if address is None or address == user.email:
         user.email, user.pending_email, user.pending_email_at = address, "", None
     elif settings.EMAIL_CONFIRMATION_REQUIRED or _is_taken(address):
@@ -97,7 +99,7 @@ def user_to_confirm(token: str) -> User:
 
 @transaction.atomic
 def confirm_email(token: str) -> User:
-    """Confirm the address of a link. NotFound, also if another account confirmed the address first."""
+    """Confirm the address of a link. NotFound if the link is invalid, or another account has confirmed the address."""
     expected = user_to_confirm(token)
     user = User.objects.select_for_update().get(pk=expected.pk)
     if (user.pending_email, user.pending_email_at) != (

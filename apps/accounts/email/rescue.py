@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 def require_rescuer(user: User, by: User) -> None:
-    """Raise NotAllowed without the permissions, for one's own account, and, except for superusers, for staff."""
+    """Raise NotAllowed if `by` lacks a permission, is the user, or is not a superuser although the user is staff."""
     require_permission(by, CHANGE_USERS, over=user)
     require_permission(by, RESCUE)
     if by.pk == user.pk or (user.is_staff and not by.is_superuser):

@@ -1,6 +1,6 @@
-"""Mails to accounts: rows that a task sends, so that requests neither wait for the mail server nor learn the outcome.
+"""Mails to accounts. Each is a row that a task sends, so that requests neither wait for it nor reveal the outcome.
 
-Links are made when a mail is sent: the broker, the row and the log contain no token.
+Links are made when a mail is sent, so that no token is in the broker, the row or the log.
 """
 
 import logging
@@ -66,7 +66,7 @@ def purge() -> None:
 
 
 def confirmation_token(user: User) -> str:
-    """A token for a pending address; it becomes invalid when an address is given again."""
+    """A token for a pending address; it becomes invalid when the address is set again."""
     claims = [user.pk, user.pending_email, str(user.pending_email_at)]
     return signing.dumps(claims, salt=CONFIRMATION_SALT)
 
@@ -127,7 +127,7 @@ def _confirm_email(row: Mail) -> _Message | None:
 
 
 def _notice(row: Mail) -> _Message | None:
-    """A mail without a link, whose templates are named like its kind."""
+    """A mail without a link. Its templates are named after its kind."""
     return _Message(row.kind, row.address, row.user) if row.user else None
 
 

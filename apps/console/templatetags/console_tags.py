@@ -40,7 +40,7 @@ def objective_name(objective: Objective) -> str:
 
 @register.filter
 def slowest_of_most(result: Result) -> str:
-    """The bound that 95 of 100 events kept, like 0.25 s; “over 60 s” when it is above all; a dash without events."""
+    """The bound that 95 of 100 events kept, like 0.25 s; “over 60 s” if no bound is so high; a dash without events."""
     if not result.bounds or not result.events:
         return "–"
     if result.within is None:

@@ -11,8 +11,8 @@ from apps.posts.cache import POST_COUNTS
 from apps.posts.models import Counts
 from feedcache.ids import author_of
 
-# A statement for each row: they lie on several servers. In the order of their keys, so that two writers of many counts
-# never deadlock.
+# One statement for each row, because rows may be on several servers; in the order of their keys, so that two writers of
+# many counts never deadlock.
 _USERS = """
 UPDATE accounts_usercounts
 SET followers = followers + %(followers)s, following = following + %(following)s, posts = posts + %(posts)s,

@@ -80,7 +80,7 @@ def _favourite(world: World) -> Member:
 
 
 class _WeightedDraw:
-    """Draws followees from an urn per language, in which an account lies `weight` times and once per follower."""
+    """Draws followees from an urn per language, which contains an account `weight` times, plus once per follower."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng

@@ -17,7 +17,7 @@ SPAN_SECONDS = 30 * DAY  # posts are spread over the last 30 days
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much a run adds in addition to the cast. `…_each` are means per account; the actual means come close."""
+    """The amounts that a run adds to the cast. `…_each` are means per account; the actual means are close."""
 
     accounts: int
     posts_each: float
@@ -35,7 +35,7 @@ SIZES = {
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """An account. `followers`, `following` and `posts` are what this run adds to its counts."""
+    """An account. `followers`, `following` and `posts` are the numbers that this run adds to its counts."""
 
     pk: int
     handle: str
@@ -53,7 +53,7 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A post; `counts` are what this run adds to its counts. The higher `appeal` is, the more others like it."""
+    """A post; `counts` are the numbers that this run adds to its counts. A higher `appeal` means more likes."""
 
     author: Member
     second: float
@@ -116,12 +116,12 @@ class World:
         actor: Member,
         post_pk: int | None,
     ) -> None:
-        """Add a notification, but only for accounts that can log in (`fixed`), and not of their own actions."""
+        """Add a notification, but only for accounts that can log in (`fixed`) and did not act themselves."""
         if user.person and user.person.fixed and user is not actor:
             self.news.append((second, user, kind, actor, post_pk))
 
     def rng(self, purpose: str) -> Random:
-        """A generator for one purpose only, so that drawing more numbers for one leaves the others as they were."""
+        """A random generator for one purpose, so that drawing more numbers for it changes no others."""
         return Random(f"{self.seed}/{self.size_name}/{purpose}")
 
 

@@ -1,4 +1,4 @@
-"""Template tag that says whether a member gets the weekly mail."""
+"""A template tag that returns whether a member gets the weekly mail."""
 
 from django import template
 

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """Who looks into a report."""
+    """The member of staff who handles a report."""
 
     dependencies = [
         ("moderation", "0001_initial"),

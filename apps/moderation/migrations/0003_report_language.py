@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """In which language a report is, for queues by language."""
+    """The language of a report, for queues by language."""
 
     dependencies = [
         ("moderation", "0002_report_assignee"),

@@ -27,7 +27,7 @@ WHERE c.last_post_id < excluded.last_post_id AND (NOT c.has_left OR NOT excluded
     OR c.is_request AND NOT excluded.is_unread
 RETURNING user_id
 """
-# The newest remaining post of a thread that a user wrote or is mentioned in. Of hidden posts only the author knows.
+# The newest remaining post of a thread that a user wrote or is mentioned in. Hidden posts count for their author only.
 _LAST_POST = """
 SELECT max(id) FROM posts_post p
 WHERE thread_id = %(thread)s AND visibility = 'mentioned' AND deleted_at IS NULL
@@ -44,11 +44,13 @@ SELECT user_id FROM accounts_usercounts told WHERE user_id = ANY(%(users)s) AND 
 
 
 def add_post(post_id: int) -> None:
-    """Make a post the newest in the conversations of its author and of the mentioned people, unless these mute or block
-    the author, or staff have hidden the post.
+    """Make a post the newest in the conversations of its author and of the mentioned people.
+
+    Those who mute the author, or have a block with the author, are left out; so is everybody except the author if staff
+    have hidden the post.
     """
     if not Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists():
-        return  # the case of nearly all posts
+        return  # as for nearly all posts
     author_id = author_of(post_id)
     post = visible_posts(author_id, [post_id]).posts.get(post_id)
     if post is None or post.visibility != Visibility.MENTIONED:
@@ -74,8 +76,8 @@ def add_post(post_id: int) -> None:
 def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
     """The users among these to whom an author is a stranger: for them the conversation is a request.
 
-    An author is no stranger to users who have written to them or exempted them from their notification policy. Staff
-    are strangers to nobody.
+    An author is not a stranger to users who have written to the author, or have exempted the author from their
+    notification policy. Staff are strangers to nobody.
     """
     if user_ids and User.objects.filter(pk=author_id, is_staff=True).exists():
         return set()

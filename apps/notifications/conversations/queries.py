@@ -33,7 +33,7 @@ WHERE thread_id = %(thread)s AND visibility = 'mentioned' AND deleted_at IS NULL
       WHERE m.post_id = p.id AND m.author_id = p.author_id AND m.user_id = %(viewer)s))
 ORDER BY id {order} LIMIT %(limit)s
 """
-MAX_SEARCHED = 200  # of a viewer's newest conversations, for the one with certain people
+MAX_SEARCHED = 200  # of a viewer's newest conversations, to find the one with certain people
 # Whether posts are messages, and the people they mention.
 _PEOPLE = """
 SELECT p.id, p.visibility = 'mentioned', ARRAY(
@@ -133,7 +133,7 @@ def conversation_with_last_post(viewer: User, post_id: int) -> ConversationItem 
 
 
 def conversation_with(viewer: User, people: Sequence[User]) -> ConversationItem | None:
-    """The newest conversation with exactly these people that began as a message; None if it is not among the newest."""
+    """The newest conversation with exactly these people that began as a message. Searches only the newest 200."""
     wanted = {person.pk for person in people} - {viewer.pk}
     rows = Conversation.objects.filter(user=viewer, has_left=False).order_by("-last_post")
     newest = list(rows[:MAX_SEARCHED])
@@ -158,7 +158,7 @@ def people_of(viewer: User, message: FeedItem) -> list[User]:
 
 
 def seen_by(viewer: User, conversation: ConversationItem, message_id: int) -> list[User]:
-    """Who has seen a message of the viewer's, without people who disabled read receipts; nobody if the viewer did."""
+    """The people who saw a message of the viewer, without those who disabled read receipts; none if the viewer did."""
     if not viewer.tells_seen:
         return []
     rows = Conversation.objects.filter(
@@ -213,7 +213,7 @@ def _message_ids(viewer: User, conversation: ConversationItem, cursor: Cursor) -
 
 
 def _rows(viewer: User, cursor: Cursor, *, requests: bool | None) -> list[Conversation]:
-    """One conversation more than a page holds, in the order of the cursor."""
+    """One conversation more than fit on a page, in the order of the cursor."""
     rows = Conversation.objects.filter(user=viewer, last_post__gt=cursor.floor, has_left=False)
     if requests is not None:
         rows = rows.filter(is_request=requests)
@@ -256,6 +256,6 @@ def _left(thread_ids: Sequence[int], user_ids: set[int]) -> set[Any]:
 
 
 def _other_ids(viewer: User, item: FeedItem) -> list[int]:
-    """The people in a conversation besides the viewer; the viewer alone for a note to oneself."""
+    """The people in a conversation other than the viewer; the viewer alone for a note to oneself."""
     user_ids = dict.fromkeys([item.author.pk, *item.post.mentions.values()])
     return [user_id for user_id in user_ids if user_id != viewer.pk] or [viewer.pk]

@@ -36,7 +36,7 @@ WHERE {named}
   AND post.deleted_at IS NULL AND post.hidden_at IS NULL AND person.suspended_at IS NULL LIMIT 1
 """
 CAPTIONS = ".vtt"
-# what changes when a picture is held for another post; its author stays, by whom rows are distributed
+# the columns that change when a picture is held for another post; not the author, by whom rows are distributed
 HELD = ("post", "position", "scheduled", "created_at", "file", "preview", "captions")
 
 
@@ -152,7 +152,7 @@ def pictures_of(post: Post) -> list[Picture]:
 def detach(post: Post, *, keep: bool) -> None:
     """Remove the pictures of a deleted post: delete them, or (`keep`) hold them a day for another post of their owner.
 
-    Held pictures are renamed, so that the addresses that readers know stop working.
+    Held pictures are renamed, so that their earlier addresses stop working.
     """
     discard(Attachment.objects.filter(past_post_id=post.pk))
     attachments = Attachment.objects.filter(post=post)
@@ -171,7 +171,7 @@ def discard(rows: Iterable[Attachment]) -> None:
     for source in sources_of(rows):
         transaction.on_commit(partial(storages["private"].delete, source))
     Attachment.objects.filter(pk__in=[row.pk for row in rows]).delete()
-    # each upload has a file of its own
+    # each upload has a separate file
     shared = [row.file.name for row in rows if row.owner_id is None]
     if shared:
         others = Attachment.objects.filter(file__in=shared).values_list("file", "preview")
@@ -184,7 +184,7 @@ def is_served(name: str) -> bool:
     """Whether a stored picture belongs to an account, or to a post that is neither deleted nor hidden, and its owner is
     not suspended.
 
-    One indexed query for every file served, so that a picture disappears at once with its post.
+    One indexed query for every file served, so that a picture disappears together with its post.
     """
     for folder in SERVED_FOLDERS:
         if name.startswith(folder.name):

@@ -1,4 +1,4 @@
-"""Changes to a published post: its text, its labels, its pin on the author's profile, and what staff do to it.
+"""Changes to a published post: its text, its labels, its pin on the author's profile, and measures of staff.
 
 Every change makes a new version, so that no cache can show the old one. An edit stores the old version as a revision.
 """
@@ -59,7 +59,7 @@ _COLUMNS = [
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The changes of an edit besides the text; None leaves a value unchanged.
+    """The changes of an edit other than the text; None leaves a value unchanged.
 
     `media_ids` are in order; a different `poll` replaces the old one.
     """
@@ -140,7 +140,7 @@ def set_quote_policy(author: User, post_id: int, policy: str) -> Changed:
 
 
 def hide(author: User, post_id: int, *, is_hidden: bool) -> Changed:
-    """For staff (`apps.moderation.actions`): hide a post from everybody but its author, or show it again. Numbers of
+    """For staff (`apps.moderation.actions`): hide a post from everybody except its author, or show it again. Numbers of
     replies and reposts stay as they are. Idempotent. NotFound.
     """
     with _own(author, post_id) as (counts, post):
@@ -157,8 +157,8 @@ def hide(author: User, post_id: int, *, is_hidden: bool) -> Changed:
 
 
 def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Changed:
-    """For staff (`apps.moderation.actions`): put the pictures of a post behind a button, whatever its author says, or
-    take the mark away. Idempotent. NotFound.
+    """For staff (`apps.moderation.actions`): hide the pictures of a post behind a button, whatever its author chose,
+    or remove the mark. Idempotent. NotFound.
     """
     with _own(author, post_id) as (counts, post):
         if post.is_marked_sensitive == is_marked:
@@ -193,7 +193,7 @@ def _relabel(post: Post, edit: Changes, pictures: list[Picture]) -> None:
     if edit.quote_policy is not None:
         check_quote_policy(edit.quote_policy)
         post.quote_policy = edit.quote_policy
-    # while staff have marked the post, forms and programs send their mark back as if the author had chosen it
+    # while staff have marked the post, forms and programs send the mark back as if the author had chosen it
     if edit.sensitive is not None and not post.is_marked_sensitive:
         post.sensitive = edit.sensitive
     post.language = post.language if edit.language is None else edit.language

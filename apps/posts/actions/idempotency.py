@@ -44,7 +44,7 @@ class Request:
 
     @property
     def fingerprint(self) -> str:
-        """32 characters, equal for equal requests."""
+        """A text of 32 characters, equal for equal requests."""
         values: dict[str, object] = {
             field.name: getattr(self.draft, field.name) for field in fields(Draft)
         }

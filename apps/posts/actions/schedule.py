@@ -119,7 +119,7 @@ def failed_post(author: User, number: int) -> ScheduledPost:
 
 
 def failure_reason(row: ScheduledPost) -> str:
-    """Why a post could not be published, in the reader's language."""
+    """The reason why a post could not be published, in the reader's language."""
     kind, _colon, message = row.last_error.partition(": ")
     if kind in DOMAIN_ERRORS:
         return _(message)  # stored untranslated

@@ -111,7 +111,7 @@ def _store(row: Transcode, made: Transcoded) -> None:
 def _end(row: Transcode, **values: object) -> bool:
     """Write the result and delete the row with its upload; False if another worker has done it."""
     found = Attachment.objects.filter(pk=row.attachment_id)
-    # rows on several servers cannot be locked by one statement: it names the server's author
+    # one statement cannot lock rows on several servers, so it names the author, whose rows are on one
     author_id = found.values_list("author_id", flat=True).first() or 0
     with transaction.atomic():
         attachment = found.select_for_update(of=("self",)).filter(author_id=author_id)

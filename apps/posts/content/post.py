@@ -1,4 +1,4 @@
-"""The content of a post: the same for every viewer, immutable per version; and its byte form in the caches.
+"""The content of a post, the same for every viewer and immutable per version, and its byte form in the caches.
 
 The bytes are protobuf (`wire/post.proto`) in an envelope. Older and newer code can read each other's bytes; content
 that cannot be decoded completely is a miss, never a partial post.
@@ -76,7 +76,7 @@ class Picture:
 
     @property
     def loops(self) -> bool:
-        """Whether it is a short video without sound, which plays in a loop by itself."""
+        """Whether it is a short video without sound, which plays in a loop automatically."""
         return self.is_video and self.moves
 
     @property
@@ -162,7 +162,7 @@ class PostContent:
     pictures: tuple[Picture, ...]
     mentions: dict[str, int]
     circle_id: int | None = None  # always None for open posts, the only ones in caches
-    sensitive: bool = False  # its pictures are behind a button: its author or staff want it
+    sensitive: bool = False  # its pictures are behind a button, by choice of its author or staff
     pinned: bool = False  # on its author's profile
     poll: PollContent | None = None
     application: Application | None = None
@@ -260,7 +260,7 @@ class CachedPost:
     """The cache entry of a post, with everything that is the same for all viewers.
 
     It contains the ids of its source's source and parent, so that a page can request everything for a repost before it
-    has read the source. The former may be outdated: a quoted author can revoke a quote.
+    has read the source. The source's source may be outdated, because a quoted author can revoke a quote.
     """
 
     state: State

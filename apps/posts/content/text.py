@@ -1,4 +1,4 @@
-"""The text of posts and profiles: its mentions, tags and addresses, its length, its HTML; each in linear time.
+"""The text of posts and profiles: its mentions, tags, addresses, length and HTML, each in linear time.
 
 Texts are stored as written (`apps.texts.normalise`) and never contain markup: only `html` and `line_html` render them,
 and they escape everything.
@@ -32,8 +32,8 @@ UNSPACED = (
 def _address_pattern() -> str:
     """A pattern for addresses in a syntax that Python and JavaScript share: http or https, a host with a dot, the rest.
 
-    Brackets belong to an address in pairs. Letters of a script without spaces belong to it after punctuation, but not
-    after ASCII letters and digits.
+    Brackets belong to an address only in pairs. Letters of a script without spaces belong to it after punctuation, but
+    not after ASCII letters and digits.
     """
     letter = r"[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]"  # of hosts in all scripts
     label = rf"{letter}(?:(?:{letter}|[-_])*{letter})?"
@@ -159,7 +159,7 @@ def is_too_long(text: str, maximum: int) -> bool:
 
 
 def html(text: str, *, handles: Collection[str] | None, origin: str = "") -> SafeString:
-    """Paragraphs with links to addresses, tags, and the mentioned accounts that exist (`handles`; None: all).
+    """A text as paragraphs with links to addresses, tags, and the mentioned accounts in `handles` (None: all).
 
     `origin` (scheme and host) makes the links absolute.
     """

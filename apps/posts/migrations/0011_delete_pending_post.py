@@ -1,4 +1,4 @@
-"""The journal of changes of posts on several servers is gone; `migrate` refuses databases that still use it."""
+"""Removes the journal of changes to posts on several servers; `migrate` refuses databases that still use it."""
 
 from django.db import migrations
 

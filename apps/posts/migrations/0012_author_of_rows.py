@@ -1,10 +1,10 @@
-"""The author beside the id of a post, in every table of its rows.
+"""Adds the author next to the id of a post, in every table with rows of posts.
 
-Processes of 0.2.0 do not know the column and insert rows meanwhile: triggers fill it in for them, until a release after
-0.3.0 drops the triggers. Rows that were there before are filled by 0014, and 0015 makes the column required.
+Processes of 0.2.0 insert rows without the column during the upgrade, so triggers fill it in, until a release after
+0.3.0 drops them. Existing rows are filled by 0014, and 0015 makes the column required.
 
-One table is locked at a time, each by a transaction of its own: requests read several, in any order, and would wait for
-one while this waits for another. What was interrupted goes on.
+One table is locked at a time, each in a separate transaction, because requests lock several tables in any order and
+could deadlock with this. An interrupted run can be repeated.
 """
 
 from django.db import migrations, models

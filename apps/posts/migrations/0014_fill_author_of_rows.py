@@ -1,4 +1,4 @@
-"""The author of the rows that were there before 0012, in batches: nobody waits for more than one of them."""
+"""Fills in the author of rows from before 0012, in batches, so that nobody waits for more than one batch."""
 
 import time
 from importlib import import_module
@@ -9,7 +9,7 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 TABLES = import_module("apps.posts.migrations.0012_author_of_rows").TABLES
 KEYS = {"posts_postcounts": "post_id", "posts_poll": "post_id"}  # the others: id
 BATCH = 1000
-ATTEMPTS, PAUSE_SECONDS = 60, 1.0  # of a batch, one of whose rows somebody else changes
+ATTEMPTS, PAUSE_SECONDS = 60, 1.0  # for a batch with a row that another transaction is changing
 FILL = """
 WITH batch AS (
     SELECT {key} FROM {table} WHERE {key} > %(after)s ORDER BY {key} LIMIT %(batch)s
@@ -21,7 +21,7 @@ SELECT max({key}) FROM batch
 
 
 def is_required(cursor, table):
-    """As where 0012 was applied in an earlier form, between two releases."""
+    """Whether the column is required already, as after an unreleased form of 0012."""
     cursor.execute(
         "SELECT attnotnull FROM pg_attribute WHERE attrelid = %s::regclass AND attname = 'author_id'",
         [table],
@@ -39,7 +39,7 @@ def fill(_apps, editor):
 
 
 def fill_batch(cursor, sql, after):
-    """The last key of the batch after this one, or None; repeated here, for `migrate` would begin at the first row."""
+    """Fill the batch after a key; returns its last key or None. Retried here: `migrate` would start again."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             cursor.execute(sql, {"after": after, "batch": BATCH})

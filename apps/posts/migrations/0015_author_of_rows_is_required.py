@@ -1,4 +1,4 @@
-"""The author is required: by a constraint that is checked without a lock, which PostgreSQL then believes."""
+"""Makes the author required: validates a constraint without blocking writes, so that NOT NULL needs no scan."""
 
 from importlib import import_module
 
@@ -23,7 +23,7 @@ def require(_apps, editor):
                 )
                 cursor.execute(f"ALTER TABLE {table} VALIDATE CONSTRAINT {CONSTRAINT}")
                 cursor.execute(f"ALTER TABLE {table} ALTER COLUMN author_id SET NOT NULL")
-            # by a statement of its own: within one, PostgreSQL drops it first and then reads the table
+            # in a separate statement: in one, PostgreSQL drops the constraint first and then scans the table
             cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {CONSTRAINT}")
 
 

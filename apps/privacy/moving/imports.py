@@ -100,7 +100,7 @@ def request_import(user: User, kind: ImportKind, name: str, file: IO[bytes]) -> 
 
 
 def _lines(row: Import, file: IO[bytes]) -> Iterator[ImportLine]:
-    """The lines of a file. Raises Invalid at once for a wrong format, and while iterating for a damaged archive."""
+    """The lines of a file. Raises Invalid immediately for a wrong format, and while iterating for a damaged archive."""
     if row.kind != ImportKind.POSTS:
         lines = read_lines(ImportKind(row.kind), file.read(MAX_BYTES + 1))
         return (ImportLine(job=row, number=number, cells=cells) for number, cells in lines)
@@ -177,7 +177,7 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
 
 
 def purge() -> None:
-    """Delete reports that are older than `IMPORT_KEEP_DAYS`; what was imported stays."""
+    """Delete reports that are older than `IMPORT_KEEP_DAYS`; the imported data stays."""
     until = timezone.now() - timedelta(days=settings.IMPORT_KEEP_DAYS)
     for row in Import.objects.filter(finished_at__lt=until).order_by("finished_at")[:PURGED]:
         purge_rows(ImportLine.objects.filter(job=row).order_by("pk"))
@@ -186,7 +186,7 @@ def purge() -> None:
 
 
 def discard_imports(user: User, *, limit: int) -> int:
-    """Delete up to `limit` imports of a user with their files; what was imported stays. Returns how many."""
+    """Delete up to `limit` imports of a user with their files; the imported data stays. Returns how many."""
     rows = list(Import.objects.filter(user=user)[:limit])
     for row in rows:
         _discard_file(row)

@@ -1,6 +1,6 @@
-"""Does and undoes one line of each kind, through the same actions as the pages.
+"""Applies and undoes one line of each kind, through the same actions as the pages.
 
-`do` returns the data for undoing, or None if nothing changed. A line that cannot be done raises a `DomainError`.
+`do` returns the data for undoing, or None if nothing changed. A line that cannot be applied raises a `DomainError`.
 """
 
 import re
@@ -36,7 +36,7 @@ _LANGUAGE = re.compile(r"\b(?<!-)[a-z]{2,8}\b")  # of zh-CN only zh, as in posts
 
 
 class Act(NamedTuple):
-    """`account` is the index of the cell that names an account; None if there is none."""
+    """The functions for a kind. `account` is the index of the cell that names an account; None if there is none."""
 
     do: Callable[..., Trace | None]
     undo: Callable[[User, Trace], None]
@@ -59,7 +59,7 @@ def people_of(kind: ImportKind, rows: Collection[Sequence[str]]) -> People:
 
 
 def do_line(kind: ImportKind, user: User, row: Sequence[str], people: People) -> Trace | None:
-    """Do what a line says. DomainError if it cannot be done; TooMany if it has to wait."""
+    """Apply a line. DomainError if that is impossible; TooMany if it has to wait."""
     act = ACTS[kind]
     cells: list[Any] = list(row)
     if act.account is not None:
@@ -70,7 +70,7 @@ def do_line(kind: ImportKind, user: User, row: Sequence[str], people: People) ->
 
 
 def undo_line(kind: ImportKind, user: User, trace: Trace) -> None:
-    """Undo what a line did; nothing happens if it has been undone by hand."""
+    """Undo a line; does nothing if its change has been undone by hand."""
     with suppress(DomainError):
         ACTS[kind].undo(user, trace)
 
@@ -87,7 +87,7 @@ def _named(written: str, people: People) -> User:
 def _follow(
     user: User, other: User, reposts: str = "", notify: str = "", languages: str = ""
 ) -> Trace | None:
-    """An existing follow or follow request keeps its options."""
+    """Follow an account; an existing follow or follow request keeps its options."""
     follows = Followee.objects.filter(owner=user, followee=other)
     requests = FollowRequest.objects.filter(requester=user, owner=other)
     if follows.exists() or requests.exists():

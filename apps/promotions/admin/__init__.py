@@ -221,7 +221,7 @@ class CampaignAdmin(EditedList):
 
     @admin.display(description=gettext_lazy("impressions"))
     def shown(self, campaign: Campaign) -> str:
-        """Impressions out of the budget."""
+        """The impressions so far, and the budget."""
         return f"{self.impressions(campaign)} / {campaign.budget_impressions}"
 
     def line(self, row: Campaign) -> str:

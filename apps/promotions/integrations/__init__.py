@@ -1,1 +1,1 @@
-"""What promotions add to the rest of the site through its hooks (see `PromotionsConfig.ready`)."""
+"""The parts that promotions add to the rest of the site through its hooks (see `PromotionsConfig.ready`)."""

@@ -11,7 +11,7 @@ from apps.timeline.pipeline.items import FeedItem
 
 
 class PromotionJson(TypedDict):
-    """Why the home timeline has a status by an account that the viewer does not follow. Show it with the status."""
+    """The reason for a status by an account that the viewer does not follow. Show it with the status."""
 
     label: Annotated[str, "“Promoted” in the reader's language."]
     sponsor: Annotated[str, "Who pays for it."]

@@ -25,7 +25,7 @@ def count_seen(reader_id: int, post_id: int, *, view: str) -> None:
 def count_shown(reader_id: int, items: Sequence[FeedItem]) -> None:
     """Count the promoted posts sent to a client of the API, once for each campaign and page. Never fails the page.
 
-    The site's own pages report what was on the screen instead (`count_seen`).
+    The site's own pages report the posts that were on the screen instead (`count_seen`).
     """
     promotions = [item.promotion for item in items if isinstance(item.promotion, Promotion)]
     if not promotions:

@@ -309,7 +309,7 @@ class CassandraStore:
             raise SourceUnavailable(str(error)) from error
 
     def _connection(self) -> Connected:
-        """The connection of this process, made by its first call; the driver reconnects to nodes by itself."""
+        """The connection of this process, made by its first call; the driver reconnects to nodes automatically."""
         if self._connected is None:
             with self._lock:
                 if self._connected is None:

@@ -37,7 +37,7 @@ _WITHDRAW = """
 DELETE FROM timeline_timelineentry
 WHERE reader_id = %(reader)s AND (post_id >> %(shift)s & %(mask)s) = %(author)s
 """
-_AUTHOR_BITS = {"shift": SEQUENCE_BITS, "mask": MAX_AUTHOR_ID}  # where a post id holds its author
+_AUTHOR_BITS = {"shift": SEQUENCE_BITS, "mask": MAX_AUTHOR_ID}  # the author's bits in a post id
 _PURGE = """
 DELETE FROM timeline_timelineentry WHERE (reader_id, post_id) IN (
     SELECT reader_id, post_id FROM timeline_timelineentry WHERE added_at < %(horizon)s LIMIT %(maximum)s

@@ -2,7 +2,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    """What staff read of a table; nothing in the database changes."""
+    """The name of a table on the pages of staff; nothing in the database changes."""
 
     dependencies = [("tags", "0002_past_tag_follows")]
 

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
 
-    atomic = False  # nobody has to wait with a post until the index is built
+    atomic = False  # builds the index concurrently, so that posts can be published meanwhile
 
     dependencies = [
         ('tags', '0004_featured_tags'),

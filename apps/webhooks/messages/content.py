@@ -30,7 +30,7 @@ class WebhookMessageJson(TypedDict):
 
 
 def message_of(owner: User, row: Delivery) -> bytes | None:
-    """The body of a request; None if the owner may not see any more what the message is about."""
+    """The body of a request; None if the owner may no longer see the subject of the message."""
     data = _data(owner, row)
     if data is None:
         return None

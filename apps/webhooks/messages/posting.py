@@ -19,14 +19,14 @@ from apps.webhooks.models import Failure
 
 
 class Reply(NamedTuple):
-    """A server's answer; without a status, `failure` says why there was none."""
+    """A server's answer; without a status, `failure` is the reason."""
 
     status: int | None
     failure: str = ""
 
 
 def post(address: str, body: bytes, headers: Mapping[str, str]) -> Reply:
-    """Post a message. Of the answer only the status is read; all but 2xx are failures."""
+    """Post a message. Only the status of the answer is read; every status except 2xx is a failure."""
     connection, is_late = _connection(address), Event()
     deadline = Timer(settings.WEBHOOK_TIMEOUT_SECONDS, _cut, [connection, is_late])
     deadline.start()
@@ -64,7 +64,7 @@ def _connection(address: str) -> HTTPConnection:
 
 
 def _cut(connection: HTTPConnection, is_late: Event) -> None:
-    """End a connection whose time is up, however slowly bytes still come."""
+    """End a connection whose time is up, however slowly bytes still arrive."""
     is_late.set()
     with suppress(OSError, AttributeError):  # it may have no socket yet
         connection.sock.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Signs messages as the specification Standard Webhooks says, and encrypts the secrets for storage."""
+"""Signs messages by the Standard Webhooks specification, and encrypts the secrets for storage."""
 
 import hmac
 from base64 import b64decode, b64encode

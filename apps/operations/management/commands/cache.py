@@ -134,7 +134,7 @@ class Command(BaseCommand):
             self._finish()
 
     def _finish(self) -> None:
-        """Take the remaining steps of all resizes, as the site also does by itself. May be interrupted."""
+        """Take the remaining steps of all resizes, as the site's workers also do. May be interrupted."""
         told = ""
         while progress := resizing.progress():
             if row := resizing.advance():
