@@ -20,7 +20,6 @@ from apps.accounts.actions import issue_token
 from apps.accounts.cache import USER_COUNTS, forget_viewers
 from apps.accounts.models import User
 from apps.events import actions as events
-from apps.graph.actions import follow_user
 from apps.posts.cache import POST_COUNTS
 from apps.scopes import ALL
 from apps.tags.trends import TRENDING_CACHE
@@ -34,7 +33,7 @@ from runner.environment import UNCOMPRESSED
 from tests.support import cassandra, citus, faults, memory, threads
 from tests.support.commits import commit_inside_tests
 from tests.support.database import migrated_template
-from tests.support.factories import deliver, log_in, make_user
+from tests.support.factories import log_in, make_follow, make_user
 from tests.support.flushing import flush_quickly
 from tests.support.pictures import each_decoded_once
 from tests.support.services import running
@@ -212,8 +211,7 @@ def alice(db):
 @pytest.fixture
 def bob(alice):
     bob = make_user("bob")
-    follow_user(bob, alice)
-    deliver()
+    make_follow(bob, alice)
     return bob
 
 

@@ -15,12 +15,11 @@ from apps.audit.models import AuditDay, AuditFinding, AuditRun, Kind
 from apps.audit.own_page.code_version import code_hash
 from apps.audit.report import KEEP_DAYS, audit_report, history, keep_days
 from apps.events.leases import State
-from apps.graph.actions import follow_user
 from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
 from apps.timeline.models import FanoutChunk
 from apps.web.plots import bars
-from tests.support.factories import deliver, delivered, make_user, publish
+from tests.support.factories import deliver, delivered, make_follow, make_user, publish
 
 pytestmark = pytest.mark.django_db
 PAGE, PROGRAM = "/audit", "/api/x/audit"
@@ -76,9 +75,8 @@ def test_deliveries_are_weighed_by_their_readers(alice, settings, api_of):
     settings.FANOUT_CHUNK_SIZE = 1
     for _ in range(10):
         reader = make_user()
-        follow_user(reader, alice)
+        make_follow(reader, alice)
         home_timeline(reader, Cursor())
-    deliver()
     post = delivered(alice)
     chunks = FanoutChunk.objects.filter(job=post.pk).order_by("pk")
     for number, chunk in enumerate(chunks, start=1):

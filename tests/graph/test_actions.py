@@ -1,6 +1,8 @@
 import random
 
 import pytest
+from django.apps import apps
+from django.db import transaction
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
@@ -16,7 +18,7 @@ from apps.graph.actions import (
 )
 from apps.graph.models import Block, Followee, Follower, Mute
 from apps.graph.queries import exact_relations, mirror_faults
-from tests.support.factories import make_user
+from tests.support.factories import deliver, make_follow, make_user
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +53,36 @@ def test_a_follow_is_two_rows_two_counts_and_news(alice, carol):
     assert not Followee.objects.filter(owner=carol, followee=alice).exists()
     assert not Follower.objects.filter(owner=alice, follower=carol).exists()
     assert (counts(alice), counts(carol)) == ((0, 0), (0, 0))
+
+
+def everything():
+    """All rows of all tables, without ids of their own and times."""
+    return {
+        model._meta.label: [
+            {
+                field.attname: getattr(row, field.attname)
+                for field in model._meta.concrete_fields
+                if field.attname != "id" and field.get_internal_type() != "DateTimeField"
+            }
+            for row in model._base_manager.order_by("pk")
+        ]
+        for model in apps.get_models()
+    }
+
+
+def test_the_factorys_follow_is_the_same(alice, carol):
+    def follow_and_deliver(follower, followee):
+        follow_user(follower, followee)
+        deliver()
+
+    found = []
+    for follow in (follow_and_deliver, make_follow):
+        before = transaction.savepoint()
+        follow(carol, alice)
+        found.append(everything())
+        transaction.savepoint_rollback(before)
+    assert found[0] == found[1]
+    assert len(found[0]["events.Event"]) > 1
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])

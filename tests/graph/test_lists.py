@@ -24,7 +24,7 @@ from apps.pagination import Cursor
 from feedcache.connections import graph
 from tests.graph.warm import measured
 from tests.support import pages
-from tests.support.factories import make_user
+from tests.support.factories import make_follow, make_user
 from tests.support.faults import dead_redis
 
 LISTS = [(followers_page, Follower, "follower_id"), (following_page, Followee, "followee_id")]
@@ -43,8 +43,8 @@ def star(alice, settings, monkeypatch):
         monkeypatch.setattr(f"apps.graph.queries.{name}", heads)
     for _ in range(12):
         one = make_user()
-        follow_user(one, alice)
-        follow_user(alice, one)
+        make_follow(one, alice)
+        make_follow(alice, one)
     return alice
 
 

@@ -8,13 +8,13 @@ from django.utils import timezone
 
 from apps.engagement.actions import like_post
 from apps.errors import NotFound
-from apps.graph.actions import follow_user, mute_user
+from apps.graph.actions import mute_user
 from apps.notifications.actions import dismiss_group, mark_read
 from apps.notifications.grouping import BATCH, get_group, groups_page, unread_group_count
 from apps.notifications.models import Notification
 from apps.pagination import Cursor
 from tests.support.cases import each
-from tests.support.factories import deliver, delivered, make_user, publish, repost
+from tests.support.factories import deliver, delivered, make_follow, make_user, publish, repost
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +25,7 @@ def busy(alice):
     one, other = publish(alice), publish(alice)
     for _ in range(5):
         person = make_user()
-        follow_user(person, alice)
+        make_follow(person, alice)
         like_post(person, one.pk)
         like_post(person, other.pk)
         repost(person, one.pk)

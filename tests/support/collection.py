@@ -5,10 +5,21 @@ ten seconds of a core for all of them. Processes that started at the same place 
 each finds most of them already compiled by the others.
 """
 
+import gc
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector, which would traverse the growing tree of tests again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:

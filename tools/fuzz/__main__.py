@@ -10,12 +10,12 @@ from tools import run_tool
 EXAMPLES = """\
 examples:
   ./run fuzz                           2,000 requests, about a minute
-  ./run fuzz --short                   300 requests, in seconds
+  ./run fuzz --short                   120 requests, in seconds
   ./run fuzz --requests 100000         a long run: every operation and form hundreds of times
   ./run fuzz --seed 7                  other requests; the same seed gives the same ones
   ./run fuzz --processes 4             more web processes, for more cores
 """
-SHORT_REQUESTS = 300
+SHORT_REQUESTS = 120
 
 
 def main(command_line: list[str]) -> int:

@@ -35,16 +35,16 @@ from tools.vitals.survey import WIDTHS, survey
 
 TIMED = ("home", "ranked", "local", "profile", "thread", "notifications", "explain", "landing")
 HOME = "home"
-# For --short: a page of each kind (opened, pressed, of a visitor, refused), in both languages and widths.
+# For --short: a page that is pressed, and one that a visitor is refused, in both languages and widths.
 SHORT_SURVEY = {
-    ("zh-hans",): (named(("home-menu", "thread")), (390,)),
-    ("en",): (named(("landing", "missing")), (1280,)),
+    ("zh-hans",): (named(("home-menu",)), (390,)),
+    ("en",): (named(("missing",)), (1280,)),
 }
 SHORT_TIMED = (HOME,)
 EXAMPLES = """\
 examples:
   ./run vitals                                  every page and budget, some ten minutes; writes docs/bench/
-  ./run vitals --short                          four pages, less than a minute; writes nothing
+  ./run vitals --short                          two pages, less than a minute; writes nothing
   ./run vitals --only home --only 'settings-*'  only these pages, while working on them
   ./run vitals --resume                         resume a stopped run; pages with findings are measured again
   ./run vitals --pages                          list the names of all pages

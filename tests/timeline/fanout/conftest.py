@@ -2,10 +2,9 @@
 
 import pytest
 
-from apps.graph.actions import follow_user
 from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
-from tests.support.factories import deliver, make_user
+from tests.support.factories import make_follow, make_user
 
 
 @pytest.fixture
@@ -14,8 +13,7 @@ def readers(alice, settings):
     settings.FANOUT_CHUNK_SIZE = 3
     readers = [make_user() for _ in range(10)]
     for number, reader in enumerate(readers):
-        follow_user(reader, alice)
+        make_follow(reader, alice)
         if number < 6:
             home_timeline(reader, Cursor())
-    deliver()
     return readers
