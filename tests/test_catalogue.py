@@ -9,7 +9,7 @@ from tools.lint.translations import read, translations
 
 CATALOGUE = ROOT / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
 # What Bloom filters do is no rule of anybody's.
-OTHER_FILTERS = {"Filters that tell what somebody has never done"}
+OTHER_FILTERS = {"Filters that show which actions somebody has never taken"}
 
 
 def entries():

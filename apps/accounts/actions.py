@@ -207,7 +207,7 @@ def _insert(user: User) -> None:
 
 def _handle_errors(handle: str) -> dict[str, str]:
     if not _HANDLE.fullmatch(handle):
-        return {"handle": _("Use 3 to 30 of the letters a-z, digits and _.")}
+        return {"handle": _("Use 3 to 30 characters: a-z, digits and _.")}
     former = FormerHandle.objects.filter(digest__in=FormerHandle.digests_of(handle))
     if User.objects.filter(handle=handle).exists() or former.exists():
         return {"handle": _("This handle is taken.")}

@@ -297,7 +297,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
             ),
         )
 
-    @admin.action(description=gettext_lazy("Mail a link to a new password"), permissions=["rescue"])
+    @admin.action(description=gettext_lazy("E-mail a password reset link"), permissions=["rescue"])
     def mail_password(
         self, request: HttpRequest, queryset: QuerySet[User]
     ) -> TemplateResponse | None:
@@ -308,12 +308,12 @@ class UserAdmin(StaffList, DjangoUserAdmin):
             queryset,
             lambda user: mail_new_password(user, by=staff),
             question=ngettext_lazy(
-                "Mail a link to a new password to the owner of %(count)d account?",
-                "Mail links to new passwords to the owners of %(count)d accounts?",
+                "E-mail a password reset link to the owner of %(count)d account?",
+                "E-mail password reset links to the owners of %(count)d accounts?",
                 "count",
             ),
             done=ngettext_lazy(
-                "%(count)d mail is on its way.", "%(count)d mails are on their way.", "count"
+                "%(count)d e-mail is on its way.", "%(count)d e-mails are on their way.", "count"
             ),
             note="Link to a new password mailed",
         )

@@ -110,7 +110,9 @@ class User(AbstractBaseUser, PermissionsMixin):
         max_length=30,
         unique=True,
         db_collation="C",
-        validators=[RegexValidator(rf"\A{HANDLE_PATTERN}\Z", _("3 to 30 of a-z, 0-9 and _."))],
+        validators=[
+            RegexValidator(rf"\A{HANDLE_PATTERN}\Z", _("3 to 30 characters: a-z, 0-9 and _."))
+        ],
     )
     email = models.EmailField(_("e-mail"), null=True, blank=True, unique=True)
     # Not confirmed yet: it has no effect, and several accounts may have the same one.
@@ -149,7 +151,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         _("public posts may be found"), default=True, db_default=True
     )
     post_visibility = models.CharField(
-        _("posts are for"),
+        _("visibility of new posts"),
         max_length=9,
         choices=PostVisibility.choices,
         default=PostVisibility.PUBLIC,
@@ -166,9 +168,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         default=QuotePolicy.PUBLIC,
         db_default=QuotePolicy.PUBLIC,
     )
-    is_locked = models.BooleanField(
-        _("asks before it is followed"), default=False, db_default=False
-    )
+    is_locked = models.BooleanField(_("approves followers"), default=False, db_default=False)
     interface_language = models.CharField(_("language"), max_length=10, blank=True)
     theme = models.CharField(_("theme"), max_length=5, choices=Theme.choices, default=Theme.AUTO)
     text_size = models.CharField(
@@ -182,7 +182,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         db_default=Keys.ON,
     )
     asks_for_alt = models.BooleanField(
-        _("is asked for missing descriptions of pictures"), default=True, db_default=True
+        _("is reminded of missing picture descriptions"), default=True, db_default=True
     )
     density = models.CharField(
         _("density"),
@@ -192,13 +192,11 @@ class User(AbstractBaseUser, PermissionsMixin):
         db_default=Density.COMFORTABLE,
     )
     loads_by_button = models.BooleanField(
-        _("loads more by a button"), default=False, db_default=False
+        _("loads more posts with a button"), default=False, db_default=False
     )
-    hides_read = models.BooleanField(
-        _("home without what was read"), default=False, db_default=False
-    )
+    hides_read = models.BooleanField(_("hides read posts on home"), default=False, db_default=False)
     hides_replies = models.BooleanField(
-        _("home without replies to strangers"), default=False, db_default=False
+        _("hides replies to strangers on home"), default=False, db_default=False
     )
     groups_reposts = models.BooleanField(
         _("sees reposts of one post as one"), default=True, db_default=True
@@ -215,7 +213,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     )
     sends_on_enter = models.BooleanField(_("Enter sends a message"), default=True, db_default=True)
     tells_seen = models.BooleanField(
-        _("tells and sees who has seen a message"), default=True, db_default=True
+        _("shares read receipts of messages"), default=True, db_default=True
     )
     is_staff = models.BooleanField(_("staff"), default=False)
     is_active = models.BooleanField(_("active"), default=True)

@@ -108,7 +108,7 @@ class Explanation:
         text = str(self.reason.label) % facts
         if self.item.is_repost:
             handles = {"who": self.item.author.handle, "author": self.item.shown.author.handle}
-            text = _("@%(who)s reposted this post of @%(author)s.") % handles + f" {text}"
+            text = _("@%(who)s reposted this post by @%(author)s.") % handles + f" {text}"
         quoted = self.item.shown.quoted
         if quoted and quoted.mutes_author:
             text += " " + _("It quotes @%(who)s, whom you mute: the quoted post is collapsed.") % {
@@ -420,7 +420,7 @@ STAGES = {
     "people": gettext_lazy("Authors"),
     "counts": gettext_lazy("Counts"),
     "relations": gettext_lazy("Relations"),
-    "flags": gettext_lazy("What you did with them"),
+    "flags": gettext_lazy("Your likes and other marks"),
     "rules": gettext_lazy("Rules"),
 }
 

@@ -35,8 +35,8 @@ class Subject(models.TextChoices):
     WINDOWS = "windows", gettext_lazy("home windows")
     DELIVERIES = "deliveries", gettext_lazy("deliveries")
     RECEIPTS = "receipts", gettext_lazy("receipts")
-    FOLLOWING = "following", gettext_lazy("follows, by who follows")
-    FOLLOWERS = "followers", gettext_lazy("follows, by who is followed")
+    FOLLOWING = "following", gettext_lazy("follows, by follower")
+    FOLLOWERS = "followers", gettext_lazy("follows, by followee")
     POST_COUNTS = "post counts", gettext_lazy("counts of posts")
     USER_COUNTS = "user counts", gettext_lazy("counts of accounts")
     POSTS = "posts", gettext_lazy("cached posts")
@@ -72,7 +72,7 @@ class AuditRun(models.Model):
     counts = models.PositiveIntegerField(gettext_lazy("counts"), default=0)
     cached = models.PositiveIntegerField(gettext_lazy("cached values"), default=0)
     late = models.PositiveIntegerField(gettext_lazy("still on the way"), default=0)
-    settled = models.PositiveIntegerField(gettext_lazy("right at the second look"), default=0)
+    settled = models.PositiveIntegerField(gettext_lazy("correct when checked again"), default=0)
     violations = models.PositiveIntegerField(gettext_lazy("violations"), default=0)
     repaired = models.PositiveIntegerField(gettext_lazy("repaired"), default=0)
 
@@ -158,7 +158,7 @@ def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
     about = {
         **details,
         "who": name(finding.viewer_id),
-        "post": _("%(post)s of %(author)s") % {"post": finding.post_id, "author": name(author)},
+        "post": _("%(post)s by %(author)s") % {"post": finding.post_id, "author": name(author)},
         "follower": name(details.get("follower")),
         "followee": name(details.get("followee")),
     }
@@ -181,8 +181,8 @@ def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
             "The follow of %(followee)s by %(follower)s was in only one of its two lists."
         ),
         Kind.COUNT: _(
-            "%(number)s counts of %(counts)s in %(where)s were wrong; "
-            "that of %(which)s was %(has)s instead of %(should)s."
+            "%(number)s counts of %(counts)s in %(where)s were wrong; for %(which)s, the count "
+            "was %(has)s instead of %(should)s."
         ),
         Kind.CHUNK: _(
             "The delivery of post %(post)s had %(parts)s parts, and only %(present)s of them were left."
@@ -229,5 +229,5 @@ def run_text(run: AuditRun) -> str:
     return _(
         "%(pages)d pages, %(windows)d windows, %(deliveries)d deliveries, %(receipts)d receipts, %(follows)d follows, "
         "%(counts)d counts and %(cached)d cached values compared: %(violations)d violations, %(repaired)d repaired; "
-        "%(late)d still on the way, %(settled)d right at the second look."
+        "%(late)d still on the way, %(settled)d correct when checked again."
     ) % {name: getattr(run, name) for name in FIGURES}

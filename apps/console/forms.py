@@ -142,7 +142,7 @@ class ReplaceForm(ChangeForm):
     )
     megabytes = forms.IntegerField(
         label=gettext_lazy("Megabytes"),
-        help_text=gettext_lazy("Empty: as many as the old one."),
+        help_text=gettext_lazy("Leave empty for the size of the old node."),
         min_value=1,
         max_value=MAX_MEGABYTES,
         required=False,
@@ -167,7 +167,7 @@ class DrainForm(ChangeForm):
     target = forms.ChoiceField(
         label=gettext_lazy("What"),
         help_text=gettext_lazy(
-            "An L1 group is removed; requests for a slot go to the next layer until its node is replaced."
+            "An L1 group is removed. If you drain a slot, its requests go to the next layer until its node is replaced."
         ),
     )
 
@@ -204,7 +204,7 @@ class GrowForm(ChangeForm):
     addresses = _addresses(
         gettext_lazy(
             "host:port or unix:/path, one for each new slot, separated by spaces or commas. The site takes the steps"
-            " itself, in half a minute or more; pages stay correct in the meantime."
+            " automatically, in half a minute or more; pages stay correct in the meantime."
         )
     )
     megabytes = _megabytes(gettext_lazy("The same number as in Memcached's option -m."))
@@ -273,7 +273,7 @@ class FlushForm(ChangeForm):
     title = gettext_lazy("Flush one class")
     name = forms.ChoiceField(
         label=gettext_lazy("Class"),
-        help_text=gettext_lazy("Only this class is read from PostgreSQL again, and fills again as it is read."),
+        help_text=gettext_lazy("Only this class is affected: it is read from PostgreSQL until it fills again."),
     )  # fmt: skip
 
     def field_choices(self, topology: Topology) -> dict[str, Choices]:
@@ -281,7 +281,7 @@ class FlushForm(ChangeForm):
 
     def question(self) -> str:
         return _(
-            "Flush the class “%(name)s”? The database gets more requests until it has filled again."
+            "Flush the class “%(name)s”? Until the class has filled again, the database gets more requests."
         ) % {"name": self.cleaned_data["name"]}
 
     def act(self, by: Author) -> TopologyVersion:

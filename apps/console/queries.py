@@ -130,7 +130,7 @@ _HOLDS = {
     "timelines": gettext_lazy("Home timelines of readers who are online, lists of posts, figures of this console"),
     "graph": gettext_lazy("Who follows, blocks and mutes whom"),
     "counters": gettext_lazy("Counts of posts and of accounts"),
-    "existence": gettext_lazy("Filters that tell what somebody has never done"),
+    "existence": gettext_lazy("Filters that show which actions somebody has never taken"),
     "limits": gettext_lazy("How often somebody did something recently"),
     "cache": gettext_lazy("Django’s cache, which no page uses"),
     "broadcasts": gettext_lazy("Updates for open streams; nothing is stored"),

@@ -48,7 +48,7 @@ def _statements(level: ServiceLevel, seconds: float) -> Value:
 
 MEASURES = (
     Measure(
-        gettext_lazy("Requests a second"),
+        gettext_lazy("Requests per second"),
         "",
         1,
         lambda level, seconds: level.total.number / seconds,
@@ -57,7 +57,7 @@ MEASURES = (
         gettext_lazy("Availability"), "%", 3, _availability, "availability", is_least=True, factor=100
     ),
     Measure(
-        gettext_lazy("Time of a request, on average"),
+        gettext_lazy("Average request time"),
         "ms",
         1,
         lambda level, _seconds: level.total.mean_ms if level.total.number else None,
@@ -72,9 +72,9 @@ MEASURES = (
         is_least=True,
         factor=100,
     ),
-    Measure(gettext_lazy("Statements of PostgreSQL a second"), "", 1, _statements),
+    Measure(gettext_lazy("PostgreSQL statements per second"), "", 1, _statements),
     Measure(
-        gettext_lazy("Calls of backends that failed"),
+        gettext_lazy("Failed backend calls"),
         "",
         0,
         lambda level, _seconds: sum(one.failed for one in level.calls),

@@ -35,4 +35,4 @@ def reader_of(token: str) -> User:
 
 
 def _dead_link() -> NotFound:
-    return NotFound(_("This link does not work. Log in to end the weekly mail."))
+    return NotFound(_("This link does not work. Log in to stop the weekly e-mail."))

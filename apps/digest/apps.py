@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 class DigestConfig(AppConfig):
     name = "apps.digest"
-    verbose_name = _("weekly mail")
+    verbose_name = _("weekly e-mail")
 
     def ready(self) -> None:
         """Add a switch in the settings, the page to unsubscribe, a file in archives, and a step of erasure."""

@@ -134,7 +134,7 @@ def _body(post: Record) -> str:
 def _reencoded(medium: Record, archive: Archive) -> ReencodedPicture | str:
     """The re-encoded picture, or the reason why there is none."""
     if medium["type"].startswith(("video/", "audio/")):
-        return _("Its video or sound was left out.")
+        return _("Its video or audio was left out.")
     if medium["file"] is None:
         return _("One of its pictures is not in the archive.")
     data = archive.read(medium["file"], maximum=settings.PICTURE_MAX_BYTES)

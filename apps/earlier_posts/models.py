@@ -41,7 +41,7 @@ class EarlierPost(models.Model):
     sensitive = models.BooleanField(_("sensitive"), default=False)
     language = models.CharField(_("language"), max_length=10, blank=True)
     reply_to = models.CharField(max_length=ADDRESS_CHARACTERS, blank=True)
-    created_at = models.DateTimeField(_("brought along"), db_default=Now())
+    created_at = models.DateTimeField(_("imported at"), db_default=Now())
 
     class Meta:
         verbose_name, verbose_name_plural = _("earlier post"), _("earlier posts")

@@ -90,7 +90,7 @@ def _apply(feed: Feed, fields: Mapping[str, Any]) -> Feed:
     for name, value in fields.items():
         setattr(feed, name, _CLEAN[name](name, value) if name in _CLEAN else value)
     if not any(getattr(feed, name) for name in INCLUDES):
-        raise invalid("include_people", _("Enter people, tags or words for it."))
+        raise invalid("include_people", _("Enter people, tags or words to include."))
     if sum(len(getattr(feed, name)) for name in RULES) > MAX_RULES:
         message = _("At most %(count)d people, tags and words in all.") % {"count": MAX_RULES}
         raise invalid("include_people", message)

@@ -37,9 +37,9 @@ class FeedForm(forms.Form):
         max_length=NAME_MAX_CHARACTERS,
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
     )
-    include_people = _line(_("Posts of these people"), _("Handles, separated by spaces."))
+    include_people = _line(_("Posts by these people"), _("Handles, separated by spaces."))
     include_tags = _line(_("Posts with these tags"), _("Separated by spaces."))
-    include_words = _lines(_("Posts with these words"), _("One word or phrase in a line."))
+    include_words = _lines(_("Posts with these words"), _("One word or phrase per line."))
     exclude_people = _line(_("These people"))
     exclude_tags = _line(_("These tags"))
     exclude_words = _lines(_("These words"))
@@ -49,7 +49,7 @@ class FeedForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
-    only_media = _switch(_("Only posts with pictures, video or sound"))
+    only_media = _switch(_("Only posts with pictures, video or audio"))
     without_replies = _switch(_("Without replies"))
     without_reposts = _switch(_("Without reposts"))
     is_pinned = _switch(_("Show as a tab next to your timelines"))

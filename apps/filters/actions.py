@@ -120,7 +120,7 @@ def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> N
     if found.keywords.count() > 1:
         places = found.places if change.places is None else _clean_places(change.places)
         if change.expires_in or (places, change.act or found.act) != (found.places, found.act):
-            raise invalid("context", _("This filter has more keywords: change it as a whole."))
+            raise invalid("context", _("This filter has several keywords: edit the whole filter."))
         change = FilterChange(keywords=change.keywords)
     _apply(owner, own_filter(owner, found.pk), change)
 
@@ -225,8 +225,8 @@ def _clean_title(text: str) -> str:
 
 
 def _clean_keyword(text: str) -> str:
-    keyword = _clean("keyword", text, KEYWORD_MAX_CHARACTERS, _("Enter what to look for."))
-    _clean("keyword", fold(keyword), KEYWORD_MAX_CHARACTERS, _("Enter what to look for."))
+    keyword = _clean("keyword", text, KEYWORD_MAX_CHARACTERS, _("Enter words to filter."))
+    _clean("keyword", fold(keyword), KEYWORD_MAX_CHARACTERS, _("Enter words to filter."))
     return keyword
 
 

@@ -66,8 +66,8 @@ def run_decoder(module: str, data: bytes, *, arguments: Sequence[str] = (), fiel
         raise _unreadable(field) from None
     if result.returncode == TOO_LARGE:
         text = _(
-            "This picture has too many pixels."
-            " The maximum is 25 million, and 12 million for WebP, AVIF or all frames of a moving one."
+            "This picture has too many pixels. The maximum is 25 million; for WebP, AVIF and all "
+            "frames of an animation together, it is 12 million."
         )
         raise bad_picture(text, field)
     if result.returncode != 0:

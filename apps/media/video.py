@@ -116,10 +116,10 @@ def explained(reason: str) -> str:
         "too_large": _("This file is too large. The maximum is %(count)d MB.")
         % {"count": megabytes},
         "too_many_pixels": _("This video has too many pixels. The maximum is 3840 x 2160."),
-        "too_slow": _("This took too long to prepare. Try a shorter or smaller one."),
-        "unavailable": _("This site does not accept video or sound."),
+        "too_slow": _("This took too long to prepare. Try a shorter or smaller file."),
+        "unavailable": _("This site does not accept video or audio."),
     }
-    unreadable = _("This file is not video or sound we can read. Use MP4, WebM, MP3, OGG or WAV.")
+    unreadable = _("This file is not video or audio we can read. Use MP4, WebM, MP3, OGG or WAV.")
     return texts.get(reason, unreadable)
 
 

@@ -132,7 +132,7 @@ def assign_report(report: Report, *, by: User, to: User | None) -> None:
     require_other(by, report.target_id)
     report.assignee = to
     report.save(update_fields=["assignee"])
-    log_action(by, report, f"Taken on by @{to.handle}." if to else "Given back.")
+    log_action(by, report, f"Assigned to @{to.handle}." if to else "Unassigned.")
 
 
 @transaction.atomic

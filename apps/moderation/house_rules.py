@@ -10,9 +10,9 @@ RULES = {
     1: gettext_noop("Be civil. Argue about what is said, not about who says it."),
     2: gettext_noop("No threats, no harassment, no hatred of people for what they are."),
     3: gettext_noop("Nothing illegal, and nobody's private information without their consent."),
-    4: gettext_noop("Label what is not for everybody's eyes with a content warning."),
+    4: gettext_noop("Put a content warning on posts that are not for everybody's eyes."),
     5: gettext_noop("Do not pose as somebody else, and do not advertise in bulk."),
-    6: gettext_noop("Programs say that they are programs."),
+    6: gettext_noop("Accounts run by programs must say so."),
 }
 
 

@@ -68,7 +68,7 @@ class Report(models.Model):
         blank=True,
         related_name="+",
         db_index=False,
-        verbose_name=_("taken on by"),
+        verbose_name=_("assigned to"),
     )
 
     class Meta:

@@ -98,7 +98,7 @@ def add_reaction(viewer: User, announcement: Announcement, emoji: str) -> None:
     reactions = AnnouncementReaction.objects.filter(announcement=announcement)
     present = set(reactions.order_by().values_list("emoji", flat=True).distinct())
     if emoji not in present and len(present) >= MAX_EMOJI:
-        raise invalid("name", _("At most %(count)d different ones.") % {"count": MAX_EMOJI})
+        raise invalid("name", _("At most %(count)d different emoji.") % {"count": MAX_EMOJI})
     reactions.get_or_create(announcement=announcement, user=viewer, emoji=emoji)
 
 

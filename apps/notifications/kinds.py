@@ -100,7 +100,7 @@ TOLD: dict[str, Told] = {
     ),
     NotificationKind.POST: Told(
         "status",
-        _("New posts by people whose posts you asked to be notified of"),
+        _("New posts by people you asked to be notified about"),
         "bell",
         _("published a post"),
     ),

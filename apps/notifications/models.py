@@ -185,9 +185,9 @@ class Announcement(models.Model):
 
     text = models.TextField(_("text"), max_length=TEXT_MAX_CHARACTERS)
     published_at = models.DateTimeField(_("published at"), default=timezone.now)
-    starts_at = models.DateTimeField(_("what it is about starts"), null=True, blank=True)
+    starts_at = models.DateTimeField(_("event starts"), null=True, blank=True)
     ends_at = models.DateTimeField(_("ends"), null=True, blank=True)
-    is_all_day = models.BooleanField(_("days, not hours"), default=False)
+    is_all_day = models.BooleanField(_("all day"), default=False)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
     class Meta:

@@ -59,7 +59,7 @@ def register_application(
             "count": NAME_MAX_CHARACTERS
         }
     if not redirect_uris or len(redirect_uris) > MAX_ADDRESSES:
-        errors["redirect_uris"] = _("From 1 to %(count)d addresses.") % {"count": MAX_ADDRESSES}
+        errors["redirect_uris"] = _("Give 1 to %(count)d addresses.") % {"count": MAX_ADDRESSES}
     elif not all(map(_may_redirect_to, redirect_uris)):
         errors["redirect_uris"] = _("A code cannot be sent to this address.")
     if website and not _is_web_address(website):

@@ -193,7 +193,7 @@ DESCRIPTIONS = {
     "write": _("Post, like, follow and change your account"),
     "follow": _("Follow, mute and block people"),
     "push": _("Notify you on your devices"),
-    "profile": _("See who you are"),
+    "profile": _("See which account you use"),
 }
 
 

@@ -287,7 +287,7 @@ def _require_no_outdated_keys(name: str, url: str) -> None:
         raise Invalid(message % {"url": url, "error": error}) from None
     if count:
         message = _(
-            "The server has %(count)d keys of “%(name)s” that are out of date: empty it first."
+            "The server has %(count)d keys of “%(name)s” that are out of date: empty the server first."
         )
         raise Invalid(message % {"count": count, "name": name})
 

@@ -100,7 +100,7 @@ class BurstPolicy(models.Model):
     spares = models.TextField(
         _("spare nodes"),
         blank=True,
-        help_text=_("Addresses of Memcached nodes that run and are not used, one a line. Each may become an L1 group."),
+        help_text=_("Addresses of running, unused Memcached nodes, one per line. Each may become an L1 group."),
     )  # fmt: skip
     megabytes = models.PositiveIntegerField(
         _("megabytes of each"),
@@ -108,22 +108,22 @@ class BurstPolicy(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(MAX_MEGABYTES)],
     )
     most_reads = models.PositiveIntegerField(
-        _("most reads a second"),
+        _("maximum reads per second"),
         default=5000,
         validators=[MinValueValidator(1)],
-        help_text=_("Of one key at one node. Above it, one more L1 group is needed."),
+        help_text=_("Reads of one key at one node. A higher rate needs one more L1 group."),
     )
     most_groups = models.PositiveSmallIntegerField(
-        _("most L1 groups"),
+        _("maximum number of L1 groups"),
         default=L1_GROUPS[1],
         validators=[MinValueValidator(1), MaxValueValidator(MAX_NODES)],
-        help_text=_("With those of the settings. More are never added automatically."),
+        help_text=_("Including the groups of the settings. No more are added automatically."),
     )
     calm_minutes = models.PositiveSmallIntegerField(
         _("minutes of calm"),
         default=10,
         validators=[MinValueValidator(1), MaxValueValidator(10)],
-        help_text=_("For so long a group must not have been needed before it is removed again: up to 10."),
+        help_text=_("A group is removed when it has not been needed for this many minutes (up to 10)."),
     )  # fmt: skip
 
     class Meta:

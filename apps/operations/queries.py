@@ -198,7 +198,7 @@ _TEXTS = {
         "redis+cluster://host:port,host:port, without a login."
     ),
     "twice": gettext_lazy("%(url)s is listed twice: at %(other)s and %(place)s."),
-    "main_unread": gettext_lazy("No node of Main would be read any more."),
+    "main_unread": gettext_lazy("Main would have no node left to read."),
     "l1_groups": gettext_lazy("%(count)s L1 groups: %(least)s to %(most)s work best, or none."),
     "l1_size": gettext_lazy(
         "L1 group %(group)s has %(megabytes)s MB: %(least)s to %(most)s MB fit this Main (a tenth to a sixth of it)."

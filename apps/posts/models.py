@@ -22,7 +22,7 @@ class Kind(models.TextChoices):
     VIDEO = "video", _("video")
     REPOST = "repost", _("repost")
     QUOTE = "quote", _("quote")
-    AUDIO = "audio", _("sound")
+    AUDIO = "audio", _("audio")
 
 
 class Visibility(models.TextChoices):
@@ -390,7 +390,7 @@ class Medium(models.TextChoices):
 
     IMAGE = "image", _("picture")
     VIDEO = "video", _("video")
-    AUDIO = "audio", _("sound")
+    AUDIO = "audio", _("audio")
 
 
 class MediaState(models.TextChoices):

@@ -37,8 +37,8 @@ class PreviewAdmin(StaffList):
     def erase(self, request: HttpRequest, queryset: QuerySet[Preview]) -> TemplateResponse | None:
         rows = self.chosen(request, queryset)
         question = ngettext(
-            "Erase %(count)d link preview? Posts no longer show it.",
-            "Erase %(count)d link previews? Posts no longer show them.",
+            "Erase %(count)d link preview? Posts will no longer show it.",
+            "Erase %(count)d link previews? Posts will no longer show them.",
             len(rows),
         ) % {"count": len(rows)}
         if rows and (page := self.confirmation(request, rows, question=question)):

@@ -54,7 +54,7 @@ def own_export(user: User, export_id: int) -> Export:
     """An archive to download. NotFound for other people's archives and expired ones."""
     export = Export.objects.filter(pk=export_id, user=user).first()
     if export is None or not export.is_ready():
-        raise NotFound(_("This archive isn't here any more. You can ask for a new one."))
+        raise NotFound(_("This archive no longer exists. You can make a new one."))
     return export
 
 

@@ -80,7 +80,7 @@ class ImportKind(models.TextChoices):
     MUTES = "mutes", _("Accounts you mute")
     LISTS = "lists", _("Lists")
     BOOKMARKS = "bookmarks", _("Bookmarks")
-    POSTS = "posts", _("Posts of an archive")
+    POSTS = "posts", _("Posts from an archive")
 
 
 class Import(LeasedRow):
@@ -124,7 +124,7 @@ class Outcome(models.TextChoices):
 
     WAITING = "waiting", _("waiting")
     DONE = "done", _("done")
-    SAME = "same", _("was so before")
+    SAME = "same", _("already there")
     REFUSED = "refused", _("not done")
     UNDONE = "undone", _("undone")
 

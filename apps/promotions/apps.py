@@ -49,7 +49,7 @@ class PromotionsConfig(AppConfig):
                 _("Promoted posts"),
                 after="filters",
                 icon="info",
-                about=_("Whether you see any, and why"),
+                about=_("Whether you see them, and why"),
             )
         )
         INSERTS.add(

@@ -90,7 +90,7 @@ class Segment(models.Model):
     description = models.CharField(
         _("description"),
         max_length=DESCRIPTION_MAX_CHARACTERS,
-        help_text=_("People read it: “Promoted to …”, for example “first-year students”."),
+        help_text=_("People see it as “Promoted to …”, for example “first-year students”."),
     )
     is_active = models.BooleanField(_("active"), default=True)
     created_at = models.DateTimeField(_("since"), default=timezone.now)
@@ -192,7 +192,7 @@ class SegmentRule(models.Model):
                 raise ValidationError({field: _("This rule needs a value here.")}, code="missing")
             if field != wanted and getattr(self, field):
                 raise ValidationError(
-                    {field: _("This value does not fit the kind of the rule.")}, code="superfluous"
+                    {field: _("This value does not fit this kind of rule.")}, code="superfluous"
                 )
         if self.tag is not None:
             _refuse_sensitive("tag", self.tag.name)
@@ -226,7 +226,7 @@ class PromotedAccount(models.Model):
         settings.AUTH_USER_MODEL, models.PROTECT, primary_key=True, related_name="+"
     )
     sponsor = models.CharField(
-        _("who pays"), max_length=100, help_text=_("People read it beside promoted posts.")
+        _("who pays"), max_length=100, help_text=_("People see it next to promoted posts.")
     )
     created_at = models.DateTimeField(_("since"), default=timezone.now)
 
@@ -244,7 +244,7 @@ class PromotionSwitch(models.Model):
     is_on = models.BooleanField(
         _("posts are promoted"),
         default=False,
-        help_text=_("While it is off no campaign starts, and nobody sees those that run."),
+        help_text=_("While this is off, no campaign starts, and nobody sees the running ones."),
     )
 
     class Meta:
@@ -286,7 +286,7 @@ class Campaign(models.Model):
     budget_impressions = models.PositiveIntegerField(
         _("budget of impressions"),
         validators=[MinValueValidator(1), MaxValueValidator(MAX_BUDGET)],
-        help_text=_("With the last of them the campaign ends."),
+        help_text=_("The campaign ends when all of them are used."),
     )
     frequency_cap = models.PositiveSmallIntegerField(
         _("impressions per reader and day"),

@@ -28,7 +28,7 @@ def membership(people: str, facts: Sequence[RuleFact]) -> str:
     """A sentence such as "You are counted among first-year students because you said so (first-year student)." """
     said = {"people": in_page_language(people), "reasons": _reasons(facts)}
     if not said["people"]:
-        return _("You are counted in because %(reasons)s.") % said
+        return _("You are included because %(reasons)s.") % said
     return _("You are counted among %(people)s because %(reasons)s.") % said
 
 

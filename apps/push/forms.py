@@ -21,7 +21,7 @@ class PreferencesForm(forms.Form):
     )
     policy = forms.ChoiceField(label=_("Whose activity"), choices=Policy.choices)
     texts = forms.ChoiceField(
-        label=_("Words of posts on the screen"),
+        label=_("Show the text of posts"),
         choices=Texts.choices,
         help_text=_(
             "Messages are encrypted: the push services that deliver them cannot read them."

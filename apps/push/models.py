@@ -22,17 +22,17 @@ class Policy(models.TextChoices):
     """The people whose actions send messages to a device; the names are Mastodon's."""
 
     ALL = "all", _("Everybody's")
-    FOLLOWED = "followed", _("Those of people you follow")
-    FOLLOWER = "follower", _("Those of your followers")
+    FOLLOWED = "followed", _("People you follow")
+    FOLLOWER = "follower", _("Your followers")
     NONE = "none", _("Nobody's")
 
 
 class Texts(models.TextChoices):
     """The posts whose texts a device shows. It always shows the name of the person who acted."""
 
-    ALL = "all", _("Of every post")
-    OPEN = "open", _("Only of posts that everybody may read")
-    NONE = "none", _("Of none")
+    ALL = "all", _("For all posts")
+    OPEN = "open", _("Only for posts that everybody may read")
+    NONE = "none", _("For no posts")
 
 
 def _kinds() -> Any:

@@ -95,7 +95,9 @@ def _new(weight: float) -> Factor:
 
 
 def _discussed(weight: float) -> Factor:
-    return Factor("engagement", _("Talked about"), _("Many answer, repost or like it."), weight)
+    return Factor(
+        "engagement", _("Talked about"), _("Many people reply to, repost or like it."), weight
+    )
 
 
 def _close(weight: float) -> Factor:
@@ -119,7 +121,7 @@ chronological = Algorithm(
 light = Algorithm(
     name="light",
     label=_("Balanced"),
-    description=_("What is new, what many react to, and people you often react to."),
+    description=_("New posts, posts with many reactions, and people you often react to."),
     factors=(_new(0.45), _discussed(0.30), _close(0.25)),
     scorer=explain_light,
 )

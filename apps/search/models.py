@@ -72,7 +72,7 @@ class IndexWalk(models.Model):
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
 
     class Meta:
-        verbose_name = verbose_name_plural = _("walk of the index")
+        verbose_name = verbose_name_plural = _("progress of the index")
 
     def __str__(self) -> str:
         return f"{self.kind} {self.version}: {self.after}"
@@ -85,7 +85,7 @@ class StarterPack(models.Model):
     language = models.CharField(
         _("language"),
         max_length=10,
-        help_text=_("Of the title, and of most posts of these accounts."),
+        help_text=_("The language of the title, and of most posts by these accounts."),
     )
     place = models.PositiveSmallIntegerField(
         _("place"), default=0, help_text=_("The lowest is shown first.")

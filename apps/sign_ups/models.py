@@ -34,8 +34,8 @@ class SignUpBlock(models.Model):
         _("value"),
         max_length=VALUE_CHARACTERS,
         help_text=_(
-            "A range as 203.0.113.0/24 or 2001:db8::/32; a domain as example.org, which includes its subdomains; a"
-            " handle, or its beginning as spam*."
+            "A range such as 203.0.113.0/24 or 2001:db8::/32; a domain such as example.org, which "
+            "includes its subdomains; a handle, or the beginning of one, such as spam*."
         ),
     )
     reason = models.CharField(
@@ -51,7 +51,7 @@ class SignUpBlock(models.Model):
     )
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     expires_at = models.DateTimeField(
-        _("ends at"), null=True, blank=True, help_text=_("Empty: it does not end by itself.")
+        _("ends at"), null=True, blank=True, help_text=_("Leave empty for no end.")
     )
     refused = models.PositiveIntegerField(_("refused sign-ups"), default=0, editable=False)
 
@@ -75,7 +75,7 @@ def normalised(kind: str, value: str) -> str:
     if kind == Kind.DOMAIN:
         value = _ascii(value.removeprefix("@").rstrip("."))
     pattern, message = (
-        (_DOMAIN, _("Write a domain as example.org."))
+        (_DOMAIN, _("Write a domain like example.org."))
         if kind == Kind.DOMAIN
         else (_HANDLE, _("Write a handle, or at least its first three characters followed by *."))
     )
@@ -88,7 +88,7 @@ def _range(value: str) -> str:
     try:
         network = ip_network(value, strict=False)
     except ValueError:
-        raise ValidationError({"value": _("Write a range as 203.0.113.0/24.")}) from None
+        raise ValidationError({"value": _("Write a range like 203.0.113.0/24.")}) from None
     if network.prefixlen < WIDEST[network.version]:
         raise ValidationError({"value": _("This range is too wide.")})
     return str(network)

@@ -238,7 +238,7 @@ def appeal(strike: Strike, *, text: str) -> Appeal:
     """Appeal against a strike, once. Invalid; NotAllowed if it is too late, or the strike was taken back."""
     text = _clean(text)
     if not strike.may_be_appealed:
-        raise NotAllowed(_("You can't appeal against this decision (any more)."))
+        raise NotAllowed(_("This decision was taken back, has an appeal, or is too old to appeal."))
     try:
         with transaction.atomic():
             return Appeal.objects.create(strike=strike, text=text)

@@ -77,7 +77,7 @@ class CaseAdmin(ReportAdmin):
         chosen, staff = Filter.of(request.GET), staff_of(request)
         rows, after = queries.queue(chosen, staff)
         context = {
-            **self._context(request, _("Queue of reports")),
+            **self._context(request, _("Report queue")),
             "rows": rows,
             "chosen": chosen,
             "states": [(name, title, _query(chosen._replace(state=name))) for name, title in queries.STATES.items()],
@@ -167,7 +167,7 @@ class CaseAdmin(ReportAdmin):
             "take_back": lambda: take_back(self._strike(report, value), by=by, reason=text),
         }
         if name not in acts or (name == "decide" and value not in {"", *Measure.values}):
-            raise BadRequest(_("This is not a button of this page."))
+            raise BadRequest(_("This page has no such button."))
         try:
             acts[name]()
         except DomainError as refusal:
@@ -240,7 +240,7 @@ class CaseAdmin(ReportAdmin):
         name, _colon, value = request.POST.get("act", "").partition(":")
         row = Appeal.objects.filter(pk=number_in(value)).first()
         if name not in {"accept", "reject"} or row is None:
-            raise BadRequest(_("This is not a button of this page."))
+            raise BadRequest(_("This page has no such button."))
         text = request.POST.get(f"text-{row.pk}", "").strip()
         try:
             answer_appeal(row, by=staff_of(request), is_accepted=name == "accept", text=text)
@@ -303,7 +303,7 @@ class StrikeAdmin(SearchedByAccount):
         """Take strikes back, after asking for the reason; `actions.take_back` checks the permission for each."""
         rows = self.chosen(request, queryset.filter(undone_at=None))
         question = ngettext(
-            "Take %(count)d strike back?", "Take %(count)d strikes back?", len(rows)
+            "Take back %(count)d strike?", "Take back %(count)d strikes?", len(rows)
         )
         text = question % {"count": len(rows)}
         if rows and (page := self.confirmation(request, rows, question=text, ask_reason=True)):

@@ -34,7 +34,7 @@ class StrikesConfig(AppConfig):
                 _("Decisions of the moderators"),
                 after="account",
                 icon="triangle-alert",
-                about=_("What was decided about you, and appeals"),
+                about=_("Decisions about you, and appeals"),
             )
         )
         ARCHIVE.add(privacy.ARCHIVE)

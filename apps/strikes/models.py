@@ -46,7 +46,7 @@ class Strike(models.Model):
         Report, models.SET_NULL, null=True, blank=True, related_name="strikes", db_index=False
     )
     rule_ids = models.JSONField(_("rules"), default=list)  # keys of `house_rules.RULES`
-    text = models.TextField(_("text to the person"), max_length=TEXT_MAX_CHARACTERS, blank=True)
+    text = models.TextField(_("message to the person"), max_length=TEXT_MAX_CHARACTERS, blank=True)
     evidence = models.JSONField(default=dict)
     created_at = models.DateTimeField(_("created at"), db_default=Now())
     undone_at = models.DateTimeField(_("taken back at"), null=True, blank=True)

@@ -26,7 +26,7 @@ SALT, TOKEN_SECONDS = "apps.strikes", 24 * 3600
 STATES = {
     "open": gettext_lazy("Open"),
     "mine": gettext_lazy("Mine"),
-    "unassigned": gettext_lazy("Taken on by nobody"),
+    "unassigned": gettext_lazy("Unassigned"),
     "resolved": gettext_lazy("Resolved"),
 }
 
@@ -283,7 +283,7 @@ def owner_of(token: str) -> User:
         number, password = 0, ""
     user = User.objects.filter(pk=number, is_active=False).first()
     if user is None or not constant_time_compare(password, _fingerprint(user)):
-        raise NotFound(_("This link does not work any more. Log in to get a new one."))
+        raise NotFound(_("This link no longer works. Log in to get a new one."))
     return user
 
 

@@ -213,7 +213,7 @@ def _cut(text: str, font: Font, width: int) -> str:
 @contextmanager
 def _render_lock() -> Iterator[None]:
     if not _drawing.acquire(timeout=WAIT_SECONDS):
-        raise Unavailable(_("Too many pictures are drawn just now."))
+        raise Unavailable(_("Too many pictures are being drawn right now."))
     try:
         yield
     finally:

@@ -16,7 +16,7 @@ class Mode(models.TextChoices):
 
     PUSH = "push", _("push to everybody")
     ONLINE = "online", _("push to those online")
-    PULL = "pull", _("pull at reading")
+    PULL = "pull", _("pull at read time")
 
 
 class FollowerScan(LeasedRow):
@@ -27,8 +27,8 @@ class FollowerScan(LeasedRow):
     is estimated. `parts` is the number of chunks created.
     """
 
-    scanned_to = models.BigIntegerField(_("cut up to edge"), default=0)
-    virtual_scanned_to = models.BigIntegerField(_("cut up to virtual edge"), default=0)
+    scanned_to = models.BigIntegerField(_("split up to edge"), default=0)
+    virtual_scanned_to = models.BigIntegerField(_("split up to virtual edge"), default=0)
     followers = models.PositiveIntegerField(_("followers at the beginning"), default=0)
     parts = models.PositiveIntegerField(_("chunks"), default=0)
 
@@ -111,7 +111,7 @@ class FanoutChunk(Chunk):
     """
 
     job = models.ForeignKey(FanoutJob, models.CASCADE, related_name="chunks")
-    number = models.PositiveIntegerField(_("place of the receipt"), default=0)
+    number = models.PositiveIntegerField(_("number of the receipt"), default=0)
     reached = models.BinaryField(_("readers reached"), null=True)
     digest = models.BinaryField(_("digest"), default=b"")
     seal = models.BinaryField(_("seal"), default=b"")
@@ -156,9 +156,9 @@ class Policy(models.TextChoices):
 
     PUSH = "push", _("push to everybody")
     ONLINE = "online", _("push to those online")
-    PULL = "pull", _("pull at reading")
+    PULL = "pull", _("pull at read time")
     AUTO = "auto", _("whichever costs least")
-    SITE = "site", _("as the whole site")
+    SITE = "site", _("same as the site")
 
 
 class SitePolicy(models.Model):
@@ -173,7 +173,7 @@ class SitePolicy(models.Model):
         _("policy"), max_length=6, choices=Policy.choices, default=Policy.ONLINE
     )
     mode = models.CharField(_("mode"), max_length=6, choices=Mode.choices, default=Mode.ONLINE)
-    pulls_all = models.BooleanField(_("merged at reading"), default=False)
+    pulls_all = models.BooleanField(_("merged at read time"), default=False)
     generation = models.PositiveIntegerField(_("generation"), default=0)
     version = models.PositiveBigIntegerField(_("version"), default=0)
 
@@ -200,7 +200,7 @@ class AuthorPolicy(models.Model):
         _("policy"), max_length=6, choices=Policy.choices, default=Policy.SITE
     )
     mode = models.CharField(_("mode"), max_length=6, choices=Mode.choices, null=True, blank=True)  # noqa: DJ001 -- none is not a mode
-    pulled_since = models.DateTimeField(_("merged at reading since"), null=True, blank=True)
+    pulled_since = models.DateTimeField(_("merged at read time since"), null=True, blank=True)
     reason = models.TextField(_("why"), blank=True, default="")
     measured = models.JSONField(_("measured"), default=dict, blank=True)
     measured_at = models.DateTimeField(_("measured at"), null=True, blank=True)

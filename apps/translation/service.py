@@ -120,4 +120,4 @@ def _answer(method: str, path: str, request: Mapping[str, Any] | None) -> tuple[
 
 def _unavailable(error: Exception) -> Unavailable:
     logger.warning("no translation: %s %s", type(error).__name__, error)
-    return Unavailable(_("The translation service does not answer just now."), retry_after=30)
+    return Unavailable(_("The translation service is not answering right now."), retry_after=30)

@@ -26,7 +26,7 @@ class WebhooksConfig(AppConfig):
                 _("Webhooks"),
                 after="applications",
                 icon="share-2",
-                about=_("Messages to programs of yours about notifications and your posts"),
+                about=_("Messages to your own programs about notifications and your posts"),
             )
         )
         ARCHIVE.add(privacy.ARCHIVE)

@@ -15,7 +15,7 @@ class EndpointForm(forms.Form):
     url = forms.CharField(
         label=_("Address of your server"),
         max_length=ADDRESS_MAX_CHARACTERS,
-        help_text=_("It begins with https:// and can be reached from the internet."),
+        help_text=_("It must begin with https:// and be reachable from the internet."),
         widget=forms.TextInput(
             attrs={"inputmode": "url", "autocomplete": "off", "dir": "ltr", **AS_TYPED}
         ),

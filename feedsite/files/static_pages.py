@@ -81,13 +81,13 @@ _PARTS = (
         gettext_lazy("Deliveries"),
         {
             "workers": gettext_lazy(
-                "Posts are kept, and reach home pages once deliveries run again."
+                "Posts are saved, and will reach home pages when deliveries run again."
             ),
             "dead letters": gettext_lazy(
                 "Some deliveries were given up; the people who run this site have to check them."
             ),
             "deliveries": gettext_lazy("New posts reach home pages late."),
-            "broker": gettext_lazy("New posts reach home pages some seconds late."),
+            "broker": gettext_lazy("New posts reach home pages a few seconds late."),
             "beat": gettext_lazy("Scheduled posts and overdue work have to wait."),
             "broadcast": gettext_lazy("Open pages do not show new posts until they are reloaded."),
         },

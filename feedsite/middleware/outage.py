@@ -112,11 +112,11 @@ def _unavailable(error: BaseException | None = None) -> Unavailable:
     """The 503 for an error: PostgreSQL is read only, or cancelled the statement, or does not answer."""
     state = sqlstate(error) if error is not None else None
     if state == READ_ONLY:
-        return Unavailable(_("Our database accepts no changes just now. Try again in a moment."))
+        return Unavailable(_("Our database accepts no changes right now. Try again in a moment."))
     if state in BUSY:
         text = _("This took too long and was given up; nothing was changed. Try again in a moment.")
         return Unavailable(text)
-    return Unavailable(_("We cannot reach our database just now. Try again in a moment."))
+    return Unavailable(_("We cannot reach our database right now. Try again in a moment."))
 
 
 ROUTES = frozenset({
@@ -252,6 +252,6 @@ def _key_of(request: HttpRequest) -> str:
 def _with_notice(page: StalePage, request: HttpRequest) -> bytes:
     """The page with a line that says it is a copy; JSON has only the headers."""
     with override(page.language or get_language_from_request(request)):
-        text = _("This page is a minute old: we cannot reach our database just now.")
+        text = _("This page is a minute old: we cannot reach our database right now.")
     line = format_html('<p class="end-of-list" role="status">{}</p>', text)
     return page.body.replace(_MAIN, _MAIN + line.encode(), 1)

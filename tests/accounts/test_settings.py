@@ -62,7 +62,7 @@ def test_search_finds_by_name_line_and_group(alice, page_of, words, address):
 def test_search_for_nothing(alice, page_of, words):
     browser = page_of(alice)
     assert found(browser, words) == []
-    assert "No setting has these words." in browser.get("/settings", {"q": words}).text
+    assert "No setting matches these words." in browser.get("/settings", {"q": words}).text
 
 
 def test_search_in_chinese(alice, page_of):

@@ -140,7 +140,7 @@ class TestPasswords:
         assert browser.post(address, fields)["Location"] == "/login"
         alice.refresh_from_db()
         assert alice.check_password("quite another one")
-        assert "does not work any more" in browser.get(link, follow=True).text
+        assert "no longer works" in browser.get(link, follow=True).text
 
     def test_reset_says_the_same_for_unknown_addresses(self, alice):
         known = Client().post("/password/reset", {"email": alice.email}, follow=True)

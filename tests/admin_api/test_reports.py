@@ -76,7 +76,7 @@ def test_restricted_posts_are_read_by_right_and_that_is_on_record(alice, bob, mo
     # neither a list nor the answer to an act shows them
     assert program.get(REPORTS).json()[0]["statuses"] == []
     assert program.post(f"{address}/assign_to_self").json()["statuses"] == []
-    assert [message for *_who, message in log()] == ["Read.", "Taken on by @mod."]
+    assert [message for *_who, message in log()] == ["Read.", "Assigned to @mod."]
 
 
 def test_the_list_has_the_open_ones_and_filters(alice, bob, carol, report, mod, program):
@@ -131,7 +131,7 @@ def test_a_report_is_taken_on_and_given_back(report, mod, program):
     report.refresh_from_db()
     assert report.assignee == mod
     assert post(program, report, "unassign").json()["assigned_account"] is None
-    assert [message for *_who, message in log()] == ["Taken on by @mod.", "Given back."]
+    assert [message for *_who, message in log()] == ["Assigned to @mod.", "Unassigned."]
 
 
 def test_a_report_is_resolved_once_and_reopened(report, mod, program):

@@ -82,7 +82,10 @@ def test_nobody_hears_of_a_delivery_to_somebody_else(alice, online, settings):
         assert (way(online, post), way(dave, post)) == (Reason.PUSH, Reason.REBUILT)
         empty_redis()
     assert explain(dave, post.pk).when is None
-    assert "No page was prepared for you when it was published" in explain(dave, post.pk).text
+    assert (
+        "When this post was published, no home page was prepared for you"
+        in explain(dave, post.pk).text
+    )
     settings.RECEIPT_DAYS = 0
     assert (purge(), purge()) == (1, 0)
     assert (way(online, post), way(dave, post)) == (Reason.FOLLOWED, Reason.FOLLOWED)
@@ -130,7 +133,7 @@ def test_a_repost_names_who_reposted_whom(alice, online, carol):
     shared = repost(alice, publish(carol).pk)
     deliver()
     assert way(online, shared) == Reason.PUSH
-    assert explain(online, shared.pk).text.startswith("@alice reposted this post of @carol. It was")
+    assert explain(online, shared.pk).text.startswith("@alice reposted this post by @carol. It was")
     assert explain(alice, shared.pk).text == "You reposted it."
 
 

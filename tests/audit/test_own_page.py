@@ -258,7 +258,7 @@ def test_the_next_pages_follow_by_themselves(alice, bob, page_of):
     older = second.content.decode().split("page=3&amp;max_id=")[1].split('"')[0]
     last = page_of(bob).get(f"/home/check?page=3&max_id={older}", headers={"HX-Request": "true"})
     assert "Page 3, 5 posts: equal." in last.content.decode()
-    assert "That was all of it. If every line says" in last.content.decode()
+    assert "The check is complete. If every line says" in last.content.decode()
     assert "<html" not in last.content.decode()
 
 

@@ -74,13 +74,13 @@ def test_processes_and_those_that_lag(chief, settled):
     one = topology_listener.Listener(settled, role="worker")
     one.look(timelines())
     text = text_of(chief.get(CONSOLE))
-    assert "1 process runs it." in text
+    assert "1 process uses it." in text
     assert topology_listener.own_name() in text
     actions.flush_class("content", by=Author("chief"))
-    assert "1 process runs another version." in text_of(chief.get(CONSOLE))
+    assert "1 process uses another version." in text_of(chief.get(CONSOLE))
     actions.republish()
     one.look(timelines())
-    assert "1 process runs it." in text_of(chief.get(CONSOLE))
+    assert "1 process uses it." in text_of(chief.get(CONSOLE))
 
 
 def test_hit_rates_of_all_processes(chief, settled):

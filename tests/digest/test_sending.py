@@ -152,11 +152,14 @@ def test_a_mail_ends_by_one_press_without_a_login(reader, alice):
     assert address in message.body
     program = Client(enforce_csrf_checks=True)
     path = urlsplit(address).path
-    assert "No weekly mail to @bob" in program.get(path).text
+    assert "Stop the weekly e-mail to @bob?" in program.get(path).text
     assert DigestReader.objects.exists(), "servers that look into every link end nothing"
     for _twice in range(2):
         answer = program.post(path, {"List-Unsubscribe": "One-Click"})
-        assert (answer.status_code, "gets no weekly mail any more" in answer.text) == (200, True)
+        assert (answer.status_code, "will no longer get the weekly e-mail" in answer.text) == (
+            200,
+            True,
+        )
     assert not DigestReader.objects.exists()
 
 
@@ -174,7 +177,7 @@ def test_the_switch_is_on_the_page_of_notifications(bob, page_of):
     assert not DigestReader.objects.exists()
     bob.email = None
     bob.save()
-    assert "With a confirmed address" in browser.get("/settings/notifications").text
+    assert "If you confirm your address" in browser.get("/settings/notifications").text
 
 
 def test_a_mail_server_that_is_down_is_asked_again(reader, alice, monkeypatch):

@@ -152,7 +152,7 @@ def test_pictures_for_followers_need_signed_addresses(alice, bring):
     [
         ([attached("gone.png")], "One of its pictures is not in the archive."),
         ([attached("bad.png")], "One of its pictures can't be read."),
-        ([attached("bad.png", kind="video/mp4")], "Its video or sound was left out."),
+        ([attached("bad.png", kind="video/mp4")], "Its video or audio was left out."),
     ],
 )
 def test_a_post_says_what_it_lacks(alice, bring, media, reason):
@@ -208,7 +208,7 @@ def test_reasons_are_in_the_language_of_the_pages(alice, bring):
     alice.interface_language = "zh-hans"
     alice.save()
     row = bring(alice, note(1, attachment=[attached("gone.png")]))
-    assert reasons(alice, row) == ["存档中没有它的一张图片。"]
+    assert reasons(alice, row) == ["有一张图片不在存档中。"]
 
 
 def test_a_worker_that_dies_makes_no_post_twice(alice, monkeypatch):

@@ -102,8 +102,8 @@ def test_pictures_are_put_in_order_by_buttons_and_by_drag(reader, visit):
         for place, text in enumerate(["One.", "Two.", "Three."]):
             _describe(page, place, text)
         last = page.locator(".upload").nth(2)
-        last.get_by_role("button", name="Move it forward").press("Enter")
-        moved = page.locator(".upload").nth(1).get_by_role("button", name="Move it forward")
+        last.get_by_role("button", name="Move earlier").press("Enter")
+        moved = page.locator(".upload").nth(1).get_by_role("button", name="Move earlier")
         expect(moved).to_be_focused()
         moved.press("Enter")
         assert _order(page) == ["Three.", "One.", "Two."]

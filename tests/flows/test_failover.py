@@ -30,7 +30,7 @@ pytestmark = [
 
 LAG_SECONDS = float(os.environ.get("LAG", "0"))
 BEATS = 2  # of the database while the standby lags: fewer would be a failover without a word (docs/decisions/0135)
-WENT_BACK = "put back to an earlier state"
+WENT_BACK = "restored to an earlier state"
 PEOPLE = """
 from apps.accounts.actions import issue_token, register
 for handle in ("alice", "bob", "carol", "dave", "erin", "staff"):

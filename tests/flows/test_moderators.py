@@ -65,7 +65,7 @@ def test_ten_tasks_of_a_moderator(reports, author, visit, tmp_path):
 
         page.locator(".waits li", has_text="6 reports are waiting").get_by_role("link").click()
         clicks.number += 1
-        expect(heading(page)).to_have_text("Queue of reports")
+        expect(heading(page)).to_have_text("Report queue")
         expect(page.locator(".queue > li")).to_have_count(6)
         done("see what waits")
 
@@ -78,8 +78,8 @@ def test_ten_tasks_of_a_moderator(reports, author, visit, tmp_path):
         page.goto(QUEUE)
         page.locator(".open-case").first.click()
         clicks.number += 1
-        clicks.on("button", "Take it on")
-        expect(page.get_by_role("button", name="Give it back")).to_be_visible()
+        clicks.on("button", "Assign to me")
+        expect(page.get_by_role("button", name="Unassign")).to_be_visible()
         done("take a report on")
 
         page.get_by_label("New note").fill("Third time this week.")
@@ -100,10 +100,10 @@ def test_ten_tasks_of_a_moderator(reports, author, visit, tmp_path):
             assert not measure or Strike.objects.latest("pk").measure == measure
             done(task)
 
-        page.get_by_label("Text to the person (optional)").fill("Enough is enough.")
+        page.get_by_label("Message to the person (optional)").fill("Enough is enough.")
         clicks.on("button", "Freeze")
         expect(heading(page)).to_have_text(
-            "Queue of reports"
+            "Report queue"
         )  # no report of the account is open any more
         assert not User.objects.get(pk=author.pk).is_active
         done("freeze")
@@ -120,7 +120,7 @@ def test_ten_tasks_of_a_moderator(reports, author, visit, tmp_path):
 
         page.goto("/admin/admin/logentry/")
         with page.expect_download() as download:
-            clicks.on("link", "This list as CSV")
+            clicks.on("link", "Download this list as CSV")
         download.value.save_as(tmp_path / "log.csv")
         assert "Frozen: Enough is enough." in (tmp_path / "log.csv").read_text()
         done("export the log")
@@ -144,7 +144,7 @@ def test_an_appeal_from_the_decision_to_its_answer(reports, author, visit):
         log_in(page, "boss")
         page.goto(QUEUE)
         page.locator(".open-case").first.click()
-        page.get_by_label("Text to the person (optional)").fill("This insults people.")
+        page.get_by_label("Message to the person (optional)").fill("This insults people.")
         page.get_by_role("button", name="Hide post").click()
         expect(page.locator(".messagelist")).to_contain_text("1 report is closed.")
     post = Post.objects.exclude(hidden_at=None).get()
@@ -163,7 +163,7 @@ def test_an_appeal_from_the_decision_to_its_answer(reports, author, visit):
         page.locator(".waits li", has_text="1 appeal is waiting").get_by_role("link").click()
         expect(page.get_by_text("It is a quotation.")).to_be_visible()
         page.get_by_role("button", name="Accept, and take the decision back").click()
-        expect(page.get_by_text("No appeal waits for an answer.")).to_be_visible()
+        expect(page.get_by_text("No appeals are waiting for an answer.")).to_be_visible()
     assert not Post.objects.get(pk=post.pk).is_hidden
     with visit() as page:
         log_in(page, "author")

@@ -16,7 +16,7 @@ pytestmark = [*needs_browser, pytest.mark.flows]
 
 TEXT = "New books are here."
 REASON = "Promoted to first-year students because you said so (fresher)."
-PAID = "You do not follow @shop; paid for by The university."
+PAID = "You do not follow @shop; The university paid for this."
 
 
 @pytest.fixture

@@ -99,5 +99,5 @@ def test_without_them_the_site_notices_by_itself_and_says_so(past):
     put_back(dump)
     wait_until_right(site, posts)
     assert CacheEpoch.objects.latest("pk").reason == Reason.WENT_BACK
-    assert "put back to an earlier state" in call(f"{site}/status")[1]
+    assert "restored to an earlier state" in call(f"{site}/status")[1]
     assert publish(posts[0].author, "after the restore").pk

@@ -82,7 +82,7 @@ def test_a_broken_video_is_refused_in_words(reader, visit):
         with page.expect_file_chooser() as chooser:
             page.locator(".add-pictures summary").click()
         chooser.value.set_files([broken])
-        refusal = page.get_by_text("This file is not video or sound we can read.")
+        refusal = page.get_by_text("This file is not video or audio we can read.")
         expect(refusal).to_be_visible(timeout=30_000)  # a process of its own looks at the file
         expect(page.locator(".upload")).to_have_count(0)
         page.get_by_label("What is happening?").fill("Then without it.")

@@ -39,7 +39,7 @@ def test_texts_for_few_are_not_on_the_page_of_an_account(mod, alice):
     publish(alice, "For few.", visibility="followers")
     text = browser_of(mod).get(f"/admin/accounts/user/{alice.pk}/change/").text
     assert "For few." not in text
-    assert "(not for everybody)" in text
+    assert "(limited audience)" in text
 
 
 def test_permissions_are_there_and_folded(chief, alice):

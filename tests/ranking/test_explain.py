@@ -22,4 +22,4 @@ def test_the_score_of_the_ranked_timeline_is_told_when_there_is_one(alice, bob, 
     assert note.startswith("score in your ranked timeline: ")
     page = page_of(bob).get(f"/explain/{post.pk}").text
     assert "In your ranked timeline" in page
-    assert "What the score is made of" in page
+    assert "Parts of the score" in page

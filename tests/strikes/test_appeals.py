@@ -125,7 +125,7 @@ def test_an_accepted_appeal_takes_the_decision_back(strike, alice, mod, page_of)
     assert "It was accepted." in text
     assert "You are right." in text
     assert told(alice) > before
-    assert "No appeal waits" in staff.get(APPEALS).text
+    assert "No appeals are waiting" in staff.get(APPEALS).text
 
 
 def test_a_rejected_appeal_changes_nothing_and_is_told(strike, alice, mod, page_of):

@@ -182,7 +182,7 @@ def test_a_report_is_taken_on_and_given_back(report, mod):
     assert Report.objects.get().assignee == mod
     press(browser, report, "give_back")
     assert Report.objects.get().assignee is None
-    assert [said for _by, _what, said in on_record()] == ["Taken on by @mod.", "Given back."]
+    assert [said for _by, _what, said in on_record()] == ["Assigned to @mod.", "Unassigned."]
 
 
 def test_one_press_hides_the_chosen_post_and_closes_the_report(report, mod, alice):

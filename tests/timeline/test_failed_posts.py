@@ -100,7 +100,7 @@ def test_discarded(failed, bob, page_of):
 def test_rewritten_it_stands_on_its_own_with_all_that_was_in_it(failed, bob, page_of):
     browser = page_of(bob)
     page = browser.get(f"/scheduled/{failed.pk}/edit").text
-    assert "It will be published by itself." in page
+    assert "This post will be published without it." in page
     sent = fields_of(page)
     assert (sent["instead_of"], sent["body"], sent["visibility"]) == (
         str(failed.pk),

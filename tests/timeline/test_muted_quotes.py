@@ -43,7 +43,7 @@ from tests.support.faults import dead_memcached
 pytestmark = pytest.mark.django_db
 
 SECRET = "quokka"
-LINE = "A quoted post of somebody you muted"
+LINE = "A quoted post by somebody you muted"
 AGES = re.compile(r"(<time[^>]*>|Edited )[^<]*")
 FOLDED = re.compile(r'<details class="cw">.*?</details>', re.DOTALL)
 SURFACES = [one for one in (*LISTS, *OF_POSTS) if one.method == "GET" and not one.anybody]

@@ -143,7 +143,7 @@ def test_the_command_sets_shows_and_explains(alice, capsys):
     call_command("policy", "explain", "@alice")
     call_command("policy", "auto")
     printed = capsys.readouterr().out
-    assert "@alice: pull (pull now, merged at reading): A celebrity." in printed
+    assert "@alice: pull (pull now, merged at read time): A celebrity." in printed
     assert "site: online (online now" in printed
     assert "@alice: auto (push now" in printed
     assert "auto would choose push: 1 followers" in printed

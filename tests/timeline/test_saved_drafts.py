@@ -86,7 +86,7 @@ class TestSaving:
         publishing.delete(post.pk, by=bob)
         page = browser.get(f"/compose?saved={row.pk}")
         assert page.status_code == 200
-        assert "It will be published by itself." in page.text
+        assert "This post will be published without it." in page.text
 
     @pytest.mark.parametrize("number", ["x", "0", "9" * 30, "12"])
     def test_no_such_draft(self, alice, bob, page_of, number):

@@ -128,4 +128,4 @@ def _is_taken(address: str) -> bool:
 
 
 def _dead_link() -> NotFound:
-    return NotFound(_("This link does not work any more. It was used already, or it is too old."))
+    return NotFound(_("This link no longer works. It has been used or has expired."))

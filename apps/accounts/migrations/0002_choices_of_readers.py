@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='user',
             name='hides_read',
-            field=models.BooleanField(db_default=False, default=False, verbose_name='home without what was read'),
+            field=models.BooleanField(db_default=False, default=False, verbose_name='hides read posts on home'),
         ),
         migrations.AddField(
             model_name='usercounts',

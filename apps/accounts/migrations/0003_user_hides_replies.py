@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
             model_name="user",
             name="hides_replies",
             field=models.BooleanField(
-                db_default=False, default=False, verbose_name="home without replies to strangers"
+                db_default=False, default=False, verbose_name="hides replies to strangers on home"
             ),
         ),
     ]

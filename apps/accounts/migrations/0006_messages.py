@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
             field=models.BooleanField(
                 db_default=True,
                 default=True,
-                verbose_name="tells and sees who has seen a message",
+                verbose_name="shares read receipts of messages",
             ),
         ),
     ]

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 db_default="public",
                 default="public",
                 max_length=9,
-                verbose_name="posts are for",
+                verbose_name="visibility of new posts",
             ),
         ),
         migrations.AddField(

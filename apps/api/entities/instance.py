@@ -464,7 +464,7 @@ def _limits() -> LimitsJson:
 
 
 def _about() -> str:
-    return _("A place to read the people you follow, in the order in which they wrote.")
+    return _("Posts by the people you follow, in the order they were written.")
 
 
 def _host() -> str:

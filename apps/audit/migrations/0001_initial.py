@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('follows', models.PositiveIntegerField(default=0, verbose_name='follows')),
                 ('counts', models.PositiveIntegerField(default=0, verbose_name='counts')),
                 ('late', models.PositiveIntegerField(default=0, verbose_name='still on the way')),
-                ('settled', models.PositiveIntegerField(default=0, verbose_name='right at the second look')),
+                ('settled', models.PositiveIntegerField(default=0, verbose_name='correct when checked again')),
                 ('violations', models.PositiveIntegerField(default=0, verbose_name='violations')),
                 ('repaired', models.PositiveIntegerField(default=0, verbose_name='repaired')),
             ],

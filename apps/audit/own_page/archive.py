@@ -129,22 +129,22 @@ def _post_row(reader: int, oracle: Oracle, pk: int, *, with_text: bool) -> Row:
 
 def _readme() -> str:
     text = _(
-        "Your home page, the rows that it was made of, and a program that makes it again.\n\n"
+        "Your home page, the rows it was made from, and a program that builds it again.\n\n"
         "python verify.py page.zip\n"
-        "    says “equal”, or which rows were changed and which posts differ; it needs Python 3, no network.\n\n"
+        "    prints “equal”, or which rows were changed and which posts differ; it needs Python 3, no network.\n\n"
         "receipt.json  the ids of the page, the range it covers, the versions of the site's code and of\n"
         "              its delivery policies, and the SHA-256 of every row\n"
         "receipt.sig   the site's signature of receipt.json (Ed25519), if it has a key. Check it with\n"
         "              openssl pkeyutl -verify -pubin -inkey key.pem -rawin -in receipt.json \\\n"
         "                  -sigfile receipt.sig\n"
         "              and compare key.pem with %(key)s\n"
-        "rows.jsonl    one row a line: whom you follow and how, mutes, filters, the posts of that range\n\n"
+        "rows.jsonl    one row per line: whom you follow and how, mutes, filters, the posts of that range\n\n"
         "The rules: a page shows, newest first, your own posts and those by people you follow, for your\n"
         "circles, with tags you follow, and promoted ones. It leaves out muted people and reposts of them,\n"
         "reposts you hide, people in your exclusive lists, languages you did not choose for somebody, and\n"
-        "what your filters hide. Where you leave out what you have read, or replies to people you do not\n"
-        "follow, that too.\n\n"
-        "The file holds no post that you may not see, so it cannot prove that nothing was withheld from\n"
+        "what your filters hide. If you hide posts you have read, or replies to people you do not follow,\n"
+        "it leaves those out, too.\n\n"
+        "The file contains no post that you may not see, so it cannot prove that nothing was withheld from\n"
         "you. A post published in the same seconds may still have been on its way.\n"
     )
     return text % {"key": absolute(KEY_ADDRESS)}

@@ -31,7 +31,7 @@ def availability(share: float | None) -> str:
 def objective_name(objective: Objective) -> str:
     """An objective as a phrase, with the seconds of the settings."""
     texts = {
-        AVAILABILITY: _("Requests answered without an error of the site"),
+        AVAILABILITY: _("Requests answered without a server error"),
         HOME: _("Home pages within %(seconds)s s"),
         DELIVERY: _("Deliveries within %(seconds)s s"),
     }
@@ -64,9 +64,9 @@ def state_name(state: State) -> str:
 def phase_text(phase: Phase) -> str:
     """Describe a step of a change of slots."""
     texts = {
-        Phase.JOINING: _("Changed entries are also removed from the new slots, which are empty and not read."),
+        Phase.JOINING: _("The new slots are empty and not read yet. Changed entries are removed from them, too."),
         Phase.MOVING: _("Reads try the new slots first, then the old ones; writes go to both."),
-        Phase.LEAVING: _("Only the new slots are read. Changed entries are also removed from the old ones."),
+        Phase.LEAVING: _("Only the new slots are read. Changed entries are removed from the old slots, too."),
     }  # fmt: skip
     return texts[phase]
 

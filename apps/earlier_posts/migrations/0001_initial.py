@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 ('sensitive', models.BooleanField(default=False, verbose_name='sensitive')),
                 ('language', models.CharField(blank=True, max_length=10, verbose_name='language')),
                 ('reply_to', models.CharField(blank=True, max_length=500)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='brought along')),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='imported at')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={

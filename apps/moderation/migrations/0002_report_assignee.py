@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 on_delete=models.SET_NULL,
                 related_name="+",
                 to=settings.AUTH_USER_MODEL,
-                verbose_name="taken on by",
+                verbose_name="assigned to",
             ),
         ),
     ]

@@ -108,9 +108,9 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('text', models.TextField(max_length=2000, verbose_name='text')),
                 ('published_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='published at')),
-                ('starts_at', models.DateTimeField(blank=True, null=True, verbose_name='what it is about starts')),
+                ('starts_at', models.DateTimeField(blank=True, null=True, verbose_name='event starts')),
                 ('ends_at', models.DateTimeField(blank=True, null=True, verbose_name='ends')),
-                ('is_all_day', models.BooleanField(default=False, verbose_name='days, not hours')),
+                ('is_all_day', models.BooleanField(default=False, verbose_name='all day')),
                 ('updated_at', models.DateTimeField(auto_now=True, verbose_name='updated at')),
             ],
             options={

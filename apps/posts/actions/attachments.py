@@ -84,7 +84,7 @@ def is_waiting(row: Attachment) -> bool:
 def check_together(media: Sequence[str]) -> None:
     """Raise Invalid for a video or sound that is not the only attachment."""
     if len(media) > 1 and set(media) != {Medium.IMAGE.value}:
-        text = _("A post can have pictures, one video or one sound, not several of these.")
+        text = _("A post can have pictures, one video or one audio file, but not a mix.")
         raise invalid("media_ids", text, "not_allowed")
 
 

@@ -227,7 +227,7 @@ def audience(author_id: int, draft: Draft, parent: PostContent | None) -> tuple[
 def _inherited(author_id: int, circle_id: int) -> int:
     # authors still see their own posts in a circle they left, but may not answer there
     if circle_id not in circle_names(author_id, [circle_id]):
-        raise NotAllowed(_("You don't belong to this circle any more."))
+        raise NotAllowed(_("You no longer belong to this circle."))
     return circle_id
 
 
@@ -236,4 +236,4 @@ def _check_fit(draft: Draft) -> None:
         raise invalid("circle_id", _("Choose a circle."), "blank")
     # probably a mistake: otherwise everybody would see a post meant for a circle
     if draft.visibility != Visibility.CIRCLE and draft.circle_id is not None:
-        raise invalid("circle_id", _("Only a post for a circle has one."), "unknown")
+        raise invalid("circle_id", _("Only a post for a circle can name a circle."), "unknown")

@@ -153,7 +153,7 @@ def withdraw_picture(owner: User, number: int) -> None:
     with transaction.atomic():
         picture = _waiting(owner, number)
         if picture.scheduled_id is not None:
-            raise invalid("id", _("A scheduled post shows this picture."), "in_use")
+            raise invalid("id", _("A scheduled post uses this picture."), "in_use")
         discard([picture])
 
 

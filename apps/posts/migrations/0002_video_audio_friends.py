@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='attachment',
             name='medium',
-            field=models.CharField(choices=[('image', 'picture'), ('video', 'video'), ('audio', 'sound')], db_default='image', default='image', max_length=5, verbose_name='medium'),
+            field=models.CharField(choices=[('image', 'picture'), ('video', 'video'), ('audio', 'audio')], db_default='image', default='image', max_length=5, verbose_name='medium'),
         ),
         migrations.AddField(
             model_name='attachment',
@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='post',
             name='kind',
-            field=models.CharField(choices=[('text', 'text'), ('picture', 'picture'), ('video', 'video'), ('repost', 'repost'), ('quote', 'quote'), ('audio', 'sound')], default='text', max_length=8, verbose_name='kind'),
+            field=models.CharField(choices=[('text', 'text'), ('picture', 'picture'), ('video', 'video'), ('repost', 'repost'), ('quote', 'quote'), ('audio', 'audio')], default='text', max_length=8, verbose_name='kind'),
         ),
         migrations.AddIndex(
             model_name='attachment',

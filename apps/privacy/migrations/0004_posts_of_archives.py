@@ -23,6 +23,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='import',
             name='kind',
-            field=models.CharField(choices=[('follows', 'Accounts you follow'), ('blocks', 'Accounts you block'), ('mutes', 'Accounts you mute'), ('lists', 'Lists'), ('bookmarks', 'Bookmarks'), ('posts', 'Posts of an archive')], max_length=9, verbose_name='kind'),
+            field=models.CharField(choices=[('follows', 'Accounts you follow'), ('blocks', 'Accounts you block'), ('mutes', 'Accounts you mute'), ('lists', 'Lists'), ('bookmarks', 'Bookmarks'), ('posts', 'Posts from an archive')], max_length=9, verbose_name='kind'),
         ),
     ]

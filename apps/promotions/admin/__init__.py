@@ -73,7 +73,7 @@ class RuleInline(admin.StackedInline):
     fields = ("kind", ("trait", "language"), ("handle", "tag_name"), ("days", "since"))
     extra = 1
     max_num = 8
-    verbose_name_plural = gettext_lazy("rules, all of which must hold")
+    verbose_name_plural = gettext_lazy("rules (all of them must match)")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         is_new = obj is None and request.user.has_perm("promotions.add_segment")

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(help_text='For staff.', max_length=60, verbose_name='name')),
                 ('starts_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='starts')),
                 ('ends_at', models.DateTimeField(verbose_name='ends')),
-                ('budget_impressions', models.PositiveIntegerField(help_text='With the last of them the campaign ends.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(2000000000)], verbose_name='budget of impressions')),
+                ('budget_impressions', models.PositiveIntegerField(help_text='The campaign ends when all of them are used.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(2000000000)], verbose_name='budget of impressions')),
                 ('frequency_cap', models.PositiveSmallIntegerField(default=3, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)], verbose_name='impressions per reader and day')),
                 ('state', models.CharField(choices=[('draft', 'draft'), ('running', 'running'), ('paused', 'paused'), ('ended', 'ended')], default='draft', max_length=7, verbose_name='state')),
                 ('is_live', models.BooleanField(default=False, editable=False, verbose_name='live')),
@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
             name='PromotedAccount',
             fields=[
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='+', serialize=False, to=settings.AUTH_USER_MODEL)),
-                ('sponsor', models.CharField(help_text='People read it beside promoted posts.', max_length=100, verbose_name='who pays')),
+                ('sponsor', models.CharField(help_text='People see it next to promoted posts.', max_length=100, verbose_name='who pays')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='since')),
             ],
             options={
@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(help_text='For staff.', max_length=60, verbose_name='name')),
                 ('slug', models.SlugField(max_length=60, unique=True, verbose_name='slug')),
-                ('description', models.CharField(help_text='People read it: “Promoted to …”, for example “first-year students”.', max_length=100, verbose_name='description')),
+                ('description', models.CharField(help_text='People see it as “Promoted to …”, for example “first-year students”.', max_length=100, verbose_name='description')),
                 ('is_active', models.BooleanField(default=True, verbose_name='active')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='since')),
             ],

@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                     "is_on",
                     models.BooleanField(
                         default=False,
-                        help_text="While it is off no campaign starts, and nobody sees those that run.",
+                        help_text="While this is off, no campaign starts, and nobody sees the running ones.",
                         verbose_name="posts are promoted",
                     ),
                 ),

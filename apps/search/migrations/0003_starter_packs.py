@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('title', models.CharField(max_length=60, verbose_name='title')),
-                ('language', models.CharField(help_text='Of the title, and of most posts of these accounts.', max_length=10, verbose_name='language')),
+                ('language', models.CharField(help_text='The language of the title, and of most posts by these accounts.', max_length=10, verbose_name='language')),
                 ('place', models.PositiveSmallIntegerField(default=0, help_text='The lowest is shown first.', verbose_name='place')),
                 ('is_active', models.BooleanField(default=True, verbose_name='active')),
                 ('members', models.ManyToManyField(related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='accounts')),

@@ -20,10 +20,10 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(choices=[('range', 'address range'), ('domain', 'mail domain'), ('handle', 'handle')], max_length=6, verbose_name='kind')),
-                ('value', models.CharField(help_text='A range as 203.0.113.0/24 or 2001:db8::/32; a domain as example.org, which includes its subdomains; a handle, or its beginning as spam*.', max_length=253, verbose_name='value')),
+                ('value', models.CharField(help_text='A range such as 203.0.113.0/24 or 2001:db8::/32; a domain such as example.org, which includes its subdomains; a handle, or the beginning of one, such as spam*.', max_length=253, verbose_name='value')),
                 ('reason', models.CharField(blank=True, help_text='For staff only.', max_length=500, verbose_name='reason')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
-                ('expires_at', models.DateTimeField(blank=True, help_text='Empty: it does not end by itself.', null=True, verbose_name='ends at')),
+                ('expires_at', models.DateTimeField(blank=True, help_text='Leave empty for no end.', null=True, verbose_name='ends at')),
                 ('refused', models.PositiveIntegerField(default=0, editable=False, verbose_name='refused sign-ups')),
                 ('by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by')),
             ],

@@ -61,7 +61,7 @@ class Migration(migrations.Migration):
                 (
                     "text",
                     models.TextField(
-                        blank=True, max_length=1000, verbose_name="text to the person"
+                        blank=True, max_length=1000, verbose_name="message to the person"
                     ),
                 ),
                 ("evidence", models.JSONField(default=dict)),

@@ -169,7 +169,7 @@ class FanoutJobAdmin(LedgerList):
         done, chunks, dead = job.done_count or 0, job.chunk_count or 0, job.dead_count or 0
         parts = [_("%(done)d of %(all)d done") % {"done": done, "all": chunks}]
         if job.state == State.PENDING:
-            parts.append(_("still cutting"))
+            parts.append(_("still splitting"))
         if number := dead + (job.state == State.DEAD):
             text = ngettext("%(count)d dead letter", "%(count)d dead letters", number)
             parts.append(text % {"count": number})

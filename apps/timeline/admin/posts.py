@@ -88,7 +88,7 @@ class PostAdmin(StaffList):
     list_filter = ("kind", "visibility", DeletedFilter, AgeFilter)
     search_fields = ("body",)
     search_help_text = gettext_lazy(
-        "The number of a post, @handle, or a text in an open one of the newest 100,000 posts."
+        "The number of a post, @handle, or words in an open post among the newest 100,000."
     )
     ordering = ("-id",)
     actions = ("delete_posts",)
@@ -150,7 +150,7 @@ class PostAdmin(StaffList):
     @admin.display(description=gettext_lazy("text"))
     def excerpt(self, post: Post) -> str:
         if post.is_restricted:
-            return _("(not for everybody)")
+            return _("(limited audience)")
         return Truncator(post.body).chars(EXCERPT_CHARACTERS)
 
     @admin.display(description=gettext_lazy("author"))
@@ -171,7 +171,7 @@ class PostAdmin(StaffList):
         links = ((one.file.url, one.alt or one.file.name) for one in attachments)
         listed = format_html_join(", ", '<a href="{}">{}</a>', links)
         if listed and post.is_hidden:
-            unseen = _("While it is hidden, its pictures, videos and sound are shown to nobody.")
+            unseen = _("While it is hidden, its pictures, video and audio are shown to nobody.")
             return format_html("{}<br>{}", listed, unseen)
         return listed or "-"
 
@@ -262,7 +262,7 @@ class ScheduledPostAdmin(SearchedByAccount):
     ) -> TemplateResponse | None:
         """Discard posts that could not be published, after a confirmation."""
         dead = self.chosen(request, queryset.filter(state=State.DEAD))
-        question = _("Discard what could not be published? Its text is lost.")
+        question = _("Discard the posts that could not be published? Their text will be lost.")
         if dead and (page := self.confirmation(request, dead, question=question)):
             return page
         number = schedule.discard_dead([row.pk for row in dead])

@@ -143,10 +143,10 @@ def before_switch(author: User | None = None) -> list[tuple[str, str]]:
         (_("followers"), followers),
         (_("posts a day"), f"{measured.posts_a_day:.1f}"),
         (
-            _("home caches written a day, when pushed to those online"),
+            _("home caches written per day, if pushed to those online"),
             exact(round(measured.posts_a_day * online)),
         ),
-        (_("outboxes read a day, when pulled"), exact(round(measured.reads_a_day))),
+        (_("outboxes read per day, if pulled"), exact(round(measured.reads_a_day))),
     ]
 
 

@@ -102,7 +102,7 @@ def measure() -> Lag:
 def require_room() -> None:
     """Unavailable while too many posts are waiting, so that every accepted post is delivered soon."""
     if latest.is_full:
-        text = _("Too many posts are waiting for their delivery just now. Try again in a moment.")
+        text = _("Too many posts are waiting for their delivery right now. Try again in a moment.")
         raise Unavailable(text, retry_after=RETRY_AFTER_SECONDS)
 
 

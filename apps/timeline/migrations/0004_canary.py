@@ -3,9 +3,9 @@ from django.db import migrations, models
 POLICIES = [
     ("push", "push to everybody"),
     ("online", "push to those online"),
-    ("pull", "pull at reading"),
+    ("pull", "pull at read time"),
     ("auto", "whichever costs least"),
-    ("site", "as the whole site"),
+    ("site", "same as the site"),
 ]
 
 

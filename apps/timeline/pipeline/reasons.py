@@ -21,14 +21,14 @@ class Reason(TextChoices):
     BACKFILL = (
         "backfill",
         gettext_lazy(
-            "It is older than your follow: it came to your page when you followed @%(who)s on %(when)s."
+            "It is older than your follow: it was added to your page when you followed @%(who)s on %(when)s."
         ),
     )
     REBUILT = (
         "rebuilt",
         gettext_lazy(
-            "You follow @%(who)s. No page was prepared for you when it was published; yours was built at your next"
-            " visit."
+            "You follow @%(who)s. When this post was published, no home page was prepared for "
+            "you; yours was built at your next visit."
         ),
     )
     FOLLOWED = "followed", gettext_lazy("You follow @%(who)s.")
@@ -39,13 +39,13 @@ class Reason(TextChoices):
     STORAGE = (
         "storage",
         gettext_lazy(
-            "You follow @%(who)s. It was not on the page prepared for you, so it was read from the database when you"
-            " opened the page."
+            "You follow @%(who)s. This post was not on the page prepared for you, so it was read "
+            "from the database when you opened the page."
         ),
     )
     PROMOTED = (
         "promoted",
-        gettext_lazy("%(why)s You do not follow @%(who)s; paid for by %(sponsor)s."),
+        gettext_lazy("%(why)s You do not follow @%(who)s; %(sponsor)s paid for this."),
     )
     SPACED = (
         "spaced",
@@ -64,14 +64,14 @@ class Reason(TextChoices):
     )
     LISTED = (
         "listed",
-        gettext_lazy("@%(who)s is in one of your lists whose posts you hide from your home page."),
+        gettext_lazy("@%(who)s is in a list whose posts you hide from your home page."),
     )
     LIMITED = (
         "limited",
         gettext_lazy("The moderators have limited @%(who)s: only followers see these posts here."),
     )
     MUTED = "muted", gettext_lazy("You mute @%(who)s.")
-    HIDDEN_REPOST = "unshared", gettext_lazy("You hide what @%(who)s reposts.")
+    HIDDEN_REPOST = "unshared", gettext_lazy("You hide reposts by @%(who)s.")
     LANGUAGE = "language", gettext_lazy("You read @%(who)s in other languages only.")
     REPLY = (
         "reply",
@@ -88,20 +88,20 @@ class Reason(TextChoices):
     FAILED = (
         "failed",
         gettext_lazy(
-            "Its delivery to you failed. The people who run the site can see this and start it again."
+            "Its delivery to you failed. The people who run the site can see this and start the delivery again."
         ),
     )
     GIVEN_UP = (
         "given_up",
         gettext_lazy(
-            "Its delivery to you failed and was given up. It appears when your page is next built from the database."
+            "Its delivery to you was given up. The post will appear when your page is next built from the database."
         ),
     )
     LOST = (
         "lost",
         gettext_lazy(
-            "It belongs on your page and is missing: our mistake. The program that checks pages puts it back when it "
-            "finds this."
+            "It belongs on your page and is missing, which is our mistake. When the program that "
+            "checks pages finds it, it puts the post back."
         ),
     )
 

@@ -179,7 +179,7 @@ def is_reply_to_stranger(item: FeedItem, facts: ReaderFacts) -> bool:
 def _why_language_does_not_matter(item: FeedItem, _facts: ReaderFacts) -> str:
     if item.is_repost:
         return _("reposts appear in every language")
-    return "" if item.post.language else _("it does not say in which language it is")
+    return "" if item.post.language else _("it does not state its language")
 
 
 LISTED = Rule(

@@ -25,7 +25,7 @@ def pending(request: AuthenticatedRequest) -> HttpResponseBase:
         return redirect("settings_account")
     if request.method == "POST":
         send_confirmation(request.user)
-        messages.success(request, _("Sent. It may take some minutes."))
+        messages.success(request, _("Sent. It may take a few minutes to arrive."))
         return SeeOther(request.get_full_path())
     context = {"address": request.user.pending_email, "next": next_url(request)}
     return render(request, "accounts/email_pending.html", context)

@@ -76,7 +76,7 @@ def download(request: AuthenticatedRequest, export_id: int) -> HttpResponseBase:
     try:
         file = private_storage().open(archive.name)
     except FileNotFoundError:
-        raise NotFound(_("This archive isn't here any more. You can ask for a new one.")) from None
+        raise NotFound(_("This archive no longer exists. You can make a new one.")) from None
     name = f"{request.user.handle}-{archive.created_at:%Y-%m-%d}.zip"
     response = FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
     response.headers["Cache-Control"] = "private, no-store"

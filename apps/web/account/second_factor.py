@@ -175,7 +175,7 @@ def app_remove(request: AuthenticatedRequest) -> HttpResponseBase:
         messages.success(request, _("Removed."))
         return SeeOther("/settings/security")
 
-    title, text = _("Remove the authenticator app?"), _("Its codes stop working at once.")
+    title, text = _("Remove the authenticator app?"), _("Its codes stop working immediately.")
     return _with_password(request, remove, title=title, text=text, button=_("Remove"), danger=True)
 
 
@@ -186,7 +186,7 @@ def app_remove(request: AuthenticatedRequest) -> HttpResponseBase:
 def codes_new(request: AuthenticatedRequest) -> HttpResponseBase:
     if not factors.has_second_factor(request.user):
         return redirect("settings_security")
-    title, text = _("Make new recovery codes?"), _("The old ones stop working at once.")
+    title, text = _("Make new recovery codes?"), _("The old ones stop working immediately.")
 
     def make() -> HttpResponseBase:
         return _codes_page(request, factors.new_codes(request.user))
@@ -207,7 +207,7 @@ def passkey_remove(request: AuthenticatedRequest, passkey_id: int) -> HttpRespon
         return SeeOther("/settings/security")
 
     title = _("Remove the passkey %(name)s?") % {"name": passkey.name}
-    text = _("It stops working here at once. Delete it on your device too.")
+    text = _("It stops working here immediately. Delete it on your device too.")
     return _with_password(request, remove, title=title, text=text, button=_("Remove"), danger=True)
 
 

@@ -52,7 +52,7 @@ def switch(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     others = _others(request)
     found = [key for key, user in others.items() if user.handle == handle]
     if not found:
-        raise NotFound(_("You are not logged in to this account here any more."))
+        raise NotFound(_("You are no longer logged in to this account here."))
     response = SeeOther("/")
     left = [key for key in others if key != found[0]]
     _enter(request, response, found[0], [*left, str(request.session.session_key)])

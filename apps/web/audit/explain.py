@@ -46,15 +46,15 @@ _COMPARED = {
     "deliveries": gettext_lazy("posts: whether their delivery began and was finished"),
     "receipts": gettext_lazy("records of deliveries: whether anybody changed them"),
     "follows": gettext_lazy("follows: whether both people’s lists agree"),
-    "counts": gettext_lazy("counts of likes, reposts, followers and the like"),
+    "counts": gettext_lazy("counts of likes, reposts, followers and so on"),
     "cached": gettext_lazy("posts, profiles and lists of posts that are kept in fast memory"),
 }
 _ROUNDS = {
     Subject.WINDOWS: gettext_lazy("Prepared home pages"),
     Subject.DELIVERIES: gettext_lazy("Deliveries of posts"),
     Subject.RECEIPTS: gettext_lazy("Records of deliveries"),
-    Subject.FOLLOWING: gettext_lazy("Follows, by who follows"),
-    Subject.FOLLOWERS: gettext_lazy("Follows, by who is followed"),
+    Subject.FOLLOWING: gettext_lazy("Follows, by follower"),
+    Subject.FOLLOWERS: gettext_lazy("Follows, by followee"),
     Subject.POST_COUNTS: gettext_lazy("Counts of posts"),
     Subject.USER_COUNTS: gettext_lazy("Counts of people"),
     Subject.POSTS: gettext_lazy("Posts in fast memory"),
@@ -62,13 +62,13 @@ _ROUNDS = {
 }
 _KINDS = {  # the other kinds are clear without a description
     Kind.WINDOW: gettext_lazy("missing from a prepared page"),
-    Kind.RECEIPT: gettext_lazy("record of a delivery that was changed"),
-    Kind.MIRROR: gettext_lazy("follow that is in one of the two lists only"),
+    Kind.RECEIPT: gettext_lazy("changed record of a delivery"),
+    Kind.MIRROR: gettext_lazy("follow that is in only one of the two lists"),
 }
 _PLOTS = {
     "violations": gettext_lazy("Mistakes found each day"),
     "pages": gettext_lazy("Home pages compared each day"),
-    "p95": gettext_lazy("Seconds until 95 of 100 deliveries had arrived"),
+    "p95": gettext_lazy("Seconds until 95% of the deliveries had arrived"),
 }
 
 
@@ -118,10 +118,10 @@ def _round_text(progress: AuditRound) -> tuple[Any, str]:
 def _sampling() -> str:
     rate = settings.AUDIT_SAMPLE_RATE
     if not rate:
-        return _("Home pages as people saw them are not compared here.")
+        return _("This site does not compare the home pages that people open.")
     if rate == 1:
         return _("Every home page that somebody opens is compared.")
-    return _("Of the home pages that people open, one in %(rate)s is compared.") % {"rate": rate}
+    return _("One in %(rate)s of the home pages that people open is compared.") % {"rate": rate}
 
 
 @require_safe
@@ -137,7 +137,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
         context["checked"] = checklist(request.user, post_id)
     elif address.strip():
         example = request.build_absolute_uri(f"{request.user.url}/{EXAMPLE_ID}")
-        text = _("That is not the address of a post of this site. One looks like this: %(example)s")
+        text = _("That is not the address of a post here. It should look like this: %(example)s")
         context["error"] = text % {"example": example}
     else:
         context["error"] = _("Paste the address of a post first.")
@@ -206,12 +206,12 @@ _LEFT_OUT = {
         "count",
     ),
     Reason.LISTED: ngettext_lazy(
-        "%(count)d that is read in an exclusive list",
-        "%(count)d that are read in exclusive lists",
+        "%(count)d shown only in an exclusive list",
+        "%(count)d shown only in exclusive lists",
         "count",
     ),
     Reason.READ: ngettext_lazy(
-        "%(count)d that you have read", "%(count)d that you have read", "count"
+        "%(count)d you have already read", "%(count)d you have already read", "count"
     ),
     Reason.WAITING: ngettext_lazy(
         "%(count)d still on its way", "%(count)d still on their way", "count"

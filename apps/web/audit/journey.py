@@ -205,10 +205,10 @@ def _way_out(journey: Journey) -> list[Row]:
         ),
     ]
     if receipt.pending:
-        text = _("Followers whom it has not reached yet.")
+        text = _("Followers it has not reached yet.")
         rows.append((text, _("Must deliver: every chunk is a row"), exact(receipt.pending)))
     if receipt.failed:
-        text = _("Followers to whom the delivery failed.")
+        text = _("Followers it could not be delivered to.")
         rows.append((text, _("Dead letters"), exact(receipt.failed)))
     return rows
 
@@ -219,7 +219,7 @@ def _chunks(journey: Journey) -> str:
         words % {"count": exact(stages[stage])}
         for stage, words in (
             (Stage.DONE, _("%(count)s done")),
-            (Stage.RUNNING, _("%(count)s at work")),
+            (Stage.RUNNING, _("%(count)s in progress")),
             (Stage.WAITING, _("%(count)s waiting")),
             (Stage.FAILED, _("%(count)s failed")),
         )
@@ -233,7 +233,7 @@ def _chunks(journey: Journey) -> str:
 def _afterwards(journey: Journey) -> list[Row]:
     rows = [
         (
-            _("A follower opened it for the first time. Who it was is not recorded."),
+            _("A follower opened it for the first time. The site does not record who."),
             _("Existence: read or not"),
             _first_read(journey),
         )
@@ -265,7 +265,7 @@ def _first_read(journey: Journey) -> str:
 
 def _served(journey: Journey) -> str:
     if not journey.is_open:
-        return _("none: a post that not everybody may see is never cached")
+        return _("none: a post with a limited audience is never cached")
     parts = [f"{label} {has}/{of}" for label, has, of in _layers(journey)]
     return pgettext("between parts of a list", ", ").join(parts) or _("there is no cache")
 

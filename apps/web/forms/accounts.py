@@ -35,7 +35,7 @@ from apps.scopes import OFFERED
 from apps.tags.names import normalize
 from apps.throttling import Origin, check_rate_limit
 
-LANGUAGES = [("", _("As in my browser")), ("en", "English"), ("zh-hans", "简体中文")]
+LANGUAGES = [("", _("Same as my browser")), ("en", "English"), ("zh-hans", "简体中文")]
 HANDLES_MAX_CHARACTERS = 2000
 SWITCH = {"role": "switch"}
 AS_TYPED: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
@@ -133,7 +133,7 @@ class SignUpForm(forms.Form):
     handle = _text(
         _("Handle"),
         maximum=30,
-        help_text=_("3 to 30 of the letters a-z, digits and _. It cannot be changed later."),
+        help_text=_("3 to 30 characters: a-z, digits and _. It cannot be changed later."),
         autocomplete="username",
         **AS_TYPED,
     )
@@ -181,7 +181,7 @@ def _picture_alt(label: Any) -> forms.CharField:
         label,
         maximum=PICTURE_ALT_MAX_CHARACTERS,
         required=False,
-        help_text=_("For those who cannot see it."),
+        help_text=_("For people who cannot see it."),
         dir="auto",
     )
 
@@ -206,7 +206,7 @@ class IntroductionForm(forms.Form):
         ),
     )
     avatar = _picture(
-        _("Picture"), _("JPEG, PNG, WebP, GIF, AVIF or HEIC, 4 MB at most. It is cut to a square.")
+        _("Picture"), _("JPEG, PNG, WebP, GIF, AVIF or HEIC, up to 4 MB, cropped to a square.")
     )
     avatar_box = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -223,7 +223,7 @@ def _tag_names(text: str) -> list[str]:
     """The tags in a text, as typed. Raises ValidationError for an invalid tag."""
     names = text.replace(",", " ").replace("，", " ").split()
     if wrong := [name for name in names if normalize(name) is None]:
-        message = _("%(name)s cannot be a tag: it may have letters, digits and _.")
+        message = _("%(name)s cannot be a tag: use only letters, digits and _.")
         raise forms.ValidationError(message, params={"name": wrong[0]})
     return names
 
@@ -271,7 +271,7 @@ class ProfileForm(IntroductionForm):
     PICTURES = ("avatar", "header")
 
     header = _picture(
-        _("Wide picture"), _("At the top of your profile, three times as wide as high.")
+        _("Wide picture"), _("Shown at the top of your profile, three times as wide as it is high.")
     )
     header_box = forms.CharField(required=False, widget=forms.HiddenInput)
     remove_header = forms.BooleanField(label=_("Remove the wide picture"), required=False)
@@ -287,7 +287,7 @@ class ProfileForm(IntroductionForm):
         _("Tags"),
         maximum=1100,
         required=False,
-        help_text=_("Up to ten, separated by spaces, with or without #: what you write about."),
+        help_text=_("Tags you write about: up to ten, separated by spaces, with or without #."),
         autocomplete="off",
         dir="auto",
     )
@@ -316,14 +316,14 @@ class AppearanceForm(forms.Form):
 
 class WritingForm(forms.Form):
     post_visibility = forms.ChoiceField(
-        label=_("New posts are for"), choices=PostVisibility.choices, widget=forms.RadioSelect
+        label=_("Visibility of new posts"), choices=PostVisibility.choices, widget=forms.RadioSelect
     )
     quote_policy = forms.ChoiceField(
         label=_("New posts may be quoted by"), choices=QuotePolicy.choices, widget=forms.RadioSelect
     )
     post_sensitive = switch(_("Hide my pictures until somebody wants to see them"))
     asks_for_alt = switch(_("Ask me when a picture has no description"))
-    sends_on_enter = switch(_("Enter sends a message; Shift and Enter begin a new line"))
+    sends_on_enter = switch(_("Enter sends a message; Shift+Enter starts a new line"))
     keys = forms.ChoiceField(
         label=_("Keyboard shortcuts"), choices=Keys.choices, widget=forms.RadioSelect
     )
@@ -331,13 +331,13 @@ class WritingForm(forms.Form):
 
 class ReadingForm(forms.Form):
     density = forms.ChoiceField(
-        label=_("Room of a post"), choices=Density.choices, widget=forms.RadioSelect
+        label=_("Spacing of posts"), choices=Density.choices, widget=forms.RadioSelect
     )
     loads_by_button = switch(_("Load more posts with a button instead of automatically"))
-    hides_read = switch(_("Hide on my home page what I have read"))
+    hides_read = switch(_("On my home page, hide posts that I have read"))
     hides_replies = switch(_("On my home page, hide replies to people I do not follow"))
     groups_reposts = switch(_("On my home page, show reposts of the same post as one"))
-    plays_loops = switch(_("Play short videos without sound by themselves"))
+    plays_loops = switch(_("Play short videos without sound automatically"))
     second_column = forms.ChoiceField(
         label=_("Next to my home page, on wide screens"), required=False, widget=forms.RadioSelect
     )
@@ -380,7 +380,7 @@ def _token_scopes() -> list[tuple[str, Any]]:
         ("write", _("Post, like, follow and change your account")),
         ("follow", _("Follow, mute and block people")),
         ("push", _("Notify you on your devices")),
-        ("profile", _("See who you are")),
+        ("profile", _("See which account you use")),
     ]
     return [(name, text) for name, text in texts if name in OFFERED]
 
@@ -410,13 +410,13 @@ class DeleteAccountForm(forms.Form):
 
 
 class ImportForm(forms.Form):
-    kind = forms.ChoiceField(label=_("What is in it"), choices=offered_kinds)
+    kind = forms.ChoiceField(label=_("Contents of the file"), choices=offered_kinds)
     file = forms.FileField(
         label=_("File"),
         allow_empty_file=True,
         help_text=_(
-            "In Mastodon: Preferences, Import and export, Data export. Import follows before lists."
-            " Lists are CSV files, and posts are the archive (.zip)."
+            "In Mastodon: Preferences, Import and export, Data export. Import the accounts you follow before"
+            " your lists. Posts are in the archive (.zip); everything else is a CSV file."
         ),
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv,.zip,application/zip"}),
     )

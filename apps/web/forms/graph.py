@@ -74,7 +74,7 @@ class MuteForm(forms.Form):
     seconds = forms.TypedChoiceField(
         label=_("For how long?"),
         choices=[
-            (0, _("Until I end it")),
+            (0, _("Until I unmute")),
             (3600, _("An hour")),
             (24 * 3600, _("A day")),
             (7 * 24 * 3600, _("A week")),

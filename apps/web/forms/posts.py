@@ -80,7 +80,7 @@ class EditForm(forms.Form):
             attrs={
                 "maxlength": CONTENT_WARNING_MAX_CHARACTERS,
                 "dir": "auto",
-                "placeholder": _("What should people know before?"),
+                "placeholder": _("What should people know first?"),
                 "data-suggest": True,
             }
         ),
@@ -162,7 +162,7 @@ class ComposeForm(EditForm, MomentForm):
     poll_seconds = forms.ChoiceField(
         label=_("Open for"), choices=POLL_DURATIONS, required=False, initial=DEFAULT_POLL_SECONDS
     )
-    poll_multiple = forms.BooleanField(label=_("More than one may be chosen"), required=False)
+    poll_multiple = forms.BooleanField(label=_("People may choose more than one"), required=False)
     poll_hidden = forms.BooleanField(label=_("Votes are shown at the end"), required=False)
 
     def __init__(
@@ -204,7 +204,7 @@ class ComposeForm(EditForm, MomentForm):
     def clean(self) -> dict[str, Any]:
         data = super().clean()
         if data.get("at") and self.more:
-            self.add_error("scheduled_at", _("A thread can't be published later."))
+            self.add_error("scheduled_at", _("A thread can't be scheduled."))
         return data
 
     def clean_reply_to(self) -> int | None:

@@ -25,9 +25,7 @@ class ReportForm(forms.Form):
     )
     comment = forms.CharField(
         label=_("What should we know?"),
-        help_text=_(
-            "What a stranger to the conversation would not see: context, earlier posts, links."
-        ),
+        help_text=_("Context that an outsider would miss, such as earlier posts and links."),
         required=False,
         max_length=COMMENT_MAX_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),

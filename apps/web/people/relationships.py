@@ -70,9 +70,9 @@ ANSWERS: dict[str, Callable[[User, User], None]] = {
     "reject": reject_request,
 }
 _MESSAGES = {
-    "unblock": gettext_lazy("@%(handle)s is not blocked any more."),
-    "unmute": gettext_lazy("@%(handle)s is not muted any more."),
-    "remove_follower": gettext_lazy("@%(handle)s does not follow you any more."),
+    "unblock": gettext_lazy("@%(handle)s is no longer blocked."),
+    "unmute": gettext_lazy("@%(handle)s is no longer muted."),
+    "remove_follower": gettext_lazy("@%(handle)s no longer follows you."),
     "hide_reposts": gettext_lazy("Reposts by @%(handle)s no longer appear on your home page."),
     "show_reposts": gettext_lazy("Reposts by @%(handle)s appear on your home page again."),
     "watch": gettext_lazy("You will be notified of new posts by @%(handle)s."),

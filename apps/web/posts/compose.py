@@ -97,7 +97,7 @@ def composer_of_draft(
     ]
     form = form_of(request, initial={**initial, **dict.fromkeys(gone, "")})
     note = _(
-        "The post that this one replies to or quotes no longer exists. It will be published by itself."
+        "The post that this one replies to or quotes no longer exists. This post will be published without it."
     )
     return composer(request, form, pictures, note=note if gone else "")
 

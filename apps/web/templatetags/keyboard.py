@@ -42,7 +42,7 @@ SHORTCUTS = (
     Shortcut(("q",), "quote", _("Quote")),
     Shortcut(("p",), "author", _("Go to the author")),
     Shortcut(("m",), "mention", _("Mention the author")),
-    Shortcut(("x",), "warning", _("Show or hide what is behind a warning")),
+    Shortcut(("x",), "warning", _("Show or hide the content behind a warning")),
     Shortcut(("e",), "media", _("Open the pictures")),
     Shortcut(("y",), "copy", _("Copy the link")),
     Shortcut(("w",), "why", _("Why is this here?")),

@@ -53,9 +53,9 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
             SettingsTab("circles", gettext_lazy("Circles"), icon="users",
                         about=gettext_lazy("Small groups that you post to")),
             SettingsTab("mutes", gettext_lazy("Muted accounts"), icon="volume-x",
-                        about=gettext_lazy("You do not see them, and they do not notice")),
+                        about=gettext_lazy("You don't see their posts, and they don't notice")),
             SettingsTab("blocks", gettext_lazy("Blocked accounts"), icon="ban",
-                        about=gettext_lazy("You and they do not see each other")),
+                        about=gettext_lazy("You don't see their posts, and they don't see yours")),
         ),
     ),
     (

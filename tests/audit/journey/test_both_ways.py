@@ -48,7 +48,7 @@ def test_the_page_shows_it_to_whom_the_journey_is_shown(reader, page_of):
     post = publish(reader)
     deliver()
     page = page_of(reader).get(f"/explain/{post.pk}/journey?both=1").content.decode()
-    assert "Both pages are the same, of 11 posts." in page
+    assert "Both pages are the same: 11 posts." in page
     part = page_of(reader).get(f"/explain/{post.pk}/journey?both=1", headers={"HX-Request": "true"})
     assert part.content.decode().strip().startswith("<table")
     assert page_of(make_user()).get(f"/explain/{post.pk}/journey?both=1").status_code == 403

@@ -43,7 +43,7 @@ def test_plain_pages_speak_both_languages(page_of, alice, settings, address, eng
     [
         ("postgresql writes", "Nothing can be posted or changed right now"),
         ("redis", "slower than usual"),
-        ("workers", "reach home pages once deliveries run again"),
+        ("workers", "will reach home pages when deliveries run again"),
         ("dead letters", "Some deliveries were given up"),
         ("limits", "Logging in may be refused"),
         ("audit", "A mistake was found that could not be repaired"),

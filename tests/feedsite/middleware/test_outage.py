@@ -35,7 +35,7 @@ def test_programs_read_and_are_told_that_they_cannot_write(alice, api_of, read_o
     read_only()
     answer = program.post("/api/v1/statuses", {"status": "Not now."}, format="json")
     assert refused(answer)
-    assert answer.json()["error"].startswith("Our database accepts no changes just now.")
+    assert answer.json()["error"].startswith("Our database accepts no changes right now.")
     assert refused(program.post(f"/api/v1/statuses/{post.pk}/favourite"))
     assert refused(program.post(f"/api/v1/statuses/{post.pk}/pin"))
     for address in ("timelines/home", "timelines/public", "notifications", f"statuses/{post.pk}"):

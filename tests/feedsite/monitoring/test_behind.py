@@ -129,7 +129,7 @@ def test_what_cannot_be_delivered_soon_is_not_taken(alice, bob, api_of, page_of,
         str(lag.RETRY_AFTER_SECONDS)
     ] * 3
     assert "A text that is not lost" in refused[-1].content.decode()
-    assert "waiting for their delivery just now" in refused[-1].content.decode()
+    assert "waiting for their delivery right now" in refused[-1].content.decode()
     assert Post.objects.filter(author=bob).count() == 1
     deliver()
     lag.measure()

@@ -230,7 +230,7 @@ def test_the_auditor_knows_which_page_it_was(promoted, fresher, shop, api_of, se
 def test_explain_says_why_to_the_reader_and_to_staff(
     promoted, fresher, bob, chief, page_of, api_of, capsys
 ):
-    sentence = f"{REASON} You do not follow @shop; paid for by The university."
+    sentence = f"{REASON} You do not follow @shop; The university paid for this."
     found = explain(user_by_id(fresher.pk), promoted.pk)
     assert (found.on_home, found.reason, found.text) == (True, Reason.PROMOTED, sentence)
     page = page_of(fresher).get(f"/explain/{promoted.pk}").content.decode()

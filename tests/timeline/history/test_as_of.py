@@ -443,7 +443,7 @@ def test_the_page_shows_what_was_there_and_may_be_seen_today(unfollowed, bob, pa
 
 def test_the_page_says_what_is_not_known(bob, page_of):
     text = page_of(bob).get("/home/as-of?as_of=2025-01-01T12:00").content.decode()
-    assert "are not recorded: posts by people who had been unfollowed" in text
+    assert "are not recorded: posts by people unfollowed" in text
     assert "filters, exclusive lists and suspended accounts" in text
     assert "are not recorded: posts" not in page_of(bob).get("/home/as-of").content.decode()
 
@@ -468,7 +468,7 @@ def test_staff_see_what_another_page_was_and_it_is_on_record(unfollowed, alice, 
     assert "For everybody." in text
     assert f"/@alice/{public.pk}" in text
     assert "For followers." not in text
-    assert "A post that not everybody may see" in text
+    assert "A post with a limited audience" in text
     assert "Soon to go." not in text
     [entry] = LogEntry.objects.filter(user=staff)
     assert (entry.object_id, entry.change_message) == (str(bob.pk), f"read {asked}")

@@ -125,7 +125,7 @@ def test_it_reaches_seven_days_down(alice, bob, page_of, api_of):
     assert catch_up(user_by_id(bob.pk), None).bound is None
     mark_read(bob, 5, timeline=HOME)
     text = page_of(bob).get(PAGE).text
-    assert "You left off longer ago than this page reaches: these are the last 7 days." in text
+    assert "You left off earlier than this page goes back: these are the last 7 days." in text
     assert 'href="/?max_id=' in text
     body = api_of(bob).get(API).json()
     assert (body["bound"], body["max_id"] is None) == ("days", False)
@@ -139,7 +139,7 @@ def test_every_post_is_on_the_page_in_each_order(bob, busy, page_of):
         rows = text.partition('<section class="sheet first"')[2].partition("<aside")[0]
         linked = {int(found) for found in re.findall(r'class="text" href="/@\w+/(\d+)"', rows)}
         assert linked == shown
-        assert "6 posts by 3 accounts came to your home page." in text
+        assert "6 posts by 3 accounts reached your home page." in text
         for hidden in ("Muted.", "Blocked.", "secret word", "Gone.", "Before."):
             assert hidden not in text
         assert "dora reposted" in text
@@ -167,7 +167,8 @@ def test_nothing_new_and_nobody_followed(alice, bob, carol, page_of):
     assert "Mark all as read" not in text
     newcomer = page_of(carol).get(PAGE).text
     assert (
-        "You have not left a mark on your home page yet, so these are the last 7 days." in newcomer
+        "No reading position is saved for your home page yet, so these are the last 7 days."
+        in newcomer
     )
 
 

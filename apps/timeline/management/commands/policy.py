@@ -88,7 +88,7 @@ class Command(BaseCommand):
 
     def _show_site(self) -> None:
         site = SitePolicy.objects.filter(pk=1).first() or SitePolicy()
-        merged = ", merged at reading" if site.pulls_all else ""
+        merged = ", merged at read time" if site.pulls_all else ""
         self.stdout.write(
             f"site: {site.policy} ({site.mode} now{merged}; version {site.version}, generation {site.generation})"
         )
@@ -145,6 +145,6 @@ def _author(options: dict[str, Any]) -> User:
 
 
 def _in_words(row: AuthorPolicy) -> str:
-    merged = ", merged at reading" if row.pulled_since else ""
+    merged = ", merged at read time" if row.pulled_since else ""
     why = f": {row.reason}" if row.reason else ""
     return f"{row.policy} ({row.mode or 'as the site'} now{merged}){why}"
