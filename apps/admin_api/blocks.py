@@ -48,7 +48,7 @@ _NO_FEDERATION = gettext_lazy(
     "This site is not connected to other sites, so there are none to block or to allow."
 )
 _IN_THE_ADMIN = gettext_lazy(
-    "Programs cannot change blocks of sign-ups. Staff change them in the admin, if the site uses them."
+    "Sign-up blocks cannot be changed through the API. If the site has them, staff change them in the admin."
 )
 KINDS = [
     Kind("domain_allows", AdminDomainAllowJson, _NO_FEDERATION),

@@ -129,7 +129,7 @@ def redis_calls() -> list[Calls] | None:
 _HOLDS = {
     "timelines": gettext_lazy("Home timelines of readers who are online, lists of posts, figures of this console"),
     "graph": gettext_lazy("Who follows, blocks and mutes whom"),
-    "counters": gettext_lazy("Counts of posts and of accounts"),
+    "counters": gettext_lazy("Counts for each post and account (likes, followers and so on)"),
     "existence": gettext_lazy("Filters that show which actions somebody has never taken"),
     "limits": gettext_lazy("How often somebody did something recently"),
     "cache": gettext_lazy("Django’s cache, which no page uses"),

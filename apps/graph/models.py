@@ -256,7 +256,7 @@ class GraphImport(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        verbose_name, verbose_name_plural = _("import of an edge list"), _("imports of edge lists")
+        verbose_name, verbose_name_plural = _("edge list import"), _("edge list imports")
 
     def __str__(self) -> str:
         return f"{self.digest[:12]}: {self.lines_done}"

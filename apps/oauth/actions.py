@@ -55,7 +55,7 @@ def register_application(
     errors: dict[str, str] = {}
     clean = single_line(name)
     if not clean or len(clean) > NAME_MAX_CHARACTERS:
-        errors["client_name"] = _("A name of at most %(count)d characters.") % {
+        errors["client_name"] = _("Give a name of at most %(count)d characters.") % {
             "count": NAME_MAX_CHARACTERS
         }
     if not redirect_uris or len(redirect_uris) > MAX_ADDRESSES:

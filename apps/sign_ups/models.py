@@ -56,7 +56,7 @@ class SignUpBlock(models.Model):
     refused = models.PositiveIntegerField(_("refused sign-ups"), default=0, editable=False)
 
     class Meta:
-        verbose_name, verbose_name_plural = _("block of sign-ups"), _("blocks of sign-ups")
+        verbose_name, verbose_name_plural = _("sign-up block"), _("sign-up blocks")
         constraints = [models.UniqueConstraint("kind", "value", name="sign_up_block_once")]
 
     def __str__(self) -> str:

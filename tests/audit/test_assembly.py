@@ -173,7 +173,7 @@ def test_every_question_has_an_answer_that_fits_the_post(alice, carol, online):
         assert is_on_home(found)
         return {check.question: check.answer for check in found.checks}
 
-    follow = "Do you follow its author, or is it public with a tag that you follow?"
+    follow = "Do you follow its author, or is it a public post with a tag you follow?"
     shared, reposts = (
         "Do you hide reposts by this person?",
         "This does not apply here: it is not a repost.",

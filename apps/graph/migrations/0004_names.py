@@ -9,6 +9,6 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AlterModelOptions(
             "graphimport",
-            {"verbose_name": "import of an edge list", "verbose_name_plural": "imports of edge lists"},
+            {"verbose_name": "edge list import", "verbose_name_plural": "edge list imports"},
         ),
     ]

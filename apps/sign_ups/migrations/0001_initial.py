@@ -28,8 +28,8 @@ class Migration(migrations.Migration):
                 ('by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by')),
             ],
             options={
-                'verbose_name': 'block of sign-ups',
-                'verbose_name_plural': 'blocks of sign-ups',
+                'verbose_name': 'sign-up block',
+                'verbose_name_plural': 'sign-up blocks',
                 'constraints': [models.UniqueConstraint(models.F('kind'), models.F('value'), name='sign_up_block_once')],
             },
         ),

@@ -260,7 +260,7 @@ def _what_brought(item: FeedItem, facts: ReaderFacts) -> FeedItem:
 def _asks_for_follow(item: FeedItem) -> str:
     if item.is_repost:
         return _("Do you follow the person who reposted it?")
-    return _("Do you follow its author, or is it public with a tag that you follow?")
+    return _("Do you follow its author, or is it a public post with a tag you follow?")
 
 
 def _why_no_follow_is_needed(item: FeedItem, facts: ReaderFacts) -> str:

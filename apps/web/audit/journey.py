@@ -190,7 +190,7 @@ def _way_out(journey: Journey) -> list[Row]:
     rows = [
         (
             _("The list of followers was split into chunks, which workers take from a queue."),
-            _("Dispatcher: it only scans the list of followers"),
+            _("Dispatcher: only scans the list of followers"),
             _chunks(journey),
         ),
         (

@@ -58,7 +58,7 @@ MAX_ROWS = 100  # notifications of one account
 ANSWERS = {"accept": accept_notifications_from, "dismiss": dismiss_notifications_from}
 MESSAGES = {
     "accept": gettext_lazy("You get notifications from @%(handle)s from now on."),
-    "dismiss": gettext_lazy("The notifications held back from @%(handle)s were deleted."),
+    "dismiss": gettext_lazy("The held-back notifications from @%(handle)s were deleted."),
 }
 
 
