@@ -48,6 +48,7 @@ POSSIBLE_APPS = [
     "apps.admin_api",
     "apps.aggregate",
     "apps.console",
+    "apps.curation",
     "apps.digest",
     "apps.earlier_posts",
     "apps.feeds",
@@ -485,6 +486,7 @@ RATE_LIMITS = {
     "import_follow": (env.int("LIMIT_IMPORT_FOLLOW", 1000), 3600),
     # Streams that continue where they were cut off (`Last-Event-ID`), per account.
     "resume": (env.int("LIMIT_RESUME", 20), 60),
+    "collect": (env.int("LIMIT_COLLECT", 200), 3600),  # people put into collections, per account
     "report": (env.int("LIMIT_REPORT", 30), 3600),  # reports, per account
     # Tests of webhooks and messages sent again, per account.
     "webhook": (env.int("LIMIT_WEBHOOK", 60), 3600),

@@ -1,7 +1,6 @@
 """Hooks with which optional apps extend the API."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -9,6 +8,7 @@ from django.utils.module_loading import import_string
 
 from apps.accounts.models import User
 from apps.events.hooks import Hook
+from apps.notifications.queries import NotificationItem
 from apps.timeline.pipeline.items import FeedItem
 
 
@@ -20,15 +20,19 @@ class StatusField(NamedTuple):
     value: Callable[[FeedItem], Any]
 
 
-class ModerationWarning(NamedTuple):
-    """The newest decision of staff about an account, in Mastodon's terms. `appeal` is its text and its state."""
+class NotificationField(NamedTuple):
+    """A field that an app adds to those notifications, and groups of them, for which `value` is not None."""
 
-    id: int
-    action: str
-    text: str
-    post_id: int | None
-    created_at: datetime
-    appeal: tuple[str, str] | None
+    name: str
+    kind: Any
+    value: Callable[[NotificationItem], Any]
+
+
+class Collections(NamedTuple):
+    """What collections add to accounts: how many of them an account may have, and `feature_approval`."""
+
+    limit: int
+    approval: Callable[[User], Any]
 
 
 ENDPOINTS = Hook[str]()  # names of modules with `urlpatterns` for /api/x/
@@ -37,8 +41,8 @@ MASTODON_V2_ENDPOINTS = Hook[str]()  # the same for /api/v2/
 TRANSLATES = Hook[Callable[[], bool]](maximum=1)  # whether posts can be translated now
 VAPID_KEY = Hook[Callable[[], str]](maximum=1)  # the public key of web push
 STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s, imported for the first status
-# The decision for an account that has a moderation notification; None if the decision no longer exists.
-MODERATION_WARNING = Hook[Callable[[User], ModerationWarning | None]](maximum=1)
+NOTIFICATION_FIELDS = Hook[str]()  # the same of `NotificationField`s
+COLLECTIONS = Hook[Collections](maximum=1)
 # Called with the viewer's id and the posts of each page that a client of the viewer gets.
 SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()
 
@@ -52,3 +56,9 @@ def vapid_key() -> str:
 def status_fields() -> list[StatusField]:
     """The status fields of all apps."""
     return [import_string(name) for name in STATUS_FIELDS]
+
+
+@cache
+def notification_fields() -> list[NotificationField]:
+    """The notification fields of all apps."""
+    return [import_string(name) for name in NOTIFICATION_FIELDS]

@@ -27,8 +27,9 @@ from drf_spectacular.utils import OpenApiResponse
 from rest_framework.serializers import Serializer
 
 from apps.api.entities.base import Format, Object
+from apps.api.entities.notification import NotificationGroupJson, NotificationJson
 from apps.api.entities.status import StatusExtensionJson
-from apps.api.hooks import status_fields
+from apps.api.hooks import notification_fields, status_fields
 from apps.scopes import NAMES, needed_scopes
 
 EMPTY_OBJECT = OpenApiResponse(OpenApiTypes.OBJECT, description="An empty object.")
@@ -68,6 +69,8 @@ class EntityExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-ca
         if entity is StatusExtensionJson:  # optional apps add fields to it
             hints |= {field.name: field.kind for field in status_fields()}
             required |= {field.name for field in status_fields()}
+        if entity in {NotificationJson, NotificationGroupJson}:
+            hints |= {field.name: field.kind for field in notification_fields()}
         properties = {name: schema_of(hint, auto_schema) for name, hint in hints.items()}
         return build_object_type(properties, required, get_doc(entity))
 

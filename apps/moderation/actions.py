@@ -4,7 +4,7 @@ The admin, pages and the API call these functions. Each checks the permission, w
 notifies optional apps (`hooks.ACTED`).
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -37,7 +37,7 @@ CHANGE_REPORTS = "moderation.change_report"  # the admin requires the same permi
 MAX_POSTS = 40  # per report; more are ignored
 
 
-def file_report(
+def file_report(  # noqa: PLR0913 -- the parts of a report, all but two of them by name
     reporter: User,
     target: User,
     *,
@@ -45,8 +45,9 @@ def file_report(
     comment: str = "",
     rule_ids: Collection[int] = (),
     post_ids: Collection[int] = (),
+    collection_ids: Sequence[int] = (),
 ) -> Report:
-    """Report an account to staff, with those of the posts that the account wrote and the reporter can see.
+    """Report an account to staff, with collections, and with its posts that the reporter can see.
 
     The default category is VIOLATION if there are rules, else OTHER.
     Invalid for the reporter's own account, an unknown category or rule, or a comment that is too long; TooMany.
@@ -82,7 +83,7 @@ def file_report(
             ReportedPost(report=report, post_id=post.id) for post in own
         )
         for tell in FILED:
-            tell(report, own)
+            tell(report, own, collection_ids)
     return report
 
 

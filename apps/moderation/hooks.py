@@ -23,7 +23,8 @@ class Act:
 
 
 ACTED = Hook[Callable[[Act], None]]()  # called in the transaction of the act
-# Called with a new report, and the reported posts as its reporter sees them, in the transaction of the report.
-FILED = Hook[Callable[[Report, Sequence[PostContent]], None]]()
+# Called with a new report, the reported posts as its reporter sees them, and the ids of its collections, in its
+# transaction.
+FILED = Hook[Callable[[Report, Sequence[PostContent], Sequence[int]], None]]()
 # Sentences about waiting work, each with a link, for the first page of staff who may view reports.
 WAITING = Hook[Callable[[], Iterable[tuple[str, str]]]]()

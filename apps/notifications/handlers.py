@@ -25,7 +25,7 @@ from apps.sql import rows_of
 from feedcache.ids import author_of
 
 # Inserts the notifications of a batch of recipients, selected by `_WATCHERS` or a similar statement, except unwanted
-# ones. The same conditions for a single recipient are in `_notify`.
+# ones. The same conditions for a single recipient are in `notify`.
 _CREATE_MANY = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at)
 SELECT c.user_id, %(kind)s, %(author)s, told.post_id, now()
@@ -82,7 +82,7 @@ def notify_of_follow(payload: Payload) -> None:
     """Notify of a follow, unless it has ended meanwhile."""
     followee_id, follower_id = payload["followee_id"], payload["follower_id"]
     if Follower.objects.filter(owner=followee_id, follower=follower_id).exists():
-        _notify(followee_id, NotificationKind.FOLLOW, actor_id=follower_id)
+        notify(followee_id, NotificationKind.FOLLOW, actor_id=follower_id)
 
 
 @handles("unfollowed")
@@ -101,7 +101,7 @@ def notify_of_mark(payload: Payload) -> None:
         return
     model, kind = _NOTIFYING_MARKS[payload["kind"]]
     if model._default_manager.filter(user=user_id, post=post.id).exists():
-        _notify(post.author_id, kind, actor_id=user_id, post_id=post.id)
+        notify(post.author_id, kind, actor_id=user_id, post_id=post.id)
 
 
 @handles("post_unmarked")
@@ -186,7 +186,7 @@ def notify_of_follow_request(payload: Payload) -> None:
     """Notify of a follow request, unless it was answered or withdrawn meanwhile."""
     owner_id, requester_id = payload["owner_id"], payload["requester_id"]
     if FollowRequest.objects.filter(owner=owner_id, requester=requester_id).exists():
-        _notify(owner_id, NotificationKind.REQUEST, actor_id=requester_id)
+        notify(owner_id, NotificationKind.REQUEST, actor_id=requester_id)
 
 
 @handles("follow_request_ended")
@@ -270,10 +270,10 @@ def _notify_concerned(
     for user_id, (kind, about) in concerned.items():
         visible = visible_posts(user_id, [about]).posts.get(about)
         if visible is not None and not who_muted(visible.thread_id, [user_id]):
-            _notify(user_id, kind, actor_id=post.author_id, post_id=about)
+            notify(user_id, kind, actor_id=post.author_id, post_id=about)
 
 
-def _notify(
+def notify(
     user_id: int, kind: NotificationKind, *, actor_id: int, post_id: int | None = None
 ) -> None:
     """Notify a user, unless the action is their own, the kind is unwanted, the actor is muted, or there is a block.

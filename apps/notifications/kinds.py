@@ -25,6 +25,8 @@ class NotificationKind(models.TextChoices):
     QUOTED_EDIT = "q_edit", _("edit of a quoted post")
     POLL = "poll", _("end of a poll")
     STRIKE = "strike", _("decision of the moderators")
+    COLLECTED = "collect", _("collection with you")
+    COLLECTION = "coll_upd", _("change of a collection with you")
 
 
 def choices() -> list[tuple[str, "StrPromise"]]:
@@ -128,6 +130,18 @@ TOLD: dict[str, Told] = {
         _("The moderators make a decision about you"),
         "triangle-alert",
         _("has a message from the moderators"),
+    ),
+    NotificationKind.COLLECTED: Told(
+        "added_to_collection",
+        _("Somebody puts you into a collection"),
+        "users",
+        _("put you into a collection"),
+    ),
+    NotificationKind.COLLECTION: Told(
+        "collection_update",
+        _("A collection that you are in is changed"),
+        "users",
+        _("changed a collection that you are in"),
     ),
 }
 if untold := set(NotificationKind) - TOLD.keys():

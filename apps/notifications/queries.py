@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -14,6 +14,7 @@ from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.graph.models import Mute
 from apps.graph.queries import relations, silenced_ids
+from apps.notifications.hooks import ABOUT
 from apps.notifications.kinds import TOLD
 from apps.notifications.models import Notification, NotificationPolicy, ReadMarker
 from apps.pagination import Cursor, Page, page_of_rows
@@ -63,7 +64,7 @@ class Unread(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NotificationItem:
-    """A notification with its actor and its post."""
+    """A notification with its actor, its post, and what else it is about (`hooks.ABOUT`)."""
 
     id: int
     kind: str
@@ -71,6 +72,7 @@ class NotificationItem:
     item: FeedItem | None
     created_at: datetime
     is_unread: bool
+    about: Any = None
 
     @property
     def post_id(self) -> int | None:
@@ -129,6 +131,7 @@ def notification_items(viewer: User, rows: list[Notification]) -> list[Notificat
     found = hydrate(viewer.pk, [row.post_id for row in rows if row.post_id]).items
     posts = {item.id: item for item in apply_filters(viewer, FilterContext.NOTIFICATIONS, found)}
     read = last_read_id(viewer) if rows else 0
+    about = {pk: one for find in ABOUT for pk, one in find(viewer, rows).items()}
     return [
         NotificationItem(
             row.pk,
@@ -137,6 +140,7 @@ def notification_items(viewer: User, rows: list[Notification]) -> list[Notificat
             posts.get(row.post_id or 0),
             row.created_at,
             row.pk > read,
+            about.get(row.pk),
         )
         for row in rows
         if row.kind in TOLD

@@ -31,7 +31,6 @@ class DeviceMessage(NamedTuple):
 # The pages of kinds that are about neither a post nor a person.
 OWN_PAGES: dict[str, str] = {
     NotificationKind.REQUEST: "/follow_requests",
-    NotificationKind.STRIKE: "/settings/strikes",
 }
 # Somebody waits for an answer, or the member asked for immediate notice. Other kinds can wait for the device.
 URGENT = {
@@ -92,4 +91,6 @@ def page_of(item: NotificationItem) -> str:
     """The page that the notification opens: the post, one of `OWN_PAGES`, or the profile of the person who acted."""
     if item.item is not None:
         return item.item.shown.url
+    if item.about is not None:
+        return str(item.about.url)
     return OWN_PAGES.get(item.kind, item.actor.url)

@@ -71,7 +71,9 @@ def seen(content: PostContent) -> dict[str, object]:
     }
 
 
-def keep_evidence(report: Report, posts: Sequence[PostContent]) -> None:
+def keep_evidence(
+    report: Report, posts: Sequence[PostContent], _collection_ids: Sequence[int]
+) -> None:
     """Keep reported posts as they are, because their authors may edit or delete them."""
     Evidence.objects.bulk_create(
         Evidence(report=report, post_id=post.id, seen=seen(post)) for post in posts

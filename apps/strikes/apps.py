@@ -10,22 +10,24 @@ class StrikesConfig(AppConfig):
 
     def ready(self) -> None:
         """Record acts of staff, keep reported posts, and add pages, lines on the first page of staff, and privacy."""
-        from apps.api.hooks import MODERATION_WARNING  # noqa: PLC0415 -- needs the models
+        from apps.api.hooks import NOTIFICATION_FIELDS  # noqa: PLC0415 -- needs the models
         from apps.moderation.hooks import ACTED, FILED, WAITING  # noqa: PLC0415 -- needs the models
+        from apps.notifications.hooks import ABOUT  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models
         from apps.strikes import privacy  # noqa: PLC0415 -- needs the models
         from apps.strikes.actions import keep_evidence, record  # noqa: PLC0415 -- needs the models
         from apps.strikes.queries import (  # noqa: PLC0415 -- needs the models
             address_of_closed,
             appeals_that_wait,
-            newest_warning,
+            what_notifications_are_about,
         )
         from apps.web.hooks import CLOSED, PAGES, SETTINGS, SettingsTab  # noqa: PLC0415 -- needs the models
 
         ACTED.add(record)
         FILED.add(keep_evidence)
         WAITING.add(appeals_that_wait)
-        MODERATION_WARNING.add(newest_warning)
+        ABOUT.add(what_notifications_are_about)
+        NOTIFICATION_FIELDS.add("apps.strikes.entities.WARNING")
         CLOSED.add(address_of_closed)
         PAGES.add("apps.strikes.pages")
         SETTINGS.add(

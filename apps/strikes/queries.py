@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.accounts.models import User
-from apps.api.hooks import ModerationWarning
 from apps.errors import BadRequest, NotFound
 from apps.moderation.models import Measure, Report, ReportedPost
 from apps.moderation.records import MAX_SHOWN, Version, reported_posts
+from apps.notifications.kinds import NotificationKind
+from apps.notifications.models import Notification
 from apps.posts.models import Poll, Post
 from apps.strikes.models import PER_POST, Appeal, Evidence, Note, Strike
 
@@ -191,6 +192,10 @@ class OwnStrike:
     strike: Strike
 
     @property
+    def url(self) -> str:
+        return f"{reverse('settings_strikes')}#strike-{self.strike.pk}"
+
+    @property
     def what(self) -> str:
         texts = _WHAT if self.strike.undone_at is None else _FORMER
         return texts[Measure(self.strike.measure)]()
@@ -287,34 +292,17 @@ def owner_of(token: str) -> User:
     return user
 
 
-# Mastodon's words for measures.
-_ACTIONS = {
-    Measure.WARN: "none",
-    Measure.HIDE: "delete_statuses",
-    Measure.SENSITIVE: "mark_statuses_as_sensitive",
-    Measure.LIMIT: "silence",
-    Measure.FREEZE: "disable",
-    Measure.SUSPEND: "suspend",
-}
-
-
-def newest_warning(user: User) -> ModerationWarning | None:
-    """The newest strike of an account, for programs."""
-    row = Strike.objects.filter(user=user).select_related("appeal").order_by("-pk").first()
-    if row is None:
-        return None
-    said = OwnStrike(row).appeal
-    state = "pending"
-    if said is not None and said.decided_at is not None:
-        state = "approved" if said.is_accepted else "rejected"
-    return ModerationWarning(
-        row.pk,
-        _ACTIONS[Measure(row.measure)],
-        row.text,
-        row.post_id,
-        row.created_at,
-        (said.text, state) if said else None,
+def what_notifications_are_about(
+    viewer: User, rows: Sequence[Notification]
+) -> dict[int, OwnStrike]:
+    """The newest strike, for a notification of the moderators; an account has one such notification at most."""
+    told = [row.pk for row in rows if row.kind == NotificationKind.STRIKE]
+    newest = (
+        Strike.objects.filter(user=viewer).select_related("appeal").order_by("-pk").first()
+        if told
+        else None
     )
+    return {} if newest is None else dict.fromkeys(told, OwnStrike(newest))
 
 
 # -- the log -------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ RETENTION = (
               " filters.FilterKeyword filters.FilterPost posts.SavedDraft posts.ScheduledPost posts.ThreadMute"
               " timeline.AuthorPolicy notifications.UnwantedKind notifications.NotificationPolicy"
               " notifications.NotificationPermission search.Dismissal search.StarterPack search.PersonEntry"
-              " digest.DigestReader feeds.Feed ranking.RankingChoice ranking.FactorWeight push.Preferences"
+              " curation.Collection curation.CollectionItem digest.DigestReader feeds.Feed ranking.RankingChoice ranking.FactorWeight push.Preferences"
               " push.Subscription promotions.OptOut promotions.UserTrait promotions.SegmentMembership"
               " promotions.VirtualFollow promotions.PromotedAccount earlier_posts.EarlierPost"
               " earlier_posts.EarlierPicture webhooks.Endpoint", ACCOUNT),
@@ -103,7 +103,7 @@ RETENTION = (
               "the last fetch", "apps.previews.tasks.purge"),
     Retention("Blocks of sign-ups", "sign_ups.SignUpBlock", "until staff remove them, or until they end", "",
               "apps.sign_ups.tasks.purge"),
-    Retention("Reports to moderators", "moderation.Report moderation.ReportedPost", STAFF),
+    Retention("Reports to moderators", "moderation.Report moderation.ReportedPost curation.ReportedCollection", STAFF),
     Retention("The content of reported posts (longer while an appeal is pending)", "strikes.Evidence",
               "apps.strikes.actions.EVIDENCE_KEPT", "the decision", "apps.strikes.tasks.purge"),
     Retention("Strikes with their appeals, and notes of staff about accounts",

@@ -14,6 +14,8 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.accounts.queries import user_by_id
+from apps.curation.actions import create_collection
+from apps.curation.models import CollectionItem
 from apps.engagement.actions import bookmark_post
 from apps.engagement.queries import engaged
 from apps.feeds.actions import create_feed
@@ -209,6 +211,14 @@ ENDPOINTS = [
     *((method, f"admin/{kind}/<int:block_id>", True) for kind in BLOCKS for method in ("GET", "DELETE")),
     *(("PUT", f"admin/{kind}/<int:block_id>", True) for kind in ("domain_blocks", "ip_blocks")),
     ("POST", "admin/canonical_email_blocks/test", True),
+    ("POST", "collections", True),
+    ("GET", "collections/<int:collection_id>", False),
+    *((method, "collections/<int:collection_id>", True) for method in ("PATCH", "DELETE")),
+    ("POST", "collections/<int:collection_id>/items", True),
+    ("DELETE", "collections/<int:collection_id>/items/<int:item_id>", True),
+    ("POST", "collections/<int:collection_id>/items/<int:item_id>/revoke", True),
+    ("GET", "accounts/<int:account_id>/collections", False),
+    ("GET", "accounts/<int:account_id>/in_collections", True),
     *((method, "x/webhooks", True) for method in ("GET", "POST")),
     *((method, "x/webhooks/<int:webhook_id>", True) for method in ("GET", "PUT", "DELETE")),
     *(("POST", f"x/webhooks/<int:webhook_id>/{verb}", True) for verb in ("secret", "test")),
@@ -238,7 +248,7 @@ OF_A_POLL_OR_PICTURE = [
 OF_A_LIST = [
     (method, address)
     for method, address, _needs in ENDPOINTS
-    if "list_id" in address or "feed_id" in address
+    if any(name in address for name in ("list_id", "feed_id", "collection_id"))
 ]
 OF_A_FILTER = [(method, address) for method, address, _needs in ENDPOINTS if "filters/" in address]
 BODY = {
@@ -347,6 +357,8 @@ def call(client, method, address, number=0, *, slash="", **more):  # noqa: C901 
         .replace("<int:number>", str(number))
         .replace("<int:list_id>", str(number))
         .replace("<int:feed_id>", str(number))
+        .replace("<int:collection_id>", str(number))
+        .replace("<int:item_id>", str(number))
         .replace("<int:webhook_id>", str(number))
         .replace("<int:delivery_id>", str(number))
         .replace("<int:notification_id>", str(number))
@@ -368,6 +380,8 @@ def call(client, method, address, number=0, *, slash="", **more):  # noqa: C901 
         return client.post(path, {"file": file}, format="multipart", **more)
     has_body = method in {"POST", "PUT", "PATCH"} or address in BODIES and method == "DELETE"
     data: Any = BODIES.get(address, BODY) if has_body else None
+    if address == "collections/<int:collection_id>/items":
+        data = {"account_id": str(make_user().pk)}
     if data and address.endswith("filters/<int:filter_id>/statuses"):
         data = {"status_id": str(newest_post_id())}
     if data and "<int:number>" in address:
@@ -389,7 +403,7 @@ def call(client, method, address, number=0, *, slash="", **more):  # noqa: C901 
     )
 
 
-def subject(address, owner):
+def subject(address, owner):  # noqa: C901 -- one kind after the other
     """The number of something of an owner's that an address is about."""
     if "quote_id" in address:
         quoted = publish(owner)
@@ -405,6 +419,10 @@ def subject(address, owner):
         return upload_picture(owner, BytesIO(picture())).pk
     if "report_id" in address:
         return file_report(owner, make_user()).pk
+    if "collection_id" in address:
+        number = create_collection(owner, name="Mine").pk
+        CollectionItem.objects.create(pk=number, collection_id=number, member=owner)
+        return number
     if "feed_id" in address:
         return create_feed(owner, name="Mine", include_tags=["tea"], is_public=True).pk
     return owner.pk
@@ -594,6 +612,7 @@ def asker_and_subject(method, address, alice, bob, api_of):
         "media_id" in address
         or address.endswith(("/receipt", "/journey"))
         or "feed_id" in address
+        or "collection" in address
         or (
             address.startswith("statuses")
             and address.endswith(("/reblog", "pin", "/source", "/revoke"))

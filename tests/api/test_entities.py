@@ -33,7 +33,7 @@ def test_null_is_a_type(schemas):
 def test_what_may_be_missing_is_not_required(schemas):
     notification = schemas["Notification"]
     optional = set(notification["properties"]) - set(notification["required"])
-    assert optional == {"status", "moderation_warning"}
+    assert optional == {"status", "moderation_warning", "collection"}
     assert notification["properties"]["status"] == {"$ref": "#/components/schemas/Status"}
 
 

@@ -20,12 +20,12 @@ from django.conf import settings
 from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
 from apps.accounts.signals import SIGN_UPS
-from apps.api.hooks import MODERATION_WARNING, SHOWN, TRANSLATES, VAPID_KEY
+from apps.api.hooks import COLLECTIONS, NOTIFICATION_FIELDS, SHOWN, TRANSLATES, VAPID_KEY
 from apps.demo.hooks import SEEDING
 from apps.events.actions import EVENTS, handlers_of
 from apps.media.hooks import SERVED_FOLDERS
 from apps.moderation.hooks import ACTED, FILED, WAITING
-from apps.notifications.hooks import CREATED
+from apps.notifications.hooks import ABOUT, CREATED
 from apps.privacy.archive import PARTS
 from apps.privacy.hooks import ARCHIVE, ERASURE
 from apps.privacy.moving.imports import offered_kinds
@@ -71,10 +71,13 @@ print("periodic", *settings.CELERY_BEAT_SCHEDULE)
 print("settings", *(entry.key for group in settings_groups() for entry in group.entries))
 print("inserts", *(insert.place for insert in INSERTS))
 print("notified", *(tell.__module__ for tell in CREATED))
+print("about", *(find.__module__ for find in ABOUT))
+print("notification_fields", *NOTIFICATION_FIELDS)
+print("collections", *(one.approval.__module__ for one in COLLECTIONS))
 print("vapid", *(key.__module__ for key in VAPID_KEY))
 print("scopes", *sorted(OFFERED))
 print("sign_ups", *(check.__name__ for check in SIGN_UPS))
-print("moderation", *(one.__name__ for one in (*ACTED, *FILED, *WAITING, *CLOSED, *MODERATION_WARNING)))
+print("moderation", *(one.__name__ for one in (*ACTED, *FILED, *WAITING, *CLOSED)))
 print("shown", *(note.__name__ for note in SHOWN))
 print("promoters", *(ask.__module__ for ask in PROMOTERS))
 print("served", *(folder.name for folder in SERVED_FOLDERS))
@@ -103,6 +106,7 @@ ALL = (
     "apps.admin_api",
     "apps.aggregate",
     "apps.console",
+    "apps.curation",
     "apps.digest",
     "apps.earlier_posts",
     "apps.feeds",
@@ -175,6 +179,51 @@ ADDED = {
     "apps.console": {
         "endpoints": ["/api/x/topology"],
         "admin": ["operations.CacheNode", "operations.TopologyVersion"],
+    },
+    "apps.curation": {
+        "tabs": ["collections"],
+        "endpoints": [
+            "/api/v1/accounts/{account_id}/collections",
+            "/api/v1/accounts/{account_id}/in_collections",
+            "/api/v1/collections",
+            "/api/v1/collections/{collection_id}",
+            "/api/v1/collections/{collection_id}/items",
+            "/api/v1/collections/{collection_id}/items/{item_id}",
+            "/api/v1/collections/{collection_id}/items/{item_id}/revoke",
+        ],
+        "scopes": ["read:collections", "write:collections"],
+        "collections": ["apps.curation.queries"],
+        "pages": [
+            "collections",
+            "collections/<int:collection_id>",
+            "collections/<int:collection_id>/add",
+            "collections/<int:collection_id>/delete",
+            "collections/<int:collection_id>/edit",
+            "collections/<int:collection_id>/follow",
+            "collections/<int:collection_id>/leave",
+            "collections/<int:collection_id>/remove/<int:item_id>",
+            "collections/<int:collection_id>/remove_hidden",
+            "@<str:handle>/collect",
+            "@<str:handle>/collections",
+        ],
+        "links": ["/collections"],
+        "inserts": ["person_menu", "case"],
+        "archive": ["collections.jsonl"],
+        "erasure": ["collections"],
+        "moderation": ["keep_reported"],
+        "about": ["apps.curation.queries"],
+        "notification_fields": ["apps.curation.entities.COLLECTION"],
+        "events": ["collected", "uncollected", "collection_changed"],
+        "subscribers": [
+            f"apps.curation.handlers.{name}"
+            for name in (
+                "notify_of_collection",
+                "notify_of_change",
+                "delete_notifications",
+                "part_blocked",
+            )
+        ],
+        "admin": ["curation.Collection", "curation.ReportedCollection"],
     },
     "apps.digest": {
         "pages": ["settings/digest", "digest/end/<str:token>"],
@@ -317,8 +366,9 @@ ADDED = {
             "keep_evidence",
             "appeals_that_wait",
             "address_of_closed",
-            "newest_warning",
         ],
+        "about": ["apps.strikes.queries"],
+        "notification_fields": ["apps.strikes.entities.WARNING"],
         "periodic": ["apps.strikes.tasks.purge"],
         "admin": ["strikes.Strike", "admin.LogEntry"],
     },

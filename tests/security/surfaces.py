@@ -9,6 +9,8 @@ from typing import Any
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from apps.admin_api import accounts, accounts_v2, blocks, reports, trends
+from apps.curation import api as collections
+from apps.curation import pages as collection_pages
 from apps.engagement.actions import MARK_VERBS
 
 
@@ -226,9 +228,12 @@ _OWN = "about the viewer's own account; holds no post"
 _PLAIN = "the same text for everybody, from no row"
 _OAUTH = "the protocol of tokens; holds no post"
 _OTHER = "changes or shows one of the viewer's own rows by its id, and no post"
+_PEOPLE = "accounts that somebody recommends, and no post: tests/curation"
 _BY_STAFF = "for staff with permissions and scopes of their own, who may see what they moderate: tests/admin_api"
 
 ELSEWHERE: dict[str, str] = {
+    **{str(one.pattern): _PEOPLE for one in collection_pages.urlpatterns},
+    **{f"api/v1/{one.pattern}": _PEOPLE for one in collections.urlpatterns},
     **{
         f"api/{version}/{one.pattern}": _BY_STAFF
         for version, modules in {

@@ -11,6 +11,7 @@ from apps.accounts.models import Login, User
 from apps.accounts.queries import user_by_id
 from apps.accounts.staff import log_action
 from apps.audit.models import AuditFinding, AuditRun, Kind
+from apps.curation.actions import add_account, create_collection
 from apps.earlier_posts.models import EarlierPicture, EarlierPost
 from apps.engagement.actions import bookmark_post, like_post
 from apps.events.leases import State
@@ -61,6 +62,7 @@ class Rows:
         self.webhook = create_endpoint(self.reader, "https://hooks.example/many", Kinds.values)[
             0
         ].pk
+        self.collection = create_collection(self.reader, name="Many").pk
         self.fans: list[User] = []
         self.friends: list[User] = []
         self.posts: list[int] = []
@@ -134,7 +136,14 @@ class Rows:
         schedule_post(reader, Draft(body=f"Later {n}"), timezone.now() + timedelta(hours=n))
         save_draft(reader, {"body": f"Begun {n}"}, [])
         self._add_earlier_post(n)
-        file_report(reader, self.fans[-1], category="spam", comment=f"Report {n}")
+        self._add_collections(n)
+
+    def _add_collections(self, n: int) -> None:
+        reader, fan = self.reader, self.fans[-1]
+        create_collection(reader, [fan.pk], name=f"Collection {n}")
+        add_account(reader, self.collection, fan.pk)
+        ids = [create_collection(fan, [reader.pk], name=f"With {n}").pk]
+        file_report(reader, fan, category="spam", comment=f"Report {n}", collection_ids=ids)
 
     def _add_earlier_post(self, n: int) -> None:
         origin = f"https://old.example/{n}"

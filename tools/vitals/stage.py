@@ -125,6 +125,7 @@ def _lay(context: BrowserContext, cast: Cast, *, talks: bool) -> dict[str, str]:
         "conversation": _conversation(context, api, cast.author) if talks else "0",
         "list": _list(api, author["id"]),
         "feed": _first(api, "/api/x/feeds", {**FEED, "include_people[]": cast.author}),
+        "collection": _collection(api, author["id"]),
         "webhook": _first(api, "/api/x/webhooks", WEBHOOK),
         "filter": _first(api, "/api/v2/filters", FILTER),
         "circle": api.get("/api/v1/circles")[0]["id"],
@@ -132,6 +133,16 @@ def _lay(context: BrowserContext, cast: Cast, *, talks: bool) -> dict[str, str]:
         "earlier": _earlier(context, cast.viewer),
         "consent": urlencode(asked),
     }
+
+
+def _collection(api: "_Api", member_id: str) -> str:
+    """A collection with somebody in it."""
+    viewer_id = api.get("/api/v1/accounts/verify_credentials")["id"]
+    found = api.get(f"/api/v1/accounts/{viewer_id}/collections")["collections"]
+    if not found:
+        new = {"name": "Good people", "account_ids[]": member_id}
+        found = [api.post("/api/v1/collections", new)["collection"]]
+    return str(found[0]["id"])
 
 
 def _import(context: BrowserContext) -> str:

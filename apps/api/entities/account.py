@@ -25,6 +25,7 @@ from apps.api.entities.base import (
     optional_timestamp,
     timestamp,
 )
+from apps.api.hooks import COLLECTIONS
 from apps.graph.actions import NOTE_MAX_CHARACTERS
 from apps.graph.familiar_followers import FamiliarFollowers
 from apps.graph.queries import Relationship
@@ -43,11 +44,14 @@ class FieldJson(TypedDict):
 
 
 class FeatureApprovalJson(TypedDict):
-    """Who may add an account to a collection: nobody, because this site has no collections."""
+    """Who may add an account to a collection."""
 
     automatic: list[str]
     manual: list[str]
-    current_user: Literal["denied"]
+    current_user: Annotated[str, ["automatic", "denied", "unknown"]]
+
+
+_NOBODY: FeatureApprovalJson = {"automatic": [], "manual": [], "current_user": "denied"}
 
 
 class AccountJson(TypedDict):
@@ -77,7 +81,7 @@ class AccountJson(TypedDict):
     show_media: Annotated[bool, "Always true: there is no such setting."]
     show_media_replies: Annotated[bool, "Always true: there is no such setting."]
     show_featured: Annotated[bool, "Always true: there is no such setting."]
-    feature_approval: Annotated[FeatureApprovalJson, "There are no collections."]
+    feature_approval: FeatureApprovalJson
     followers_count: int
     following_count: int
     statuses_count: int
@@ -145,7 +149,7 @@ def _account_json(user: User) -> AccountJson:
         "show_media": True,
         "show_media_replies": True,
         "show_featured": True,
-        "feature_approval": {"automatic": [], "manual": [], "current_user": "denied"},
+        "feature_approval": next((one.approval(user) for one in COLLECTIONS), _NOBODY),
         "followers_count": user.counts.followers,
         "following_count": user.counts.following,
         "statuses_count": user.counts.posts,
@@ -191,6 +195,7 @@ class RoleJson(TypedDict):
     color: str
     permissions: str
     highlighted: bool
+    collection_limit: int
 
 
 class CredentialAccountJson(AccountJson):
@@ -215,7 +220,8 @@ def credential_account_json(user: User, *, requests: int) -> CredentialAccountJs
         "attribution_domains": [],
         "follow_requests_count": requests,
     }
-    role: RoleJson = {"id": "0", "name": "", "color": "", "permissions": "0", "highlighted": False}
+    role: RoleJson = {"id": "0", "name": "", "color": "", "permissions": "0", "highlighted": False,
+                      "collection_limit": sum(one.limit for one in COLLECTIONS)}  # fmt: skip
     return {**account_json(user), "source": source, "role": role}
 
 
@@ -403,11 +409,14 @@ class ReportJson(TypedDict):
     forwarded: Annotated[bool, "Always false: there are no other sites."]
     created_at: DateTime
     status_ids: list[str]
+    collection_ids: list[str]
     rule_ids: list[str]
     target_account: AccountJson
 
 
-def report_json(report: Report, target: User, post_ids: Collection[int]) -> ReportJson:
+def report_json(
+    report: Report, target: User, post_ids: Collection[int], collection_ids: Collection[int]
+) -> ReportJson:
     return {
         "id": str(report.pk),
         "action_taken": report.resolved_at is not None,
@@ -417,6 +426,7 @@ def report_json(report: Report, target: User, post_ids: Collection[int]) -> Repo
         "forwarded": False,
         "created_at": timestamp(report.created_at),
         "status_ids": [str(post_id) for post_id in post_ids],
+        "collection_ids": [str(number) for number in collection_ids],
         "rule_ids": [str(number) for number in report.rule_ids],
         "target_account": account_json(target),
     }
@@ -566,6 +576,7 @@ class ReportInput(Input):
 
     account_id = serializers.RegexField(ID)
     status_ids = serializers.ListField(child=serializers.RegexField(ID), default=list)
+    collection_ids = serializers.ListField(child=serializers.RegexField(ID), default=list)
     comment = serializers.CharField(allow_blank=True, default="", max_length=COMMENT_MAX_CHARACTERS)
     category = serializers.ChoiceField(
         Category.values,

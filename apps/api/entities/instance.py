@@ -16,7 +16,7 @@ from apps.accounts.models import (
 )
 from apps.addresses import absolute, picture_address
 from apps.api.entities.base import DateTime, Object, optional_timestamp, timestamp
-from apps.api.hooks import TRANSLATES, vapid_key
+from apps.api.hooks import COLLECTIONS, TRANSLATES, vapid_key
 from apps.languages import WRITTEN
 from apps.media.sandbox import PICTURE_TYPES
 from apps.media.sizes import MAX_PIXELS
@@ -34,9 +34,9 @@ from apps.posts.content.text import URL_CHARACTERS, html
 from apps.tags.actions import MAX_FEATURED
 from apps.texts import normalise
 
-# Clients derive the features of the API from these. Version 10 has collections, which this site does not have.
+# Clients derive the features of the API from these. Version 10 has collections, which an optional app adds.
 MASTODON_VERSION = "4.6.0"
-API_VERSION = 9
+API_VERSION, WITHOUT_COLLECTIONS = 10, 9
 # When the text of templates/_privacy.html and of templates/_about.html last changed.
 TEXTS_CHANGED_AT = datetime(2026, 11, 27, tzinfo=UTC)
 SOURCE = "https://github.com/feedsite/feedsite"
@@ -344,7 +344,7 @@ def instance_json(people: int) -> InstanceJson:
             "min_age": None,
             "url": absolute("/join"),
         },
-        "api_versions": {"mastodon": API_VERSION},
+        "api_versions": {"mastodon": API_VERSION if COLLECTIONS else WITHOUT_COLLECTIONS},
         "contact": {"email": settings.DEFAULT_FROM_EMAIL, "account": None},
         "rules": rules_json(),
     }

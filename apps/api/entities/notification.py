@@ -1,7 +1,7 @@
 """Notifications as JSON, in the Mastodon shape."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from rest_framework import serializers
 
@@ -9,37 +9,15 @@ from apps.accounts.models import User
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.base import ID, DateTime, Input, Uri, timestamp
 from apps.api.entities.status import StatusJson, status_json
-from apps.api.hooks import MODERATION_WARNING
+from apps.api.hooks import notification_fields
 from apps.notifications.grouping import GROUP_KEY_PREFIXES, NotificationGroup, group_key
-from apps.notifications.kinds import TOLD, NotificationKind
+from apps.notifications.kinds import TOLD
 from apps.notifications.models import NotificationPolicy, ReadMarker, Treatment
 from apps.notifications.queries import HeldBackNotifications, NotificationItem
 
 # The Mastodon type of each of our kinds; a reply is a mention.
 TYPES = {str(kind): told.type for kind, told in TOLD.items()}
 TYPE_NAMES = sorted({*TYPES.values()})
-
-
-class AppealJson(TypedDict):
-    """The account's appeal against a decision of the moderators."""
-
-    text: str
-    state: Annotated[str, ["approved", "rejected", "pending"]]
-
-
-class AccountWarningJson(TypedDict):
-    """A decision of the moderators about the account."""
-
-    id: str
-    action: Annotated[
-        str,
-        ["none", "disable", "mark_statuses_as_sensitive", "delete_statuses", "silence", "suspend"],
-    ]
-    text: str
-    status_ids: list[str]
-    target_account: AccountJson
-    appeal: AppealJson | None
-    created_at: DateTime
 
 
 class NotificationJson(TypedDict):
@@ -51,7 +29,6 @@ class NotificationJson(TypedDict):
     created_at: DateTime
     account: AccountJson
     status: NotRequired[StatusJson]
-    moderation_warning: NotRequired[AccountWarningJson]
 
 
 def notification_json(notification: NotificationItem) -> NotificationJson:
@@ -65,30 +42,13 @@ def notification_json(notification: NotificationItem) -> NotificationJson:
     }
     if notification.item is not None:
         body["status"] = status_json(notification.item)
-    if (warning := _warning_json(notification)) is not None:
-        body["moderation_warning"] = warning
-    return body
+    return cast("NotificationJson", {**body, **_added(notification)})
 
 
-def _warning_json(notification: NotificationItem) -> AccountWarningJson | None:
-    """The decision that a notification of the moderators is about; an account has one such notification at most."""
-    if notification.kind != NotificationKind.STRIKE:
-        return None
-    for newest in MODERATION_WARNING:
-        if (warning := newest(notification.actor)) is not None:
-            appeal: AppealJson | None = None
-            if warning.appeal is not None:
-                appeal = {"text": warning.appeal[0], "state": warning.appeal[1]}
-            return {
-                "id": str(warning.id),
-                "action": warning.action,
-                "text": warning.text,
-                "status_ids": [str(warning.post_id)] if warning.post_id else [],
-                "target_account": account_json(notification.actor),
-                "appeal": appeal,
-                "created_at": timestamp(warning.created_at),
-            }
-    return None
+def _added(notification: NotificationItem) -> dict[str, Any]:
+    """The fields of optional apps."""
+    values = {field.name: field.value(notification) for field in notification_fields()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 class PartialAccountJson(TypedDict):
@@ -128,7 +88,6 @@ class NotificationGroupJson(TypedDict):
     latest_page_notification_at: DateTime
     sample_account_ids: list[str]
     status_id: NotRequired[str]
-    moderation_warning: NotRequired[AccountWarningJson]
 
 
 def group_json(group: NotificationGroup) -> NotificationGroupJson:
@@ -145,9 +104,7 @@ def group_json(group: NotificationGroup) -> NotificationGroupJson:
     }
     if group.item is not None:
         body["status_id"] = str(group.item.id)
-    if (warning := _warning_json(group.newest)) is not None:
-        body["moderation_warning"] = warning
-    return body
+    return cast("NotificationGroupJson", {**body, **_added(group.newest)})
 
 
 class GroupedNotificationsJson(TypedDict):

@@ -43,6 +43,7 @@ from apps.api.entities.oauth import (
     TokenJson,
     token_json,
 )
+from apps.api.hooks import COLLECTIONS
 from apps.api.openapi import EMPTY_OBJECT, Entity
 from apps.api.params import id_in_body, id_params, validated
 from apps.errors import BadRequest, Invalid
@@ -268,6 +269,7 @@ def report_account(request: Request) -> Response:
     """Report an account to the staff."""
     fields = validated(ReportInput(data=request.data))
     target = user_by_id(id_in_body(fields["account_id"], "account_id"))
+    collection_ids = [id_in_body(text, "collection_ids") for text in fields["collection_ids"]]
     report = file_report(
         viewer_of(request),
         target,
@@ -275,6 +277,7 @@ def report_account(request: Request) -> Response:
         comment=fields["comment"],
         rule_ids=[id_in_body(text, "rule_ids") for text in fields["rule_ids"]],
         post_ids=[id_in_body(text, "status_ids") for text in fields["status_ids"]],
+        collection_ids=collection_ids,
     )
     post_ids = report.posts.order_by("-post").values_list("post_id", flat=True)
-    return Response(report_json(report, target, post_ids))
+    return Response(report_json(report, target, post_ids, collection_ids if COLLECTIONS else ()))

@@ -72,6 +72,7 @@ class Row:
     created_at: datetime
     is_unread: bool
     newest_id: int  # the id of its newest notification
+    about: Any = None  # of its newest notification
     actors: list[User] = field(default_factory=list)
 
     @property
@@ -140,7 +141,9 @@ def grouped(items: list[NotificationItem]) -> list[Row]:
         is_grouped = bool(TOLD[item.kind].group)
         key = (item.kind, post_id) if is_grouped else (item.kind, -item.id)
         name = f"{item.kind}-{post_id}" if is_grouped else str(item.id)
-        new_row = Row(name, item.kind, item.item, item.created_at, item.is_unread, item.id)
+        new_row = Row(
+            name, item.kind, item.item, item.created_at, item.is_unread, item.id, item.about
+        )
         row = rows.setdefault(key, new_row)
         row.actors.append(item.actor)
         row.is_unread = row.is_unread or item.is_unread

@@ -22,28 +22,24 @@ from feedcache.ids import parse_id
 @require_get_or_post
 @login_required
 def report(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Report an account, or with `post` (the id of one of its posts) that post."""
+    """Report an account, or with `post` or `collection` (an id) that post or collection of it."""
     person, form = user_by_handle(handle), ReportForm(request.POST or None)
-    back, post_ids = return_url(request, person.url), _post_ids(request)
+    back = return_url(request, person.url)
+    about = {"post_ids": _ids(request, "post"), "collection_ids": _ids(request, "collection")}
     if request.method == "POST" and form.is_valid():
         try:
-            file_report(request.user, person, **form.cleaned_data, post_ids=post_ids)
+            file_report(request.user, person, **{**form.cleaned_data, **about})
         except Invalid as error:
             add_errors(form, error)
         else:
             messages.success(request, _("Thank you. The staff will look at it."))
             return SeeOther(back)
-    context = {
-        "person": person,
-        "form": form,
-        "back": back,
-        "post_ids": post_ids,
-    }
+    context = {"person": person, "form": form, "back": back, **about}
     return render_form(request, "moderation/report.html", context, form)
 
 
-def _post_ids(request: AuthenticatedRequest) -> list[int]:
-    text = request.POST.get("post") or request.GET.get("post")
+def _ids(request: AuthenticatedRequest, name: str) -> list[int]:
+    text = request.POST.get(name) or request.GET.get(name)
     try:
         return [parse_id(text)] if text else []
     except ValueError:

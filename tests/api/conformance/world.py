@@ -6,6 +6,8 @@ from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from apps.curation.actions import create_collection
+from apps.curation.models import CollectionItem
 from apps.engagement.actions import bookmark_post, like_post
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, endorse_user, follow_user, mute_user
@@ -60,6 +62,7 @@ def make_world(alice: Any, bob: Any, carol: Any) -> Mapping[str, Any]:
     follow_tag(alice, "sea")
     suspend(frank)
     deliver()
+    collection = create_collection(alice, [bob.pk], name="Good people")
     own_list = create_group(UserList, alice, name="Friends")
     add_members(UserList, alice, own_list.pk, [bob.pk])
     words = [KeywordChange(keyword="forbidden", whole_word=True)]
@@ -70,6 +73,7 @@ def make_world(alice: Any, bob: Any, carol: Any) -> Mapping[str, Any]:
         bob, carol, category="spam", comment="Look at this.", rule_ids=[1], post_ids=[stranger.pk]
     )
     return {
+        "collection": collection.pk, "item": CollectionItem.objects.get().pk,
         "mod": mod.pk, "report": report.pk,
         "alice": alice.pk, "bob": bob.pk, "carol": carol.pk, "dave": dave.pk, "erin": erin.pk, "frank": frank.pk,
         "hello": hello.pk, "quiet": quiet.pk, "private": private.pk, "direct": direct.pk, "reply": reply.pk,

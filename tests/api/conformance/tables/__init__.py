@@ -2,6 +2,7 @@
 
 from tests.api.conformance.expectations import Expectation
 from tests.api.conformance.tables.accounts import ACCOUNTS, CREDENTIALS, RELATIONS
+from tests.api.conformance.tables.collections import COLLECTIONS
 from tests.api.conformance.tables.instance import APPS, HTTP, INSTANCE, SEARCH
 from tests.api.conformance.tables.notifications import NOTIFICATIONS
 from tests.api.conformance.tables.staff import STAFF
@@ -32,5 +33,6 @@ AREAS: dict[str, list[Expectation]] = {
     "search, trends": SEARCH,
     "instance": INSTANCE,
     "http": HTTP,
+    "collections": COLLECTIONS,
     "staff": STAFF,
 }

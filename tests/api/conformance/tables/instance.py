@@ -29,14 +29,12 @@ V2 = {
     "configuration.timelines_access.trending_link_feeds": {"local": "public", "remote": "public"},
     "configuration.limited_federation": bool, "registrations.enabled": True, "registrations.approval_required": False,
     "registrations.message": None, "registrations.min_age": None, "registrations.reason_required": False,
-    "registrations.url": str, "api_versions.mastodon": 9, "contact.email": str, "contact.account": None,
+    "registrations.url": str, "api_versions.mastodon": 10, "contact.email": str, "contact.account": None,
     "rules.0.id": "1", "rules.0.text": str, "rules.0.hint": str, "rules.0.translations.en.text": str,
 }  # fmt: skip
 
 INSTANCE = [
     *[expect(f"the site has `{name}`", "nobody GET v2/instance", 200, {name: value}) for name, value in V2.items()],
-    expect("4.6: collections are version 10", "nobody GET v2/instance", 200, {"api_versions.mastodon": 10},
-           differs="the version is 9, because there are no collections"),
     expect("the first version of it", "nobody GET instance", 200,
            {"uri": str, "title": str, "short_description": str, "description": str, "email": str, "version": str,
             "urls.streaming_api": Like("^ws"), "stats.user_count": int, "stats.status_count": int,
@@ -67,8 +65,6 @@ INSTANCE = [
            differs="404: probes ask `/healthz/live`"),
     expect("annual reports", "alice GET annual_reports", 200, {"annual_reports": []}, differs="404: there are none"),
     expect("refreshes in the background", "alice GET /api/v1_alpha/async_refreshes/1", 404),
-    expect("collections of an account", "alice GET accounts/{bob}/collections", 200, {"collections": []},
-           differs="404: there are none yet"),
     expect("campaigns for donations", "alice GET donation_campaigns", 204, differs="404"),
     expect("nodeinfo is found", "nobody GET /.well-known/nodeinfo", 200, {"links.0.href": Like("/nodeinfo/2.0$")}),
     expect("and says the software whose API this is", "nobody GET /nodeinfo/2.0", 200,
@@ -151,7 +147,7 @@ APPS = [
            {"access_token": str, "token_type": "Bearer", "scope": "read", "created_at": int},
            body={**_TOKEN, "scope": "read"}),
     expect("a scope that does not exist is not granted", "nobody POST /oauth/token", 200, {"scope": "read"},
-           body={**_TOKEN, "scope": "read read:collections admin:read"}),
+           body={**_TOKEN, "scope": "read read:gardens admin:read"}),
     expect("without a scope it is read", "nobody POST /oauth/token", 200, {"scope": "read"}, body=_TOKEN),
     expect("a wrong secret", "nobody POST /oauth/token", 401, {"error": "invalid_client"},
            body={**_TOKEN, "client_secret": "wrong"}),

@@ -1,0 +1,1 @@
+"""Collections: lists of accounts that people recommend to others."""

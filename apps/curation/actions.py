@@ -1,0 +1,282 @@
+"""Writes of collections.
+
+Each locks the counts row of the owner, so that the limits hold, and those of the accounts that are added, so that a
+block at the same time either prevents the addition or ends it (`handlers`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User, UserCounts
+from apps.accounts.profile import single_line
+from apps.accounts.queries import users_by_id
+from apps.curation.models import (
+    DESCRIPTION_MAX_CHARACTERS,
+    NAME_MAX_CHARACTERS,
+    Collection,
+    CollectionItem,
+    ReportedCollection,
+)
+from apps.curation.queries import approval, collection_for, not_found, own_collection
+from apps.errors import DomainError, Invalid, NotAllowed, NotFound, invalid
+from apps.events.actions import declare, record
+from apps.graph.actions import follow_user
+from apps.graph.queries import ExactRelations, exact_relations
+from apps.moderation.models import Report
+from apps.posts.content.post import PostContent
+from apps.sql import lock_each
+from apps.tags.names import normalize
+from apps.texts import normalise
+from apps.throttling import check_rate_limit
+
+MAX_COLLECTIONS = 10  # per account
+MAX_ITEMS = 25  # per collection
+# A change of one of these is news for the accounts in the collection.
+_NEWS = {"name", "description", "tag", "is_sensitive"}
+
+declare(
+    collected="collection_id, owner_id, user_ids (added to the collection)",
+    uncollected="owner_id, user_ids (removed from one of the owner's collections, or they left it)",
+    collection_changed="collection_id, owner_id",
+)
+
+
+@transaction.atomic
+def create_collection(owner: User, member_ids: Sequence[int] = (), **fields: Any) -> Collection:
+    """Make a collection of these accounts: with all of them, or not at all.
+
+    `fields` are columns of `Collection`. Invalid for bad fields, and at the limits; NotFound and NotAllowed as in
+    `add_account`; TooMany.
+    """
+    ids = list(dict.fromkeys(member_ids))
+    clean = _clean({"name": "", **fields})
+    lock_each(UserCounts, [owner.pk, *ids])
+    if Collection.objects.filter(owner=owner).count() >= MAX_COLLECTIONS:
+        raise Invalid(
+            _("You have %(count)d collections, the maximum.") % {"count": MAX_COLLECTIONS}
+        )
+    made = Collection.objects.create(owner=owner, **clean)
+    _add(owner, made, ids)
+    return made
+
+
+@transaction.atomic
+def change_collection(owner: User, collection_id: int, **fields: Any) -> Collection:
+    """Change only these fields. NotFound, NotAllowed, Invalid."""
+    lock_each(UserCounts, [owner.pk])
+    row = own_collection(owner, collection_id)
+    changed = {name: value for name, value in _clean(fields).items() if value != getattr(row, name)}
+    if changed:
+        Collection.objects.filter(pk=row.pk).update(**changed, updated_at=Now())
+        row.refresh_from_db(fields=[*changed, "updated_at"])
+    if _NEWS & changed.keys():
+        record("collection_changed", collection_id=row.pk, owner_id=owner.pk)
+    return row
+
+
+@transaction.atomic
+def delete_collection(owner: User, collection_id: int) -> None:
+    """NotFound, NotAllowed."""
+    lock_each(UserCounts, [owner.pk])
+    _delete(own_collection(owner, collection_id))
+
+
+@transaction.atomic
+def take_down(row: Collection) -> None:
+    """Delete a collection, by staff."""
+    lock_each(UserCounts, [row.owner_id])
+    _delete(row)
+
+
+@transaction.atomic
+def add_account(owner: User, collection_id: int, member_id: int) -> CollectionItem:
+    """Add an account that agrees to be in collections (`queries.approval`).
+
+    NotFound; NotAllowed for an account that does not agree, has left this collection, or is on either side of a block;
+    Invalid for one that is in it, and for a full collection; TooMany.
+    """
+    return add_accounts(owner, collection_id, [member_id])[0]
+
+
+@transaction.atomic
+def add_accounts(
+    owner: User, collection_id: int, member_ids: Sequence[int]
+) -> list[CollectionItem]:
+    """Add accounts, all or none, as `add_account`."""
+    ids = list(dict.fromkeys(member_ids))
+    lock_each(UserCounts, [owner.pk, *ids])
+    row = own_collection(owner, collection_id)
+    _add(owner, row, ids)
+    return list(CollectionItem.objects.filter(collection=row, member__in=ids))
+
+
+@transaction.atomic
+def remove_item(owner: User, collection_id: int, item_id: int) -> None:
+    """Remove an account from one's collection. NotFound, NotAllowed."""
+    lock_each(UserCounts, [owner.pk])
+    row = own_collection(owner, collection_id)
+    item = _item(row, item_id)
+    item.delete()
+    record("uncollected", owner_id=owner.pk, user_ids=[item.member_id])
+
+
+@transaction.atomic
+def remove_hidden(owner: User, collection_id: int, shown_ids: Sequence[int]) -> int:
+    """Remove all accounts but these items from one's collection; returns their number. NotFound, NotAllowed."""
+    lock_each(UserCounts, [owner.pk])
+    rows = CollectionItem.objects.filter(
+        collection=own_collection(owner, collection_id), left_at=None
+    ).exclude(pk__in=shown_ids)
+    member_ids = list(rows.values_list("member_id", flat=True))
+    rows.delete()
+    if member_ids:
+        record("uncollected", owner_id=owner.pk, user_ids=member_ids)
+    return len(member_ids)
+
+
+@transaction.atomic
+def leave(member: User, collection_id: int, item_id: int) -> None:
+    """Take oneself out of somebody's collection, for good. NotFound; NotAllowed for the item of another account."""
+    row = collection_for(member.pk, collection_id)
+    item = _item(row, item_id)
+    if item.member_id != member.pk:
+        raise NotAllowed(_("This is not you."))
+    CollectionItem.objects.filter(pk=item.pk).update(left_at=Now())
+    record("uncollected", owner_id=row.owner_id, user_ids=[member.pk])
+
+
+def keep_reported(
+    report: Report, _posts: Sequence[PostContent], collection_ids: Sequence[int]
+) -> None:
+    """Keep the reported collections as they are. NotFound, unless the reported account owns all of them."""
+    found = Collection.objects.filter(pk__in=collection_ids, owner=report.target_id)
+    if len(collection_ids) > MAX_COLLECTIONS or found.count() < len(set(collection_ids)):
+        raise not_found()
+    ReportedCollection.objects.bulk_create(
+        ReportedCollection(
+            report=report, collection_id=row.pk, name=row.name, description=row.description
+        )
+        for row in found
+    )
+
+
+class Followed(NamedTuple):
+    """What became of following several accounts; `failed` has each that could not be followed, with the reason."""
+
+    followed: int
+    asked: int
+    failed: list[tuple[User, str]]
+
+
+def follow_each(follower: User, members: Sequence[User]) -> Followed:
+    """Follow those of at most `MAX_ITEMS` accounts that the follower does not follow yet, each in its own transaction.
+
+    When a limit is used up, it is the reason of all that come after.
+    """
+    ids = [member.pk for member in members[:MAX_ITEMS]]
+    before = exact_relations(follower.pk, ids)
+    known = before.following | before.requested | {follower.pk}
+    failed = []
+    for member in members[:MAX_ITEMS]:
+        if member.pk in known:
+            continue
+        try:
+            follow_user(follower, member)
+        except DomainError as refusal:
+            failed.append((member, refusal.message))
+    after = exact_relations(follower.pk, ids)
+    return Followed(
+        len(after.following - before.following), len(after.requested - before.requested), failed
+    )
+
+
+def _add(owner: User, row: Collection, member_ids: list[int]) -> None:
+    """Add accounts, all or none. The counts rows of the owner and of all of them are locked."""
+    if not member_ids:
+        return
+    present = dict(
+        CollectionItem.objects.filter(collection=row).values_list("member_id", "left_at")
+    )
+    inside = [pk for pk, left_at in present.items() if left_at is None]
+    users = users_by_id(member_ids)
+    related = exact_relations(owner.pk, member_ids)
+    for pk in member_ids:
+        if pk not in users:
+            raise NotFound(_("There is no such account."))
+        if pk in inside:
+            message = _("@%(handle)s is in this collection already.")
+            raise invalid("account_id", message % {"handle": users[pk].handle})
+        if pk in present or not _may_add(owner, users[pk], related):
+            message = _("@%(handle)s can't be put into this collection.")
+            raise NotAllowed(message % {"handle": users[pk].handle})
+    if len(inside) + len(member_ids) > MAX_ITEMS:
+        message = _("At most %(count)d accounts in a collection.") % {"count": MAX_ITEMS}
+        raise invalid("account_id", message)
+    check_rate_limit("collect", str(owner.pk), cost=len(member_ids))
+    CollectionItem.objects.bulk_create(
+        CollectionItem(collection=row, member_id=pk, created_at=Now()) for pk in member_ids
+    )
+    record("collected", collection_id=row.pk, owner_id=owner.pk, user_ids=member_ids)
+
+
+def may_add(owner: User, user: User) -> bool:
+    """Whether an account could be put into a collection of this owner, if it has not left it."""
+    return _may_add(owner, user, exact_relations(owner.pk, [user.pk]))
+
+
+def _may_add(owner: User, user: User, related: ExactRelations) -> bool:
+    agreed = approval(user)
+    if not agreed or user.pk in related.severed:
+        return False
+    return agreed == "public" or user.pk in related.following or user.pk == owner.pk
+
+
+def item_of(row: Collection, member: User) -> CollectionItem:
+    """The item of an account that is in a collection. NotFound."""
+    return _found(CollectionItem.objects.filter(collection=row, member=member))
+
+
+def _delete(row: Collection) -> None:
+    items = CollectionItem.objects.filter(collection=row, left_at=None)
+    member_ids = list(items.values_list("member_id", flat=True))
+    owner_id = row.owner_id
+    row.delete()
+    record("uncollected", owner_id=owner_id, user_ids=member_ids)
+
+
+def _item(row: Collection, item_id: int) -> CollectionItem:
+    return _found(CollectionItem.objects.filter(collection=row, pk=item_id))
+
+
+def _found(rows: QuerySet[CollectionItem]) -> CollectionItem:
+    found = rows.filter(left_at=None).first()
+    if found is None:
+        raise not_found()
+    return found
+
+
+def _clean(fields: dict[str, Any]) -> dict[str, Any]:
+    clean = dict(fields)
+    if "name" in fields:
+        clean["name"] = single_line(fields["name"])
+        if not clean["name"]:
+            raise invalid("name", _("Give the collection a name."))
+    if "description" in fields:
+        clean["description"] = normalise(fields["description"])
+    for name, maximum in (
+        ("name", NAME_MAX_CHARACTERS),
+        ("description", DESCRIPTION_MAX_CHARACTERS),
+    ):
+        if len(clean.get(name, "")) > maximum:
+            raise invalid(name, _("At most %(count)d characters.") % {"count": maximum})
+    if fields.get("tag"):
+        tag = normalize(fields["tag"].strip())
+        if tag is None:
+            raise invalid("tag_name", _("“%(name)s” can't be a tag.") % {"name": fields["tag"]})
+        clean["tag"] = tag
+    return clean

@@ -1,0 +1,8 @@
+"""The collections of a report, for the page of staff that shows the report."""
+
+from django import template
+
+from apps.curation.queries import reported_collections
+
+register = template.Library()
+register.simple_tag(reported_collections)
