@@ -1,1 +1,1 @@
-"""Users, their profiles, settings, credentials and counts. Accounts are deleted by `apps.privacy.erasure`."""
+"""Users, their profiles, settings, credentials and counts. `apps.privacy.erasure` deletes accounts."""

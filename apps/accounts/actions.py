@@ -1,4 +1,4 @@
-"""Writes of accounts."""
+"""Actions that change accounts."""
 
 import re
 import secrets
@@ -69,13 +69,13 @@ def register(
     client: str = "",
     by_operator: bool = False,
 ) -> User:
-    """Create an account. Invalid, with a message for each field; TooMany if the address gets too many mails.
+    """Create an account. Raises Invalid, with a message for each field; TooMany if the address gets too many mails.
 
     `client` is the network address of the client, in the form that rate limits use.
 
-    An e-mail address that another account already has is accepted; only the owner of that account is notified, by mail
-    (`email.sending`). Operators at the command line may use reserved handles and any password; their addresses need no
-    confirmation.
+    An e-mail address that another account already has raises no error: only the owner of that account is notified, by
+    mail (`email.sending`). Operators at the command line may use reserved handles and any password; their addresses
+    need no confirmation.
     """
     address = clean_email(email)
     # validated with the address, which the password must not resemble
@@ -107,7 +107,7 @@ def register(
 
 
 def update_profile(user: User, **fields: Any) -> User:
-    """Change fields of a profile (see `clean_profile`). If one is Invalid, none is changed."""
+    """Change fields of a profile (see `clean_profile`). Raises Invalid, changing nothing, if one is invalid."""
     changed = clean_profile(fields)
     replaced = [getattr(user, name).name for name in ("avatar", "header") if name in changed]
     for name, value in changed.items():
@@ -146,7 +146,7 @@ def set_locked(user: User, *, locked: bool) -> User:
 
 
 def update_settings(user: User, **fields: Any) -> User:
-    """Change display settings and defaults for new posts. Invalid for an unknown choice, without any change."""
+    """Change display settings and defaults for new posts. Raises Invalid, changing nothing, for an unknown choice."""
     for name in fields.keys() & _CHOICES.keys():
         if fields[name] not in _CHOICES[name]:
             raise _invalid({name: _("Choose one of the options.")})
@@ -157,8 +157,8 @@ def update_settings(user: User, **fields: Any) -> User:
 
 
 def issue_token(user: User, *, name: str, scopes: str = ALL) -> str:
-    """Create and return a bearer token, which cannot be shown again. A long name is truncated. Invalid for a scope that
-    is unknown or not available to the user.
+    """Create and return a bearer token, which cannot be shown again. A long name is truncated. Raises Invalid for a
+    scope that is unknown or not available to the user.
     """
     names = list(dict.fromkeys(scopes.split()))
     if not names or names != grantable(names, user):
@@ -237,11 +237,11 @@ def _invalid(errors: dict[str, str]) -> Invalid:
 
 
 def close_account(user: User, *, password: str, origin: Origin | None = None) -> None:
-    """Delete an account's personal data, and hide it and its posts from the next request on.
+    """Delete an account's personal data, and hide the account and its posts from the next request on.
 
-    The row stays, without a name, because every post id contains the account's id. The handle stays taken, so
-    that nobody can impersonate a former user. Invalid for a wrong password; NotAllowed for staff,
-    who would lock themselves out of the admin.
+    The row stays, without a name, because every post id contains the account's id. The handle stays taken, so that
+    nobody can impersonate a former user. Raises Invalid for a wrong password, and NotAllowed for staff, who would lock
+    themselves out of the admin.
     """
     require_password(user, password, origin)
     if user.is_staff or user.is_superuser:

@@ -1,4 +1,4 @@
-"""Staff pages of accounts: search, correct a profile, suspend and restore."""
+"""Staff pages for accounts: search, correct a profile, suspend and restore."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -45,7 +45,7 @@ SEARCH_MAX_CHARACTERS = 100
 
 
 def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse:  # noqa: ARG001 -- Django's signature
-    """Redirect to the login page, which counts failures; NotAllowed for members who are not staff."""
+    """Redirect to the site's login page, which counts failures. Raises NotAllowed for members who are not staff."""
     if admin.site.has_permission(request):
         return HttpResponseRedirect(reverse("admin:index"))
     onward = next_url(request, reverse("admin:index"))
@@ -53,13 +53,13 @@ def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse: 
         return redirect_to_login(onward, str(settings.LOGIN_URL))
     if not staff_of(request).is_staff:
         raise NotAllowed(_("Only staff may open this page."))
-    # may_act_as_staff refused: a code, or a new second factor, is needed first
+    # refused by `may_act_as_staff`: a code, or a new second factor, is needed first
     page = CODE_URL if has_second_factor(staff_of(request)) else SETUP_URL
     return redirect_to_login(onward, page)
 
 
 def change_password(request: HttpRequest, extra_context: object = None) -> HttpResponse:  # noqa: ARG001 -- Django's signature
-    """Redirect to the site's only page for one's own password, which counts wrong guesses."""
+    """Redirect to the page where members change their own password; the page counts wrong guesses."""
     del request
     return HttpResponseRedirect(reverse("password_change"))
 
@@ -82,15 +82,15 @@ def staff_of(request: HttpRequest) -> User:
 
 
 def account_ids(term: str) -> list[int]:
-    """The id of the account with this handle, or nothing. A separate query, because a join would scan the table."""
+    """The id of the account with this handle, if it exists. Uses a separate query; a join would scan the table."""
     handle = term.strip().removeprefix("@").lower()
     return list(User.objects.filter(handle=handle).values_list("pk", flat=True))
 
 
 class SearchedByAccount(StaffList):
-    """Rows that are searched by the full handle of an account."""
+    """An admin list that is searched by the full handle of an account."""
 
-    searched: ClassVar[str]  # the field with the account, whose index the search uses
+    searched: ClassVar[str]  # the field that refers to the account; the search uses its index
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -101,7 +101,7 @@ class SearchedByAccount(StaffList):
 
 
 class OwnedRows(SearchedByAccount):
-    """Rows with an owner, newest first."""
+    """An admin list of rows that have an owner, newest first."""
 
     list_display_links = None
     list_select_related = ("owner",)
@@ -151,13 +151,13 @@ class ProfileForm(forms.ModelForm):
             raise forms.ValidationError(error.message) from None
 
     def clean_email(self) -> str | None:
-        """The address in lower case; NULL without an address."""
+        """The address in lower case; None without an address."""
         return clean_email(self.cleaned_data["email"])
 
 
 @admin.register(User)
 class UserAdmin(StaffList, DjangoUserAdmin):
-    """Accounts, created by sign-up or `manage create_user`, and suspended instead of deleted."""
+    """Accounts. They are created by sign-up or `manage create_user`, and are suspended instead of deleted."""
 
     form = ProfileForm
     list_display = (
@@ -191,7 +191,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         return users
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Only superusers may change accounts of staff: a changed address can receive a link to a new password."""
+        """Only superusers may change staff accounts, because a new address can receive a password-reset link."""
         is_ordinary = obj is None or not (obj.is_staff or obj.is_superuser)
         return self.has_intervene_permission(request) and (
             is_ordinary or staff_of(request).is_superuser
@@ -258,7 +258,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         return user.counts.following
 
     def line(self, row: User) -> str:
-        """An account and what a suspension would hide."""
+        """An account with its numbers of posts and followers, for the confirmation of an action."""
         return _("%(user)s: %(posts)d posts, %(followers)d followers") % {
             "user": row, "posts": row.counts.posts, "followers": row.counts.followers
         }  # fmt: skip
@@ -301,7 +301,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     def mail_password(
         self, request: HttpRequest, queryset: QuerySet[User]
     ) -> TemplateResponse | None:
-        """Mail a link to a new password to the address of the account, after a confirmation."""
+        """After confirmation, mail a link for choosing a new password to the account's address."""
         staff = staff_of(request)
         return self._act_on_each(
             request,
@@ -322,7 +322,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     def reset_factor(
         self, request: HttpRequest, queryset: QuerySet[User]
     ) -> TemplateResponse | None:
-        """Remove the second factor, after a confirmation; then the password alone is enough."""
+        """After confirmation, remove the second factor; from then on the password alone is enough."""
         staff = staff_of(request)
         return self._act_on_each(
             request,
@@ -351,8 +351,8 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     ) -> TemplateResponse | None:
         """Show `question` and ask for a reason; once confirmed, call `act` for each account and show `done`.
 
-        Both texts may use the placeholder `count` (accounts), the question also `posts`. A `note` goes into the history
-        of each account, with the reason; leave it out if `act` writes its own entry.
+        Both texts may contain the placeholder `count` (of accounts); the question may also contain `posts`. A `note` is
+        added to each account's history, with the reason; omit it if `act` adds an entry itself.
         """
         users = self.chosen(request, queryset)
         if users:

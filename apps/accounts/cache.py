@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 MAX_BYTES = 16 * 1024  # at most 2 KB of bio and 8 KB of lines
 BATCH_SIZE = 1000
-MAX_ACCOUNTS = 4  # kept with a card, one for each set of counts
+MAX_ACCOUNTS = 4  # built from one card, one per set of counts
 MAX_DECODED = 4096  # cards of about 2 KB each, with everything derived from them
 
 _FIELDS = (Field("followers"), Field("following"), Field("posts"))  # new ones at the end
@@ -92,7 +92,7 @@ def _encode(card: Card) -> bytes:
 
 
 def _decode(data: bytes) -> Card:
-    """Decode a card. ValueError for any other bytes."""
+    """Decode a card. Raises ValueError if the bytes are not a card."""
     values = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
     *plain, suspended, limited, created, last_open_post_id = values
     if (
@@ -116,7 +116,7 @@ def _card_of(user: User, last_open_post_id: int) -> Card:
 
 
 def _user_of(card: Card, counts: tuple[int, ...]) -> User:
-    """The account of a card with these counts. Pages share it, so do not change it. Other fields are deferred."""
+    """An account built from a card and counts; other fields are deferred. Pages share it, so do not change it."""
     user = card.accounts.get(counts)
     if user is not None:
         return user
@@ -132,7 +132,7 @@ def _user_of(card: Card, counts: tuple[int, ...]) -> User:
 
 _decode_card = CachedDecoder(_decode, maximum=MAX_DECODED)
 
-# Cards expire after a day. Every change drops them, except that changes of `last_open_post_id` do so once a day only.
+# Cards expire after a day. Changes to an account drop its card, but changes of `last_open_post_id` only once a day.
 CARDS: ReadThrough[int, Card] = ReadThrough(
     name="card",
     version=6,
@@ -147,7 +147,7 @@ CARDS: ReadThrough[int, Card] = ReadThrough(
 
 
 def load_cards(user_ids: Collection[int]) -> dict[int, Card]:
-    """The cards of accounts, suspended ones too, in one query."""
+    """The cards of accounts, including suspended ones, in one query."""
     rows = rows_of(_LOAD_CARDS, {"ids": list(user_ids)})
     cards = (_card_of(_USER.instance(columns), last_open) for *columns, last_open in rows)
     return {card.id: card for card in cards}
@@ -156,7 +156,7 @@ def load_cards(user_ids: Collection[int]) -> dict[int, Card]:
 def active_users_of(
     cards: Mapping[int, Card], counts: Mapping[int, tuple[int, ...]]
 ) -> dict[int, User]:
-    """The accounts of cards, with their counts; suspended ones are left out."""
+    """Users built from cards and their counts; suspended ones are left out."""
     return {
         user_id: _user_of(card, counts[user_id])
         for user_id, card in cards.items()
@@ -165,7 +165,7 @@ def active_users_of(
 
 
 def card_changed(user_id: int) -> None:
-    """Call this in the transaction of a change. The card is forgotten after the commit, even if this process dies."""
+    """Call this in the transaction of a change. The card is dropped after the commit, even if this process dies."""
     record("account_changed", user_id=user_id)
     transaction.on_commit(lambda: forget_cards([user_id]), robust=True)
 
@@ -206,7 +206,7 @@ VIEWER_SECONDS = (
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The account behind a request. Every load has a new `epoch`; tokens checked under an older one are read again."""
+    """The account behind a request. Each load gets a new `epoch`; tokens checked under an older one are read again."""
 
     epoch: str
     session_hash: str
@@ -228,7 +228,7 @@ def _encode_viewer(viewer: Viewer) -> bytes:
 
 
 def _decode_viewer(data: bytes) -> Viewer:
-    """Decode a viewer. ValueError for any other bytes."""
+    """Decode a viewer. Raises ValueError if the bytes are not a viewer."""
     epoch, session_hash, columns, counts = orjson.loads(unpack(data, max_bytes=MAX_BYTES))
     if len(columns) != len(_VIEWER_COLUMNS) or len(counts) != len(_VIEWER_COUNTS):
         raise ValueError("not a viewer")
@@ -266,7 +266,7 @@ def _load_viewers(user_ids: Collection[int]) -> dict[int, Viewer]:
 def cached_viewer(user_id: int, batch: Batch | None = None) -> Viewer | None:
     """The cached account behind a request. Executes the batch.
 
-    None for an unknown account, and while the caches cannot prove that they are current.
+    None if the account does not exist, and while the caches may be outdated.
     """
     return (batch or Batch()).get_checked(VIEWERS, user_id, _load_viewers)
 
@@ -285,8 +285,8 @@ def viewer_changed(*user_ids: int) -> None:
 
 
 def access_changed(user_id: int) -> None:
-    """Call this in the transaction that ends tokens or sessions. The account is forgotten after the commit, even if
-    this process dies.
+    """Call this in the transaction that ends tokens or sessions. The account is dropped from the cache after the
+    commit, even if this process dies.
     """
     record("access_ended", user_id=user_id)
     viewer_changed(user_id)

@@ -1,7 +1,7 @@
 """A table of counts as the source of a CounterService; committed changes are put into Redis afterwards.
 
-A change of counts raises the revision, so puts may come late, twice, or in any order; `raise_to` and `add_to` do not
-raise it. Changes are SQL with RETURNING, which the ORM lacks, so that a change returns the values that it wrote.
+Every change of counts except `raise_to` and `add_to` increases the revision, so puts may be late, repeated, or in any
+order. Changes use SQL with RETURNING, which the ORM lacks, to return the values that they wrote.
 """
 
 import logging
@@ -32,7 +32,7 @@ _enqueued_at: dict[str, float] = {}
 
 @dataclass(frozen=True)
 class CountsTable:
-    """A model with a column per count, and `revision`. The task `rebuild` rebuilds the store."""
+    """A model that has a column for each count, and `revision`. `rebuild` names the task that rebuilds the store."""
 
     model: type[models.Model]
     columns: tuple[str, ...]
@@ -42,13 +42,13 @@ class CountsTable:
         where, args = f"c.{self.key} = ANY(%s)", [list(ids)]
         if self.author:
             where, args = f"{where} AND c.{self.author} = ANY(%s)", [*args, list(authors_of(ids))]
-        sql = f"SELECT {self._row} FROM {self.table} c WHERE {where}"  # noqa: S608 -- names of ours
+        sql = f"SELECT {self._row} FROM {self.table} c WHERE {where}"  # noqa: S608 -- only our own table and column names
         return {row.id: row for row in self._select(sql, args)}
 
     def rows_in(self, spans: Sequence[Span]) -> list[Row]:
-        """The rows within spans of ids, without those that were never counted."""
+        """The rows within spans of ids, without rows whose counts have never changed."""
         sql = (
-            f"SELECT {self._row} FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])"  # noqa: S608 -- names of ours
+            f"SELECT {self._row} FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])"  # noqa: S608 -- only our own table and column names
             f" AS s(low, high, mask, value) JOIN {self.table} c"
             f" ON c.{self.key} BETWEEN s.low AND s.high AND c.{self.key} & s.mask = s.value"
             f" WHERE {self._counted}"
@@ -56,16 +56,16 @@ class CountsTable:
         return self._select(sql, [list(part) for part in zip(*spans, strict=True)])
 
     def rows_after(self, id_: int, *, limit: int) -> list[Row]:
-        """The next rows above an id, without those that were never counted."""
+        """The next rows above an id, without rows whose counts have never changed."""
         sql = (
-            f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} > %s AND ({self._counted})"  # noqa: S608 -- names of ours
+            f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} > %s AND ({self._counted})"  # noqa: S608 -- only our own table and column names
             f" ORDER BY c.{self.key} LIMIT %s"
         )
         return self._select(sql, [id_, limit])
 
     def all_rows_after(self, id_: int, *, limit: int) -> list[Row]:
-        """The next rows above an id, including those that were never counted."""
-        sql = f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} > %s ORDER BY 1 LIMIT %s"  # noqa: S608 -- names of ours
+        """The next rows above an id, including rows whose counts have never changed."""
+        sql = f"SELECT {self._row} FROM {self.table} c WHERE c.{self.key} > %s ORDER BY 1 LIMIT %s"  # noqa: S608 -- only our own table and column names
         return self._select(sql, [id_, limit])
 
     def ends(self) -> tuple[int, int]:
@@ -77,7 +77,7 @@ class CountsTable:
         """Add to counts, set other columns, and raise the revision. Returns the new row; None if there is no row."""
         sets = [f"{name} = {name} + %s" for name in deltas] + [f"{name} = %s" for name in values]
         sql = (
-            f"UPDATE {self.table} c SET {', '.join([*sets, 'revision = revision + 1'])}"  # noqa: S608 -- names of ours
+            f"UPDATE {self.table} c SET {', '.join([*sets, 'revision = revision + 1'])}"  # noqa: S608 -- only our own table and column names
             f" WHERE {self._is_one} RETURNING {self._row}"
         )
         rows = self._select(sql, [*deltas.values(), *values.values(), *self._one(id_)])
@@ -85,35 +85,35 @@ class CountsTable:
 
     def locked(self, id_: int) -> Row | None:
         """The row of an id, locked until the transaction ends."""
-        sql = f"SELECT {self._row} FROM {self.table} c WHERE {self._is_one} FOR UPDATE"  # noqa: S608 -- names of ours
+        sql = f"SELECT {self._row} FROM {self.table} c WHERE {self._is_one} FOR UPDATE"  # noqa: S608 -- only our own table and column names
         rows = self._select(sql, self._one(id_))
         return rows[0] if rows else None
 
     def revise(self, id_: int, revision: int) -> Row:
         """Set the revision of an existing row."""
-        sql = f"UPDATE {self.table} c SET revision = %s WHERE {self._is_one} RETURNING {self._row}"  # noqa: S608 -- names of ours
+        sql = f"UPDATE {self.table} c SET revision = %s WHERE {self._is_one} RETURNING {self._row}"  # noqa: S608 -- only our own table and column names
         return self._select(sql, [revision, *self._one(id_)])[0]
 
     def raise_to(self, field: str, values: Mapping[int, int]) -> int:
-        """Raise a count, never lower it; returns the number of changed rows. The revision stays."""
+        """Raise a count, never lower it; returns the number of changed rows. The revision does not change."""
         return self._update(field, "%s", f"c.{field} < %s", values)
 
     def add_to(self, field: str, deltas: Mapping[int, int]) -> None:
-        """Add to the count of each id, not below zero. The revision stays."""
+        """Add to the count of each id; a negative delta stops at zero. The revision does not change."""
         self._update(field, f"greatest(c.{field} + %s, 0)", "%s IS NOT NULL", deltas)
 
     def lost(self) -> None:
-        """Enqueue the rebuild, at most every 5 seconds; Celery beat enqueues it as well."""
+        """Enqueue the rebuild, at most once every 5 seconds; Celery beat enqueues it too."""
         if monotonic() - _enqueued_at.get(self.rebuild, -ENQUEUE_SECONDS) >= ENQUEUE_SECONDS:
             _enqueued_at[self.rebuild] = monotonic()
             enqueue(self.rebuild)
 
     def _update(self, field: str, value: str, where: str, values: Mapping[int, int]) -> int:
-        """Update each row by a separate statement, because rows may be on several servers; all go in one round trip.
+        """Update each row with a separate statement, because rows may be on several servers, all in one round trip.
 
         Rows are updated in the order of their ids, as in every write of several rows, to avoid deadlocks.
         """
-        sql = f"UPDATE {self.table} c SET {field} = {value} WHERE {self._is_one} AND {where} RETURNING 1"  # noqa: S608 -- names of ours
+        sql = f"UPDATE {self.table} c SET {field} = {value} WHERE {self._is_one} AND {where} RETURNING 1"  # noqa: S608 -- only our own table and column names
         args = [
             arg for id_, value in sorted(values.items()) for arg in (value, *self._one(id_), value)
         ]
@@ -132,18 +132,18 @@ class CountsTable:
 
     @cached_property
     def key(self) -> str:
-        """The column of the ids."""
+        """The name of the id column."""
         key: models.Field[Any, Any] = self.model._meta.pk
         return str(key.column)
 
     @cached_property
     def author(self) -> str:
-        """The author column in a table whose key is a post; "" in others."""
+        """The name of the author column, if the ids are ids of posts; otherwise ""."""
         return getattr(self.model._meta.pk, "author_column", "")
 
     @cached_property
     def _is_one(self) -> str:
-        """The condition for one row, with the values of `_one`."""
+        """The SQL condition that selects one row; its parameters come from `_one`."""
         is_author = f" AND c.{self.author} = %s" if self.author else ""
         return f"c.{self.key} = %s{is_author}"
 
@@ -187,7 +187,7 @@ def put_or_record(service: CounterService, rows: Collection[Row]) -> None:
 
 
 def put_writes(service: CounterService, row: Row) -> QueueWrites:
-    """`put_or_record` for one row, as writes to send together with others."""
+    """Like `put_or_record` for one row, but returns writes that can be sent together with others."""
 
     def queue(batch: Batch) -> Callable[[], None]:
         queued = [batch.commands(client, [call]) for client, call in service.put_calls(row)]
@@ -205,7 +205,7 @@ def put_writes(service: CounterService, row: Row) -> QueueWrites:
 
 
 def _record_missed(service: CounterService, rows: Collection[Row], error: RedisError) -> None:
-    logger.warning("counts of %s were not put into Redis, an event will: %s", service.name, error)
+    logger.warning("counts of %s not in Redis yet; an event will retry: %s", service.name, error)
     with transaction.atomic():
         record("counts_missed", kind=service.name, ids=[row.id for row in rows])
 

@@ -72,7 +72,7 @@ class PostVisibility(models.TextChoices):
 
 
 class QuotePolicy(models.TextChoices):
-    """The people other than the author who may quote open posts. Restricted posts cannot be quoted."""
+    """Who may quote open posts, in addition to the author. Restricted posts cannot be quoted."""
 
     PUBLIC = "public", _("Everybody")
     FOLLOWERS = "followers", _("Followers")

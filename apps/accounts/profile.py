@@ -26,18 +26,17 @@ _INVISIBLE = re.compile(
 
 
 def clean_profile(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The cleaned values for an account's columns; fields that are None are left out.
+    """The cleaned values for an account's columns. Fields that are None are left out.
 
-    `display_name`, `bio`, `lines` (pairs of a name and a value), `avatar` and `header` (open
-    files), `avatar_alt` and `header_alt` (their descriptions), `is_bot`, `is_discoverable`,
-    `is_indexable`, `post_visibility`, `post_sensitive`, `post_language`, `quote_policy`. Invalid,
-    and KeyError for an unknown name.
+    The fields are `display_name`, `bio`, `lines` (pairs of a name and a value), `avatar` and `header` (open files),
+    `avatar_alt` and `header_alt` (their descriptions), `is_bot`, `is_discoverable`, `is_indexable`, `post_visibility`,
+    `post_sensitive`, `post_language`, `quote_policy`. Raises Invalid, and KeyError for an unknown field.
     """
     return {name: _CLEAN[name](value) for name, value in fields.items() if value is not None}
 
 
 def clean_name(text: str) -> str:
-    """A display name without characters that reorder or hide text. Invalid if it is too long."""
+    """A display name without characters that reorder or hide text. Raises Invalid if it is too long."""
     name = single_line(text)
     if len(name) > NAME_MAX_CHARACTERS:
         message = _("At most %(count)d characters.") % {"count": NAME_MAX_CHARACTERS}
@@ -46,7 +45,7 @@ def clean_name(text: str) -> str:
 
 
 def single_line(text: str) -> str:
-    """A text on one line, without characters that reorder or hide text; empty if nothing of it is visible."""
+    """A text on one line, without characters that reorder or hide text; empty if nothing visible remains."""
     line = " ".join(_INVISIBLE.sub("", without_control_characters(text)).split())
     return line if is_visible(line) else ""
 

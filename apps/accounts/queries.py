@@ -1,4 +1,4 @@
-"""Reads of accounts. Suspended accounts are not found: hidden and missing look the same."""
+"""Queries that read accounts. Suspended accounts are not found, so they look like missing ones."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -63,19 +63,19 @@ def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
 
 
 def user_by_handle(handle: str) -> User:
-    """The account with a handle; NotFound. Ignores upper and lower case; an @ and this site's host are allowed."""
+    """The account with this handle. Ignores case, and allows a leading @ and this site's host. NotFound."""
     return user_by_id(user_id_by_handle(without_own_host(handle)))
 
 
 def user_id_by_handle(handle: str) -> int:
-    """The id of the account with a handle in upper or lower case; NotFound."""
+    """The id of the account with this handle. Ignores case. NotFound."""
     for (user_id,) in rows_of(_BY_HANDLE, {"handle": handle.lower()}):
         return int(user_id)
     raise NotFound(_("There is no account with this handle."))
 
 
 def account_of(row: Row) -> User:
-    """The account and counts of an `ACCOUNT` row."""
+    """The account, with its counts, in a row of `ACCOUNT` columns."""
     user = _USER.instance(row[: len(_USER)])
     counts = row[len(_USER) :]
     if counts[0] is not None:
@@ -132,7 +132,7 @@ def handles_of(user_ids: Collection[int]) -> dict[int, str]:
 
 
 def user_ids_named(handles: Collection[str]) -> list[int]:
-    """The ids of lower-case handles. NotFound, with the first missing handle in its message."""
+    """The ids of the accounts with these lower-case handles. Raises NotFound, which names the first missing handle."""
     ids = user_ids_by_handle(handles)
     for handle in handles:
         if handle not in ids:

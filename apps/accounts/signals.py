@@ -26,7 +26,7 @@ class SignUp:
     address: str
 
 
-SIGN_UPS = Hook[Callable[[SignUp], None]]()  # each may refuse it, by Invalid or TooMany
+SIGN_UPS = Hook[Callable[[SignUp], None]]()  # each may raise Invalid or TooMany to refuse it
 
 
 def announce_account_visibility(user_id: int) -> None:

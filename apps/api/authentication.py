@@ -25,9 +25,9 @@ class BearerAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[User | AnonymousUser, Bearer] | None:
         """The account and the token; None without the header.
 
-        AuthenticationFailed for an invalid token, NotAllowed for missing scopes. Scopes are checked here, because an
-        endpoint with its own permission classes would skip a check there. To save a round trip, one batch validates the
-        token and counts the request for the account that this process last saw with the token.
+        Raises AuthenticationFailed for an invalid token, and NotAllowed for missing scopes. Scopes are checked here,
+        because an endpoint with its own permission classes would skip a check there. To save a round trip, one batch
+        validates the token and counts the request for the account that this process last saw with the token.
         """
         token = bearer_token(request)
         if token is None:
@@ -68,7 +68,7 @@ def viewer_of(request: Request) -> User:
 
 
 def staff_of(request: Request, permission: str) -> User:
-    """The account, if it is staff with a permission such as "timeline.change_sitepolicy"; otherwise NotAllowed."""
+    """The account, if it is staff and has `permission` (such as "timeline.change_sitepolicy"). NotAllowed."""
     viewer = viewer_of(request)
     if not is_permitted(viewer, permission):
         raise NotAllowed(_("You do not have the permission for this."))

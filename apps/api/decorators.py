@@ -22,7 +22,7 @@ def endpoint(
     """DRF's `api_view`, with the scopes that a token needs for each method; one of several scopes suffices.
 
     `public`: requests without a token are accepted too. `limit`: the rate limit that the action behind a POST checks;
-    it is counted in the same round trip as the request. ValueError for an unknown scope.
+    it is counted in the same round trip as the request. Raises ValueError for an unknown scope.
     """
     needed = {
         method: (names,) if isinstance(names, str) else names for method, names in scopes.items()

@@ -27,7 +27,7 @@ def api_exception(exception: Exception, context: dict[str, Any]) -> Response | N
     response = exception_handler(exception, context)
     if response is not None:
         if isinstance(exception, drf.ValidationError):
-            # the same status for bad content, whether a serializer or an action found it
+            # the same status for invalid content, whether a serializer or an action refused it
             response.status_code = Invalid.status
         code = CODES.get(response.status_code, "error")
         errors = _field_errors(exception)

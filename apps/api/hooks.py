@@ -21,7 +21,7 @@ class StatusField(NamedTuple):
 
 
 class NotificationField(NamedTuple):
-    """A field that an app adds to those notifications, and groups of them, for which `value` is not None."""
+    """A field that an app adds to notifications and their groups; left out if `value` returns None."""
 
     name: str
     kind: Any
@@ -29,7 +29,7 @@ class NotificationField(NamedTuple):
 
 
 class Collections(NamedTuple):
-    """What collections add to accounts: how many of them an account may have, and `feature_approval`."""
+    """The maximum number of collections per account, and the function that builds `feature_approval`."""
 
     limit: int
     approval: Callable[[User], Any]
@@ -41,7 +41,7 @@ MASTODON_V2_ENDPOINTS = Hook[str]()  # the same for /api/v2/
 TRANSLATES = Hook[Callable[[], bool]](maximum=1)  # whether posts can be translated now
 VAPID_KEY = Hook[Callable[[], str]](maximum=1)  # the public key of web push
 STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s, imported for the first status
-NOTIFICATION_FIELDS = Hook[str]()  # the same of `NotificationField`s
+NOTIFICATION_FIELDS = Hook[str]()  # dotted names of `NotificationField`s
 COLLECTIONS = Hook[Collections](maximum=1)
 # Called with the viewer's id and the posts of each page that a client of the viewer gets.
 SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()

@@ -76,7 +76,7 @@ class EntityExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-ca
 
 
 def schema_of(hint: Any, auto_schema: AutoSchema) -> Object:
-    """The OpenAPI 3.1 schema of a type; entities in it become components. KeyError for unsupported types."""
+    """The OpenAPI 3.1 schema of a type; entities in it become components. Raises KeyError for unsupported types."""
     if is_typeddict(hint):
         return auto_schema.resolve_serializer(Entity(hint), "response").ref
     if get_origin(hint) is None:
@@ -222,7 +222,7 @@ _LIMITS = [name for name in HEADERS if name.startswith("X-RateLimit")]
 
 
 def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-    """A drf-spectacular hook: add to every operation what client generators need."""
+    """A drf-spectacular hook that completes every operation with the details that client generators need."""
     schemas = result.get("components", {}).get("schemas", {})
     if "Problem" not in schemas:
         return result

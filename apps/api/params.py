@@ -1,4 +1,4 @@
-"""Parsing of the parameters and bodies of API requests."""
+"""Parses the parameters and bodies of API requests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ def shows_its_answer(request: Request) -> bool:
 
 
 def optional_bool(query: Mapping[str, str], name: str) -> bool | None:
-    """A boolean query parameter, None if it is missing. BadRequest if it is neither true nor false."""
+    """A boolean query parameter; None if it is missing. Raises BadRequest if it is neither true nor false."""
     text = query.get(name) or ""
     if text.lower() in {"0", "false", "f", "off", "no"}:
         return False
@@ -45,7 +45,7 @@ def optional_bool(query: Mapping[str, str], name: str) -> bool | None:
 
 
 def id_params(request: Request, *, maximum: int) -> list[int]:
-    """The ids of `id[]`, or `id`, in order; BadRequest."""
+    """The ids in the parameter `id[]` or `id`, in order; BadRequest."""
     texts = request.query_params.getlist("id[]") or request.query_params.getlist("id")
     try:
         return [parse_id(text) for text in texts[:maximum]]
@@ -54,7 +54,7 @@ def id_params(request: Request, *, maximum: int) -> list[int]:
 
 
 def id_in_body(text: str, field: str) -> int:
-    """An id in a field of the body. Invalid if the number is too large for an id."""
+    """An id in a field of the body. Raises Invalid if the number is too large for an id."""
     try:
         return parse_id(text)
     except ValueError:
@@ -62,7 +62,7 @@ def id_in_body(text: str, field: str) -> int:
 
 
 def offset_of(query: Mapping[str, str]) -> int:
-    """`offset`, for the few endpoints that are paged by offset instead of by id; BadRequest."""
+    """The parameter `offset`, for the few endpoints that are paged by offset instead of by id; BadRequest."""
     text = query.get("offset") or "0"
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise BadRequest("offset is not a number.", code="bad_offset")

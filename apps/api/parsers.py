@@ -24,7 +24,7 @@ _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 
 class NestedFormParser(FormParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """The fields as nested data. ParseError for contradictory names, invalid text and charsets other than UTF-8."""
+        """Parse into nested data. Raises ParseError for contradictory names, invalid text, or non-UTF-8 charsets."""
         charset = parse_header_parameters(media_type or "")[1].get("charset", "utf-8")
         if charset.lower() not in {"utf-8", "utf8"}:
             raise ParseError("Forms must be encoded in UTF-8.")
@@ -39,14 +39,14 @@ class NestedFormParser(FormParser):
 
 class NestedMultiPartParser(MultiPartParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """The fields and files as nested data. ParseError as for plain forms."""
+        """The fields and files as nested data. Raises ParseError as for plain forms."""
         parsed = super().parse(stream, media_type, parser_context)
         lists = (*parsed.data.lists(), *parsed.files.lists())
         return nested((name, value) for name, values in lists for value in values)
 
 
 def nested(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Turn named values into nested objects and lists; of a repeated name, the last value counts."""
+    """Turn named values into nested objects and lists; if a name is repeated, its last value counts."""
     result: dict[str, Any] = {}
     for name, value in fields:
         if is_malformed([name]):

@@ -1,7 +1,7 @@
 """DRF's throttle: counts the requests of the API. `apps.throttling` has the limits that actions check.
 
-Requests with a valid token count against their account or application; all others, also those with an
-invalid token, against their IP address. Refused requests count as well.
+Requests with a valid token count against their account or application; all others, including those with an invalid
+token, against their IP address. Refused requests count as well.
 """
 
 from typing import Any, NamedTuple
@@ -45,7 +45,7 @@ class ApiThrottle(BaseThrottle):
 
 
 def refuse_early(request: HttpRequest) -> None:
-    """TooMany if this process has already seen that the limit is used up, so that refusing a flood costs little.
+    """Raise TooMany if this process has already seen the limit used up, so that refusing a flood costs little.
 
     A token that was revoked in the meantime also gets TooMany, instead of 401, until the window ends.
     """

@@ -12,7 +12,7 @@ SLOT_SECONDS = 5.0  # the length of one call
 
 
 def move_slot(name: str, slot: int, address: str) -> int:
-    """Move keys of a slot in a class's Redis Cluster to another node, for some seconds; returns their number.
+    """Move keys of a slot to another node of a class's Redis Cluster, for a few seconds; returns how many moved.
 
     Call it again until that node owns the slot. Raises Invalid.
     """

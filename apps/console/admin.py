@@ -50,7 +50,7 @@ REPR_MAX_CHARACTERS = 200  # Django's limit of LogEntry.object_repr
 
 @admin.register(CacheNode)
 class CacheNodeAdmin(StaffList):
-    """A console instead of a list of rows, because most of its data does not come from the database."""
+    """Shows a console instead of a list of rows, because most of its data does not come from the database."""
 
     def get_urls(self) -> list[URLPattern]:
         change = self.admin_site.admin_view(self.change_page)
@@ -96,7 +96,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/console.html", context)
 
     def service_level_page(self, request: HttpRequest) -> TemplateResponse:
-        """Requests, calls of backends and hit rates over all processes: a day as charts, and the last hour."""
+        """Requests, backend calls and hit rates of all processes: charts of a day, and the last hour."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("Only staff may open this page."))
         try:
@@ -118,7 +118,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/service_level.html", context)
 
     def hot_keys_page(self, request: HttpRequest) -> TemplateResponse:
-        """The keys that are read most, and the change of L1 that their load calls for, if any."""
+        """The most-read keys, and the change of L1 that their load requires, if any."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("Only staff may open this page."))
         try:
@@ -169,7 +169,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/redis.html", context)
 
     def move_slot_page(self, request: HttpRequest) -> HttpResponse:
-        """A form, then a confirmation, then some seconds of moving keys."""
+        """Show a form, ask for confirmation, then move keys for a few seconds."""
         if not self.has_intervene_permission(request):
             raise NotAllowed(_("You may look at the caches, but not change them."))
         form = MoveSlotForm(request.POST or None, initial=request.GET.dict())
@@ -201,7 +201,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/change.html", context)
 
     def change_page(self, request: HttpRequest, name: str) -> HttpResponse:
-        """A form, then a confirmation, then the change."""
+        """Show a form, ask for confirmation, then make the change."""
         if not self.has_intervene_permission(request):
             raise NotAllowed(_("You may look at the caches, but not change them."))
         forms = FORMS | WITHOUT_BUTTON | REDIS_FORMS

@@ -358,7 +358,7 @@ class MoveSlotForm(forms.Form):
         return _("Move slot %(slot)d of “%(name)s” to %(target)s?") % self.cleaned_data
 
     def act(self) -> str:
-        """Move keys for some seconds; returns a sentence about the result. Raises Invalid."""
+        """Move keys for a few seconds; returns a sentence about the result. Raises Invalid."""
         moved = move_slot(*(self.cleaned_data[name] for name in ("name", "slot", "target")))
         text = ngettext(
             "Slot %(slot)d: %(moved)d key went to %(target)s.",
@@ -369,7 +369,7 @@ class MoveSlotForm(forms.Form):
 
 
 class BurstPolicyForm(forms.ModelForm):
-    """The rules for bursts. Saved without a confirmation, because they change no node."""
+    """The rules for bursts. They are saved without a confirmation, because they change no node."""
 
     title = gettext_lazy("Rules for bursts")
 
@@ -386,7 +386,7 @@ class BurstPolicyForm(forms.ModelForm):
         widgets: ClassVar = {"spares": forms.Textarea(attrs={"rows": 4, "cols": 60})}
 
     def clean_spares(self) -> str:
-        """One address per line, without repetitions. ValidationError for malformed ones and nodes of Main or Backup."""
+        """One address per line, without duplicates. Raises ValidationError if one is malformed or in Main or Backup."""
         urls = list(dict.fromkeys(urls_in(self.cleaned_data["spares"])))
         if wrong := [url for url in urls if not is_address(url)]:
             message = _("“%(url)s” is not an address: give host:port or unix:/path.")
@@ -411,7 +411,7 @@ class BurstPolicyForm(forms.ModelForm):
         return ""
 
     def summary(self) -> str:
-        """The saved rules in a line, for the admin's history."""
+        """The saved rules on one line, for the admin's history."""
         state = "automatic" if self.instance.is_automatic else "by hand"
         bounds = (
             f"from {self.instance.most_reads} reads a second, to {self.instance.most_groups} groups"
@@ -427,7 +427,7 @@ FORMS: dict[str, type[ChangeForm]] = {
     "shrink": ShrinkForm,
     "flush": FlushForm,
 }
-WITHOUT_BUTTON: dict[str, type[ChangeForm]] = {"abort": AbortForm}  # linked where it makes sense
+WITHOUT_BUTTON: dict[str, type[ChangeForm]] = {"abort": AbortForm}  # linked where possible
 REDIS_FORMS: dict[str, type[ChangeForm]] = {
     "move": MoveForm,
     "switch": SwitchForm,

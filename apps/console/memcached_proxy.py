@@ -1,4 +1,4 @@
-"""A server that speaks Memcached's text protocol and stores in the tiers, for programs that are not written in Python.
+"""A server for programs not written in Python: it speaks Memcached's text protocol and stores values in the tiers.
 
 It accepts `get`, `gets`, `set`, `cas`, `delete`, `version` and `quit`, and answers ERROR to everything else (`add`,
 `incr` and similar commands cannot be atomic in several layers). All keys get a prefix, so that programs neither read
@@ -77,7 +77,7 @@ class _Connection(StreamRequestHandler):
         return _cas(_key(name), value, _seconds(exptime), int(number))
 
     def _data(self, size: int) -> bytes:
-        """Read the line of a value. ValueError if the value is too large or has another length."""
+        """Read a value. Raises ValueError if it is too large or does not end after `size` bytes."""
         if size < 0:
             raise ValueError(size)
         if size > MAX_VALUE_BYTES:
@@ -89,7 +89,7 @@ class _Connection(StreamRequestHandler):
         return data[:-2]
 
     def _skip(self, size: int) -> None:
-        """Discard a refused value, so that it is not read as commands. ConnectionError if it is incomplete."""
+        """Discard a refused value, so that it is not read as commands. Raises ConnectionError if it is incomplete."""
         while size > 0:
             piece = self.rfile.read(min(size, MAX_LINE_BYTES))
             if not piece:
@@ -105,7 +105,7 @@ def _key(name: bytes) -> str:
 
 
 def _seconds(exptime: bytes) -> int:
-    """The time to live in seconds; 0 or less if it has passed already. The client's 0 means a month, the longest."""
+    """The time to live in seconds; 0 or less if it has already passed. A client's 0 means the maximum, a month."""
     seconds = int(exptime)
     if seconds > MONTH_SECONDS:
         return seconds - int(time.time())
@@ -125,7 +125,7 @@ def _get(names: list[bytes], *, with_cas: bool) -> bytes:
 
 
 def _unique(value: bytes) -> int:
-    """The number for `cas`, the same for equal values."""
+    """The number that `cas` compares, the same for equal values."""
     return int.from_bytes(blake2b(value, digest_size=8).digest(), "big")
 
 

@@ -70,13 +70,13 @@ class ClassStatus:
 
     @property
     def without(self) -> str:
-        """The effect that people notice while its server does not answer."""
+        """The effect that people notice while the server of the class does not answer."""
         return str(_WITHOUT[self.name])
 
 
 @dataclass(frozen=True, slots=True)
 class SlotMap:
-    """The owners of the slots of a Redis Cluster, and the moving slots. `error` is the reason if these are unknown."""
+    """The owners of a Redis Cluster's slots, and the slots being moved. `error` is the reason if they are unknown."""
 
     classes: list[str]
     masters: list[Master]
@@ -85,7 +85,7 @@ class SlotMap:
 
 
 def class_statuses(servers: Sequence[RedisStatus], topology: Topology) -> list[ClassStatus]:
-    """Sort the servers that were just probed by class of data."""
+    """The status of each class of data, given the servers, which have just been probed."""
     return [
         ClassStatus(
             name, [server for server in servers if name in server.classes], topology.tenant(name)

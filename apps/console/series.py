@@ -1,4 +1,4 @@
-"""The service level over a day, as charts and as a table by the hour."""
+"""The service level over a day, as charts and as an hourly table."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Value = float | None
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """The measure that a chart shows for each span of time. `target` is the name of its maximum in SERVICE_TARGETS.
+    """A measure that a chart shows for each span of time. `target` is the name of its maximum in SERVICE_TARGETS.
 
     With `is_least`, the target is a minimum.
     """
@@ -137,14 +137,14 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """A row of the table: the value of each chart."""
+    """A row of the hourly table: the value of each chart in one hour."""
 
     began: datetime
     cells: list[tuple[Measure, Value]]
 
 
 def charts_of(day: Sequence[tuple[int, Counts]], targets: Mapping[str, float]) -> list[Chart]:
-    """The charts of counts by span, as `totals.last_day` returns them."""
+    """The charts of `day`, the counts per span that `totals.last_day` returns."""
     levels = [service_level(counts) if counts else None for _began, counts in day]
     charts = []
     for measure in MEASURES:
@@ -158,7 +158,7 @@ def charts_of(day: Sequence[tuple[int, Counts]], targets: Mapping[str, float]) -
 
 
 def hours_of(day: Sequence[tuple[int, Counts]]) -> list[Hour]:
-    """The rows of the table by the hour, newest first, without hours in which nothing was counted."""
+    """The rows of the hourly table, newest first, without hours in which nothing was counted."""
     hours = []
     for start in range(0, len(day), SPANS_AN_HOUR):
         spans = day[start : start + SPANS_AN_HOUR]

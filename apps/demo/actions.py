@@ -1,4 +1,4 @@
-"""Seeds one size of the demo data in a single transaction.
+"""Adds the demo data of one size in a single transaction.
 
 An interrupted run leaves only media files, which the next run overwrites.
 """
@@ -38,12 +38,12 @@ _TABLES = (
     "posts_mention, posts_attachment, notifications_notification, timeline_fanoutjob, timeline_fanoutchunk, "
     + ", ".join(mark.table for mark in ROW_MARKS)
 )
-ReportProgress = Callable[[str, int], None]  # the kind of rows, and how many more
+ReportProgress = Callable[[str, int], None]  # a kind of rows, and the number of new ones
 
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """Numbers of new rows. `earlier` is an earlier run of the same size; if there is one, nothing was added."""
+    """The numbers of new rows. `earlier` is an earlier run of the same size; if there is one, nothing was added."""
 
     accounts: int = 0
     follows: int = 0
@@ -56,7 +56,7 @@ class SeedResult:
 def seed(
     *, size: str, seed_number: int, advance: ReportProgress, now: float | None = None
 ) -> SeedResult:
-    """Add a size of the demo unless it exists. Conflict if accounts of the scripted people exist and have posts."""
+    """Add the demo data of one size, unless they exist. Raises Conflict if accounts of the cast have written posts."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
@@ -119,8 +119,8 @@ def _report(world: World) -> SeedResult:
 
 
 def expected_rows(size: str) -> int:
-    """The approximate number of rows of a size, for the progress bar."""
+    """The approximate number of rows that a size adds, for the progress bar."""
     per_account = SIZES[size]
     posts = per_account.posts_each * 1.3  # with their reposts
     rows = 1 + per_account.follows_each + posts + per_account.likes_each
-    return round(per_account.accounts * rows) + 2_000  # of the scripted people
+    return round(per_account.accounts * rows) + 2_000  # of the cast

@@ -1,4 +1,4 @@
-"""Hook with which optional apps add to the demo."""
+"""The hook with which optional apps add to the demo data."""
 
 from apps.events.hooks import Hook
 

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 
 class SeedRun(models.Model):
-    """A size of the demo that exists. Its row is inserted in the transaction that makes the size."""
+    """Records that the demo data of one size exist. The row is inserted in the same transaction as the data."""
 
     size = models.CharField(max_length=10, unique=True)
     seed = models.BigIntegerField()

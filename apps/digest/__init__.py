@@ -1,1 +1,1 @@
-"""A weekly mail with the posts that members missed, for those who subscribe."""
+"""A weekly mail with the posts that a member missed, for members who subscribe to it."""

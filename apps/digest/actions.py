@@ -18,12 +18,12 @@ def choose(user: User, *, wants: bool) -> None:
 
 
 def end_token(user: User) -> str:
-    """The token in a mail's unsubscribe link. It is valid as long as SECRET_KEY, and works for nothing else."""
+    """The token in a mail's unsubscribe link. It is valid until SECRET_KEY changes, and can only unsubscribe."""
     return signing.dumps(user.pk, salt=SALT)
 
 
 def reader_of(token: str) -> User:
-    """The member whom a link unsubscribes, whether subscribed or not. NotFound for an invalid link."""
+    """The member that an unsubscribe link is for, subscribed or not. Raises NotFound for an invalid link."""
     try:
         number = signing.loads(token, salt=SALT)
     except signing.BadSignature:

@@ -11,7 +11,7 @@ from apps.events.leases import SlowRow, State
 
 
 class DigestReader(models.Model):
-    """A member who wants the mail, and since when."""
+    """A member who has subscribed to the mail, and the time of the subscription."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"

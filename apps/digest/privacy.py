@@ -21,7 +21,7 @@ ARCHIVE = Part(
 
 
 def digests(user: User, limit: int) -> int:
-    """Delete the subscription, and the rows of sent and waiting mails."""
+    """Delete the subscription, and the rows of sent and pending mails."""
     readers = DigestReader.objects.filter(user=user).delete()[0]
     rows = Issue.objects.filter(user=user).values("pk")[:limit]
     return readers + Issue.objects.filter(pk__in=rows).delete()[0]

@@ -114,7 +114,7 @@ def _may_get_mail(user: User) -> bool:
 
 
 def message_of(digest: Digest) -> EmailMessage:
-    """The mail in the current language, with headers by which mail programs can unsubscribe (RFC 2369, RFC 8058)."""
+    """The mail in the current language, with headers that let mail programs unsubscribe (RFC 2369, RFC 8058)."""
     context = {
         "digest": digest,
         "site_name": settings.SITE_NAME,

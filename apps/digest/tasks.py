@@ -8,7 +8,7 @@ from apps.events.actions import enqueue
 
 @shared_task
 def make() -> None:
-    """Make the rows of this week's mails, once, from Monday on (UTC)."""
+    """Insert this week's mails if they are missing (weeks begin on Monday, UTC), and delete old ones."""
     sending.make_issues()
     sending.purge()
 

@@ -27,7 +27,7 @@ from apps.privacy.hooks import Record
 from apps.texts import is_visible, normalise
 
 MAX_PICTURES = 4  # of a post
-PICTURES_SECONDS = 12.0  # no picture of a post is started after this time: the import task has 20 s
+PICTURES_SECONDS = 12.0  # no picture is started after this time, because the import task has 20 s
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ def prepare_pictures(user: User, post: Record, archive: Archive) -> Pictures:
 def make_earlier_post(
     user: User, post: Record, pictures: Pictures
 ) -> tuple[Mapping[str, Any] | None, str]:
-    """The id of the new post, or None if it has been imported already; and a text about its missing parts.
+    """The data for `remove_earlier_post` (None if the post was imported before), and a text about its missing parts.
 
-    Invalid if nothing of the post could be imported. Call it in a transaction.
+    Raises Invalid if nothing of the post could be imported. Call it in a transaction.
     """
     if _is_here(user, post):
         return None, ""
@@ -93,13 +93,13 @@ def make_earlier_post(
 
 
 def remove_earlier_post(user: User, trace: Mapping[str, Any]) -> None:
-    """Undo the import of a post; does nothing if it was deleted. Call it in a transaction."""
+    """Undo the import of a post; does nothing if the post was deleted. Call it in a transaction."""
     discard(EarlierPost.objects.filter(pk=trace["id"], owner=user))
 
 
 @transaction.atomic
 def delete_earlier_post(post_id: int, *, by: User) -> None:
-    """Delete a post, by its owner or by staff who may delete posts; NotFound for others."""
+    """Delete a post. Raises NotFound unless `by` is its owner or may delete posts as staff."""
     row = EarlierPost.objects.select_related("owner").filter(pk=post_id).first()
     if row is None or (row.owner_id != by.pk and not is_permitted(by, DELETE_POSTS)):
         raise NotFound(_("This post isn't here."))
@@ -110,7 +110,7 @@ def delete_earlier_post(post_id: int, *, by: User) -> None:
 
 
 def discard(rows: Iterable[EarlierPost]) -> int:
-    """Delete posts, and after the commit the files of their pictures. Returns how many posts."""
+    """Delete posts, and after the commit the files of their pictures. Returns the number of posts."""
     ids = [row.pk for row in rows]
     pictures = EarlierPicture.objects.filter(post__in=ids)
     for names in pictures.values_list("file", "preview"):

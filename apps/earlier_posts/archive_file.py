@@ -33,7 +33,7 @@ MAX_POSTS = 20_000
 MAX_HTML = 50_000  # characters of a post
 MAX_WARNING = 1000
 MAX_ALT = 10_000
-MAX_NAMES = 100  # of people, and of attachments; further ones are ignored
+MAX_NAMES = 100  # the limit on people and on attachments; further ones are ignored
 PUBLIC = {"https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public"}
 TYPES = {"Note", "Article", "Question", "Page"}
 _FOLDER_OF_FILES = "media_attachments/"
@@ -45,7 +45,7 @@ _BROKEN = (BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, 
 
 
 class Archive:
-    """An open archive. Invalid if the file is not an archive."""
+    """An open archive. Raises Invalid if the file is not a Mastodon archive."""
 
     def __init__(self, file: IO[bytes]) -> None:
         _check_directory(file)
@@ -72,7 +72,7 @@ class Archive:
         return actor
 
     def activities(self) -> Iterator[Any]:
-        """The activities in the outbox. Invalid if it is damaged or too large."""
+        """The activities in the outbox. Raises Invalid if it is damaged or too large."""
         info = self._infos[self._folder + OUTBOX]
         if info.file_size > MAX_OUTBOX_BYTES:
             message = _("outbox.json may have at most %(count)d MB.")
@@ -238,7 +238,7 @@ def _language(note: Mapping[str, Any]) -> str:
 
 
 def _list(value: Any) -> Sequence[Any]:
-    """A value as a list: ActivityStreams writes a list with one member as that member."""
+    """A value as a list. In ActivityStreams, a list with one member may be written as that member alone."""
     some = value if isinstance(value, list) else [] if value is None else [value]
     return some[:MAX_NAMES]
 
@@ -264,7 +264,7 @@ def _moment(value: Any) -> datetime | None:
 def _check_directory(file: IO[bytes]) -> None:
     """Refuse a zip file whose directory is too large for memory, before zipfile reads it.
 
-    Looks for the end of the directory where zipfile does.
+    Looks for the end of the directory in the same place as zipfile.
     """
     size = file.seek(0, 2)
     file.seek(max(0, size - _END_BYTES - _MAX_COMMENT - _LOCATOR_BYTES))

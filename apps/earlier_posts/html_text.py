@@ -1,4 +1,4 @@
-"""The text of a post that another site stores as HTML: the same words, with full addresses.
+"""Converts the HTML of a post from another site to plain text, with full addresses.
 
 Hostile HTML can keep Python's parser busy for minutes. So nh3 parses it first, as browsers do, and writes the few
 elements that are known here, in a form that is parsed quickly.
@@ -20,7 +20,7 @@ _KNOWN = {
     "a",
     "br",
     "li",
-}  # of other elements only the text stays; of scripts and styles, nothing
+}  # other elements are reduced to their text; scripts and styles are dropped
 
 
 def text_of(html: str, mentions: Collection[str]) -> str:
@@ -33,7 +33,7 @@ def text_of(html: str, mentions: Collection[str]) -> str:
 
 
 def _parts(soup: BeautifulSoup, mentions: Collection[str]) -> Iterator[str]:
-    """The parts of the text. Without recursion, because elements can be nested at any depth."""
+    """The parts of the text. Does not recurse, because elements can be nested at any depth."""
     waiting: list[PageElement | str] = [soup]
     while waiting:
         one = waiting.pop()
@@ -58,7 +58,7 @@ def _around(name: str) -> tuple[str, str]:
 
 
 def _spaced(text: str) -> str:
-    """The text with line ends as blanks, as in a browser."""
+    """The text with line breaks turned into spaces, as in a browser."""
     return text.replace("\r", " ").replace("\n", " ")
 
 

@@ -55,7 +55,7 @@ class EarlierPost(models.Model):
 class EarlierPicture(models.Model):
     """A picture of an earlier post, re-encoded like other pictures; both files have random names.
 
-    `preview` is smaller, and never animated. `size` is the bytes of both.
+    `preview` is smaller, and never animated. `size` is the total size of both files in bytes.
     """
 
     post = models.ForeignKey(EarlierPost, models.CASCADE, related_name="pictures", db_index=False)

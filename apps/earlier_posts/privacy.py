@@ -1,4 +1,4 @@
-"""Earlier posts in archives for members, and in the erasure of an account."""
+"""Exports earlier posts into archives, and deletes them with the account."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath

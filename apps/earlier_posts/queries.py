@@ -1,4 +1,4 @@
-"""Reads earlier posts. If the account is visible to the viewer, the visibility of each post decides."""
+"""Reads earlier posts. A viewer who may see an account sees its earlier posts according to their visibility."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -80,9 +80,9 @@ class EarlierPage:
 def earlier_posts(
     owner: User, viewer: User | None, *, text: str = "", day: str = "", after: int | None = None
 ) -> EarlierPage:
-    """A page of an account's earlier posts, newest first: containing a text, up to a day, older than the post `after`.
+    """A page of an account's earlier posts, newest first: those that contain `text`, up to `day`, older than `after`.
 
-    BadRequest for an invalid day; NotFound if the post `after` does not exist.
+    Raises BadRequest for an invalid day, and NotFound if the post `after` does not exist.
     """
     visible = rows = _visible(owner, viewer)
     if text:
@@ -102,7 +102,7 @@ def earlier_posts(
 
 
 def earlier_post(owner: User, viewer: User | None, post_id: int) -> Shown:
-    """One earlier post. NotFound if the viewer may not see it."""
+    """One earlier post. Raises NotFound if the viewer may not see it."""
     visible = _visible(owner, viewer)
     row = visible.filter(pk=post_id).first()
     if row is None:
@@ -133,7 +133,7 @@ def _shown(
     *,
     hides: bool,
 ) -> list[Shown]:
-    """Posts of one owner with pictures, threads and the viewer's matching filters. `hides`: apply filters that hide."""
+    """Posts of one owner with pictures, threads and matching filters. `hides`: leave out posts that filters hide."""
     pictures: dict[int, list[Picture]] = {row.pk: [] for row in rows}
     for picture in EarlierPicture.objects.filter(post__in=rows).order_by("post", "position"):
         pictures[picture.post_id].append(_picture(picture))

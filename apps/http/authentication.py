@@ -1,4 +1,4 @@
-"""The middleware that sets `request.user` from the session cookie, and with it the language of the page.
+"""The middleware that sets `request.user`, and so the language of the page, from the session cookie.
 
 Requests for the API and for uploaded files ignore the cookie: the API authenticates by token, and shared caches hold
 one copy of a file for everybody.

@@ -111,7 +111,7 @@ def problem(
 
 
 def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
-    """Render without context processors: they read the user, and the cause of the error may be the database."""
+    """Render without context processors, which read the user: the cause of the error may be the database."""
     context = {
         "status": status,
         "message": message,
@@ -124,7 +124,7 @@ def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """The response to Django's own errors 400, such as a malformed host or too many fields."""
+    """The response to Django's own 400 errors, such as a malformed host or too many fields."""
     del exception
     return _error(request, 400, _("The request cannot be understood."))
 
@@ -197,5 +197,5 @@ class ProblemTypeMiddleware:
 
 
 def _names_problem(accept: str) -> bool:
-    """Whether a client names the type; a wildcard does not count."""
+    """Whether `Accept` names the type; a wildcard does not count."""
     return any(part.partition(";")[0].strip().lower() == PROBLEM for part in accept.split(","))

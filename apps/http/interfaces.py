@@ -1,6 +1,6 @@
 """The classes of interfaces: core reads, writes, and the rest. Each has its own seats and rate limits (source 002).
 
-So a flood of searches or exports does not take threads, database connections or limits from the home page.
+So a flood of searches or exports does not use up the threads, database connections or limits of the home page.
 """
 
 from enum import StrEnum
@@ -69,7 +69,7 @@ def class_of(request: HttpRequest | Request) -> InterfaceClass:
 
 
 def is_home_page(request: HttpRequest) -> bool:
-    """Whether a request reads a page of the home timeline, or the front page, which visitors see without one."""
+    """Whether a request is for a page of the home timeline, or for the front page, which shows visitors none."""
     return request.method == "GET" and _route_of(request.path_info) in HOME
 
 

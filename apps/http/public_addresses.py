@@ -23,7 +23,7 @@ _REFUSED_6 = [
 
 
 class NotPublic(OSError):
-    """The host is not, or not only, on the public internet."""
+    """Some or all addresses of a host are not on the public internet."""
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -38,7 +38,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def may_be_public(host: str) -> bool:
-    """Whether a host may be public: False for other IP addresses and local names. Names are not resolved."""
+    """Whether a host may be public: False for local names and non-public IP addresses. Names are not resolved."""
     try:
         return is_public(ip_address(host))
     except ValueError:  # a name
@@ -46,7 +46,7 @@ def may_be_public(host: str) -> bool:
 
 
 def public_addresses(host: str, port: int) -> list[str]:
-    """The addresses of a host. NotPublic if one of them is not public; OSError when there are none."""
+    """The addresses of a host. Raises NotPublic if one of them is not public, and OSError if there are none."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(address[0]) for *_kind, address in found))
     for address in addresses:

@@ -38,7 +38,7 @@ require_get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class SeeOther(HttpResponseRedirect):
-    """A redirect with status 303, which browsers follow with GET, also after a POST."""
+    """A redirect with status 303, which browsers follow with GET even after a POST."""
 
     status_code = 303
 
@@ -52,7 +52,7 @@ def as_download(response: HttpResponseBase, name: str, content_type: str) -> Htt
 
 
 def viewer_of(request: HttpRequest | Request) -> User | None:
-    """The user of a request; None for visitors, and if the request failed before its user was set."""
+    """The user of a request; None for visitors, or if the request failed before its user was set."""
     user = getattr(request, "user", None)
     return user if isinstance(user, User) else None
 
@@ -63,7 +63,7 @@ def viewer_id_of(request: HttpRequest | Request) -> int | None:
 
 
 def login_required(view: View) -> View:
-    """Redirect visitors to the login page, and from there back."""
+    """Redirect visitors to the login page, which redirects back after the login."""
 
     @wraps(view)
     def inner(request: SiteRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -108,7 +108,7 @@ def _is_on_this_site(request: HttpRequest, url: str) -> bool:
 def client_ip(request: HttpRequest | Request) -> IPv4Address | IPv6Address | None:
     """The IP address of the client; None if it is missing or malformed.
 
-    Only the last TRUSTED_PROXY_HOPS entries of `X-Forwarded-For`, by the site's own proxies, are trusted.
+    Only the last TRUSTED_PROXY_HOPS entries of `X-Forwarded-For`, which the site's own proxies added, are trusted.
     """
     peer = str(request.META.get("REMOTE_ADDR", ""))
     hops = settings.TRUSTED_PROXY_HOPS
@@ -137,7 +137,7 @@ def limit_searches(request: HttpRequest | Request) -> None:
 
 
 def session_origin(request: HttpRequest) -> Origin:
-    """The origin of password checks in a session, so that guesses of others cannot use up its limit."""
+    """The origin of password checks in a session, so that other people's guesses cannot use up its limit."""
     return Origin(client_address(request), f"session {request.session.session_key}")
 
 

@@ -12,7 +12,7 @@ COOKIE = "zone"
 
 
 class StaffZoneMiddleware:
-    """Shows times, and reads typed times, in this zone; without the cookie, in the site's zone."""
+    """Shows and parses times in the zone from the cookie; without the cookie, in the site's zone."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

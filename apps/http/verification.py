@@ -1,7 +1,7 @@
 """The steps of a login, and whether a session has passed the second factor.
 
 If an account has a second factor, the right password alone does not log in: the session stores a pending login, for
-which `/login/code` accepts codes during PENDING_SECONDS, and no more after MAX_FAILURES wrong ones.
+which `/login/code` accepts codes until PENDING_SECONDS have passed or MAX_FAILURES codes were wrong.
 """
 
 import logging
@@ -78,7 +78,7 @@ def clear_pending_login(request: SiteRequest) -> None:
 
 
 def pending_login(request: SiteRequest) -> PendingLogin | None:
-    """The pending login of a session; also for users who are logged in but have not passed their second factor."""
+    """The pending login of a session, or of a user who is logged in but has not passed the second factor."""
     viewer = viewer_of(request)
     if viewer is not None:
         is_pending = not has_passed_second_factor(request) and has_second_factor(viewer)
@@ -125,8 +125,8 @@ def pass_second_factor(request: SiteRequest, user: User, device: Any) -> None:
 def has_passed_second_factor(request: HttpRequest | Request) -> bool:
     """Whether the viewer has passed a second factor that the account still has.
 
-    Clients of the API cannot pass one. But turning it on revokes all tokens, and later ones are issued only to sessions
-    that have passed it, so every token of an account with a second factor counts as verified.
+    Clients of the API cannot pass a second factor. But turning it on revokes all tokens, and later ones are issued only
+    to sessions that have passed it, so every token of an account with a second factor counts as verified.
     """
     viewer = viewer_of(request)
     if viewer is None:
@@ -152,7 +152,7 @@ def may_act_as_staff(request: HttpRequest | Request) -> bool:
 
 
 def redirect_to_second_factor(request: SiteRequest) -> HttpResponseBase:
-    """Redirect to the page that asks for the second factor, or that sets one up, and from there back."""
+    """Redirect to the page that asks for the second factor or sets one up, and then redirects back."""
     viewer = viewer_of(request)
     return redirect_and_back(
         request, CODE_URL if viewer and has_second_factor(viewer) else SETUP_URL

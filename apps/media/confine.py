@@ -27,7 +27,7 @@ MAX_FILE_BYTES = 512 * 1024**2  # of everything it writes
 MAX_OPEN_FILES = 24
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
-# Seccomp's numbers of architectures, and the numbers of system calls on each; None if it has no such call.
+# Seccomp's number of each architecture, and its numbers of system calls; None if it has no such call.
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _COLUMNS = ("x86_64", "aarch64")
 _CALLS: dict[str, tuple[int | None, int | None]] = {
@@ -113,7 +113,7 @@ def limit(seconds: int) -> None:
 def missing() -> list[str]:
     """The protections that this machine lacks.
 
-    Any version of Landlock is enough, because seccomp forbids what later ones add: truncation, network and signals.
+    Any version of Landlock is enough, because seccomp covers later additions: truncation, network and signals.
     """
     if sys.platform != "linux":
         return ["Landlock", "seccomp"]
@@ -203,7 +203,7 @@ def _when(number: int, then: Program) -> Program:
 
 
 def _argument(place: int, jump: int, values: Sequence[int], *, hit: int) -> Program:
-    """Instructions that return `hit` if an argument is one of the values, else the opposite."""
+    """Instructions that return `hit` if an argument is one of `values`, and the opposite result otherwise."""
     tests = [(jump, len(values) - index, 0, value) for index, value in enumerate(values)]
     miss = NOT_PERMITTED if hit == ALLOW else ALLOW
     return [(LOAD, 0, 0, place), *tests, (RETURN, 0, 0, miss), (RETURN, 0, 0, hit)]

@@ -1,6 +1,6 @@
 """Re-encodes a post's picture and makes its preview. Runs as a separate program for `apps.media.sandbox`.
 
-Only the pixels of the original survive. The output is a line of JSON with facts about the picture, then the bytes of
+Only the pixels of the original survive. The output is a line of JSON with metadata of the picture, then the bytes of
 the picture and of its preview.
 """
 
@@ -42,7 +42,7 @@ def rehearse() -> None:
 def written(
     still: Image.Image, moves: bytes, size: tuple[int, int]
 ) -> tuple[dict[str, object], list[bytes]]:
-    """The facts and bytes for a picture and its preview; `moves` is an encoded animation, or empty."""
+    """The metadata and the encoded bytes of a picture and its preview; `moves` is an encoded animation, or empty."""
     if not moves:
         still = fitted(still, SIDE)
         size = still.size

@@ -171,7 +171,7 @@ def _makes_video(program: str) -> bool:
 
 
 def looks_like_media(head: bytes, content_type: str) -> bool:
-    """Whether to treat an upload as video or sound, by its first bytes and the type that its sender states."""
+    """Whether to treat an upload as video or sound, judged by its first bytes and the type that its sender states."""
     if head[4:8] == b"ftyp":
         return head[8:12] not in PICTURE_BRANDS
     is_wav = head.startswith(b"RIFF") and head[8:12] == b"WAVE"
@@ -222,7 +222,7 @@ def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
 
 
 def _described(path: Path) -> Probe:
-    """The streams of a file, by ffmpeg's framecrc output, whose header has been stable for years."""
+    """The streams of a file, read from ffmpeg's framecrc output, whose header has been stable for years."""
     output, log = _run(
         [
             "-nostdin", "-hide_banner", "-v", "info", *_reading(), "-i", f"file:{path.name}", "-map", "0:V?",
@@ -343,7 +343,7 @@ def _confined(
     seconds: float,
     renew: Callable[[], None] = lambda: None,
 ) -> tuple[bytes, bytes]:
-    """Run a program confined; returns its output and its log. Unfit if it fails or takes longer than `seconds`."""
+    """Run a program confined; returns its output and log. Raises Unfit if it fails or takes longer than `seconds`."""
     cpu_seconds = str(math.ceil(seconds) * THREADS)
     command = [
         sys.executable, "-s", "-E", "-m", "apps.media.confine", str(folder), cpu_seconds, program, *arguments,

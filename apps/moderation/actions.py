@@ -1,4 +1,4 @@
-"""Files, assigns, resolves and reopens reports, and takes measures about posts and accounts.
+"""Files, assigns, resolves and reopens reports, and takes measures against posts and accounts.
 
 The admin, pages and the API call these functions. Each checks the permission, writes the history of the account, and
 notifies optional apps (`hooks.ACTED`).
@@ -47,10 +47,10 @@ def file_report(  # noqa: PLR0913 -- the parts of a report, all but two of them 
     post_ids: Collection[int] = (),
     collection_ids: Sequence[int] = (),
 ) -> Report:
-    """Report an account to staff, with collections, and with its posts that the reporter can see.
+    """Report an account to staff. Posts that it did not write, or that the reporter cannot see, are left out.
 
-    The default category is VIOLATION if there are rules, else OTHER.
-    Invalid for the reporter's own account, an unknown category or rule, or a comment that is too long; TooMany.
+    The default category is VIOLATION if there are rules, else OTHER. Raises Invalid for the reporter's own account, an
+    unknown category or rule, or a comment that is too long; TooMany.
     """
     if reporter.pk == target.pk:
         raise Invalid(_("This doesn't work with your own account."), code="self")
@@ -99,15 +99,15 @@ def _language_of(reporter: User, target: User, posts: Collection[PostContent]) -
 
 
 def require_other(by: User, user_id: int) -> None:
-    """Raise NotAllowed if `by` would decide about themselves."""
+    """Raise NotAllowed if `by` is the account that a decision is about."""
     if by.pk == user_id:
         raise NotAllowed(_("This doesn't work with your own account."))
 
 
 @transaction.atomic
 def resolve_report(report: Report, *, by: User, outcome: str) -> None:
-    """Close a report with an outcome. NotAllowed without the permission to change reports, and for reports about
-    oneself.
+    """Close a report with an outcome. Raises NotAllowed without the permission to change reports, or if the report is
+    about `by`.
     """
     require_permission(by, CHANGE_REPORTS)
     require_other(by, report.target_id)
@@ -118,7 +118,7 @@ def resolve_report(report: Report, *, by: User, outcome: str) -> None:
 
 @transaction.atomic
 def reopen_report(report: Report, *, by: User) -> None:
-    """Open a resolved report again. NotAllowed like `resolve_report`."""
+    """Open a resolved report again. Raises NotAllowed in the same cases as `resolve_report`."""
     require_permission(by, CHANGE_REPORTS)
     require_other(by, report.target_id)
     report.resolved_at = report.resolved_by = None
@@ -128,7 +128,7 @@ def reopen_report(report: Report, *, by: User) -> None:
 
 @transaction.atomic
 def assign_report(report: Report, *, by: User, to: User | None) -> None:
-    """Assign a report to a member of staff, or to nobody. NotAllowed like `resolve_report`."""
+    """Assign a report to a member of staff, or to nobody. Raises NotAllowed in the same cases as `resolve_report`."""
     require_permission(by, CHANGE_REPORTS)
     require_other(by, report.target_id)
     report.assignee = to
@@ -138,8 +138,8 @@ def assign_report(report: Report, *, by: User, to: User | None) -> None:
 
 @transaction.atomic
 def hide_post(post_id: int, *, by: User, reason: str = "", report: Report | None = None) -> None:
-    """Hide a post from everybody except its author; does nothing if it is hidden. NotFound; NotAllowed without the
-    permission to delete posts.
+    """Hide a post from everybody except its author; does nothing if it is hidden. Raises NotFound, and NotAllowed
+    without the permission to delete posts.
     """
     post = _locked_post(post_id, by)
     if not post.is_hidden:
@@ -150,7 +150,7 @@ def hide_post(post_id: int, *, by: User, reason: str = "", report: Report | None
 
 @transaction.atomic
 def show_post(post_id: int, *, by: User, reason: str = "") -> None:
-    """Show a hidden post again; does nothing if it is not hidden. NotFound, NotAllowed like `hide_post`."""
+    """Show a hidden post again; does nothing if it is not hidden. Raises the same errors as `hide_post`."""
     post = _locked_post(post_id, by)
     if post.is_hidden:
         publishing.hide(post.author, post_id, is_hidden=False)
@@ -164,7 +164,7 @@ def mark_sensitive(
 ) -> None:
     """Put the pictures of a post behind a button that the author cannot remove; does nothing if the post is marked.
 
-    NotFound, NotAllowed like `hide_post`.
+    Raises the same errors as `hide_post`.
     """
     post = _locked_post(post_id, by)
     if not post.is_marked_sensitive:
@@ -175,7 +175,7 @@ def mark_sensitive(
 
 @transaction.atomic
 def unmark_sensitive(post_id: int, *, by: User, reason: str = "") -> None:
-    """Remove the mark; does nothing if the post has none. NotFound, NotAllowed like `hide_post`."""
+    """Remove the mark; does nothing if the post has none. Raises the same errors as `hide_post`."""
     post = _locked_post(post_id, by)
     if post.is_marked_sensitive:
         publishing.mark_sensitive(post.author, post_id, is_marked=False)
@@ -185,7 +185,7 @@ def unmark_sensitive(post_id: int, *, by: User, reason: str = "") -> None:
 
 @transaction.atomic
 def limit_user(user: User, *, by: User, reason: str = "", report: Report | None = None) -> None:
-    """Limit an account: its posts reach followers only. NotAllowed like `freeze_user`."""
+    """Limit an account: its posts reach only followers. Raises NotAllowed in the same cases as `freeze_user`."""
     require_permission(by, CHANGE_USERS, over=user)
     _set_limit(user, timezone.now())
     _record(Act(Measure.LIMIT, user, by, reason, report), "Limited")
@@ -193,7 +193,7 @@ def limit_user(user: User, *, by: User, reason: str = "", report: Report | None 
 
 @transaction.atomic
 def unlimit_user(user: User, *, by: User, reason: str = "") -> None:
-    """End the limit. NotAllowed like `freeze_user`."""
+    """End the limit. Raises NotAllowed in the same cases as `freeze_user`."""
     require_permission(by, CHANGE_USERS, over=user)
     _set_limit(user, None)
     _record(Act(Measure.LIMIT, user, by, reason, is_taken_back=True), "Not limited any more")
@@ -208,9 +208,9 @@ def _set_limit(user: User, since: datetime | None) -> None:
 
 @transaction.atomic
 def freeze_user(user: User, *, by: User, reason: str = "", report: Report | None = None) -> None:
-    """End the sessions and tokens of an account, and let nobody log in to it; its posts stay.
+    """End the sessions and tokens of an account, and prevent logins; its posts stay visible.
 
-    NotAllowed without the permission to change accounts, and for a superuser unless `by` is one.
+    Raises NotAllowed without the permission to change accounts, and for a superuser unless `by` is one.
     """
     require_permission(by, CHANGE_USERS, over=user)
     user.is_active = False
@@ -221,8 +221,8 @@ def freeze_user(user: User, *, by: User, reason: str = "", report: Report | None
 
 @transaction.atomic
 def unfreeze_user(user: User, *, by: User, reason: str = "") -> None:
-    """Let the owner of a frozen account log in again. NotAllowed like `freeze_user`, and while it is suspended or
-    deleted.
+    """Let the owner of a frozen account log in again. Raises NotAllowed in the same cases as `freeze_user`, and while
+    the account is suspended or deleted.
     """
     require_permission(by, CHANGE_USERS, over=user)
     if user.is_suspended:
@@ -237,7 +237,7 @@ def unfreeze_user(user: User, *, by: User, reason: str = "") -> None:
 def suspend_user(user: User, *, by: User, reason: str, report: Report | None = None) -> None:
     """Hide an account and its posts, and end its sessions and tokens, from the next request on.
 
-    NotAllowed without the permission to change accounts, and for a superuser unless `by` is one.
+    Raises NotAllowed without the permission to change accounts, and for a superuser unless `by` is one.
     """
     require_permission(by, CHANGE_USERS, over=user)
     user.suspended_at, user.suspension_reason, user.is_active = timezone.now(), reason, False
@@ -247,7 +247,7 @@ def suspend_user(user: User, *, by: User, reason: str, report: Report | None = N
     _record(Act(Measure.SUSPEND, user, by, reason, report), "Suspended")
 
 
-# The measures about an account that change its state.
+# The measures that change the state of an account.
 ABOUT_ACCOUNT: dict[Measure, Callable[..., None]] = {
     Measure.LIMIT: limit_user,
     Measure.FREEZE: freeze_user,
@@ -256,7 +256,7 @@ ABOUT_ACCOUNT: dict[Measure, Callable[..., None]] = {
 
 
 def is_taken(measure: Measure, user: User) -> bool:
-    """Whether an account is already in the state that a measure of `ABOUT_ACCOUNT` leads to."""
+    """Whether an account is already in the state that `measure`, one of `ABOUT_ACCOUNT`, leads to."""
     states = {
         Measure.LIMIT: user.limited_at is not None,
         Measure.FREEZE: not user.is_active,
@@ -267,8 +267,8 @@ def is_taken(measure: Measure, user: User) -> bool:
 
 @transaction.atomic
 def restore_user(user: User, *, by: User, reason: str) -> None:
-    """End a suspension; sessions and tokens stay revoked. NotAllowed like `suspend_user`, and for deleted
-    accounts.
+    """End a suspension; sessions and tokens stay revoked. Raises NotAllowed in the same cases as `suspend_user`, and if
+    the account was deleted.
     """
     require_permission(by, CHANGE_USERS, over=user)
     if user.erased_at is not None:
@@ -285,7 +285,7 @@ def _save_suspension(user: User) -> None:
 
 
 def _locked_post(post_id: int, by: User) -> Post:
-    """A post about which `by` may take measures, with its author. Locks the author's writes. NotFound, NotAllowed."""
+    """A post with its author, if `by` may take measures against it. Locks the author's writes. NotFound, NotAllowed."""
     post = Post.objects.filter(pk=post_id, deleted_at=None).select_related("author").first()
     require_permission(by, DELETE_POSTS, over=post.author if post else None)
     if post is None:

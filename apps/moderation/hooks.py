@@ -11,7 +11,7 @@ from apps.posts.content.post import PostContent
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A measure that staff took about `user`, or took back. `post_id` is the post that it is about, if any."""
+    """A measure that staff took against `user`, or undid. `post_id` is the post that it concerns, if any."""
 
     measure: Measure
     user: User
@@ -22,9 +22,9 @@ class Act:
     is_taken_back: bool = False
 
 
-ACTED = Hook[Callable[[Act], None]]()  # called in the transaction of the act
-# Called with a new report, the reported posts as its reporter sees them, and the ids of its collections, in its
-# transaction.
+ACTED = Hook[Callable[[Act], None]]()  # called in the transaction of the measure
+# Called in the transaction of a new report, with the report, the reported posts as its reporter sees them, and the ids
+# of the reported collections.
 FILED = Hook[Callable[[Report, Sequence[PostContent], Sequence[int]], None]]()
 # Sentences about waiting work, each with a link, for the first page of staff who may view reports.
 WAITING = Hook[Callable[[], Iterable[tuple[str, str]]]]()

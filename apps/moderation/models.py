@@ -21,7 +21,7 @@ class Category(models.TextChoices):
 
 
 class Measure(models.TextChoices):
-    """The measures that staff may take about an account or a post. Each can be undone."""
+    """The measures that staff may take against an account or a post. Each can be undone."""
 
     WARN = "warn", _("Warning")
     HIDE = "hide", _("Post hidden")
@@ -52,7 +52,7 @@ class Report(models.Model):
         blank=True,
         db_default=[],
     )
-    # of the reported posts, else of the account or of the reporter; empty for older reports
+    # the language of the reported posts, or else of the account or the reporter; empty for older reports
     language = models.CharField(_("language"), max_length=10, blank=True, default="", db_default="")
     created_at = models.DateTimeField(_("created at"), default=timezone.now)
     resolved_at = models.DateTimeField(_("resolved at"), null=True, blank=True)

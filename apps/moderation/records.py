@@ -26,7 +26,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class ReportedPost:
-    """A reported post. `then` is the reported version; None if that is the present one, or the post is deleted."""
+    """A reported post. `then` is the reported version; None if that is the current one, or the post is deleted."""
 
     post: Post
     now: Version
@@ -72,7 +72,7 @@ def _version_at(
 
 
 def record_of(user: User, *, without: int = 0) -> AccountRecord:
-    """The newest reports, acts of staff and posts; leaves out the report with the id `without`."""
+    """An account's newest reports, posts and acts of staff, except the report with the id `without`."""
     reports = Report.objects.filter(target=user).exclude(pk=without).select_related("resolved_by")
     acts = LogEntry.objects.filter(
         content_type=ContentType.objects.get_for_model(User), object_id=str(user.pk)

@@ -51,7 +51,7 @@ def register_application(
     scopes: str = SCOPES_DEFAULT,
     website: str = "",
 ) -> Registration:
-    """Register an application. Invalid, with one message per field."""
+    """Register an application. Raises Invalid, with a message for each field."""
     errors: dict[str, str] = {}
     clean = single_line(name)
     if not clean or len(clean) > NAME_MAX_CHARACTERS:
@@ -64,7 +64,7 @@ def register_application(
         errors["redirect_uris"] = _("A code cannot be sent to this address.")
     if website and not _is_web_address(website):
         errors["website"] = _("This is not the address of a web page.")
-    # clients request scopes of other versions and of other servers; they get those that exist here
+    # clients also request scopes of other versions and servers; they get those that exist here
     names = [name for name in scopes.split() if name in NAMES] or [SCOPES_DEFAULT]
     if errors:
         raise Invalid(" ".join(errors.values()), errors=errors)
@@ -99,7 +99,7 @@ def issue_access(
 
 
 def purge() -> None:
-    """Delete expired codes and tokens, and applications older than a month that have none."""
+    """Delete expired codes and tokens, and applications older than a month that have neither."""
     now = timezone.now()
     idle = Application.objects.filter(created__lt=now - APPLICATION_IDLE)
     for model in (Grant, AccessToken, RefreshToken):

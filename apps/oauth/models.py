@@ -1,4 +1,4 @@
-"""OAuth applications, and used authorization codes. django-oauth-toolkit has the tables for codes and tokens."""
+"""OAuth applications, and used authorization codes. django-oauth-toolkit provides the tables for codes and tokens."""
 
 from hashlib import sha256
 from typing import ClassVar

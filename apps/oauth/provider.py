@@ -33,7 +33,7 @@ class Core(OAuthLibCore):
     """Accepts request bodies that DRF has parsed, in any format."""
 
     def extract_body(self, request: Any) -> list[tuple[str, str]]:
-        """The names and values, only strings and integers; the last value of a repeated name counts."""
+        """The names and values of a body, only strings and integers; if a name is repeated, its last value counts."""
         data: Any = request.data if isinstance(request, Request) else request.POST
         return [
             (str(name), str(value))
@@ -57,7 +57,7 @@ class Core(OAuthLibCore):
 
 
 class Validator(OAuth2Validator):
-    """Also allows the password grant, the only one for command line clients. Guesses count as failed logins."""
+    """Allows the password grant too, the only grant for command-line clients. Guesses count as failed logins."""
 
     def validate_scopes(
         self,
@@ -70,11 +70,11 @@ class Validator(OAuth2Validator):
     ) -> bool:
         """Whether an application may have these scopes.
 
-        Unknown names are ignored instead of refused, and so are those of staff: clients request all of them.
+        Unknown scopes and scopes for staff are ignored instead of refused, because clients request all scopes.
         """
         lacking = STAFF - covered_by(client.scopes.split())
         known = [name for name in scopes if name in NAMES - lacking]
-        if request.grant_type:  # without one, `Core` has the user
+        if request.grant_type:  # on the consent page, `Core` has the user
             known = grantable(known, request.user)
         request.scopes = known or DEFAULT_SCOPES
         may_have: bool = super().validate_scopes(
@@ -100,7 +100,7 @@ class Validator(OAuth2Validator):
     ) -> bool:
         """Whether the password is right. The user's row stays locked until the token is written.
 
-        A user with a second factor, which a program cannot present, gets the answer for a wrong password, so the
+        A user with a second factor, which a program cannot present, gets the answer for a wrong password, so that the
         answer does not reveal that the password is right.
         """
         name = login_name(username)
@@ -116,7 +116,7 @@ class Validator(OAuth2Validator):
     def validate_code(
         self, client_id: str, code: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether a code is valid. It is valid once; a second use revokes the tokens issued for the first."""
+        """Whether a code is valid. Each code works once; a second use revokes the tokens issued for the first."""
         Grant.objects.select_for_update().filter(code=code, application=client).first()
         if super().validate_code(client_id, code, client, request, *args, **kwargs):
             return True
@@ -124,8 +124,8 @@ class Validator(OAuth2Validator):
         return False
 
     def get_code_challenge(self, code: str, request: Any) -> str | None:
-        """The challenge of a code. A request with a verifier is refused if the code has no challenge (RFC 9700, 2.1.1),
-        because somebody may have stripped the challenge.
+        """The challenge of a code. If the code has none, a request with a verifier is refused (RFC 9700, 2.1.1),
+        because somebody may have removed the challenge.
         """
         challenge: str | None = super().get_code_challenge(code, request)
         if challenge is None and request.code_verifier:
@@ -135,7 +135,7 @@ class Validator(OAuth2Validator):
     def save_bearer_token(
         self, token: dict[str, Any], request: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        """Also record which code a token was issued for, and end the streams of tokens that a refresh replaces."""
+        """Save a token, record its code, and end the streams of tokens that a refresh replaces."""
         super().save_bearer_token(token, request, *args, **kwargs)
         if request.grant_type == "authorization_code":
             _remember_code(request.code, request.client, refresh_token=token["refresh_token"])
@@ -157,7 +157,7 @@ class Validator(OAuth2Validator):
     def revoke_token(
         self, token: str, token_type_hint: str, request: Any, *args: Any, **kwargs: Any
     ) -> None:
-        """Also make the owner's streams check their tokens."""
+        """Revoke a token, and make the owner's streams check their tokens."""
         checksum = sha256(token.encode()).hexdigest()
         of_application = {"token_checksum": checksum, "application": request.client}
         owners = {

@@ -16,7 +16,7 @@ from apps.scopes import covered_by
 from apps.sql import Columns, rows_of
 from feedcache.read_through import Batch
 
-# Distinguishes applications' tokens from personal ones, also for secret scanners.
+# Lets the site and secret scanners tell applications' tokens from personal ones.
 APP_TOKEN_PREFIX = "rillapp_"  # noqa: S105 -- a public prefix
 MAX_CONNECTIONS = 100
 MAX_CHECKED = 10_000  # tokens that a process remembers
@@ -41,7 +41,7 @@ class Bearer:
     scopes: frozenset[str]  # including those that broader scopes cover
 
     def may(self, needed: tuple[str, ...]) -> bool:
-        """Whether the token has one of these scopes; True when none is needed."""
+        """Whether the token has one of these scopes; True if none is needed."""
         return not needed or not self.scopes.isdisjoint(needed)
 
 

@@ -62,7 +62,7 @@ Change = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The author of a change. `seen` is the version on the page that they used; Conflict if it is outdated."""
+    """The author of a change. `seen` is the version on the page that they used; an outdated one raises Conflict."""
 
     name: str
     seen: int | None = None
@@ -81,7 +81,7 @@ def add_l1_group(urls: Sequence[str], megabytes: int, *, by: Author) -> Topology
 
 
 def replace_node(place: Place, url: str, megabytes: int | None = None, *, by: Author) -> TopologyVersion:  # fmt: skip
-    """Put a node into a slot. The same URL again empties the node and ends its draining."""
+    """Put a node into a slot. If the node is already there, empty it and end its draining."""
     require_answer([url])
     return commit(
         Action.REPLACE,
@@ -245,7 +245,7 @@ def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
 
 
 def reason_to_wait(settle_seconds: float | None = None) -> str:
-    """The reason why the next step of a move has to wait; "" when every process has taken the last one.
+    """The reason why the next step of a move has to wait; "" if every process has taken the previous step.
 
     `settle_seconds` is the shortest time between two steps, by default `SETTLE_SECONDS`.
     """
@@ -293,7 +293,7 @@ def _require_no_outdated_keys(name: str, url: str) -> None:
 
 
 def republish() -> bool:
-    """Publish the newest version again if Redis has lost it. Returns whether Redis had lost it. RedisError."""
+    """If Redis has lost the newest version, publish it again and return True. RedisError."""
     change = latest()
     return change is not None and topology_listener.publish(change.topology())
 
@@ -405,7 +405,7 @@ def without_l1_group(current: Topology, group: int, *, version: int) -> Topology
 
 
 def flushed(current: Topology, name: str, *, version: int) -> Topology:
-    """Give the keys of a class another epoch; entries under the old keys are evicted in time."""
+    """Give the keys of a class another epoch; entries under the old keys are evicted eventually."""
     if name not in CLASSES:
         raise ImpossibleError
     return replace(current, version=version, epochs={**current.epochs, name: version})
@@ -458,7 +458,7 @@ def counters_left(current: Topology, kind: str, low: int, *, version: int) -> To
 
 
 def moving_range(current: Topology, kind: str, low: int) -> Tenant:
-    """The servers of a range that is being moved. ImpossibleError if it is not."""
+    """The servers of a range that is being moved. Raises ImpossibleError if it is not."""
     ranges = {one.low: one.tenant for one in current.counters.get(kind, ())}
     if low not in ranges or not ranges[low].is_moving:
         raise ImpossibleError

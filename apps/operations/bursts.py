@@ -1,8 +1,8 @@
 """Bursts (source 000): one key is read so often that more L1 groups are needed, until the burst is over.
 
 Every L1 group stores the hottest keys, and each read queries one group. So with `n` groups a node gets an n-th of the
-reads of a key. A group is added from the spare nodes that staff named, by staff or automatically, and removed when it
-has not been needed for some minutes.
+reads of a key. Staff, or the site automatically, add a group from the spare nodes that staff named, and remove it once
+it has not been needed for some minutes.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ BY = "the site"
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change of L1: add a group of the node at `add`, or remove the group with this number."""
+    """A change of L1: add a group that consists of the node at `add`, or remove the group number `remove`."""
 
     add: str = ""
     remove: int | None = None
@@ -40,7 +40,7 @@ class Heat:
 
 
 def burst_policy() -> BurstPolicy:
-    """The rules of staff, else the defaults (not saved)."""
+    """The rules that staff have saved, or else the defaults (unsaved)."""
     return BurstPolicy.objects.first() or BurstPolicy()
 
 
@@ -77,7 +77,7 @@ def judge(policy: BurstPolicy, topology: Topology, keys: Sequence[HotKey], *, pe
 
 
 def act() -> TopologyVersion | None:
-    """Carry out the proposed change, if staff allow it. DomainError, RedisError."""
+    """Carry out the proposed change, if there is one and staff allow automatic changes. DomainError, RedisError."""
     policy = burst_policy()
     if not policy.is_automatic:
         return None

@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 BEATS = "topology:beats"  # the highest count of beats
 EPOCH_BITS = 48
 LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # recent changes may be lost
-NOTICE = timedelta(days=7)  # how long pages say that the database went back
-# Clients remember the highest id that they saw, of notifications for example, and request higher ones: ids given out in
+NOTICE = timedelta(days=7)  # how long pages show that the database went back
+# Clients store the highest id that they have seen, for example of notifications, and request higher ones. So ids from
 # the lost time must not be used again. Skipping a tenth is more than any backup can miss.
 _SKIP_IDS = """
 SELECT count(setval(format('%%I.%%I', schemaname, sequencename)::regclass,
@@ -47,7 +47,7 @@ SELECT (SELECT system_identifier FROM pg_control_system())::text,
 
 
 def current_epoch() -> int:
-    """The current epoch; 0 is a site's first. Begins another one if the settings have other Memcached nodes."""
+    """The current epoch; a site's first is 0. Begins a new one if the Memcached nodes in the settings have changed."""
     return _current().value
 
 
@@ -57,7 +57,7 @@ def begin_by_hand() -> int:
 
 
 def watch() -> int:
-    """Begin an epoch if the database went back or its server changed; returns the current epoch. RedisError."""
+    """Begin an epoch if the database went back in time or its server changed; returns the current epoch. RedisError."""
     client = configuration()
     newest = _current()
     CacheEpoch.objects.filter(pk=newest.pk).update(beats=F("beats") + 1)
@@ -129,7 +129,7 @@ def _begin(reason: Reason, *, after: CacheEpoch | None, beats: int = 0) -> Cache
 
 
 def _skip_ids() -> None:
-    """Continue with higher ids than were given out in the lost time."""
+    """Make all sequences skip the ids that were used in the lost time."""
     try:
         with transaction.atomic():
             rows_of(_SKIP_IDS, {})
@@ -153,7 +153,7 @@ def _nodes() -> str:
     places = [f"{place} {node.url}" for place, node in topology.places()]
     widths = {len(topology.main), len(topology.backup), *map(len, topology.l1)}
     if any(width and BUCKETS % width for width in widths):
-        places.append("by slot maps")  # releases without them placed keys differently
+        places.append("by slot maps")  # releases without slot maps placed keys differently
     return hashlib.sha256("\n".join(places).encode()).hexdigest() if places else ""
 
 

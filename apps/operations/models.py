@@ -1,7 +1,7 @@
 """Every version of the cache topology, and the nodes of the current one.
 
-The truth is `after` of the newest version. CacheNode repeats it, so that staff can list nodes and the database can
-refuse duplicates; one function writes both in one transaction.
+The truth is `after` in the newest version. CacheNode repeats its nodes, so that staff can list them and the database
+can refuse duplicates; one function writes both in one transaction.
 """
 
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -49,7 +49,7 @@ class Reason(models.TextChoices):
 class CacheEpoch(models.Model):
     """A period in which cached values are valid; the newest row is the current one (`apps.operations.epoch`).
 
-    `beats` grows every few seconds. A restored database has fewer beats than Redis remembers.
+    `beats` grows every few seconds. A restored database has fewer beats than Redis.
     """
 
     value = models.BigIntegerField(unique=True)  # 0 for the first epoch, then random
@@ -72,7 +72,7 @@ class CacheEpoch(models.Model):
 
 
 class TopologyVersion(models.Model):
-    """One change: its author, and the topology before and after. Rows are never updated."""
+    """One change: its author, and the topology before and after it. Rows are never updated."""
 
     version = models.PositiveIntegerField(_("version"), primary_key=True)
     action = models.CharField(_("what"), max_length=8, choices=Action.choices)
@@ -94,7 +94,7 @@ class TopologyVersion(models.Model):
 
 
 class BurstPolicy(models.Model):
-    """The automatic changes that staff allow when a key is read very often (source 000): one row, or the defaults."""
+    """The changes that staff allow when a key is read very often (source 000). Without a row, the defaults apply."""
 
     is_automatic = models.BooleanField(_("add and remove L1 groups automatically"), default=False)
     spares = models.TextField(

@@ -1,7 +1,7 @@
 """Service level objectives of the site, and how far they were met.
 
-An objective is the share of events that have to be good: requests that are answered, home pages and deliveries that
-are quick enough. The share that may be bad is its error budget. The counts of all processes are in Redis
+An objective is the share of events that have to be good: answered requests, and home pages and deliveries that are
+quick enough. The share that may be bad is its error budget. The counts of all processes are in Redis
 (`feedcache.servers.totals`).
 """
 
@@ -20,7 +20,7 @@ QUICK_SHARE = 0.95  # of home pages and of deliveries
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """`share` of the events have to be good. With `seconds`, events that took at most this time are good."""
+    """`share` is the share of events that have to be good. With `seconds`, an event is good if it took no longer."""
 
     name: str
     share: float
@@ -55,14 +55,14 @@ class Result:
 
     @property
     def within(self) -> float | None:
-        """The least bound, in seconds, that `share` of the events kept; None without events or such a bound."""
+        """The lowest bound, in seconds, that at least `share` of the events kept; None if there is none."""
         enough = self.objective.share * self.events
         kept = (bound for bound, number in self.bounds if number >= enough)
         return next(kept, None) if self.events else None
 
 
 def objectives() -> tuple[Objective, ...]:
-    """The objectives with the targets of the settings."""
+    """The objectives, with the targets from the settings."""
     return (
         Objective(AVAILABILITY, settings.SLO_AVAILABILITY),
         Objective(HOME, QUICK_SHARE, settings.SLO_HOME_SECONDS),
@@ -84,7 +84,7 @@ def count(name: str, seconds: float, *, failed: bool = False) -> None:
 
 
 def results(counts: Counts) -> Iterator[Result]:
-    """The result of each objective by counts from `feedcache.servers.totals`."""
+    """The result of each objective, computed from counts of `feedcache.servers.totals`."""
     for objective in objectives():
         if objective.seconds is None:
             total = service_level(counts).total

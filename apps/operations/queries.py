@@ -36,7 +36,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Hits of a class of data or of a tier within the last hour."""
+    """The numbers of hits (`answered`) and of reads (`asked`) of a class of data or a tier in the last hour."""
 
     name: str
     answered: int
@@ -49,7 +49,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """The processes, None while Redis does not answer, and the version that they should run."""
+    """The processes (None while Redis does not answer), and the version that they should run."""
 
     processes: list[Report] | None
     version: int
@@ -60,12 +60,12 @@ class Fleet:
 
 
 def latest() -> TopologyVersion | None:
-    """The newest change; None if staff have made none."""
+    """The newest version; None if staff have changed nothing."""
     return TopologyVersion.objects.order_by("-version").first()
 
 
 def stored() -> Stored:
-    """The newest version and the epoch. For the listener's thread, so it closes its database connection."""
+    """The newest version and the epoch. Called in the listener's thread, so it closes the database connection."""
     try:
         change = latest()
         return Stored(change.topology() if change else None, current_epoch())
@@ -161,7 +161,7 @@ _SUMMED = ("number", "microseconds", "failed", "slow", "refused")
 
 
 def service_level(counts: Counts) -> ServiceLevel:
-    """Sort counts from `feedcache.servers.totals` into a service level."""
+    """Build a service level from counts of `feedcache.servers.totals`."""
     return ServiceLevel(_calls(counts, stats.REQUESTS), _calls(counts, stats.CALL), *_rates(counts))
 
 

@@ -2,7 +2,7 @@
 its steps.
 
 Before each step every process must have taken the previous one, for which `feedcache.servers.topology_listener` gives
-it some seconds. docs/decisions/0171 shows why nothing outdated is read meanwhile.
+it a few seconds. docs/decisions/0171 shows why nothing outdated is read meanwhile.
 """
 
 from collections import Counter
@@ -83,7 +83,7 @@ def shrink(pool: Pool, slots: Collection[int], *, by: Author) -> TopologyVersion
 def abort(pool: Pool, *, by: Author) -> TopologyVersion:
     """Go back to the old slots: immediately, or in further steps if the new slots are already read.
 
-    Conflict if the pool is not being resized, or in the last step.
+    Raises Conflict if the pool is not being resized, or if the resize is in its last step.
     """
     resize = topology_in_force().resizes.get(pool)
     if resize is None:
@@ -99,7 +99,7 @@ def abort(pool: Pool, *, by: Author) -> TopologyVersion:
 
 
 def usual_megabytes(topology: Topology, pool: Pool) -> int:
-    """The size of a new node, unless staff say otherwise: as the first of the pool, or half of Main's."""
+    """The default size of a new node in megabytes: that of the pool's first node, or half of Main's."""
     if group := topology.group(pool):
         return group[0].megabytes
     return max(topology.main[0].megabytes // 2, 1) if topology.main else 64

@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 @shared_task
 def advance() -> None:
-    """Take the next step of a pool that changes its slots."""
+    """Take the next step of a resize, if it is due."""
     resizing.advance()
 
 
@@ -28,7 +28,7 @@ def watch_bursts() -> None:
 
 @shared_task
 def publish() -> None:
-    """Publish the topology again if Redis lost it."""
+    """Publish the topology again if Redis has lost it."""
     try:
         actions.republish()
     except RedisError as error:
@@ -37,7 +37,7 @@ def publish() -> None:
 
 @shared_task
 def watch_database() -> None:
-    """Begin an epoch if the database went back, or is on another server."""
+    """Begin an epoch if the database went back in time, or is on another server."""
     try:
         epoch.watch()
     except RedisError as error:

@@ -1,4 +1,4 @@
-"""Rendering of a feed: the first page, and further items for htmx."""
+"""Renders a feed: the first page, and further items for htmx."""
 
 from typing import Any
 

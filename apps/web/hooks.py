@@ -22,7 +22,7 @@ class Tab(NamedTuple):
     key: str | int
     url: "StrOrPromise"
     name: "StrOrPromise"
-    is_written_by_people: bool = False  # if so, the text direction is taken from the name
+    is_written_by_people: bool = False  # whether the text direction is taken from the name
     is_in_menu: bool = False
 
 
@@ -44,7 +44,7 @@ class SettingsTab(NamedTuple):
 
 
 class Insert(NamedTuple):
-    """A template inserted at a `place` of a core page, with the context of that page."""
+    """A template inserted at a `place` in a core page, with the context of that page."""
 
     place: str
     template: str

@@ -123,7 +123,7 @@ class PostCard(NamedTuple):
     place: int  # in the feed, at most LAZY_FROM
     is_ballot: bool  # whether the viewer may vote
     is_open: bool  # whether all its posts are open
-    csrf_token: str = ""  # for a ballot
+    csrf_token: str = ""  # of the form for voting
     is_focused: bool = False  # the post that a thread is about, with its counts and full text
     is_pinned: bool = False
     in_thread: bool = False  # whether it is below the post that it replies to

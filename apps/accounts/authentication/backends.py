@@ -14,16 +14,16 @@ _AT = re.compile(r"^[@\s]+")
 
 
 def login_name(typed: str) -> str:
-    """A typed handle or e-mail address in its stored form.
+    """The stored form of a handle or e-mail address that somebody typed.
 
-    Use the result both to count a guess and to `authenticate`; otherwise "@Alice" and "alice" would be counted apart.
-    The backend expects this form.
+    Use the result both to count a guess and to `authenticate`; otherwise "@Alice" and "alice" would be counted
+    separately. The backend expects this form.
     """
     return _AT.sub("", typed).strip().lower()
 
 
 def closed_account_of(request: HttpRequest) -> User | None:
-    """The account of a login that was refused despite the right password, because nobody can log in to the account."""
+    """The account whose correct password was refused because the account is closed; None if that did not happen."""
     return getattr(request, "closed_account", None)
 
 
@@ -50,5 +50,5 @@ class HandleOrEmailBackend(ModelBackend):
         return None
 
     def get_user(self, user_id: int) -> User | None:
-        """The account with its counts; None if it is suspended."""
+        """The account with its counts; None if it is suspended or inactive."""
         return active_viewer(user_id)

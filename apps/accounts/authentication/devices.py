@@ -1,7 +1,7 @@
-"""Marks a device with a signed cookie after a login. Password guesses from such a device are limited separately.
+"""Marks a device with a signed cookie after a login. Password guesses from a marked device are limited separately.
 
-An attacker can use up the limit that all unknown devices share for an account, but not the limit of this device. A new
-password invalidates old cookies.
+An attacker can use up the limit that all unknown devices share for an account, but not the limit of a marked device. A
+new password invalidates old cookies.
 """
 
 import secrets

@@ -1,7 +1,7 @@
 """Passkeys: WebAuthn ceremonies by django-otp-webauthn, with the rules of this site.
 
-Every passkey is discoverable and verifies its user (a finger, a face, a PIN): it counts as both factors and
-can log in without a password. The session stores a challenge, which works once and expires after five minutes.
+Every passkey is discoverable and verifies its user (by fingerprint, face or PIN): it counts as both factors and can log
+in without a password. The session stores a challenge, which works once and expires after five minutes.
 """
 
 import json
@@ -31,7 +31,7 @@ from apps.errors import Invalid
 ANSWER_MAX_CHARACTERS = 20_000
 CHALLENGE_SECONDS = 300
 ADDING, USING = "passkey_to_add", "passkey_to_use"
-# The exceptions that the libraries raise for a malformed or wrong answer.
+# The exceptions that the libraries raise for a malformed or invalid response.
 _WRONG = (
     WebAuthnException,
     OTPWebAuthnApiError,
@@ -45,7 +45,7 @@ _WRONG = (
 
 
 class Ceremony(WebAuthnHelper):
-    """The library's ceremonies for passkeys only: no security keys that work without a PIN."""
+    """The library's ceremonies, restricted to passkeys: security keys without a PIN are refused."""
 
     def get_credential_name(self, user: User) -> str:
         return user.handle
@@ -74,7 +74,7 @@ def can_use_passkeys(request: HttpRequest) -> bool:
 
 
 def begin_registration(request: HttpRequest, user: User) -> dict[str, Any]:
-    """The browser's options for a new passkey. Invalid if the account has the maximum number."""
+    """The browser's options for a new passkey. Raises Invalid if the account has the maximum number of passkeys."""
     if WebAuthnCredential.objects.filter(user=user).count() >= MAX_PASSKEYS:
         raise Invalid(_("At most %(count)d passkeys.") % {"count": MAX_PASSKEYS})
     options, state = Ceremony(request).register_begin(user)
@@ -85,7 +85,7 @@ def begin_registration(request: HttpRequest, user: User) -> dict[str, Any]:
 def finish_registration(
     request: HttpRequest, user: User, *, name: str, answer: str
 ) -> tuple[Any, list[str]]:
-    """Save a passkey; returns it, and recovery codes if it is the first factor. Invalid for a wrong answer."""
+    """Save a passkey; returns it, and recovery codes for a first factor. Raises Invalid for an invalid response."""
     state = _challenge(request, ADDING, user)
     try:
         with transaction.atomic():
@@ -100,14 +100,14 @@ def finish_registration(
 
 
 def begin_authentication(request: HttpRequest, user: User | None) -> dict[str, Any]:
-    """The browser's options to verify a passkey of a user, or any passkey (None)."""
+    """The browser's options for verifying a passkey of `user`; any passkey if `user` is None."""
     options, state = Ceremony(request).authenticate_begin(user, require_user_verification=True)
     _store_challenge(request, USING, user, state)
     return dict(options)
 
 
 def finish_authentication(request: HttpRequest, user: User | None, *, answer: str) -> Any:
-    """The verified passkey. Invalid when the answer is wrong, or the account may not log in."""
+    """The verified passkey. Raises Invalid if the response is invalid or the account may not log in."""
     state = _challenge(request, USING, user)
     try:
         with transaction.atomic():
@@ -130,7 +130,7 @@ def _store_challenge(
 
 
 def _challenge(request: HttpRequest, name: str, user: User | None) -> dict[str, Any]:
-    """The state of the ceremony, removed from the session before the answer is checked."""
+    """Remove the ceremony's state from the session and return it, before the response is checked."""
     stored = request.session.pop(name, None)
     request.session.save()
     if not stored or stored["until"] < time.time() or stored["user"] != (user.pk if user else None):

@@ -24,7 +24,7 @@ class LongEnough(MinimumLengthValidator):
 
 
 def check_own_password(user: AbstractBaseUser, password: str, origin: Origin | None = None) -> bool:
-    """Whether this is a logged-in user's password. TooMany if a limit is used up, before the slow hash is computed.
+    """Whether this is the password of a logged-in user. Raises TooMany, before the slow hash, if a limit is used up.
 
     Without an origin, as at the command line, guesses are counted for the account instead of for a device.
     """

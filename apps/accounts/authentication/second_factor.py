@@ -1,7 +1,7 @@
 """Second factors: an authenticator app, passkeys, and recovery codes for when both are out of reach.
 
-Rows and checks are those of django-otp and django-otp-webauthn. This module adds: one app per account, recovery codes
-stored as digests, and a bound on how long wrong codes can lock the owner out.
+django-otp and django-otp-webauthn have the tables and the checks. This module allows one app per account, stores
+recovery codes as digests, and limits how long wrong codes can lock the owner out.
 """
 
 import logging
@@ -71,7 +71,7 @@ def has_second_factor(user: User) -> bool:
 
 
 def begin_app(user: User) -> Any:
-    """Begin to add an app; it is in use only after `confirm_app`. Invalid if the account has one."""
+    """Begin adding an app, which is in use only after `confirm_app`. Raises Invalid if the account has one."""
     with _locked(user):
         if TOTPDevice.objects.filter(user=user, confirmed=True).exists():
             raise Invalid(_("First remove the authenticator app that you already have."))
@@ -80,14 +80,14 @@ def begin_app(user: User) -> Any:
 
 
 def unconfirmed_app(user: User, device_id: int) -> Any | None:
-    """The unconfirmed device of `begin_app`."""
+    """The unconfirmed device that `begin_app` created; None if there is none."""
     return TOTPDevice.objects.filter(pk=device_id, user=user, confirmed=False).first()
 
 
 def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
     """Activate the app with one of its codes. Returns the device, and recovery codes if it is the first factor.
 
-    Invalid for a wrong code.
+    Raises Invalid for a wrong code.
     """
     device = _verified(TOTPDevice, user, _clean(code), pk=device_id, confirmed=False)
     if device is None:
@@ -99,7 +99,7 @@ def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
 
 
 def after_factor_added(user: User, what: str) -> list[str]:
-    """Call this after adding a factor. For the first one, revoke all tokens and return new recovery codes; else []."""
+    """Call this after adding a factor. For the first, revokes all tokens and returns new recovery codes; else []."""
     logger.info("second factor of user %d: %s added", user.pk, what)
     if StaticDevice.objects.filter(user=user).exists():
         return []
@@ -121,9 +121,9 @@ def new_codes(user: User) -> list[str]:
 
 
 def verify_code(user: User, code: str) -> Any | None:
-    """The device that a code belongs to, the app or the recovery codes; None if the code is wrong or was used before.
+    """The device that accepted a code: the app or the recovery codes. None if the code is wrong or was used before.
 
-    TooMany while earlier wrong codes delay the next attempt; the database counts them, independent of every cache.
+    Raises TooMany while earlier wrong codes delay the next attempt. Wrong codes are counted in the database.
     """
     clean = _clean(code)
     model = TOTPDevice if _APP_CODE.fullmatch(clean) else StaticDevice
@@ -137,14 +137,14 @@ def remove_app(user: User) -> None:
 
 
 def remove_passkey(user: User, passkey_id: int) -> None:
-    """Remove a passkey. NotFound if it is not the user's."""
+    """Remove a passkey. Raises NotFound if it is not the user's."""
     with _locked(user):
         own_passkey(user, passkey_id).delete()
         _removed(user, "passkey")
 
 
 def own_passkey(user: User, passkey_id: int) -> Any:
-    """One of a user's passkeys. NotFound if it is not the user's."""
+    """One of a user's passkeys. Raises NotFound if it is not the user's."""
     passkey = WebAuthnCredential.objects.filter(pk=passkey_id, user=user).first()
     if passkey is None:
         raise NotFound(_("There is no such passkey."))
@@ -160,7 +160,7 @@ def erase_second_factor(user: User) -> int:
 
 @contextmanager
 def _locked(user: User) -> Iterator[None]:
-    """A transaction in which nothing else adds or removes a factor of the user."""
+    """A transaction that keeps others from adding or removing the user's factors."""
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)
         yield
@@ -194,7 +194,7 @@ def _too_soon(wait: timedelta) -> TooMany:
 
 
 def _removed(user: User, what: str) -> None:
-    """Log the removal; delete the recovery codes after the last factor."""
+    """Log the removal of a factor; if it was the last one, delete the recovery codes."""
     logger.info("second factor of user %d: %s removed", user.pk, what)
     if not has_second_factor(user):
         StaticDevice.objects.filter(user=user).delete()

@@ -1,7 +1,7 @@
 """Django's sessions in PostgreSQL, cached by each process after reading them.
 
-As with tokens (docs/decisions/0116), a cached session is valid while the cached account of its user has the epoch that
-it had before the row was read. The account is dropped from the cache when a session row is changed or deleted
+As with tokens (docs/decisions/0116), a cached session is valid while its user's cached account has the same epoch as
+before the session's row was read. The account is dropped from the cache when a session row is changed or deleted
 (`apps.accounts.handlers`), so no process uses a session that has ended or has been changed.
 """
 
@@ -60,11 +60,11 @@ class SessionStore(db.SessionStore):
         return self.decode(row.session_data)
 
     def remembered_user(self) -> User | None:
-        """The account of a session that this process has cached; None for others. Loads the session."""
+        """The account, if this process has cached the session; otherwise None. Loads the session."""
         return self._user if SESSION_KEY in self else None
 
     def remember(self, user: User) -> None:
-        """Cache the session as it was read, after Django has found this user in it."""
+        """Cache the session as it was read. Call this after Django has found `user` in it."""
         if self._expires is None or self.session_key is None or self.modified:
             return
         if len(_remembered) >= MAX_REMEMBERED:

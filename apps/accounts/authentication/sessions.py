@@ -50,7 +50,7 @@ class LivingSession:
 
 
 def remember_login(request: HttpRequest, user: User) -> None:
-    """Store a new login, and delete those of the user whose sessions have expired."""
+    """Store a new login, and delete the user's logins whose sessions have expired."""
     now = timezone.now()
     oldest = now - timedelta(seconds=settings.SESSION_COOKIE_AGE)
     living = Session.objects.filter(session_key=OuterRef("session_key"), expire_date__gt=now)
@@ -62,12 +62,12 @@ def remember_login(request: HttpRequest, user: User) -> None:
 
 
 def follow_session(old_key: str, new_key: str) -> None:
-    """Update the login of a session whose key has changed."""
+    """Store the new key of a session in its login."""
     Login.objects.filter(session_key=old_key).update(session_key=new_key)
 
 
 def sessions_of(user: User, *, current_key: str | None) -> list[LivingSession]:
-    """The logins among the newest 50 whose sessions have not ended, in two queries."""
+    """Those of the newest 50 logins whose sessions have not ended, in two queries."""
     logins = list(Login.objects.filter(user=user).order_by("-pk")[:MAX_SHOWN])
     alive = Session.objects.filter(
         session_key__in=[login.session_key for login in logins], expire_date__gt=timezone.now()
@@ -91,7 +91,7 @@ def end_session(user: User, login_id: int) -> None:
 def end_sessions(user_id: int) -> None:
     """End all sessions of a user, in the caller's transaction.
 
-    To keep one, give it a new key and call `remember_login`.
+    To keep a session, give it a new key and call `remember_login`.
     """
     logins = Login.objects.filter(user=user_id)
     keys = list(logins.values_list("session_key", flat=True))
@@ -105,12 +105,12 @@ def purge_sessions() -> int:
 
 
 def forget_login(request: HttpRequest, user: User) -> None:
-    """Delete the login of a session that ends."""
+    """Delete the login of the session that is being ended."""
     Login.objects.filter(user=user, session_key=request.session.session_key).delete()
 
 
 def session_with(key: str | None) -> SessionStore:
-    """The session with a key, which may have ended; for None, a new session."""
+    """The session with this key, even if it has ended; for None, a new session."""
     return SessionStore(key)
 
 
@@ -125,7 +125,7 @@ def user_of_session(key: str) -> User | None:
 def user_of_request(request: HttpRequest) -> User | AnonymousUser:
     """The user of the request's session, without SQL if this process remembers it.
 
-    A session of an earlier SECRET_KEY gets a new key, and the list of logins follows it.
+    A session from before a change of SECRET_KEY gets a new key, which is also stored in its login.
     """
     session = cast("SessionStore", request.session)
     if (user := session.remembered_user()) is not None:
@@ -141,14 +141,14 @@ def user_of_request(request: HttpRequest) -> User | AnonymousUser:
 
 
 def device_of(user_agent: str) -> str:
-    """The browser and the system of a user agent, the only parts of it that are stored. Not yet translated."""
+    """The browser and operating system in a user agent, its only parts that are stored. Not yet translated."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     return SEPARATOR.join(filter(None, (browser, system)))
 
 
 def named_device(device: str) -> str:
-    """A stored device in a few words, in the language of the page."""
+    """Describe a stored device in the language of the page."""
     browser, separator, system = device.partition(SEPARATOR)
     if separator:
         return _("%(browser)s on %(system)s") % {"browser": browser, "system": system}

@@ -40,8 +40,8 @@ def email_errors(email: str | None) -> dict[str, str]:
 
 
 def give_email(user: User, address: str | None) -> None:
-    """Set the address on a user without saving: as confirmed if the settings allow it and no other account has it,
-    else as pending.
+    """Set a user's address, without saving: confirmed if the settings allow that and no other account has the address,
+    else pending.
     """
     if address is None or address == user.email:
         user.email, user.pending_email, user.pending_email_at = address, "", None
@@ -76,7 +76,7 @@ def change_email(user: User, *, email: str, password: str, origin: Origin | None
 
 
 def send_confirmation(user: User) -> None:
-    """Send the link again. NotAllowed without a pending address; TooMany."""
+    """Send the link again. Raises NotAllowed if no address is pending, and TooMany."""
     if not user.pending_email:
         raise NotAllowed(_("There is no address to confirm."))
     check_rate_limit("mail", user.pending_email)
@@ -84,7 +84,7 @@ def send_confirmation(user: User) -> None:
 
 
 def user_to_confirm(token: str) -> User:
-    """The user whose pending address a link confirms. NotFound if the link was used, has expired or is forged."""
+    """The user whose pending address a link confirms. Raises NotFound for a used, expired or forged link."""
     try:
         number, address, given_at = signing.loads(
             token, salt=sending.CONFIRMATION_SALT, max_age=CONFIRMATION_SECONDS
@@ -99,7 +99,7 @@ def user_to_confirm(token: str) -> User:
 
 @transaction.atomic
 def confirm_email(token: str) -> User:
-    """Confirm the address of a link. NotFound if the link is invalid, or another account has confirmed the address."""
+    """Confirm a link's address. Raises NotFound if the link is invalid or another account confirmed the address."""
     expected = user_to_confirm(token)
     user = User.objects.select_for_update().get(pk=expected.pk)
     if (user.pending_email, user.pending_email_at) != (

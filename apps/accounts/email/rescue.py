@@ -1,5 +1,5 @@
-"""Lets staff help owners who cannot get into their accounts. It never lets staff in: the owner chooses the password by
-a mailed link, confirms a new address by a mailed link, and gets a mail about every step.
+"""Lets staff help owners who cannot get into their accounts. Staff never get in themselves: with mailed links, the
+owner chooses the new password and confirms a new address, and a mail reports every step.
 
 A rescuer needs the permission RESCUE as well as the one to change accounts; only superusers may rescue accounts of
 staff.
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 def require_rescuer(user: User, by: User) -> None:
-    """Raise NotAllowed if `by` lacks a permission, is the user, or is not a superuser although the user is staff."""
+    """Raise NotAllowed if `by` lacks a permission or is `user`, or if `user` is staff and `by` is not a superuser."""
     require_permission(by, CHANGE_USERS, over=user)
     require_permission(by, RESCUE)
     if by.pk == user.pk or (user.is_staff and not by.is_superuser):
@@ -30,7 +30,7 @@ def require_rescuer(user: User, by: User) -> None:
 
 
 def mail_new_password(user: User, *, by: User) -> None:
-    """Mail the owner a link to a new password. NotAllowed; Invalid without an address."""
+    """Mail the owner a link for choosing a new password. Raises NotAllowed, and Invalid without an address."""
     require_rescuer(user, by)
     if user.email is None:
         raise Invalid(_("This account has no e-mail address."), code="email")
@@ -39,7 +39,7 @@ def mail_new_password(user: User, *, by: User) -> None:
 
 @transaction.atomic
 def give_address(user: User, address: str | None, *, by: User) -> None:
-    """Set a new address, which its owner must confirm, or remove the address. The old one gets a mail. NotAllowed."""
+    """Set a new address, which its owner must confirm, or remove the address. Notifies the old address. NotAllowed."""
     require_rescuer(user, by)
     old_address = user.email
     if address is None:

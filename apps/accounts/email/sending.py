@@ -1,6 +1,6 @@
-"""Mails to accounts. Each is a row that a task sends, so that requests neither wait for it nor reveal the outcome.
+"""Mails to accounts. Each is a row until a task sends it, so that requests neither wait for it nor reveal the outcome.
 
-Links are made when a mail is sent, so that no token is in the broker, the row or the log.
+Links are made when a mail is sent, so that the broker, the row and the log contain no token.
 """
 
 import logging

@@ -27,7 +27,7 @@ SELECT made.id, 0, 0, 0, 0, false, false FROM unnest(%s::bigint[]) AS made(id)
 def make_accounts(handles: Collection[str]) -> int:
     """Insert an account, with an unusable password, for each handle that has none. Returns how many were inserted.
 
-    The caller has validated the handles.
+    The caller must have validated the handles.
     """
     blank = User()
     fields = [  # columns with a database default are left out

@@ -388,7 +388,7 @@ def muted_account_json(user: User, ends_at: datetime | None) -> MutedAccountJson
 
 
 class FamiliarFollowersJson(TypedDict):
-    """The followers of an account that the viewer follows."""
+    """The followers of an account whom the viewer also follows."""
 
     id: str
     accounts: list[AccountJson]

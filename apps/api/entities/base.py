@@ -34,7 +34,7 @@ class Input(serializers.Serializer[Any]):
     """The body of a request, or an object in it.
 
     Clients also send the empty fields of a form. So null and "" mean "not given" for an optional field that does not
-    accept them. If the field accepts null (such as "never"), "" means null, because forms cannot send null.
+    accept them. If the field accepts null (for example as "never"), "" means null, because forms cannot send null.
     """
 
     default_error_messages = {"invalid": _("This has to be an object.")}

@@ -118,7 +118,7 @@ class TranslationJson(TypedDict):
 
 
 class FeedAccessJson(TypedDict):
-    """Who may read a timeline; on this site everybody."""
+    """Who may read a timeline. On this site, everybody may."""
 
     local: str
     remote: Annotated[str, "There are no posts from other sites."]
@@ -258,7 +258,7 @@ class LanguageJson(TypedDict):
 
 
 class DomainBlockJson(TypedDict):
-    """A blocked site. Only for the schema, because this site does not federate and blocks none."""
+    """A blocked site. It exists only in the schema, because this site does not federate and blocks none."""
 
     domain: str
     digest: str

@@ -54,7 +54,7 @@ class CredentialApplicationJson(ApplicationJson):
 
 
 def registration_json(application: Application, secret: str) -> CredentialApplicationJson:
-    """A new application with its secret. No other response contains the secret."""
+    """A new application as JSON, with its secret. No other response contains the secret."""
     return {
         **application_json(application),
         "client_id": application.client_id,
@@ -75,7 +75,7 @@ class TokenJson(TypedDict):
 
 
 def token_json(token: str, issued: AccessToken) -> TokenJson:
-    """A token that was just issued. No other response contains it."""
+    """A newly issued token as JSON. No other response contains the token."""
     return {
         "access_token": token,
         "token_type": "Bearer",

@@ -30,7 +30,7 @@ def site_policy_json(row: SitePolicy) -> SitePolicyJson:
 
 
 class AuthorPolicyJson(TypedDict):
-    """The policy of an author. `mode`: now in force, null for the site's; `measured`: the measurements of `auto`."""
+    """The policy of an author. `mode` is in force now (null: the site's); `measured` comes from `auto`."""
 
     account_id: str
     policy: Annotated[str, Policy]

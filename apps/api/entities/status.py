@@ -173,7 +173,7 @@ class PollJson(TypedDict):
 
 
 def poll_json(item: FeedItem) -> PollJson:
-    """A poll as JSON; TypeError for a post without a poll."""
+    """The poll of a post as JSON. Raises TypeError if the post has none."""
     poll, result = item.post.poll, item.poll
     if poll is None:
         raise TypeError("this post has no poll")

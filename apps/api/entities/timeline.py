@@ -88,7 +88,7 @@ def explanation_json(explanation: Explanation) -> ExplanationJson:
 
 
 class ReachedJson(TypedDict):
-    """The number of readers whom a post had reached after a number of seconds."""
+    """The number of readers that a post had reached after a number of seconds."""
 
     seconds: float
     reached: int
@@ -250,7 +250,7 @@ class ConversationFeedsiteJson(TypedDict):
 
 
 class ConversationJson(TypedDict):
-    """A thread among mentioned people."""
+    """A thread among the people that its posts mention."""
 
     id: str
     unread: bool

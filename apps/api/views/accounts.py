@@ -79,7 +79,7 @@ def preferences(request: Request) -> Response:
 )
 @endpoint(POST="write:accounts")
 def resend_confirmation(request: Request) -> Response:
-    """Send the link again. Refused if there is no address to confirm."""
+    """Send the confirmation link again. The request is refused if there is no address to confirm."""
     send_confirmation(viewer_of(request))
     return Response({})
 
@@ -87,7 +87,7 @@ def resend_confirmation(request: Request) -> Response:
 @operation("Whether your e-mail address is confirmed", OpenApiTypes.BOOL, errors=[401])
 @endpoint(GET="read:accounts")
 def check_confirmation(request: Request) -> Response:
-    """Whether the address is confirmed: false while one is pending."""
+    """Whether the e-mail address is confirmed; false while a new address is pending."""
     return Response(not viewer_of(request).pending_email)
 
 
@@ -116,7 +116,7 @@ def show_account(_request: Request, account_id: int) -> Response:
 @operation("The account of the token", CredentialAccountJson, errors=[401])
 @endpoint(GET=("read:accounts", "profile"))
 def verify_credentials(request: Request) -> Response:
-    """The account of the token."""
+    """The account that the token belongs to."""
     return _credentials(viewer_of(request))
 
 

@@ -132,7 +132,7 @@ def lists_with_account(request: Request, account_id: int) -> Response:
 
 
 def _account_ids(request: Request) -> list[int]:
-    """The ids in the body, or else in the query, because clients differ in where a DELETE has them."""
+    """The ids in the body, or else in the query, where some clients send them with a DELETE."""
     texts = _texts(request.data) or _texts(request.query_params)
     validated(PeopleInput(data={"account_ids": texts}))
     try:

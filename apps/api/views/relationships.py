@@ -276,7 +276,7 @@ def relationships(request: Request) -> Response:
 )
 @endpoint(GET="read:follows")
 def familiar_followers(request: Request) -> Response:
-    """For up to 20 accounts, up to 40 people each, the most followed first; missing accounts are left out."""
+    """Up to 40 people for each of up to 20 accounts, the most followed first; missing accounts are left out."""
     viewer, ids = viewer_of(request), id_params(request, maximum=MAX_FAMILIAR)
     others = users_by_id(ids)
     familiar = common_followers(viewer, others.values(), limit=PEOPLE_DEFAULT)

@@ -383,7 +383,7 @@ def _featured(owner: User) -> Response:
     errors=[400],
     parameters=[
         OpenApiParameter("order", str, enum=DIRECTORY_ORDERS, description="By default `active`."),
-        OpenApiParameter("local", bool, description="No effect: all accounts are of this site."),
+        OpenApiParameter("local", bool, description="No effect: all accounts are on this site."),
         LIMIT,
         OFFSET,
     ],

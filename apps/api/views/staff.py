@@ -68,7 +68,7 @@ def author_policies(request: Request) -> Response:
 )
 @endpoint(GET="read", PUT="write")
 def author_policy(request: Request, account_id: int) -> Response:
-    """Show or change an author's own policy; an author without one has the site's."""
+    """Show or change an author's own policy; without one, the site's policy applies."""
     if request.method == "PUT":
         staff = staff_of(request, CHANGE_AUTHOR_POLICY)
         author, fields = user_by_id(account_id), _policy_fields(request)

@@ -59,7 +59,7 @@ from feedcache.stats import stage
 
 PROFILE_FLAGS = ["only_media", "pinned", "exclude_replies", "exclude_reblogs", "exclude_direct"]
 TAG_MAX_CHARACTERS = 101  # including the #
-REMOTE = OpenApiParameter("remote", bool, description="Only posts of other sites, so none.")
+REMOTE = OpenApiParameter("remote", bool, description="Only posts from other sites, so none.")
 
 
 @operation(
@@ -116,7 +116,7 @@ def _home_as_of(request: Request) -> Response:
     parameters=[
         *POSTS_PARAMETERS,
         OpenApiParameter("only_media", bool, description="Only posts with pictures."),
-        OpenApiParameter("local", bool, description="No effect: all posts are of this site."),
+        OpenApiParameter("local", bool, description="No effect: all posts are from this site."),
         REMOTE,
     ],
 )
@@ -236,7 +236,7 @@ def of_list(request: Request, list_id: int) -> Response:
         OpenApiParameter("all[]", str, many=True, description="And all of these tags, at most 4."),
         OpenApiParameter("none[]", str, many=True, description="None of these tags, at most 4."),
         OpenApiParameter("only_media", bool),
-        OpenApiParameter("local", bool, description="No effect: all posts are of this site."),
+        OpenApiParameter("local", bool, description="No effect: all posts are from this site."),
         REMOTE,
     ],
 )

@@ -17,19 +17,19 @@ register.filter(place_code)
 
 @register.filter
 def percent(share: float | None) -> str:
-    """Write a share like 93.4 %; empty for None."""
+    """Format a share as “93.4 %”; empty for None."""
     return "" if share is None else f"{number_format(share * 100, 1)} %"
 
 
 @register.filter
 def availability(share: float | None) -> str:
-    """Write a share like 99.987 %, never rounded up; empty for None."""
+    """Format a share as “99.987 %”, never rounded up; empty for None."""
     return "" if share is None else f"{number_format(floor(share * 100_000) / 1000, 3)} %"
 
 
 @register.filter
 def objective_name(objective: Objective) -> str:
-    """An objective as a phrase, with the seconds of the settings."""
+    """Describe an objective in a phrase, with the seconds from the settings."""
     texts = {
         AVAILABILITY: _("Requests answered without a server error"),
         HOME: _("Home pages within %(seconds)s s"),
@@ -40,7 +40,7 @@ def objective_name(objective: Objective) -> str:
 
 @register.filter
 def slowest_of_most(result: Result) -> str:
-    """The bound that 95 of 100 events kept, like 0.25 s; “over 60 s” if no bound is so high; a dash without events."""
+    """The time within which the required share of events was done: “0.25 s”, “over 60 s”; a dash without events."""
     if not result.bounds or not result.events:
         return "–"
     if result.within is None:
@@ -62,7 +62,7 @@ def state_name(state: State) -> str:
 
 @register.filter
 def phase_text(phase: Phase) -> str:
-    """Describe a step of a change of slots."""
+    """Describe a step of a resize."""
     texts = {
         Phase.JOINING: _("The new slots are empty and not read yet. Changed entries are removed from them, too."),
         Phase.MOVING: _("Reads try the new slots first, then the old ones; writes go to both."),

@@ -21,9 +21,9 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One of the cast, the people with written profiles and posts.
+    """One of the cast, the people with hand-written (not generated) profiles and posts.
 
-    The higher `weight` is, the more others follow the account; `fixed` users can log in.
+    The higher the `weight`, the more followers the account gets; `fixed` users can log in.
     """
 
     handle: str
@@ -51,8 +51,8 @@ class Picture:
 class WrittenPost:
     """A post by one of the cast. `ago` is its age in minutes; without it, `hour` may name a part of the day.
 
-    `appeal` multiplies its chance to be liked. `source` is the key of the quoted post, or of the reposted post if there
-    is no text.
+    `appeal` multiplies its chance of being liked. `source` is the key of the quoted post, or of the reposted post if
+    there is no text.
     """
 
     by: str

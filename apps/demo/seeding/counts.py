@@ -1,4 +1,4 @@
-"""Adds the numbers of inserted rows to the rows of counts, which others may change meanwhile."""
+"""Adds the numbers of inserted rows to the stored counts, which other transactions may change meanwhile."""
 
 from operator import itemgetter
 
@@ -28,7 +28,7 @@ _POSTS = f"""
 UPDATE posts_postcounts
 SET {", ".join(f"{name} = {name} + %({name})s" for name in Counts._fields)}, revision = revision + 1
 WHERE post_id = %(key)s AND author_id = %(author)s
-"""  # noqa: S608 -- names of ours
+"""  # noqa: S608 -- only our own table and column names
 _OF_USER = ("followers", "following", "posts", "last_post_id", "last_open_post_id")
 
 

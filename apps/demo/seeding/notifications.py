@@ -13,7 +13,7 @@ UNREAD = 3  # per account
 
 
 def make_notifications(world: World) -> None:
-    """Insert the notifications, oldest first. On the first run all but the newest few of each account are read."""
+    """Insert the notifications, oldest first; on the first run, mark all but the newest few per account as read."""
     for entry in world.entries:
         if entry.is_new and entry.visibility in OPEN:
             for user, kind, post_pk in _recipients(world, entry):

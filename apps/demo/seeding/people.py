@@ -98,7 +98,7 @@ def _make_crowd(world: World) -> None:
         languages.append(language)
     _insert(users, world)
     for user, language in zip(users, languages, strict=True):
-        weight = rng.paretovariate(1.6)  # a few of the crowd are well known too
+        weight = rng.paretovariate(1.6)  # a few generated accounts are well known too
         world.crowd.append(
             Member(user.pk, user.handle, language, user.created_at.timestamp(), weight)
         )

@@ -1,4 +1,4 @@
-"""Makes the posts of the cast and of the crowd, and reposts. The ids of every author are in the order of time."""
+"""Makes the posts of the cast and of the crowd, and reposts. Each author's ids are in chronological order."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ NEWEST_SECONDS = 6 * 60  # the least age of generated posts: some posts of the c
 RHYTHM = (3, 1.5, 1, 0.6, 0.6, 1.2, 3, 6, 8, 8, 7, 7, 9, 8, 6, 6, 6.5, 7, 8.5, 10, 11.5, 12, 10, 6)
 OFFSET = {"zh": 8 * HOUR, "en": 0}  # UTC offsets of the languages' authors
 APPEAL = 9.0  # a post of the cast is liked as much as this many generated posts
-ROOT_AGE_SECONDS = 14 * HOUR  # time for a conversation to happen
+ROOT_AGE_SECONDS = 14 * HOUR  # enough time for a conversation
 YOUNGEST_SECONDS = 70 * 60  # only posts with an `ago` are newer
 PLAIN_TRIES, TRIES = 3, 10  # later tries join two sentences, which gives millions of texts
 WRITTEN_SHARE, JOINED_SHARE, TAGGED_SHARE = 0.3, 0.12, 0.22

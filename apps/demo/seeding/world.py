@@ -17,7 +17,7 @@ SPAN_SECONDS = 30 * DAY  # posts are spread over the last 30 days
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The amounts that a run adds to the cast. `…_each` are means per account; the actual means are close."""
+    """The amounts that a run generates in addition to the cast. `…_each` are approximate means per account."""
 
     accounts: int
     posts_each: float
@@ -116,12 +116,12 @@ class World:
         actor: Member,
         post_pk: int | None,
     ) -> None:
-        """Add a notification, but only for accounts that can log in (`fixed`) and did not act themselves."""
+        """Add a notification, unless the account cannot log in (is not `fixed`) or is the actor."""
         if user.person and user.person.fixed and user is not actor:
             self.news.append((second, user, kind, actor, post_pk))
 
     def rng(self, purpose: str) -> Random:
-        """A random generator for one purpose, so that drawing more numbers for it changes no others."""
+        """A random generator for one purpose; drawing more numbers from it does not affect the others."""
         return Random(f"{self.seed}/{self.size_name}/{purpose}")
 
 

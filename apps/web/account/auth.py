@@ -148,9 +148,9 @@ def _was_link_valid(response: HttpResponseBase) -> bool:
 
 
 def _origin(request: SiteRequest, is_account: Callable[[User], bool]) -> Origin:
-    """The origin of a guess, with the device if the account has been logged in on it before.
+    """The origin of a guess, including the device if somebody has logged in to the account on it before.
 
-    `is_account` returns whether a user is that account.
+    `is_account` returns whether a user is the account whose password is guessed.
     """
     device = known_device(request)
     device_key = device.key if device and is_account(device.user) else ""
@@ -168,7 +168,7 @@ def entry_page(request: SiteRequest, template: str, form: Any) -> HttpResponse:
 
 
 def _finish(request: SiteRequest, response: HttpResponseBase, message: str) -> HttpResponseBase:
-    """Change the response of one of Django's views to a form: 302 to 303 with a message, and 200 to 422."""
+    """Adapt the response of one of Django's form views: 302 becomes 303 with a message, and 200 becomes 422."""
     if request.method != "POST":
         return response
     if response.status_code == HttpResponseRedirect.status_code:

@@ -71,7 +71,7 @@ def render_data(
 @require_safe
 @login_required
 def download(request: AuthenticatedRequest, export_id: int) -> HttpResponseBase:
-    """The archive, for its owner only, until it expires."""
+    """Serve the archive, only to its owner, until it expires."""
     archive = own_export(request.user, export_id)
     try:
         file = private_storage().open(archive.name)

@@ -78,7 +78,7 @@ def code(request: SiteRequest) -> HttpResponseBase:
 
 @require_POST
 def passkey_options(request: SiteRequest) -> HttpResponseBase:
-    """The options of a passkey request. During a pending login only its user's passkeys are accepted, otherwise any."""
+    """The options of a passkey request. During a pending login, only the passkeys of its user are accepted."""
     check_rate_limit("passkey", client_address(request))
     pending = pending_login(request)
     return _json(passkeys.begin_authentication(request, pending.user if pending else None))
@@ -120,7 +120,7 @@ def security(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 @second_factor_required
 def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Ask for the password, then create the secret of the app; `app_code` confirms it."""
+    """Ask for the password, then create the secret of an app; `app_code` confirms the app."""
 
     def begin() -> HttpResponseBase:
         request.session[NEW_APP] = factors.begin_app(request.user).pk
@@ -143,7 +143,7 @@ def app_add(request: AuthenticatedRequest) -> HttpResponseBase:
 @login_required
 @second_factor_required
 def app_code(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Show the secret of the app that was added in this session; one of its codes confirms it."""
+    """Show the secret of the app that was added in this session, and confirm the app with one of its codes."""
     device = factors.unconfirmed_app(request.user, request.session.get(NEW_APP, 0))
     if device is None:
         return redirect("settings_security")

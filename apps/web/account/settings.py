@@ -276,7 +276,7 @@ def _initial_email(user: User) -> dict[str, str]:
 
 
 def _email_saved(request: AuthenticatedRequest) -> HttpResponseBase:
-    """The response does not reveal whether another account has the address."""
+    """The response after the address is saved. It does not reveal whether another account has the address."""
     if settings.EMAIL_CONFIRMATION_REQUIRED and request.user.pending_email:
         return SeeOther(reverse("email_pending"))
     return _saved(request)

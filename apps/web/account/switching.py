@@ -48,7 +48,7 @@ def add(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def switch(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Switch to another account of this browser. NotFound if its session has ended."""
+    """Switch to another account of this browser. Raises NotFound if its session has ended."""
     others = _others(request)
     found = [key for key, user in others.items() if user.handle == handle]
     if not found:

@@ -104,7 +104,7 @@ def first_post(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _topics() -> list[str]:
-    """The trending tags, with those in the script of the page's language first."""
+    """The trending tags; those written in the script of the page's language come first."""
     names = [tag.name for tag in trending_tags(maximum=TOPICS)]
     return sorted(names, key=lambda name: not in_page_language(name))
 

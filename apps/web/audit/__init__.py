@@ -1,1 +1,1 @@
-"""Pages to check the site with: explanations of home, recomputed and earlier home pages, the auditor's report."""
+"""Pages for checking the site: explanations of the home page, recomputed and past home pages, the auditor's report."""

@@ -103,7 +103,7 @@ def audit(request: SiteRequest) -> HttpResponse:
 def _round_text(progress: AuditRound) -> tuple[Any, str]:
     """The name of a round, and a text about its progress.
 
-    During the first round the text has the number of rows compared so far, later the total and the time of a round.
+    In the first round the text has the number of rows compared so far, later the total and the duration of a round.
     """
     if progress.seconds is None or progress.total is None:
         text = _("%(compared)s so far, in the first round") % {"compared": exact(progress.compared)}
@@ -127,7 +127,7 @@ def _sampling() -> str:
 @require_safe
 @login_required
 def home(request: AuthenticatedRequest) -> HttpResponse:
-    """How a page of the viewer's home was assembled; with `post` (a URL), why that post is or is not on it."""
+    """How a page of the viewer's home timeline was assembled; with `post` (a URL), why that post is or is not there."""
     if "post" not in request.GET:
         return _home_page(request, request.user, {})
     address = request.GET["post"][:ADDRESS_MAX_CHARACTERS]
@@ -226,7 +226,7 @@ _LEFT_OUT = {
 
 
 def _summary(assembled: Assembly) -> str:
-    """ "3 posts were left out: 2 by mutes, 1 by a filter." """
+    """A sentence such as "3 posts were left out: 2 by mutes, 1 by a filter"."""
     sources = [row.explanation.reason for row in assembled.rows if not row.is_on_page]
     reasons = Counter[str](_SAME.get(source, source) for source in sources)
     for source in reasons.keys() - _LEFT_OUT.keys():

@@ -36,8 +36,8 @@ Row = tuple[str, str, str]  # an event, its term in the articles, and its time o
 def journey(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
     """The journey page, or a part of it.
 
-    With `after`, the number of receipts on the page, only the changes since then. With `both`, the viewer's home by
-    push and by pull. Staff see only figures; views of restricted posts by staff are recorded.
+    With `after` (the number of receipts on the page), only the later changes. With `both`, also the viewer's home page
+    by push and by pull. Staff see only figures; views of restricted posts by staff are recorded.
     """
     as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
     found = journey_of(request.user, post_id, as_staff=as_staff)
@@ -125,7 +125,7 @@ def _after(seconds: float | None) -> str:
 
 
 def _known(journey: Journey, seconds: float | None) -> str:
-    """The time of a step, which is stored in the event, and so is unknown once the event is deleted after some days."""
+    """The time of a step. It is stored in the event, so it is unknown once the event is deleted after some days."""
     if seconds is None and journey.receipt.mode:
         return _("no longer known")
     return _after(seconds)

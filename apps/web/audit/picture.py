@@ -66,7 +66,7 @@ def picture_of(journey: Journey, *, after: int | None = None) -> Picture | None:
     if not groups:
         return None
     in_groups = sum(chunk.expected for group in groups for chunk in group)
-    readers = max(in_groups, journey.receipt.expected)  # some are in no chunk yet
+    readers = max(in_groups, journey.receipt.expected)  # some readers are in no chunk yet
     readers_of_dot = _round_number(readers / MAX_DOTS)
     counts = [_dots_of(group, readers_of_dot) for group in groups]
     pitch = next(pitch for most, pitch in PITCHES if readers / readers_of_dot <= most)
@@ -127,7 +127,7 @@ def _undone(chunk: ChunkPlace) -> int:
 def _laid_out(
     count: dict[str, int], x: float, step: float, columns: int, pitch: float
 ) -> Iterator[Dots]:
-    """The dots of a box in rows, centred below it."""
+    """The dots of a box, in rows centred below the box."""
     total, place = sum(count.values()), 0
     columns = math.ceil(total / math.ceil(total / columns))  # all rows of one length, if possible
     left = x - (columns - 1) / 2 * step

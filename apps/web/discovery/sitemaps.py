@@ -1,4 +1,4 @@
-"""Sitemaps for any number of accounts and posts: each file is a range of ids in an index.
+"""Sitemaps for any number of accounts and posts. An index lists the files; each covers a range of ids or one day.
 
 Django's paginated sitemaps count rows and use offsets, so that each file would read the table from the beginning.
 """
@@ -58,7 +58,7 @@ def pages(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def accounts(request: HttpRequest, number: int) -> HttpResponse:
-    """The accounts in a range of ids that allow indexing. TooMany."""
+    """The accounts that allow indexing, within a range of ids. TooMany."""
     check_rate_limit("sitemap", client_address(request))
     first = number * ACCOUNTS_PER_FILE
     rows = User.objects.filter(

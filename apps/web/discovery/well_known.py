@@ -98,7 +98,7 @@ def opensearch(_request: HttpRequest) -> HttpResponse:
 
 
 def _account(resource: str) -> User:
-    """The account of a resource; NotFound for other hosts."""
+    """The account that `resource` names. Raises NotFound for other hosts."""
     host = urlsplit(settings.SITE_URL).netloc
     if resource.startswith("acct:"):
         handle, _at, where = resource.removeprefix("acct:").removeprefix("@").partition("@")

@@ -229,7 +229,7 @@ def _tag_names(text: str) -> list[str]:
 
 
 class TopicsForm(forms.Form):
-    """Tags to follow, and languages. `offered` is the names of the tags to choose from."""
+    """Tags to follow, and languages. `offered` has the names of the tags to choose from."""
 
     tags = forms.MultipleChoiceField(
         label=_("What do you like to read about?"),
@@ -356,7 +356,7 @@ class NewPasswordForm(PasswordChangeForm):
         self._origin = origin
 
     def clean_old_password(self) -> str:
-        """Check the old password. TooMany, before the check, once the limit on guesses is reached."""
+        """Check the old password. Raises TooMany, before the check, once the limit on guesses is reached."""
         password = str(self.cleaned_data["old_password"])
         if not check_own_password(self.user, password, self._origin):
             raise forms.ValidationError(self.error_messages["password_incorrect"])
@@ -367,7 +367,7 @@ class ResetForm(PasswordResetForm):
     """Requests a link for choosing a new password. A worker looks up the address, so the response reveals nothing."""
 
     def save(self, **_options: Any) -> None:  # type: ignore[override]  # ignores Django's arguments
-        """Enqueue the mail. TooMany; the limit is per address, whether or not an account has it."""
+        """Enqueue the mail. TooMany; the limit is per address, whether or not an account has the address."""
         address = clean_email(self.cleaned_data["email"]) or ""
         check_rate_limit("password_reset_account", address)
         sending.enqueue_mail(MailKind.PASSWORD_RESET, address=address)

@@ -45,7 +45,7 @@ class FilterForm(forms.Form):
 
     @classmethod
     def of(cls, existing: Filter, data: Mapping[str, str] | None) -> "FilterForm":
-        """The form to change a filter, which can also keep its expiry. `data` is None until the form is submitted."""
+        """The form to change a filter; it can also keep the expiry. `data` is None until the form is submitted."""
         keywords = list(existing.keywords.all())
         whole = {keyword.whole_word for keyword in keywords}
         form = cls(
@@ -81,8 +81,8 @@ class FilterForm(forms.Form):
     def _keyword_changes(self, existing: Filter | None) -> list[KeywordChange]:
         """The changes to the filter's keywords.
 
-        The checkbox applies to existing keywords only if it was changed, because the API can set a different value for
-        each.
+        The checkbox for whole words applies to existing keywords only if it was changed, because the API can set a
+        different value for each.
         """
         whole_word = self.cleaned_data["whole_word"]
         lines = [line.strip() for line in self.cleaned_data["keywords"].splitlines()]

@@ -79,7 +79,7 @@ class DisplayedPicture:
 class PictureForm:
     """The picture fields of a form: changes to uploaded pictures, in order, and new files.
 
-    `behind` is the ids of the pictures that belong to later posts of a thread.
+    `behind` has the ids of the pictures that belong to later posts of a thread.
     """
 
     changes: tuple[PictureChange, ...] = ()
@@ -129,7 +129,7 @@ class PictureForm:
 class PictureFields:
     """The uploaded pictures in a composer, and the last error from uploading or describing them.
 
-    `behind` is the ids of the pictures that belong to later posts of a thread.
+    `behind` has the ids of the pictures that belong to later posts of a thread.
     """
 
     rows: list[Attachment] = field(default_factory=list)

@@ -52,7 +52,7 @@ LOCAL_TIME = "%Y-%m-%dT%H:%M"  # the format of datetime-local inputs
 MAX_MORE = 9  # posts of a thread after the first
 MAX_BIGINT = 2**63 - 1
 MAX_OFFSET = 14 * 60  # minutes between a time zone and UTC
-HOME_COMPOSER = "composer"  # the id of the composer on the home page, also for scripts
+HOME_COMPOSER = "composer"  # the id of the composer on the home page, also used by scripts
 CIRCLE_PREFIX = "circle:"  # followed by the circle's id: a choice of the visibility field
 
 

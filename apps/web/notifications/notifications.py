@@ -118,7 +118,7 @@ def notifications(request: AuthenticatedRequest, *, mentions: bool = False) -> H
 @require_safe
 @never_cache
 def unread_badge(request: SiteRequest) -> HttpResponse:
-    """The numbers in the menu, of notifications and of messages, one per line; 204 for visitors."""
+    """The menu's numbers of unread notifications and messages, one per line; 204 for visitors."""
     viewer = viewer_of(request)
     if viewer is None:
         return HttpResponse(status=204)

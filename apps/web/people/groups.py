@@ -41,7 +41,7 @@ from apps.web.forms.graph import CircleForm, CircleMembersForm, ListForm, ListMe
 
 @dataclass(frozen=True)
 class Pages:
-    """The differences between the pages of lists and those of circles."""
+    """The differences between the pages for lists and the pages for circles."""
 
     kind: type[Group]
     name: str  # the first word in the names of URLs and templates
@@ -78,7 +78,7 @@ CIRCLES = Pages(
 @require_get_or_post
 @login_required
 def index(request: AuthenticatedRequest, pages: Pages) -> HttpResponseBase:
-    """The viewer's lists or circles, a form for a new one, and the circles of other people that the viewer is in."""
+    """The viewer's lists or circles, a form for a new one, and other people's circles that include the viewer."""
     form = pages.form(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:

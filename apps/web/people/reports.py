@@ -22,7 +22,7 @@ from feedcache.ids import parse_id
 @require_get_or_post
 @login_required
 def report(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Report an account, or with `post` or `collection` (an id) that post or collection of it."""
+    """Report an account, or one of its posts or collections, given by id as `post` or `collection`."""
     person, form = user_by_handle(handle), ReportForm(request.POST or None)
     back = return_url(request, person.url)
     about = {"post_ids": _ids(request, "post"), "collection_ids": _ids(request, "collection")}

@@ -192,7 +192,7 @@ def _shared_text(request: AuthenticatedRequest) -> str:
 def _existing_post(
     request: AuthenticatedRequest, form: ComposeForm, picture_form: PictureForm
 ) -> AnyPost | None:
-    """The post of an earlier request with the same form, looked up so that its files are not processed again."""
+    """The post of an earlier request with the same form, looked up so that the files are not processed again."""
     key = form.cleaned_data["idempotency_key"]
     result = existing_result(
         Request(request.user, key, form.draft(), form.at, picture_form.identity)
@@ -330,7 +330,7 @@ def composer(
     asks: bool = False,
     note: str = "",
 ) -> HttpResponse:
-    """The composer as a page, or only the form for htmx. `note` is shown above; `asks` asks for descriptions."""
+    """The composer as a page, or only the form for htmx, below `note`; with `asks`, it asks for descriptions."""
     strict = status == 200
     parent = item_of(request, form["reply_to"].value(), strict=strict)
     quoted = item_of(request, form["quote"].value(), strict=strict)

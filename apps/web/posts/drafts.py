@@ -35,7 +35,7 @@ class DraftRow:
 
     @property
     def text(self) -> str:
-        """The beginning of the draft."""
+        """The beginning of the draft's text."""
         fields = self.row.fields
         options = [fields[name] for name in OPTIONS if name in fields]
         return str(fields.get("body") or fields.get("content_warning") or " / ".join(options))

@@ -1,4 +1,4 @@
-"""Reactions to a post (like, repost, bookmark, pin, mute its thread, vote), and how they are undone."""
+"""Adds and undoes reactions to a post: like, repost, bookmark, pin, mute its thread, vote."""
 
 import re
 from collections.abc import Callable

@@ -26,7 +26,7 @@ class Interrupted(Exception):
 
     @property
     def account(self) -> str:
-        """The error for the author: how many posts were published, and why the rest were not."""
+        """The error message for the author: how many posts were published, and why the others were not."""
         count = len(self.published)
         text = ngettext(
             "%(count)d post is published; the rest is still here: %(reason)s",

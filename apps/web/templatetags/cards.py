@@ -238,7 +238,7 @@ def all_reactions() -> list[tuple[str, str]]:
 
 
 class PlacedCard(NamedTuple):
-    """A card and its position in the feed, from 1.
+    """A card and its position in the feed, counted from 1.
 
     `joined`: a line connects it to the next card. `left_off`: the line “You left off here” is above this card.
     """

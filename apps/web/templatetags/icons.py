@@ -15,7 +15,7 @@ register = template.Library()
 @register.simple_tag
 @cache
 def icon(name: str, kind: str = "") -> SafeString:
-    """A decorative icon: the text or label next to it has the meaning."""
+    """A decorative icon: the text or label next to it conveys the meaning."""
     return format_html(
         '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>',
         f"i {kind}".strip(),

@@ -155,20 +155,20 @@ def names_of(people: Sequence[Linked]) -> SafeString:
 
 
 MAX_NAMES = 2
-# For each relation templates check whether its set contains the account.
+# For each relation, templates check whether its set contains the account.
 RELATED = ("following", "followed_by", "blocking", "muting", "requested")
 
 
 @register.simple_tag(takes_context=True)
 def who_to_follow(context: Context, limit: int = 3) -> SafeString:
-    """A card of accounts to follow; empty when there are none."""
+    """A card of accounts to follow; empty if there are none."""
     people = people_for_card(context["viewer"], limit=limit)
     return render_fragment("graph/_who_to_follow.html", people=people)
 
 
 @register.simple_tag
 def familiar_followers(familiar: FamiliarNames | None) -> SafeString:
-    """Followers of a profile that the viewer follows; empty for visitors."""
+    """Followers of an account whom the viewer also follows; empty for visitors."""
     if familiar is None:
         return SafeString()
     return render_fragment(

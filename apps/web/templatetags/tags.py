@@ -35,7 +35,7 @@ class TrendingTag(NamedTuple):
 
 @register.simple_tag
 def trending_tags() -> SafeString:
-    """A card of trending tags; empty when there are none."""
+    """A card of trending tags; empty if there are none."""
     tags = tuple(map(TrendingTag.of, cached_trending_tags()[:MAX_TRENDING]))
     return render_fragment("tags/_trending.html", tags=tags)
 

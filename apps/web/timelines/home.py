@@ -138,7 +138,7 @@ def mark_home(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def hide_read(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Hide posts that the reader has read from the home page, or show them again."""
+    """Hide the posts on the home page that the reader has already read, or show them again."""
     choice = request.POST.get("hides_read")
     if choice not in {"on", "off"}:
         raise BadRequest(_("Choose one of the options."))

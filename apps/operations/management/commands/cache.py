@@ -148,7 +148,7 @@ class Command(BaseCommand):
         self.stdout.write("No pool is changing its slots.")
 
     def _move(self, name: str, url: str) -> None:
-        """Take the remaining steps of a move; each waits until every process has taken the last one."""
+        """Take the remaining steps of a move; each waits until every process has taken the previous one."""
         url, by = "" if url == SETTINGS else url, Author(_own_name())
         tenant = topology_in_force().tenant(name)
         if tenant == Tenant(url):
