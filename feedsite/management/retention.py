@@ -41,10 +41,10 @@ RETENTION = (
               " filters.FilterKeyword filters.FilterPost posts.SavedDraft posts.ScheduledPost posts.ThreadMute"
               " timeline.AuthorPolicy notifications.UnwantedKind notifications.NotificationPolicy"
               " notifications.NotificationPermission search.Dismissal search.StarterPack search.PersonEntry"
-              " curation.Collection curation.CollectionItem digest.DigestReader feeds.Feed ranking.RankingChoice ranking.FactorWeight push.Preferences"
-              " push.Subscription promotions.OptOut promotions.UserTrait promotions.SegmentMembership"
-              " promotions.VirtualFollow promotions.PromotedAccount earlier_posts.EarlierPost"
-              " earlier_posts.EarlierPicture webhooks.Endpoint", ACCOUNT),
+              " curation.Collection curation.CollectionItem digest.DigestReader feeds.Feed ranking.RankingChoice"
+              " ranking.FactorWeight push.Preferences push.Subscription promotions.OptOut promotions.UserTrait"
+              " promotions.SegmentMembership promotions.VirtualFollow promotions.PromotedAccount"
+              " earlier_posts.EarlierPost earlier_posts.EarlierPicture webhooks.Endpoint", ACCOUNT),
     Retention("Posts, their pictures and versions, and the marks of readers", "posts.Post posts.PostCounts"
               " posts.Mention posts.Revision posts.Poll posts.Attachment engagement.Like engagement.Bookmark"
               " engagement.Reaction engagement.Vote notifications.Conversation search.PostEntry search.TrendingPost"
