@@ -55,7 +55,7 @@ def action_json(action: Action) -> ActionJson:
 )
 @endpoint(GET="read:statuses")
 def aggregate(request: Request) -> Response:
-    """A page of the aggregate feed, without people who hide their activity (`hides_activity`)."""
+    """A page of the aggregate feed, without the actions of people who hide them (`hides_activity`)."""
     cursor = ActionCursor.from_query(request.query_params)
     page = aggregate_page(viewer_of(request), cursor)
     with stage("present"):

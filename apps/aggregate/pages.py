@@ -1,4 +1,4 @@
-"""The page of the aggregate feed: one line when several people did the same with the same object."""
+"""The page of the aggregate feed. Equal actions by several people on the same object are one line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

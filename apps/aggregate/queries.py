@@ -27,7 +27,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.word_filters import apply_filters
 from feedcache.ids import MAX_ID, first_id_at, second_of
 
-MAX_ROUNDS = 4  # queries for a page; after that it is short, with a cursor to continue from
+MAX_ROUNDS = 4  # queries for a page; after these, the page is short, with a cursor to continue from
 
 # For each verb, first find the followees with the newest actions, as many as rows are needed, then read their rows.
 # The queries start from the followees' rows of counts: on a distributed site their actions are on the same server.
@@ -107,7 +107,7 @@ class Action:
     """`actor` liked or reposted the post of `item`, or followed `target`."""
 
     verb: Verb
-    id: int  # of its row; each verb has its own table
+    id: int  # the id of its row; each verb has its own table
     actor: User
     object_id: int
     created_at: datetime
@@ -116,7 +116,7 @@ class Action:
 
     @property
     def group_key(self) -> str:
-        """The same for all actions with this verb and object; for reposts it equals `FeedItem.group_key`."""
+        """A key that all actions with this verb and object share; for reposts it equals `FeedItem.group_key`."""
         return f"{self.verb}-{self.object_id}"
 
 
@@ -125,7 +125,7 @@ _POSITIONS = re.compile(r"([0-9]{1,19})-([0-9]{1,19})-([0-9]{1,19})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ActionCursor:
-    """The last id that was read for each verb; the next page reads lower ids. Rows of all verbs are merged by time."""
+    """The last id read for each verb; the next page reads lower ids. Actions of all verbs are merged by time."""
 
     like: int = MAX_ID
     repost: int = MAX_ID
@@ -152,7 +152,7 @@ class ActionCursor:
     def below_news(self, rows: Mapping[str, Sequence[_Row]]) -> "ActionCursor":
         """Lower the ids to just above the newest row of each verb, so that later actions never appear on later pages.
 
-        For reposts, lower only to the end of the row's second, because the post may be hidden and its id secret.
+        For reposts, lower only to the end of the row's second, because the id of a hidden post must stay secret.
         """
         newest = {verb: rows[verb][0].id if rows[verb] else 0 for verb in Verb}
         top = first_id_at(second_of(newest[Verb.REPOST]) + 1) if newest[Verb.REPOST] else 1
@@ -210,9 +210,9 @@ def _rows(viewer_id: int, cursor: ActionCursor) -> dict[str, list[_Row]]:
 
 
 def _visible(viewer: User, rows: Sequence[_Row]) -> Iterator[Action]:
-    """The actions whose actor and object the viewer may see and wants to see.
+    """The actions whose actor and object the viewer may see and has not muted or filtered.
 
-    Likes of restricted posts appear only on the pages of these posts.
+    Likes of restricted posts appear only on the pages of those posts.
     """
     post_ids = {row.object_id for row in rows if row.verb != Verb.FOLLOW}
     found = apply_filters(viewer, FilterContext.HOME, hydrate(viewer.pk, list(post_ids)).items)

@@ -2,9 +2,9 @@
 
 It repairs the differences that it finds. The oracle (`apps.audit.oracle`) computes the correct contents of home pages.
 
-A run is bounded: it checks some sampled pages, and the next slice of every other subject (`apps.audit.rounds`); after
-its last row a subject starts over. A difference in a page or a cache becomes a violation once three looks confirm it,
-or immediately if nothing could excuse it; a difference between tables becomes a violation immediately.
+A run is bounded: it checks some sampled pages, and the next slice of every other subject (`apps.audit.rounds`); a round
+ends with a subject's last row, and the next begins. A difference in a page or a cache becomes a violation once three
+looks confirm it, or immediately if nothing could excuse it; a difference between tables becomes one immediately.
 """
 
 import json

@@ -239,7 +239,7 @@ def _is_reached(viewer_id: int, delivery: Row) -> bool | None:
 
 
 def _why_cached(delivery: Row, *, is_reached: bool | None) -> tuple[Reason, datetime | None]:
-    """How and when a post got into the viewer's home cache, as far as is recorded."""
+    """How and when a post got into the viewer's home cache, as far as this is recorded."""
     if is_reached:
         return Reason.PUSH, delivery["finished_at"]
     followed_at, started_at = delivery["followed_at"], delivery["started_at"]
@@ -498,7 +498,7 @@ def assembly(viewer: User, cursor: Cursor) -> Assembly:
 
 
 def _bar(stages: Mapping[str, float]) -> list[StageTime]:
-    """The stages one after another, in the order of `STAGES`; a wait in several stages at once counts for each."""
+    """The stages one after another, in the order of `STAGES`; a wait in several concurrent stages counts for each."""
     total = sum(stages.values()) or 1.0
     bar: list[StageTime] = []
     start = 0.0

@@ -1,4 +1,4 @@
-"""Hooks with which optional apps extend explanations and the auditor's comparisons."""
+"""Hooks that let optional apps extend explanations and the auditor's comparisons."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass

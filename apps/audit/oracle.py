@@ -416,7 +416,7 @@ class Oracle:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Make all reads in the block from one read-only snapshot; inside a transaction, its isolation level applies."""
+    """Run all reads in the block in one read-only snapshot; inside a transaction, its isolation level applies."""
     nested = connection.in_atomic_block
     with transaction.atomic():
         if not nested:
@@ -455,8 +455,8 @@ def has_promotions() -> bool:
 def _promoted(readers: Readers) -> Pairs:
     """The accounts promoted to readers now, by running campaigns with a segment that contains the reader.
 
-    Only accounts that the reader follows virtually. Readers who have opted out, or who have seen the campaign often
-    enough today, are left out.
+    Contains only accounts that the reader follows virtually. Readers who have opted out, or who have seen the campaign
+    often enough today, are left out.
     """
     if not has_promotions():
         return defaultdict(set)

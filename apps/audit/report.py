@@ -70,7 +70,7 @@ class AuditReport:
     figures: Mapping[str, int]
     kinds: list[tuple[Kind, int, int]]  # the numbers found and repaired, by kind
     rounds: list[AuditRound]
-    went_back: CacheEpoch | None  # when the database last went back in time, within some days
+    went_back: CacheEpoch | None  # the newest return of the database to an earlier state
     speed: Mapping[str, Any]
     backlog: Mapping[str, Any]
     days: list[AuditDay]  # oldest first

@@ -1,6 +1,6 @@
 """Likes, bookmarks, reactions, reads and votes. The row and its count change in one transaction.
 
-All but votes are idempotent.
+All actions except `vote` are idempotent.
 
 The existence filter is set before the commit, so it never lacks a row that can be read.
 """
@@ -33,7 +33,7 @@ def like_post(user: User, post_id: int) -> None:
 
 
 def unlike_post(user: User, post_id: int) -> None:
-    """Take back a like, also for posts that are no longer visible."""
+    """Remove a like, even if the post is no longer visible."""
     remove_mark(LIKE, user, post_id)
 
 
@@ -43,7 +43,7 @@ def bookmark_post(user: User, post_id: int) -> None:
 
 
 def unbookmark_post(user: User, post_id: int) -> None:
-    """Remove a bookmark, also for posts that are no longer visible."""
+    """Remove a bookmark, even if the post is no longer visible."""
     remove_mark(BOOKMARK, user, post_id)
 
 
@@ -70,7 +70,7 @@ def add_mark(mark: RowMark, user: User, post_id: int, choice: str = "") -> None:
 
 
 def remove_mark(mark: RowMark, user: User, post_id: int) -> None:
-    """Take back a mark, also for posts that are no longer visible."""
+    """Remove a mark, even if the post is no longer visible."""
     source = Post.objects.filter(pk=post_id, kind=Kind.REPOST).values_list("source_id", flat=True)
     target = source.first() or post_id
     with transaction.atomic():
@@ -101,7 +101,7 @@ MARK_VERBS: dict[str, Callable[[User, int], None]] = {
 
 
 def mark_post_read(user: User, post_id: int) -> bool:
-    """Mark a post as read by a user. Returns whether this counts: only the first read does, and none by the author.
+    """Mark a post as read by a user. Returns whether the read was counted: only the first is, and none by the author.
 
     Does nothing while Redis is down.
     """
@@ -117,7 +117,7 @@ def mark_post_read(user: User, post_id: int) -> bool:
 
 
 def mark_recommended(user_id: int, post_ids: Collection[int]) -> None:
-    """Record posts as recommended to a user, to recommend them only once. Does nothing while Redis is down."""
+    """Record that posts were recommended to a user, to recommend each only once. Does nothing while Redis is down."""
     with suppress(RedisError):
         mark_many(RECOMMENDED, [(user_id, post_id) for post_id in post_ids])
 
@@ -157,7 +157,7 @@ def withdraw_vote(user: User, post_id: int) -> None:
 
 
 def _note(marks: Marks, user_id: int, post_id: int) -> None:
-    """Set a mark in the existence filter. Call it in the transaction of the row, after inserting it.
+    """Set a mark in the existence filter. Call this in the row's transaction, after inserting the row.
 
     A rebuild of the filter waits for such transactions.
     """

@@ -1,4 +1,4 @@
-"""Staff see likes and can remove them. Bookmarks are private: there is no list of them."""
+"""The staff page that lists and removes likes. Bookmarks are private, so no page lists them."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Existence filters in Redis: whether a user has marked a post.
 
-Likes, bookmarks and reactions have rows: "no" saves the query, and "perhaps" is confirmed by the query. Reads and
+Likes, bookmarks and reactions have rows, which are queried only if the filter answers "perhaps". Reads and
 recommendations have no rows: the filter is their only record, and reports an unread post as read at a known rate.
 """
 

@@ -1,4 +1,4 @@
-"""A system check: every count, flag and table for actions of readers on posts must belong to a mark."""
+"""A system check: every count, flag and table of readers' actions on posts must belong to a mark."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from apps.posts.models import Counts, Poll, Post, PostCounts
 COUNTS_OF_POSTS = {"replies", "quotes"}
 NO_COUNTS = {"post", "author_id", "revision"}
 FLAGS_OF_POSTS = {"own", "muted"}
-# Tables that refer to a user and a post but are not marks, and why.
+# Tables that refer to a user and a post, each with the reason why it is not a mark.
 NO_MARKS = {
     "posts.Mention": "part of the text of a post",
     "posts.IdempotencyKey": "recognizes a repeated request",

@@ -10,7 +10,7 @@ from feedcache.structures.bloom import mark_many
 
 @handles("mark_missed")
 def mark_again(payload: Payload) -> None:
-    """Repeat a failed mark, or drop the filter: a filter that lacks marks must not keep answering "no"."""
+    """Repeat a failed mark, or drop the filter, because a filter that lacks marks must not answer "no"."""
     marks = FILTERS[payload["kind"]]
     try:
         mark_many(marks, [(payload["user_id"], payload["post_id"])])
@@ -21,7 +21,7 @@ def mark_again(payload: Payload) -> None:
 
 @handles("filter_outdated")
 def invalidate_filters(payload: Payload) -> None:
-    """Drop a filter after rows were inserted without it while its store was down."""
+    """Drop a filter that lacks rows, because its store was down when they were inserted."""
     invalidate(FILTERS[payload["kind"]])
 
 

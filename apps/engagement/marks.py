@@ -1,9 +1,9 @@
-"""Declares the marks: the actions that readers can take on posts. Code that needs all marks reads them from here.
+"""Declares the marks: the actions that readers can take on posts. Code that needs all marks imports them from here.
 
-Marks determine actions with their events, existence filters and their rebuilds, the viewer's flags on pages, the
-comparison of counts, notifications, archives and erasures, and the verbs of pages and the API. A mark that is not just
-a row (a vote, a repost, a read) is implemented elsewhere and only declared here. A system check (`checks`) and
-`tests/engagement/test_marks.py` find marks that are not declared completely.
+Much else is derived from the marks: actions and their events, existence filters and their rebuilds, the viewer's flags
+on pages, the comparison of counts, notifications, archives and erasures, and the verbs of pages and the API. A mark
+that is not just a row (a vote, a repost, a read) is implemented elsewhere and only declared here. A system check
+(`checks`) and `tests/engagement/test_marks.py` find marks that are not declared completely.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class ViewerFlags(NamedTuple):
 class Endpoint(NamedTuple):
     """The API's paths to set and remove a mark: `POST /api/:api/statuses/:id/:verb`, and `:unverb`.
 
-    If the mark has a choice, its name follows the verb in the path.
+    If the mark has choices, the name of the chosen option follows the verb.
     """
 
     api: str
@@ -63,7 +63,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class RowMark(Mark):
-    """A mark that is a row with `user` and `post`. With `notifies_author` the author gets a notification of this kind.
+    """A mark that is a row with `user` and `post`. With `notifies_author`, the post's author is notified.
 
     `choice` names the field of the row that selects which of `counts` the row adds to. A reader has one row per post,
     and can change the choice.
@@ -93,11 +93,11 @@ class RowMark(Mark):
     def counted_sql(self, column: str) -> str:
         """SQL for the number of rows that add to a count, by post."""
         only = f" AND {self.choice} = '{column}'" if self.choice else ""
-        return f"SELECT post_id, count(*) FROM {self.table} WHERE post_id = ANY(%(ids)s){only} GROUP BY 1"  # noqa: S608 -- names of ours
+        return f"SELECT post_id, count(*) FROM {self.table} WHERE post_id = ANY(%(ids)s){only} GROUP BY 1"  # noqa: S608 -- only our own table and column names
 
     @property
     def verbs(self) -> dict[str, str]:
-        """The verbs of the site's pages for the mark, each with its choice."""
+        """The verbs that the site's pages use for the mark, each mapped to its choice ("" if there is none)."""
         return (
             {f"{self.kind}_{one}": one for one in self.counts} if self.choice else {self.kind: ""}
         )
@@ -165,7 +165,7 @@ REPOST = Mark(
     archive="posts.jsonl",
     erasure="posts",
 )
-# A poll counts its votes itself.
+# The counts of votes are in the poll.
 VOTE = Mark(kind="vote", model=Vote, status=("poll",), archive="votes.csv", erasure="votes")
 
 MARKS: tuple[Mark, ...] = (LIKE, BOOKMARK, REACTION, READ, REPOST, VOTE)
@@ -173,5 +173,5 @@ ROW_MARKS = tuple(mark for mark in MARKS if isinstance(mark, RowMark))
 
 # The existence filters that pages query, by the flag that the answer sets.
 ON_PAGES = {mark.flag: mark.exists for mark in MARKS if mark.exists is not None}
-# All existence filters, by kind. No page shows past recommendations.
+# All existence filters, by kind. RECOMMENDED is not in `ON_PAGES`, because no page shows past recommendations.
 FILTERS = {marks.kind: marks for marks in (*ON_PAGES.values(), RECOMMENDED)}

@@ -22,7 +22,7 @@ from feedcache.structures.bloom import Answer, Marks, check_many, queue_many
 Existence = Mapping[Marks, Answer]
 
 _ENGAGED = " UNION ALL ".join(
-    f"SELECT '{mark.flag}', post_id, {mark.value_sql} FROM {mark.table}"  # noqa: S608 -- names of ours
+    f"SELECT '{mark.flag}', post_id, {mark.value_sql} FROM {mark.table}"  # noqa: S608 -- only our own table and column names
     f" WHERE user_id = %(viewer)s AND post_id = ANY(%({mark.flag})s)"
     for mark in ROW_MARKS
 )
@@ -66,7 +66,7 @@ def ask_existence(
 
 
 def recommended_earlier(viewer_id: int, post_ids: Collection[int]) -> AbstractSet[int]:
-    """The posts that were recommended to a viewer before, and about 1 % of the others by error; one round trip."""
+    """The posts that were recommended to a viewer before, and wrongly about 1 % of the others; one round trip."""
     return check_many(viewer_id, {RECOMMENDED: post_ids})[RECOMMENDED].perhaps
 
 

@@ -26,7 +26,7 @@ MODELS = {mark.exists: mark.model for mark in ROW_MARKS}
 ROWS_PER_QUERY = 5000
 PAIRS_PER_BATCH = 500  # small, so that a full layer is noticed before it far exceeds its capacity
 RECENT_PER_QUERY = 200
-LOOK_BACK_SECONDS = 120  # longer than a transaction that marks
+LOOK_BACK_SECONDS = 120  # longer than any transaction that sets a mark
 MAX_GAP_SECONDS = 6 * 3600  # after a longer outage the filter is rebuilt
 WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
@@ -62,7 +62,7 @@ class Outcome(Enum):
     DONE = "done"
     UNFINISHED = "unfinished"  # out of time; the next step continues
     WAITING = "waiting"  # transactions from before the registration are still running
-    BUSY = "busy"  # another process builds
+    BUSY = "busy"  # another process is building the filter
     LOST = "lost"  # the store lost the filter; the next step starts over
 
 
@@ -78,7 +78,7 @@ def maintain(marks: Marks, *, seconds: float) -> Outcome:
 def rebuild(marks: Marks, *, seconds: float, restart: bool = False) -> Outcome:
     """Do a step of a rebuild, for at most `seconds`; `restart` discards an unfinished one. RedisError.
 
-    The live filter answers until the new one replaces it.
+    The old filter is used until the new one replaces it.
     """
     builder = bloom.acquire_rebuild(marks.name)
     if builder is None:
@@ -106,7 +106,7 @@ def _build(marks: Marks, builder: str, deadline: float, *, restart: bool) -> Out
 
 
 def _reached(marks: Marks) -> tuple[str, str]:
-    """The phase of the rebuild, and the barrier that it waits for, or the key of the last row that it has read."""
+    """The phase of the rebuild, with the barrier that it waits for, or the key of the last row that was read."""
     phase, _, reached = bloom.rebuild_cursor(marks.name).partition(" ")
     is_valid = phase in {"wait", "rows"} and reached.isdecimal()
     return (phase, reached) if is_valid else ("wait", "")
@@ -148,7 +148,7 @@ def _fill(
 
 
 def catch_up(marks: Marks) -> Outcome:
-    """Mark again everything since the filter was last complete. RedisError."""
+    """Add the marks of all rows since the filter was last complete. RedisError."""
     now, complete_until = int(time.time()), bloom.complete_until(marks.name)
     if now - complete_until > MAX_GAP_SECONDS:
         invalidate(marks)
@@ -183,7 +183,7 @@ def _rows(marks: Marks, *, after: int) -> list[tuple[int, int, int]]:
 
 
 def _recent(marks: Marks, since: datetime) -> Iterator[list[Pair]]:
-    """The rows since a time, newest first. Keys grow with time, so it stops at a page with only older rows."""
+    """The rows since a time, newest first. Keys grow with time, so it stops after a batch with only older rows."""
     rows = MODELS[marks].objects.order_by("-pk")
     page = list(rows.values_list("pk", "user_id", "post_id", "created_at")[:RECENT_PER_QUERY])
     while pairs := [(user, post) for _pk, user, post, created in page if created >= since]:

@@ -1,8 +1,8 @@
-"""Finds and repairs counts that drifted: in PostgreSQL from the rows they count, and in Redis from PostgreSQL.
+"""Finds and repairs wrong counts: in PostgreSQL by counting the rows again, and in Redis by comparing with PostgreSQL.
 
 It works in batches of some hundred ids, while others write. One statement compares the counts of a batch with the rows,
-so both are of the same moment. A difference is checked again while its row is locked, and a repair is a change with a
-new revision, so that it never overwrites anything newer.
+so both are from the same snapshot. A difference is checked again while its row is locked, and a repair is a change with
+a new revision, so that it never overwrites anything newer.
 """
 
 import logging
@@ -88,13 +88,13 @@ class Subject:
         differs = " OR ".join(f"{has} <> {should}" for has, should in pairs)
         columns = ", ".join(part for pair in pairs for part in pair)
         return (
-            f"SELECT c.{key}, {columns} FROM {table} c {' '.join(joins)}"  # noqa: S608 -- names of ours
+            f"SELECT c.{key}, {columns} FROM {table} c {' '.join(joins)}"  # noqa: S608 -- only our own table and column names
             f" WHERE c.{key} = ANY(%(ids)s) AND ({differs})"
         )
 
 
 # Only open posts count, because public numbers must not reveal restricted posts. Replies are found by the index of
-# threads, because a reply is in the same thread as the post it answers.
+# threads, because a reply is in the same thread as its parent.
 POSTS = Subject(
     POST_COUNTS,
     POST_COUNTS_TABLE,
@@ -136,7 +136,7 @@ SUBJECTS = (POSTS, USERS)
 
 @dataclass(slots=True)
 class Tally:
-    """The number of times that a count drifted, and the worst case."""
+    """How often a count was wrong, and the largest difference."""
 
     number: int
     worst: Drift
@@ -239,7 +239,7 @@ def _overwrite(subject: Subject, id_: int, record: Row | None) -> None:
 
 
 def recount_running_polls(*, seconds: float) -> int:
-    """Compare running polls for `seconds`, beginning with those that end first; returns the number of repaired ones."""
+    """Compare running polls for `seconds`, beginning with those that end first; returns the number repaired."""
     deadline, repaired = time.monotonic() + seconds, 0
     after: tuple[datetime, int] | None = None
     while (polls := _running(after)) and time.monotonic() < deadline:

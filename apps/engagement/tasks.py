@@ -22,7 +22,7 @@ def recount_polls() -> None:
 
 @shared_task
 def maintain_filters() -> None:
-    """Keep the existence filters complete; a long rebuild continues in another run."""
+    """Keep the existence filters complete; a long rebuild continues in the next run."""
     unfinished = False
     for marks in rebuild.MODELS:
         try:

@@ -1,4 +1,4 @@
-"""The transactional outbox: events, recorded in the transaction of the change they report and dispatched after it.
+"""The transactional outbox: events are recorded in the transaction of the change, and dispatched after its commit.
 
 The `handlers` modules of the apps subscribe when Django starts.
 """
@@ -57,7 +57,7 @@ EVENTS = {
     "counts_missed": "kind, ids",
 }
 
-# Subscribers by the names that 0.2.0 recorded: such events may still be waiting during an upgrade.
+# Subscribers by the names that 0.2.0 recorded, because events with these names may still be waiting after an upgrade.
 RENAMED = {
     "apps.timeline.handlers.update_second_level": "apps.second_level.handlers.update_span",
     "apps.timeline.handlers.update_second_levels": "apps.second_level.handlers.update_spans",
@@ -70,13 +70,13 @@ _conditions: dict[
 
 broker = Breaker(max_pause_seconds=1)
 
-# Saves a third of the work of sending a message, by omitting texts for monitors, which a worker can create itself, and
-# the declaration of the queue, which workers send when they start.
+# Omits texts for monitors, which a worker can create, and the declaration of the queue, which workers send when they
+# start. This saves a third of the work of sending a message.
 _PLAIN: dict[str, Any] = {"argsrepr": "", "kwargsrepr": "", "declare": ()}
 # The messages of rows that have been due for this long are lost or in a long queue. Rows that became due more recently
 # are probably about to be claimed.
 SWEEP_OVERDUE = timedelta(seconds=1)
-# SQL, because a post has many subscribers and the ORM would build an object for each. `recording` returns its values.
+# In SQL, because a post has many subscribers and the ORM would build an object for each. `recording` makes its values.
 RECORD = """
 INSERT INTO events_event (state, attempts, last_error, due_at, created_at, name, payload, subscriber)
 SELECT %(event_state)s, 0, '', statement_timestamp(), statement_timestamp(), %(event)s, %(payload)s::jsonb, subscriber
@@ -170,7 +170,7 @@ def enqueue(
 
 
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = timedelta()) -> int:
-    """Claim events that have been due for `overdue` and run their handlers; returns the number of claimed events."""
+    """Claim events that have been due for `overdue` and run their handlers. Returns the number claimed."""
     return leases.run_due(Event, _handle, limit=limit, only=only, overdue=overdue)
 
 
@@ -179,7 +179,7 @@ def _handle(event: Event) -> None:
     if subscriber.partition(".handlers.")[0] in settings.LEFT_OUT_APPS:
         return  # recorded before the app was removed from OPTIONAL_APPS
     with tracing.handling(subscriber, event.payload):
-        _handlers[event.name][subscriber](event.payload)  # KeyError when it no longer exists
+        _handlers[event.name][subscriber](event.payload)  # KeyError if it no longer exists
 
 
 def sweep(
@@ -189,7 +189,7 @@ def sweep(
 
     Stops after `seconds`, before the time limit of the task would leave rows under a lease; the next sweep continues. A
     full first batch means a backlog, as after an outage of Redis: then `task` is enqueued `helpers` times, and
-    these runs enqueue no more. Their messages expire with the sweep, since their rows may be done by then.
+    these runs enqueue no more. Their messages expire with the sweep, because their rows may be done by then.
     """
     until = time.monotonic() + seconds
     while done := run_batch():

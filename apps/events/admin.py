@@ -27,11 +27,11 @@ MAX_AT_A_TIME = 100  # objects one action changes
 REASON_MAX_CHARACTERS = 500
 
 admin.site.site_header = admin.site.site_title = settings.SITE_NAME
-admin.site.enable_nav_sidebar = False  # lists need the room
+admin.site.enable_nav_sidebar = False  # because lists need the width
 
 
 class AtLeast(int):
-    """The number at which counting stopped; it is displayed as "10000+"."""
+    """The number at which counting stopped, displayed as "10000+"."""
 
     def __str__(self) -> str:
         return f"{int(self)}+"
@@ -76,7 +76,7 @@ class StaffList(admin.ModelAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Always False, because Django's own delete would not update counts and timelines."""
+        """Always False, because Django's own deletion would not update counts and timelines."""
         return False
 
     def has_discard_permission(self, request: HttpRequest) -> bool:
@@ -111,7 +111,7 @@ class StaffList(admin.ModelAdmin):
         question: str,
         ask_reason: bool = False,
     ) -> TemplateResponse | None:
-        """The page that asks to confirm an action; None once it is confirmed, so that the action continues."""
+        """The page on which an action is confirmed; None once that is done, so that the action continues."""
         reason = reason_of(request)
         confirmed = "confirmed" in request.POST
         if confirmed and (reason or not ask_reason):
@@ -141,7 +141,7 @@ class StaffList(admin.ModelAdmin):
         *,
         note: str = "",
     ) -> int:
-        """Call `act` for each row, show refusals, and return the number of successes, whose history gets the `note`."""
+        """Call `act` for each row, show refusals, and return the number of successes. Their history gets the `note`."""
         done = 0
         for row in rows:
             try:

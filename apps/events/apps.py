@@ -8,5 +8,5 @@ class EventsConfig(AppConfig):
     name = "apps.events"
 
     def ready(self) -> None:
-        """Let the `handlers` modules of all apps subscribe to events and signals."""
+        """Import the `handlers` modules of all apps, which subscribe to events and signals."""
         autodiscover_modules("handlers")

@@ -1,7 +1,7 @@
 """Hooks: lists to which optional apps add their parts, each in its `AppConfig.ready`.
 
 A hook is defined next to the code that uses it. The core imports no optional app (a contract of import-linter); an app
-that the setting OPTIONAL_APPS leaves out adds nothing.
+that is not in the setting OPTIONAL_APPS adds nothing.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ class Hook(list[T]):
         self._maximum = maximum
 
     def add(self, *values: T) -> None:
-        """Add values. ImproperlyConfigured if there are too many, such as two apps for a hook that takes one value."""
+        """Add values. ImproperlyConfigured if there are too many, such as two values for a hook that takes one."""
         self += [value for value in values if value not in self]
         if self._maximum is not None and len(self) > self._maximum:
             raise ImproperlyConfigured(f"a hook takes at most {self._maximum} of {self}")

@@ -1,4 +1,4 @@
-"""Stores work as rows, so that none is lost. A row is claimed under a lease, and retried if the lease expires; after
+"""Stores work in rows, so that no work is lost. A row is claimed under a lease, and retried if the lease expires; after
 five attempts it is a dead letter.
 
 Celery may lose any message; a periodic sweep finds the rows anyway (`FOR UPDATE SKIP LOCKED`).
@@ -38,7 +38,7 @@ WORKER_DIED = "the worker died or ran out of time at every attempt"
 
 # One statement, since round trips dominate the cost of small work. Ordered by `due_at` so that the planner uses the
 # index of pending rows; ordered by key it would scan the primary key past all rows that are done.
-# The last condition: if the oldest row was tried before, claim only that row; else the rows before the first such row.
+# The last condition: if the oldest row was tried before, claim only that row; else only the rows before a tried one.
 _CLAIM = """
 WITH due AS (
     SELECT {key}, attempts FROM {table}
@@ -61,7 +61,7 @@ _IS_DUE = "SELECT FROM {table} WHERE state = %(pending)s AND due_at <= statement
 
 
 class RetryLater(Exception):
-    """Raised by work that cannot run now; the attempt does not count."""
+    """Raised by work that cannot run now; the attempt is not counted."""
 
 
 class State(models.TextChoices):
@@ -71,9 +71,9 @@ class State(models.TextChoices):
 
 
 class LeasedRow(models.Model):
-    """A row of work. It may be claimed from `due_at` on: immediately, when a lease has expired, or after a pause.
+    """A row of work. It may be claimed from `due_at` on, which is immediately, at the end of a lease, or after a pause.
 
-    All its times are from PostgreSQL's clock, because the clocks of web servers and workers differ.
+    All times in it are from PostgreSQL's clock, because the clocks of web servers and workers differ.
     """
 
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.PENDING)
@@ -83,7 +83,7 @@ class LeasedRow(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now())
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
     retry_after = RETRY_AFTER
-    is_scheduled_by_people: ClassVar[bool] = False  # people choose `due_at`, so it may be far ahead
+    is_scheduled_by_people: ClassVar[bool] = False  # people choose `due_at`, so it may be far off
 
     class Meta:
         abstract = True
@@ -105,7 +105,7 @@ def claim(
     only: list[int] | None = None,
     overdue: timedelta = timedelta(),
 ) -> list[R]:
-    """Lease up to `limit` rows that have been due for `overdue`, longest first; skip rows locked by other workers.
+    """Lease up to `limit` rows that have been due for `overdue`, oldest first; skip rows locked by other workers.
 
     A row with earlier attempts is claimed alone: if it kills its worker, its neighbours lose no attempt. A row whose
     fifth lease has expired becomes a dead letter here.
@@ -135,7 +135,7 @@ def run_due(
     """Claim due rows and process each; returns the number of claimed rows.
 
     The outcome that `work` returns is written when the row is marked done: by `write` if given, else by `finish`.
-    A row that fails is retried after a pause; when a store is down, the attempt does not count.
+    A row that fails is retried after a pause; if a store is down, the attempt is not counted.
     """
     rows = claim(model, limit=limit, only=only, overdue=overdue)
     run(rows, work, write=write)
@@ -215,7 +215,7 @@ def under_way(row: SlowRow) -> Iterator[None]:
 
 
 def due_ids(model: type[LeasedRow], *, limit: int) -> list[int]:
-    """Ids of rows whose message was lost or which must be retried; those due longest come first.
+    """Ids of rows whose message was lost or which must be retried; in the order of their due times.
 
     Used by sweeps that enqueue tasks, because the work takes too long for the sweep itself.
     """
@@ -290,7 +290,7 @@ def revive(row: LeasedRow) -> None:
 
 
 def revive_dead(model: type[R], **filters: Any) -> list[int]:
-    """Give the dead letters among matching rows five more attempts; returns their ids."""
+    """Give the dead letters that match `filters` five more attempts; returns their ids."""
     manager: Any = model._default_manager
     dead: list[R] = list(manager.filter(state=State.DEAD, **filters))
     for row in dead:

@@ -1,4 +1,4 @@
-"""Reads of the event outbox."""
+"""Queries that read the event outbox."""
 
 from collections.abc import Collection
 
@@ -9,7 +9,7 @@ from apps.events.models import Event
 
 
 def pending_events(names: Collection[str], subscriber: str) -> QuerySet[Event]:
-    """The events of these names that a subscriber has not handled, dead letters included."""
+    """The events with these names that a subscriber has not handled, dead letters included."""
     # the same states as in the index `event_open`
     waiting = Q(state__in=[State.PENDING, State.DEAD])
     return Event.objects.filter(waiting, subscriber=subscriber, name__in=names)

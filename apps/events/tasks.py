@@ -12,7 +12,7 @@ SWEEP_SECONDS = 1.0  # the task's interval: without a backlog, one or two worker
 
 @shared_task
 def dispatch(event_ids: list[int]) -> None:
-    """Handle the given events, if they are still due."""
+    """Handle the given events that are still due."""
     actions.run_due(limit=len(event_ids), only=event_ids)
 
 

@@ -12,10 +12,10 @@ CONTEXT = "trace"  # the key in payloads
 
 class Tracer(Protocol):
     def context(self) -> Mapping[str, str]:
-        """The headers that name the current trace; empty outside of one."""
+        """The headers that identify the current trace; empty if there is none."""
 
     def handling(self, subscriber: str, context: Mapping[str, str]) -> AbstractContextManager[Any]:
-        """Trace the code inside as the work of a subscriber, in the trace that `context` names."""
+        """Trace the code in the context as the work of a subscriber, in the trace that `context` identifies."""
 
 
 _tracers: list[Tracer] = []
@@ -33,6 +33,6 @@ def with_context(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def handling(subscriber: str, payload: dict[str, Any]) -> AbstractContextManager[Any]:
-    """Trace the handling of an event; takes the context out of its payload."""
+    """Trace the handling of an event; removes the trace context from its payload."""
     context = payload.pop(CONTEXT, None)
     return _tracers[0].handling(subscriber, context or {}) if _tracers else nullcontext()

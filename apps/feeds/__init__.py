@@ -1,1 +1,1 @@
-"""Feeds that people define by rules: whose posts, which tags and words to include, and which to leave out."""
+"""Feeds that people define with rules: the people, tags and words to include, and those to leave out."""

@@ -1,4 +1,4 @@
-"""Writes to feeds. Each locks the owner's counts row first, so that the limits hold."""
+"""Actions on feeds. Each locks the owner's counts row first, so that the limits hold."""
 
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ MAX_FEEDS = 20  # per account
 MAX_PINNED = 3  # tabs next to the timelines
 # People, tags and words per feed, together. Each include rule costs a page a bounded scan.
 MAX_RULES = 50
-MAX_PHRASES = 10  # lines of included words per feed, whose scans cost most
+MAX_PHRASES = 10  # phrases to include per feed; their scans cost most
 INCLUDES = ("include_people", "include_tags", "include_words")
 RULES = (*INCLUDES, "exclude_people", "exclude_tags", "exclude_words")
 SWITCHES = (
@@ -49,9 +49,9 @@ def draft_feed(owner: User, **fields: Any) -> Feed:
 
 @transaction.atomic
 def create_feed(owner: User, **fields: Any) -> Feed:
-    """Make a feed. `fields` are columns of `Feed`, with people as handles, and with tags and words as typed.
+    """Create a feed. `fields` are columns of `Feed`, with people as handles, and with tags and words as typed.
 
-    Invalid without a name, without an include rule, for unknown people or impossible tags, and beyond the limits.
+    Invalid without a name or an include rule, for unknown people or impossible tags, and beyond the limits.
     """
     _lock(owner)
     if Feed.objects.filter(owner=owner).count() >= MAX_FEEDS:

@@ -1,4 +1,4 @@
-"""Staff see which feeds exist, to answer reports about public ones, but not their rules."""
+"""The staff page that lists feeds, to answer reports about public ones. It does not show their rules."""
 
 from django.contrib import admin
 

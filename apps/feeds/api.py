@@ -1,4 +1,4 @@
-"""Feeds by rules in the API: their entities and endpoints."""
+"""Rule-based feeds in the API: their entities and endpoints."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
@@ -25,7 +25,7 @@ from feedcache.stats import stage
 
 
 class FeedJson(TypedDict):
-    """A feed by rules: posts that match any of the include rules and none of the exclude rules."""
+    """A rule-based feed: posts that match any of the include rules and none of the exclude rules."""
 
     id: str
     name: str
@@ -107,9 +107,9 @@ class FeedStatusJson(StatusJson):
     x_because: Annotated[list[str], "The include rules that match. Empty unless the feed is yours."]
 
 
-@operation("Your feeds by rules", list[FeedJson], method="GET", tags=["feeds"], errors=[401])
+@operation("Your rule-based feeds", list[FeedJson], method="GET", tags=["feeds"], errors=[401])
 @operation(
-    "Make a feed by rules",
+    "Create a rule-based feed",
     FeedJson,
     method="POST",
     name="create_feed",
@@ -119,7 +119,7 @@ class FeedStatusJson(StatusJson):
 )
 @endpoint(GET="read:lists", POST="write:lists")
 def feeds(request: Request) -> Response:
-    """List the viewer's feeds, at most 20, or make a new one."""
+    """List the viewer's feeds, at most 20, or create one."""
     viewer = viewer_of(request)
     if request.method == "GET":
         return Response(feeds_json(feeds_of(viewer)))
@@ -146,7 +146,7 @@ def feed(request: Request, feed_id: int) -> Response:
 
 
 @operation(
-    "The posts that match a feed by rules",
+    "The posts in a rule-based feed",
     list[FeedStatusJson],
     name="feed_timeline",
     tags=["feeds"],

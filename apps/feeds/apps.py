@@ -1,4 +1,4 @@
-"""The app of feeds by rules. Optional."""
+"""The app of rule-based feeds. Optional."""
 
 from django.apps import AppConfig, apps
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ class FeedsConfig(AppConfig):
     verbose_name = _("feeds")
 
     def ready(self) -> None:
-        """Add pages with tabs, endpoints, a file in archives, and a step of erasure."""
+        """Add pages with tabs, endpoints, a file in archives, and an erasure step."""
         from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
         from apps.feeds import privacy, tabs  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models

@@ -1,4 +1,4 @@
-"""The model of a feed by rules."""
+"""The model of a rule-based feed."""
 
 from typing import Any
 from urllib.parse import quote
@@ -23,8 +23,8 @@ def _texts(maximum: int) -> Any:
 
 
 class Feed(models.Model):
-    """A feed contains posts by an included person, with an included tag or with included words, unless an exclude rule
-    or a switch leaves them out.
+    """A feed: posts by an included person, with an included tag or with included words, unless an exclude rule or a
+    switch leaves them out.
 
     People are account ids, tags are normalized names, and words are phrases. `slug` is the last part of the address
     and never changes. Everybody may read a public feed, but not its rules.

@@ -1,4 +1,4 @@
-"""The page of a feed, and the pages to make, change and delete feeds."""
+"""The page of a feed, and the pages to create, change and delete feeds."""
 
 from typing import Any
 

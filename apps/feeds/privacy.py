@@ -25,7 +25,7 @@ ARCHIVE = Part(
     "feeds.jsonl",
     lambda user: Feed.objects.filter(owner=user).select_related("owner"),
     _records,
-    "feeds by rules",
+    "rule-based feeds",
 )
 
 

@@ -1,4 +1,4 @@
-"""Reads of feeds. Other people's private feeds raise NotFound."""
+"""Queries that read feeds. Other people's private feeds raise NotFound."""
 
 from collections.abc import Iterable
 

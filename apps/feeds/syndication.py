@@ -1,4 +1,4 @@
-"""Serves public feeds by rules to feed readers, if the site has the syndication app."""
+"""Serves public rule-based feeds to feed readers, if the site has the syndication app."""
 
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path

@@ -13,6 +13,6 @@ ALL = Tab(80, "feeds", reverse_lazy("feeds"), _("Feeds"), is_in_menu=True)
 
 
 def pinned(viewer: User | None) -> Iterable[Tab]:
-    """The feeds that a viewer has as tabs."""
+    """The tabs of the feeds that a viewer has pinned."""
     for feed in pinned_feeds(viewer):
         yield Tab(50, feed.pk, feed.url, feed.name, is_written_by_people=True)

@@ -1,8 +1,8 @@
-"""The timeline of a feed: the posts that its rules catch, newest first, always read from PostgreSQL.
+"""The timeline of a feed: the posts that match its rules, newest first, always read from PostgreSQL.
 
 Each include rule scans a bounded range of an index: an author's posts, a tag's uses, the search index. One statement
 merges these candidates. Two more apply the exclude rules, if there are any: to the posts, and to the posts that they
-share. The pipeline of all timelines decides which of them the viewer may see.
+share. The pipeline of all timelines removes posts that the viewer may not see.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,9 +29,9 @@ from apps.timeline.sources.found import stored
 from apps.timeline.sources.sql import ANSWERS_ANOTHER, Slice
 from feedcache.ids import MAX_ID, authors_of
 
-SCAN = MAX_IDS  # most candidates in one statement, per rule and after the merge; `fill_page` never asks for more
+SCAN = MAX_IDS  # the maximum number of candidates per rule, and after the merge; `fill_page` never requests more
 
-# Rows of a post id and the place of the rule that caught it. `{visible}`, `{scan}` and `{first}` differ by reader and
+# Rows of a post id and the place of the rule that it matches. `{visible}`, `{scan}` and `{first}` differ by reader and
 # direction.
 _PEOPLE = "SELECT post.id, array_position(%(people)s::bigint[], author.user_id::bigint) {scan}"
 _TAGS = """
@@ -58,7 +58,7 @@ _OF_SHOWN = {
     "exclude_tags": """
         post.id NOT IN (SELECT u.post_id FROM tags_taguse u JOIN tags_tag t ON t.id = u.tag_id
                         WHERE u.post_id = ANY(%(ids)s) AND t.name = ANY(%(exclude_tags)s))""",
-    # a post that is not indexed yet is left out until it is
+    # a post is left out until it has been indexed
     "exclude_words": """
         EXISTS (SELECT 1 FROM search_postentry e WHERE e.post_id = post.id AND e.author_id = post.author_id
                 AND NOT e.words @@ %(exclude_words)s::tsquery)""",
@@ -79,8 +79,8 @@ _NOT_BLOCKED = """
 def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedItem]:
     """A page of a feed, saved or not. The owner sees which rules matched each post; others see public posts only.
 
-    Candidates are read at most `page.MAX_ROUNDS` times, within `SEARCH_SECONDS` in all; Invalid if that takes longer.
-    If nearly all are excluded, the page ends early, with a cursor to continue from.
+    Candidates are read at most `page.MAX_ROUNDS` times, within `SEARCH_SECONDS` in all; Invalid if they take longer.
+    If nearly all are excluded, the page is short, with a cursor to continue from.
     """
     candidates = _Candidates(feed, is_own=viewer is not None and viewer.pk == feed.owner_id)
     reader = Reader(viewer, FilterContext.PUBLIC)
@@ -99,7 +99,7 @@ def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedI
 
 @dataclass(slots=True)
 class _Candidates:
-    """The source of a page. `places` maps the posts that the feed catches to the places of the rules that match."""
+    """The candidates of a page. `places` maps the posts in the feed to the places of the rules that they match."""
 
     feed: Feed
     is_own: bool
@@ -107,7 +107,7 @@ class _Candidates:
     time_limit: TimeLimit = field(default_factory=lambda: TimeLimit(settings.SEARCH_SECONDS))
 
     def ids(self, cursor: Cursor, count: int) -> list[int]:
-        """Up to `count` candidates. If too few are caught, others are added to mark where the scan ended."""
+        """Up to `count` candidates. If too few match the rules, others are added to mark where the scan ended."""
         try:
             found: dict[int, list[int]] = dict(
                 self.time_limit.rows_of(*_statement(self.feed, cursor, is_own=self.is_own))
@@ -124,7 +124,7 @@ class _Candidates:
         return sorted([*ids, *others[len(ids) - count :]], reverse=not cursor.ascending)
 
     def _caught(self, ids: Collection[int]) -> Collection[int]:
-        """The given posts, without those that an exclude rule leaves out for themselves or for the posts they share."""
+        """The given posts, except those that an exclude rule matches, in themselves or in the posts they share."""
         of_both = _conditions(_OF_BOTH, self.feed)
         of_shown = _conditions(_OF_SHOWN, self.feed) + of_both
         if not self.is_own:
@@ -159,7 +159,7 @@ def _labels(feed: Feed) -> list[str]:
 
 
 def _statement(feed: Feed, cursor: Cursor, *, is_own: bool) -> tuple[str, dict[str, Any]]:
-    """The statement that reads candidates, with the places of the rules that caught them, and its values."""
+    """The statement that reads candidates, with the places of the rules that they match, and its values."""
     page = Slice(cursor.ascending, SCAN)
     values = _values(feed) | {
         "reader": feed.owner_id if is_own else None,

@@ -1,4 +1,4 @@
-"""Writes to filters. Each locks the owner's counts row first, so that the limits hold."""
+"""Actions on filters. Each locks the owner's counts row first, so that the limits hold."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ from apps.posts.queries import visible_posts
 MAX_FILTERS = 50  # per account
 MAX_KEYWORDS_OF_FILTER = 100
 MAX_POSTS = 100  # per filter
-MAX_SECONDS = 10 * 366 * 24 * 3600  # the longest life of a filter that expires
+MAX_SECONDS = 10 * 366 * 24 * 3600  # the longest time after which a filter may expire
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class FilterChange:
 
 @transaction.atomic
 def create_filter(owner: User, change: FilterChange) -> Filter:
-    """Make a filter. Invalid without a title or places, for unknown places, and beyond the limits."""
+    """Create a filter. Invalid without a title or places, for unknown places, and beyond the limits."""
     _lock(owner)
     if Filter.objects.filter(owner=owner).count() >= MAX_FILTERS:
         raise invalid("title", _("At most %(count)d filters.") % {"count": MAX_FILTERS})
@@ -113,7 +113,7 @@ def delete_keyword(owner: User, keyword_id: int) -> None:
 def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> None:
     """Change a keyword and, if it is the only one of its filter, the filter, as version 1 of the API does.
 
-    NotFound. Invalid if the filter has several keywords and the change concerns more than this one.
+    NotFound. Invalid if the filter has several keywords and the change affects more than this one.
     """
     _lock(owner)
     found = own_keyword(owner, keyword_id).filter
@@ -127,7 +127,7 @@ def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> N
 
 @transaction.atomic
 def delete_last_keyword(owner: User, keyword_id: int) -> None:
-    """Delete a keyword, and its filter if that is then empty. NotFound."""
+    """Delete a keyword, and its filter if no other keyword or post is left in it. NotFound."""
     _lock(owner)
     keyword = own_keyword(owner, keyword_id)
     keyword.delete()
@@ -197,7 +197,7 @@ def _change_keyword(found: Filter, change: KeywordChange) -> None:
 
 
 def _check_allowance(owner: User) -> None:
-    """Raise Invalid if an account has more keywords than its pages search for."""
+    """Raise Invalid if an account's keywords are too many, or too long in total."""
     rows = FilterKeyword.objects.filter(filter__owner=owner)
     keywords = list(rows.values_list("keyword", flat=True)[: MAX_KEYWORDS + 1])
     if len(keywords) > MAX_KEYWORDS:
@@ -213,7 +213,7 @@ def _lock(owner: User) -> None:
 
 
 def _changed(owner: User) -> None:
-    """Raise the revision, so that the cached filters are no longer read, and announce the change to clients."""
+    """Increment the revision, so that the cached filters are no longer read, and announce the change to clients."""
     owner.counts.filters = Filter.objects.filter(owner=owner).count()
     owner.counts.filters_revision += 1
     owner.counts.save(update_fields=["filters", "filters_revision"])

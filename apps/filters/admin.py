@@ -1,4 +1,4 @@
-"""Staff see an account's filters and where they apply, to answer "where is my post?", but not their keywords."""
+"""The staff page of accounts' filters and where they apply, to answer "where is my post?". Keywords are not shown."""
 
 from django.contrib import admin
 

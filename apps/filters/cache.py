@@ -22,9 +22,9 @@ def _encode(reader: Filters) -> bytes:
     return pack(orjson.dumps(reader.filters, default=plain, option=orjson.OPT_NON_STR_KEYS))
 
 
-@lru_cache(maxsize=16)  # for readers who open the next page; each takes up to 8 MB
+@lru_cache(maxsize=16)  # for readers who open the next page; each entry takes up to 8 MB
 def _decode(data: bytes) -> Filters:
-    """Decode the bytes of `_encode`. ValueError for any others."""
+    """Decode the bytes that `_encode` returns. ValueError for any others."""
     try:
         return Filters(
             [

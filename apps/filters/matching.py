@@ -2,12 +2,12 @@
 
 Text and keywords are compared case-folded, in NFKC, and with any run of white space as one blank. "Whole words only"
 requires a word boundary where the keyword begins or ends with a letter of a script that separates words by spaces.
-Chinese does not separate words, and Korean does not separate a word from its endings, so neither counts.
+Chinese does not separate words, and Korean does not separate words from their endings, so neither needs one.
 
-A page searches all its posts for all keywords of its reader, so neither number may multiply the cost of the other.
-Therefore keywords are folded when they are read from the database, texts once per process, and `Automaton` finds any
-number of keywords in one pass over a text. Whole words are searched in the parts of a text, which are words and single
-other characters: the part "tea" is in "a tea!" but not in "teatime".
+Every page is searched for all keywords of its reader, so the cost must not grow with posts times keywords. Therefore
+keywords are folded when they are read from the database, texts once per process, and `Automaton` finds any number of
+keywords in one pass over a text. Whole words are searched among the parts of a text, which are its words and the single
+characters between them: "tea" is a part of "a tea!" but not of "teatime".
 """
 
 import unicodedata
@@ -23,14 +23,14 @@ import regex
 
 from apps.filters.models import FilterAction
 
-# The folded text of a post is cut to this length. Only texts that folding lengthens, by up to eighteen times, reach it.
+# The folded text of a post is cut to this length. Folding can lengthen a text up to eighteen times; few exceed it.
 MAX_CHARACTERS = 40_000
 # Up to this many keywords are first searched one by one, which is faster for most posts.
 FEW = 50
 MAX_REMEMBERED = 200  # posts whose matches are kept for later pages
 # The limits of the list of matches in a post, as a page shows it.
 MAX_TOLD = 10  # keywords per filter
-MAX_FILTERS_TOLD = 2  # filters, plus those with a place or an action that these lack
+MAX_FILTERS_TOLD = 2  # filters, in addition to those with other places or actions
 _BETWEEN = "\0"  # separates parts; no text in PostgreSQL contains it
 _BETWEEN_TEXTS = (
     "\uffff"  # separates texts; not a character, so that no keyword matches across two texts
@@ -55,7 +55,7 @@ class Keyword:
 
 @dataclass(frozen=True, slots=True)
 class ActiveFilter:
-    """A filter that acts until `expires_at`. `posts` maps ids of posts to the ids of their `FilterPost` rows."""
+    """A filter that is in force until `expires_at`. `posts` maps post ids to the ids of their `FilterPost` rows."""
 
     id: int
     title: str
@@ -75,7 +75,7 @@ class ActiveFilter:
 
 @dataclass(frozen=True, slots=True)
 class FilterMatch:
-    """A filter that matches a post: up to `MAX_TOLD` of its keywords, and whether it names the post itself."""
+    """A filter that matches a post: up to `MAX_TOLD` matching keywords, and whether it lists the post itself."""
 
     filter: ActiveFilter
     keywords: tuple[str, ...] = ()
@@ -162,7 +162,7 @@ NO_FILTERS = Filters()
 
 
 class Automaton:
-    """Finds which of many sequences are in a text, in a time that depends only on the text (Aho and Corasick).
+    """Finds which of many sequences are in a text, in time linear in the text (Aho and Corasick).
 
     Written here because the published packages list every occurrence: with the keywords "a", "aa", "aaa" up to 100
     letters, each letter of a text that repeats "a" would give 100 occurrences.
@@ -228,7 +228,7 @@ class Automaton:
 
 
 def fold(text: str) -> str:
-    """A text in NFKC, case-folded, with single blanks."""
+    """A text in NFKC, case-folded, with each run of white space as one blank."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

@@ -1,4 +1,4 @@
-"""Reads of filters. Filters of other accounts raise NotFound."""
+"""Queries that read filters. Other accounts' filters raise NotFound."""
 
 from collections.abc import Collection, Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""Writes of the graph: follow, block, mute, note.
+"""Actions on the graph: follow, block, mute, note.
 
 Everywhere, the counts rows are locked in the same order, lower user id first. An edge is two rows and two counts;
 `_insert_edge` and `_delete_edge` return the changes, and the caller passes them all to a single call of `_apply`, which
@@ -63,7 +63,7 @@ def follow_user(
     languages: Sequence[str] | None = None,
     limit: str = "follow",
 ) -> None:
-    """Follow an account, or send a follow request if it is locked. Idempotent. Rows, counts and event are one commit.
+    """Follow an account, or send a follow request if it is locked. Idempotent. All is written in one transaction.
 
     The options of the follow: `reposts` (default True) includes the account's reposts, `notify` (default False)
     notifies of each new post, and `languages` (default: all) limits its posts on the home page; None leaves an option
@@ -433,7 +433,7 @@ def _delete_request(requester: User, owner: User) -> FollowRequest | None:
 
 
 def _is_blocked_between(one: User, other: User) -> bool:
-    """Whether either has blocked the other."""
+    """Whether either account has blocked the other."""
     pair = Q(owner=one, blocked=other) | Q(owner=other, blocked=one)
     return Block.objects.filter(pair).exists()
 

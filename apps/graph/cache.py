@@ -195,7 +195,7 @@ def load_list(prefixes: ListPrefixes, owner_id: int) -> ListPrefix:
 
 
 def _store_after_commit(store: partial[None]) -> None:
-    """Store only after the commit: the transaction may have read its own change, which can still be rolled back."""
+    """Store after the commit, because the transaction may have read its own change, which can still be rolled back."""
 
     def attempt() -> None:
         try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def languages_field() -> "ArrayField[list[str], list[str]]":
-    """The languages of the posts that a follow brings to the home page; empty means all."""
+    """The languages of the posts that a follow adds to the home page; empty means all."""
     return ArrayField(
         models.CharField(max_length=8),
         verbose_name=_("languages"),

@@ -51,7 +51,7 @@ SELECT group_id FROM graph_circlemember WHERE member_id = %(reader)s AND created
 
 @dataclass(frozen=True, slots=True)
 class PastRelations:
-    """A reader's relations just before a given time. `languages`: by followee, in lower case, if any were chosen."""
+    """A reader's relations just before a given time. `languages` maps followees to chosen languages (lower case)."""
 
     following: frozenset[int]
     hiding_reposts: frozenset[int]

@@ -1,4 +1,4 @@
-"""Reads of the graph."""
+"""Queries that read the graph."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -111,7 +111,7 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class ExactRelations(Relations):
-    """A viewer's relations from PostgreSQL, with follows of the viewer, and with follow requests in both directions."""
+    """A viewer's relations from PostgreSQL, including follows of the viewer and follow requests in both directions."""
 
     followed_by: set[int] = field(default_factory=set)
     requested: set[int] = field(default_factory=set)
@@ -159,7 +159,7 @@ def _related(viewer_id: int, others: set[int], read: Future[Contained | None]) -
 def ask_relations(
     batch: Batch, viewer_id: int | None, other_ids: Collection[int], revision: int
 ) -> Future[Relations]:
-    """`relations` in a batch, at a revision that the caller has just read."""
+    """Like `relations`, but read in a batch, at a revision that the caller has just read."""
     others = _others(viewer_id, other_ids)
     if viewer_id is None or not others:
         return Relations
@@ -450,7 +450,7 @@ def _relationship(other_id: int, found: dict[tuple[str, int], Any]) -> Relations
 
 
 def silenced_ids(owner_id: int, muted_ids: Collection[int]) -> set[int]:
-    """Those of the muted accounts whose notifications are hidden too. No query if `muted_ids` is empty."""
+    """The accounts in `muted_ids` whose notifications are hidden too. No query if `muted_ids` is empty."""
     if not muted_ids:
         return set()
     rows = Mute.objects.filter(owner=owner_id, muted__in=muted_ids, hides_notifications=True)

@@ -1,4 +1,4 @@
-"""Writes of notifications by their owners; `handlers` creates them."""
+"""Actions of users on their notifications; `handlers` creates notifications."""
 
 from collections.abc import Collection
 from datetime import timedelta
@@ -44,7 +44,7 @@ VALUES (%(user)s, %(kind)s, %(user)s, now()) ON CONFLICT DO NOTHING RETURNING id
 """
 
 DELETE_BATCH_SIZE = 5000
-CLOCK_SKEW = timedelta(minutes=1)  # between the clocks of the web servers
+CLOCK_SKEW = timedelta(minutes=1)  # the maximum difference between the clocks of the web servers
 
 Timeline = ReadMarker.Timeline
 
@@ -52,7 +52,7 @@ Timeline = ReadMarker.Timeline
 def mark_read(viewer: User, up_to_id: int, *, timeline: Timeline = Timeline.NOTIFICATIONS) -> None:
     """Move a read marker up, and announce it; it never moves back. Invalid for a post that cannot exist yet."""
     if timeline == Timeline.HOME and up_to_id >= id_after(timezone.now() + CLOCK_SKEW):
-        # the marker would stay above all posts forever
+        # such a marker would be above all new posts
         raise invalid("last_read_id", _("There is no such post yet."))
     with connection.cursor() as sql:
         sql.execute(_MARK, {"user": viewer.pk, "timeline": timeline.value, "id": up_to_id})
@@ -71,15 +71,15 @@ def choose_notification_kinds(user: User, kinds: Collection[str]) -> None:
 
 
 def chosen_notification_kinds(user: User) -> list[str]:
-    """The kinds of notifications that a user gets: all, unless they have chosen."""
+    """The kinds of notifications that a user has chosen, by default all."""
     unwanted = set(UnwantedKind.objects.filter(user=user).values_list("kind", flat=True))
     return [kind for kind in NotificationKind.values if kind not in unwanted]
 
 
 @transaction.atomic
 def tell_of_moderation(user: User) -> None:
-    """Notify a user of a decision by staff about them. There is at most one such notification: a new decision replaces
-    it, and of two concurrent decisions only one creates it.
+    """Notify a user of a decision by staff about them. A new decision replaces the notification of an earlier one, so
+    that there is at most one, even after concurrent decisions.
     """
     kind = NotificationKind.STRIKE
     Notification.objects.filter(user=user, kind=kind).delete()
@@ -92,9 +92,9 @@ def tell_of_moderation(user: User) -> None:
 
 @transaction.atomic
 def change_policy(viewer: User, **verdicts: str) -> None:
-    """Change these fields of the viewer's `NotificationPolicy`. They apply to new notifications; existing ones stay."""
+    """Change the given fields of the viewer's `NotificationPolicy`. They apply only to new notifications."""
     policy, _is_new = NotificationPolicy.objects.update_or_create(user=viewer, defaults=verdicts)
-    # Whether notifications are, or will be, held back.
+    # Whether notifications are held back, or may be under the new policy.
     holds = (
         any(getattr(policy, name) != Treatment.ACCEPT for name in CONDITIONS)
         or _held_back(viewer).exists()
@@ -106,7 +106,7 @@ def change_policy(viewer: User, **verdicts: str) -> None:
 
 @transaction.atomic
 def accept_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
-    """Exempt accounts from the viewer's policy, and release their notifications that it held back."""
+    """Exempt accounts from the viewer's policy, and release those of their notifications that were held back."""
     permissions = [NotificationPermission(user=viewer, actor_id=actor_id) for actor_id in actor_ids]
     NotificationPermission.objects.bulk_create(permissions, ignore_conflicts=True)
     _held_back(viewer).filter(actor__in=actor_ids).update(is_held_back=False)
@@ -114,7 +114,7 @@ def accept_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
 
 
 def dismiss_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
-    """Delete the held back notifications by these accounts. Later ones will be held back again."""
+    """Delete the held-back notifications by these accounts. Later ones will be held back again."""
     _delete(_held_back(viewer).filter(actor__in=actor_ids))
 
 
@@ -144,7 +144,7 @@ def clear(viewer: User) -> None:
 def purge(*, seconds: float = PURGE_SECONDS) -> int:
     """Delete notifications that are older than `NOTIFICATION_DAYS`, oldest first. Returns their number.
 
-    In the order of ids, which have an index and are nearly in the order of `created_at`.
+    The rows are read in the order of ids, which have an index and nearly follow `created_at`.
     """
     if not settings.NOTIFICATION_DAYS:
         return 0

@@ -1,4 +1,4 @@
-"""Staff look up notifications, to answer "why did I get this?", and write announcements."""
+"""Staff pages of notifications, to answer "why did I get this?", and of announcements."""
 
 from typing import Any
 

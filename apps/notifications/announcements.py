@@ -1,4 +1,4 @@
-"""Announcements of staff to all members, who dismiss them and react with emoji."""
+"""Announcements by staff to all members, who can dismiss them and react with emoji."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from apps.notifications.models import (
 )
 
 MAX_ANNOUNCEMENTS = 20
-MAX_EMOJI = 8  # different ones per announcement
+MAX_EMOJI = 8  # different emoji per announcement
 # One pictographic grapheme. It excludes plain digits, which Unicode counts as emoji.
 _EMOJI = regex.compile(r"(?=.*(?:\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20e3))\X")
 
@@ -45,7 +45,7 @@ class VisibleAnnouncement:
 
 
 def current_announcements(viewer: User, *, with_read: bool = False) -> list[VisibleAnnouncement]:
-    """The newest 20 current announcements, oldest first; three queries, one when there are none."""
+    """The newest 20 current announcements, oldest first; three queries, or one if there are none."""
     now = timezone.now()
     rows = _current(now)
     if not with_read:
@@ -91,7 +91,7 @@ def dismiss_announcement(viewer: User, announcement: Announcement) -> None:
 
 @transaction.atomic
 def add_reaction(viewer: User, announcement: Announcement, emoji: str) -> None:
-    """Add the viewer's reaction. Idempotent. Invalid for anything but one emoji, and for a ninth different one."""
+    """Add the viewer's reaction. Idempotent. Invalid for anything except one emoji, and for a ninth different one."""
     if len(emoji) > EMOJI_MAX_CHARACTERS or not _EMOJI.fullmatch(emoji):
         raise invalid("name", _("This is not an emoji."))
     Announcement.objects.select_for_update().get(pk=announcement.pk)

@@ -31,7 +31,7 @@ from feedcache.ids import parse_id
 SPAN_SECONDS = 12 * 3600
 MAX_ACTORS = 8
 BATCH, MAX_READ = 100, 1000
-# The kinds that can be grouped, and the first word of the keys of their groups.
+# The kinds that can be grouped, each with the first word of its groups' keys.
 GROUP_KEY_PREFIXES = {kind: told.group for kind, told in TOLD.items() if told.group}
 _ABOUT_POSTS = "|".join(set(GROUP_KEY_PREFIXES.values()) - {"follow"})
 _KEY = re.compile(
@@ -49,7 +49,7 @@ class NotificationGroup:
 
     @property
     def newest(self) -> NotificationItem:
-        """The notification that gives the group its place in the list."""
+        """The notification that determines the position of the group in the list."""
         return self.items[0]
 
     @property
@@ -106,7 +106,7 @@ def _add_to_groups(
     limit: int,
     grouped: Collection[str],
 ) -> int:
-    """Group rows until one more group would exceed `limit`; returns how many rows were read."""
+    """Group rows until one more group would exceed `limit`; returns the number of rows read."""
     items = {item.id: item for item in notification_items(viewer, rows)}
     for number, row in enumerate(rows):
         item = items.get(row.pk)
@@ -134,7 +134,7 @@ def _page(
 
 
 def get_group(viewer: User, key: str) -> NotificationGroup:
-    """A group by its key, with its newest thousand notifications. NotFound when the viewer may see none of them."""
+    """A group by its key, with its newest thousand notifications. NotFound if the viewer may see none of them."""
     rows = list(notifications_of_group(viewer, key).order_by("-pk")[:MAX_READ])
     items = list(_all_items(viewer, rows))
     if not items:
@@ -143,7 +143,7 @@ def get_group(viewer: User, key: str) -> NotificationGroup:
 
 
 def actors_page(viewer: User, key: str, cursor: Cursor) -> Page[User]:
-    """The actors of a group, the most recent first; the cursor is a notification id. NotFound as for `get_group`."""
+    """The actors of a group, most recent first; the cursor is a notification id. NotFound as for `get_group`."""
     page = page_of_rows(notifications_of_group(viewer, key), cursor)
     items = notification_items(viewer, page.items)
     if not items:

@@ -1,6 +1,6 @@
-"""Decides which events become notifications, and which change conversations.
+"""Event handlers that create and delete notifications, and change conversations.
 
-An event creates its notification once, however often it is handled.
+An event creates its notification once, even if it is handled repeatedly.
 """
 
 from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ BATCH_SIZE = 1000  # recipients per statement, which takes about 30 ms
 
 @handles("followed")
 def notify_of_follow(payload: Payload) -> None:
-    """Notify of a follow, unless it has ended meanwhile."""
+    """Notify the followee of a follow, unless the follow has ended meanwhile."""
     followee_id, follower_id = payload["followee_id"], payload["follower_id"]
     if Follower.objects.filter(owner=followee_id, follower=follower_id).exists():
         notify(followee_id, NotificationKind.FOLLOW, actor_id=follower_id)
@@ -95,7 +95,7 @@ def delete_notification_of_follow(payload: Payload) -> None:
 
 @handles("post_marked")
 def notify_of_mark(payload: Payload) -> None:
-    """Notify the author, unless the post was deleted or the mark was taken back meanwhile."""
+    """Notify the author, unless the post was deleted or the mark was removed meanwhile."""
     post, user_id = _post(payload["post_id"]), payload["user_id"]
     if post is None or who_muted(post.thread_id, [post.author_id]):
         return
@@ -124,7 +124,7 @@ def delete_notification_of_like(payload: Payload) -> None:
 
 @handles("post_published")
 def notify_of_published_post(payload: Payload) -> None:
-    """Notify the accounts that a new post answers, quotes, reposts or mentions, if they may see it; each only once."""
+    """Notify the accounts that a new post replies to, quotes, reposts or mentions, if they may see it; each once."""
     if not concerns_others(payload["post_id"]):
         return
     if (post := _post(payload["post_id"])) is not None:
@@ -133,9 +133,9 @@ def notify_of_published_post(payload: Payload) -> None:
 
 @handles("post_published")
 def notify_watching_followers(payload: Payload) -> None:
-    """Notify the followers who asked for the author's posts, unless the post is for named people or a circle.
+    """Notify followers who subscribed to the author's new posts, unless this one is for named people or a circle.
 
-    They are not notified of reposts and of replies to other accounts.
+    They are not notified of reposts or replies to other accounts.
     """
     author_id = author_of(payload["post_id"])
     if not Follower.objects.filter(owner=author_id, notifies=True).exists():
@@ -157,7 +157,7 @@ def notify_of_edited_post(payload: Payload) -> None:
 
 @handles("post_edited")
 def notify_whom_an_edit_mentions(payload: Payload) -> None:
-    """Notify the newly mentioned accounts, except those that the post answers, quotes, or mentioned before."""
+    """Notify the newly mentioned accounts, except those that the post replies to, quotes, or mentioned before."""
     added = payload.get("mentioned") or []  # missing in events of 0.1
     post = _post(payload["post_id"]) if added else None
     if post is not None:
@@ -170,7 +170,7 @@ def notify_whom_an_edit_mentions(payload: Payload) -> None:
 
 @handles("poll_ended")
 def notify_of_ended_poll(payload: Payload) -> None:
-    """Notify the voters and the author, unless they have muted the thread or switched the kind off."""
+    """Notify the voters and the author, unless they have muted the thread or switched off this kind."""
     post = _post(payload["post_id"])
     if post is None:
         return
@@ -183,7 +183,7 @@ def notify_of_ended_poll(payload: Payload) -> None:
 
 @handles("follow_requested")
 def notify_of_follow_request(payload: Payload) -> None:
-    """Notify of a follow request, unless it was answered or withdrawn meanwhile."""
+    """Notify the owner of a follow request, unless it was answered or withdrawn meanwhile."""
     owner_id, requester_id = payload["owner_id"], payload["requester_id"]
     if FollowRequest.objects.filter(owner=owner_id, requester=requester_id).exists():
         notify(owner_id, NotificationKind.REQUEST, actor_id=requester_id)
@@ -199,7 +199,7 @@ def delete_follow_request_notification(payload: Payload) -> None:
 
 @handles("post_deleted")
 def delete_notifications_of_deleted_post(payload: Payload) -> None:
-    """Delete notifications about the post; for a repost, also the one of the repost, unless it was repeated."""
+    """Delete notifications about the post; for a repost, also the one of the repost, unless there is a new repost."""
     Notification.objects.filter(post=payload["post_id"]).delete()
     post = Post.objects.filter(pk=payload["post_id"], kind=Kind.REPOST).first()
     if post is None or post.source_id is None:
@@ -225,7 +225,7 @@ def add_post_to_conversations(payload: Payload) -> None:
 
 @handles("post_edited")
 def move_edited_post_between_conversations(payload: Payload) -> None:
-    """Move an edited post between conversations: the edit may mention other people."""
+    """Move an edited post between conversations, because it may mention other people now."""
     update_last_post(payload["post_id"])
     add_post(payload["post_id"])
 
@@ -243,15 +243,15 @@ def remove_post_from_conversations(payload: Payload) -> None:
 
 
 def _post(post_id: int) -> PostContent | None:
-    """A post that still exists, as its author sees it."""
+    """A post as its author sees it; None if it was deleted."""
     return visible_posts(author_of(post_id), [post_id]).posts.get(post_id)
 
 
 def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
-    """The accounts that a post concerns, each with the kind of notification and the post that it is about.
+    """The accounts to notify of a post, each with the kind of notification and the post that it is about.
 
-    An account that is concerned for several reasons gets one notification: of the reply if
-    there is one, else of the quote.
+    An account with several reasons to be notified gets one notification: of the reply if there is one, else of the
+    quote.
     """
     if post.is_repost and post.source_id is not None:
         return {author_of(post.source_id): (NotificationKind.REPOST, post.source_id)}
@@ -266,7 +266,7 @@ def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
 def _notify_concerned(
     post: PostContent, concerned: Mapping[int, tuple[NotificationKind, int]]
 ) -> None:
-    """Notify those of the concerned accounts who may see the post that the notification is about."""
+    """Notify the accounts in `concerned` that may see the post that their notification is about."""
     for user_id, (kind, about) in concerned.items():
         visible = visible_posts(user_id, [about]).posts.get(about)
         if visible is not None and not who_muted(visible.thread_id, [user_id]):
@@ -321,9 +321,9 @@ def _delete(
 def _notify_many(
     recipients: str, post: PostContent, kind: NotificationKind, *, of_found: bool = False
 ) -> None:
-    """Notify the accounts that the SELECT `recipients` returns of a post, one batch per statement.
+    """Notify accounts of a post, one batch per statement. `recipients` is a SELECT that returns the accounts.
 
-    `of_found`: the notification is about the posts that the SELECT returns, instead of `post`.
+    With `of_found`, the notifications are about the posts that the SELECT returns, instead of `post`.
     """
     values: dict[str, int | str] = {
         "thread": post.thread_id,

@@ -1,4 +1,4 @@
-"""The hook with which optional apps extend notifications."""
+"""The hook that lets optional apps extend notifications."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

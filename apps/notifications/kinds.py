@@ -1,4 +1,4 @@
-"""The kinds of notifications. Each is declared once, here, with the words of pages and settings and the API's name."""
+"""The kinds of notifications. Each is declared only here, with its texts on pages and in settings, and its API name."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,17 +30,17 @@ class NotificationKind(models.TextChoices):
 
 
 def choices() -> list[tuple[str, "StrPromise"]]:
-    """The choices of model fields: a function, so that a new kind needs no migration."""
+    """The choices of model fields. A function, so that a new kind needs no migration."""
     return NotificationKind.choices
 
 
 @dataclass(frozen=True)
 class Told:
-    """The words and the icon for a kind. `type` is Mastodon's name for it, `setting` completes "Notify me when".
+    """The texts and the icon of a kind. `type` is Mastodon's name for it, `setting` completes "Notify me when".
 
-    `line` follows the name of the actor; if nobody acted, the actor is the recipient. Notifications of a kind with a
-    `group` about the same post share a line, in which `line_of_several` follows the names of several actors; the keys
-    of these groups begin with that word.
+    `line` follows the name of the actor, who is the recipient if nobody acted. Notifications of a kind with a `group`
+    about the same post share a line, in which `line_of_several` follows the names of several actors; the keys of such
+    groups begin with the word in `group`.
     """
 
     type: str

@@ -1,4 +1,4 @@
-"""Notifications and how far they are read, conversations, and the announcements of staff."""
+"""Notifications, read markers, conversations, and announcements by staff."""
 
 from typing import TYPE_CHECKING
 
@@ -119,7 +119,7 @@ class NotificationPermission(models.Model):
 
 
 class ReadMarker(models.Model):
-    """The id up to which a user has read a timeline. `version` grows with every change, for clients that compare."""
+    """The id up to which a user has read a timeline. `version` grows with every change, and is part of the API."""
 
     class Timeline(models.TextChoices):
         """The home timeline is read by post id, notifications by their own id."""
@@ -155,11 +155,11 @@ class Conversation(models.Model):
     thread_id = models.BigIntegerField(_("thread"))
     last_post = models.ForeignKey(Post, models.CASCADE, related_name="+", db_index=False)
     is_unread = models.BooleanField(_("unread"), default=False)
-    # begun by a stranger, until `user` accepts it or writes in it
+    # true if a stranger began it, until `user` accepts it or writes in it
     is_request = models.BooleanField(_("request"), default=False, db_default=False)
-    # True after `user` has left: messages of others do not bring it back
+    # true after `user` has left: other people's messages do not bring it back
     has_left = models.BooleanField(_("left"), default=False, db_default=False)
-    # the newest message that the others see as seen by `user`
+    # the newest message that is shown to the other members as seen by `user`
     seen_id = models.BigIntegerField(_("seen"), null=True, blank=True)
 
     class Meta:
@@ -181,7 +181,7 @@ class Conversation(models.Model):
 
 
 class Announcement(models.Model):
-    """A text for all members, from `published_at` until `ends_at`, if any. It announces an event at `starts_at`."""
+    """A text for all members, shown from `published_at` to `ends_at`, if any; may announce an event at `starts_at`."""
 
     text = models.TextField(_("text"), max_length=TEXT_MAX_CHARACTERS)
     published_at = models.DateTimeField(_("published at"), default=timezone.now)

@@ -1,6 +1,6 @@
 """Applies the recipient's policy to a notification when it is created; the result is stored with the notification.
 
-So a change of the policy affects only later notifications.
+A change of the policy therefore affects only later notifications.
 """
 
 from datetime import timedelta
@@ -19,11 +19,11 @@ CONDITIONS = ("for_not_following", "for_not_followers", "for_new_accounts", "for
 def treatment_of(
     user_id: int, actor_id: int, post_id: int | None, relations: ExactRelations
 ) -> Treatment:
-    """The treatment of a notification by the policy of `user_id`: the strictest one whose condition applies.
+    """The treatment of a notification under the policy of `user_id`: the strictest one whose condition applies.
 
     Accounts that staff have limited notify only their followers, whatever the policy.
 
-    Not called for notifications that the recipient asked for by a vote, a repost, a quote or the bell of an account.
+    Not called for notifications that the recipient requested by a vote, a repost, a quote or an account's bell.
     """
     is_followed = actor_id in relations.following
     if not is_followed and User.objects.filter(pk=actor_id, limited_at__isnull=False).exists():

@@ -1,4 +1,4 @@
-"""Reads of notifications: only those whose post and actor the viewer may see now."""
+"""Queries that read notifications, limited to those whose post and actor the viewer may see now."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,7 +38,7 @@ LIMIT {MAX_UNREAD}
 """  # noqa: S608 -- constants
 
 
-# `unread_messages`: conversations, without requests of strangers and muted ones.
+# `unread_messages`: unread conversations, except muted ones and requests from strangers.
 _UNREAD_CONVERSATIONS = f"""
 SELECT c.id FROM notifications_conversation c
 WHERE c.user_id = %(viewer)s AND c.is_unread AND NOT c.is_request AND NOT c.has_left
@@ -46,7 +46,7 @@ WHERE c.user_id = %(viewer)s AND c.is_unread AND NOT c.is_request AND NOT c.has_
 LIMIT {MAX_UNREAD}
 """  # noqa: S608 -- a constant
 
-# Both numbers, and both with the read marker of the home timeline.
+# Both numbers, without and with the read marker of the home timeline.
 _NUMBERS_OF_UNREAD = f"""ARRAY[
     (SELECT count(*) FROM ({_UNREAD}) AS unread), (SELECT count(*) FROM ({_UNREAD_CONVERSATIONS}) AS unread)]"""  # noqa: S608 -- constants
 _UNREAD_AND_HOME = f"""
@@ -56,7 +56,7 @@ SELECT {_NUMBERS_OF_UNREAD}, (
 
 
 class Unread(NamedTuple):
-    """The numbers of unread things, each at most 100. The fields have the names that templates use."""
+    """The numbers of unread notifications and conversations, each at most 100. Templates use the field names."""
 
     unread_notifications: int
     unread_messages: int
@@ -86,7 +86,7 @@ def notifications_of(
     actor_id: int | None = None,
     include_filtered: bool = False,
 ) -> QuerySet[Notification]:
-    """A viewer's notifications, optionally of some kinds, by one account only, or with those held back."""
+    """A viewer's notifications, optionally only of some kinds or by one account, or including those held back."""
     rows = Notification.objects.filter(user=viewer)
     if not include_filtered:
         rows = rows.filter(is_held_back=False)
@@ -121,7 +121,7 @@ def get_notification(viewer: User, number: int) -> NotificationItem:
 
 
 def notification_items(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
-    """Up to 200 of a viewer's notifications with actors and posts, without those that the viewer may no longer see, and
+    """Up to 200 of a viewer's notifications with actors and posts, except those that the viewer may no longer see, and
     those of unknown kinds, which processes of a newer release may write during an upgrade.
     """
     actors = users_by_id([viewer.pk, *(row.actor_id for row in rows)])
@@ -181,7 +181,7 @@ def held_back_notifications(
 
 
 def read_markers(viewer: User) -> dict[str, ReadMarker]:
-    """A viewer's read markers by timeline; none for timelines never marked."""
+    """A viewer's read markers, by timeline; timelines without a marker are missing."""
     return {marker.timeline: marker for marker in ReadMarker.objects.filter(user=viewer)}
 
 
@@ -192,7 +192,7 @@ def latest_notification_id(user: User) -> int:
 
 
 def last_read_id(viewer: User) -> int:
-    """The id of the notification up to which the viewer has read; 0 if never marked."""
+    """The id of the notification up to which the viewer has read; 0 without a marker."""
     return _read_marker(viewer).values_list("last_read_id", flat=True).first() or 0
 
 
@@ -217,14 +217,14 @@ def unread_expression(viewer: User | None) -> str:
 
 
 def unread(viewer: User) -> Unread:
-    """The numbers of unread things, in one query."""
+    """The numbers of unread notifications and conversations, in one query."""
     statement = f"SELECT {_NUMBERS_OF_UNREAD}"
     [(numbers,)] = rows_of(statement, {"viewer": viewer.pk})
     return Unread(*numbers)
 
 
 def home_read_id(viewer: User) -> int | None:
-    """The id up to which the viewer has read home; None if never marked."""
+    """The id up to which the viewer has read home; None without a marker."""
     markers = ReadMarker.objects.filter(user=viewer, timeline=ReadMarker.Timeline.HOME)
     return markers.values_list("last_read_id", flat=True).first()
 
@@ -242,7 +242,7 @@ def unread_notifications(
     kinds: list[str] | None = None,
     actor_id: int | None = None,
 ) -> QuerySet[Notification]:
-    """A viewer's notifications above an id, without those by muted and suspended accounts."""
+    """A viewer's notifications above an id, except those by muted and suspended accounts."""
     rows = notifications_of(viewer, kinds=kinds, actor_id=actor_id).filter(pk__gt=above)
     silenced = Mute.objects.filter(owner=viewer, hides_notifications=True).values("muted_id")
     return rows.filter(actor__suspended_at=None).exclude(actor__in=silenced)

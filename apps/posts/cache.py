@@ -1,4 +1,4 @@
-"""Posts in the caches: open posts, one by one and by author and week, and the counts of all posts.
+"""Cached posts: open posts, singly and by author and week, and the counts of all posts.
 
 The content of a restricted post never enters a cache.
 
@@ -59,7 +59,7 @@ MAX_DECODED = 4096  # entries of about 1 KB each, with everything derived from t
 
 _decode_post = CachedDecoder(decode_cached_post, maximum=MAX_DECODED)
 
-# The state of a post, with its content when it is open.
+# The state of a post, with its content if it is open.
 CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
     name="post",
     version=VERSION,
@@ -75,7 +75,7 @@ CACHED_POSTS: ReadThrough[int, CachedPost] = ReadThrough(
 
 
 def _newest_ids(name: str) -> ReadThrough[int, NewestIds]:
-    """A cache of the newest ids that a viewer marked. Every change calls `forget` before it is acknowledged."""
+    """Caches viewers' newest reposted posts or muted threads. Every change calls `forget` before it is acknowledged."""
     return ReadThrough(
         name=name,
         version=1,
@@ -112,12 +112,12 @@ POST_COUNTS = TableCounts(
 
 
 def count_reads(post_ids: Collection[int]) -> None:
-    """Count a first read of each post, at most 1,000. Raises nothing when Redis is down."""
+    """Count a first read of each of up to 1,000 posts. Never raises, even if Redis is down."""
     POST_COUNTS.count("reads", dict.fromkeys(post_ids, 1))
 
 
 def load_cached_posts(post_ids: Collection[int]) -> dict[int, CachedPost]:
-    """The entries of all posts that ever existed, deleted ones included, from PostgreSQL."""
+    """The entries of posts, including deleted ones, from PostgreSQL."""
     posts = _read_posts(post_ids)
     sources = _read_sources([post for post, _content in posts])
     return {
@@ -135,14 +135,14 @@ def _entry_of(post: Post, content: PostContent, source: "_Source | None") -> Cac
 
 
 def _cached_post_of(content: PostContent, source: "_Source | PostContent | None") -> CachedPost:
-    """The entry of an open post, with its source when that is open."""
+    """The entry of an open post, with its source if the source is open too."""
     if source is None:
         return CachedPost(State.OPEN, content)
     return CachedPost(State.OPEN, content, source.source_id, source.reply_to_id)
 
 
 def load_contents(post_ids: Collection[int]) -> dict[int, PostContent]:
-    """Contents of existing posts, restricted ones too, from PostgreSQL."""
+    """Contents of existing posts, including restricted ones, from PostgreSQL."""
     return _contents_where(_EXISTS, post_ids)
 
 
@@ -185,7 +185,7 @@ class _Source(NamedTuple):
 
 
 def _read_posts(post_ids: Collection[int], condition: str = "") -> list[tuple[Post, PostContent]]:
-    """Posts with their contents, in one round trip and one more for polls."""
+    """Posts with their contents, in one round trip, or two if there are polls."""
     ids = possible_ids(post_ids)
     if not ids:
         return []
@@ -210,7 +210,7 @@ def _read_posts(post_ids: Collection[int], condition: str = "") -> list[tuple[Po
 
 
 def _read_sources(posts: Iterable[Post]) -> dict[int, _Source]:
-    """The posts that these repost or quote, by id."""
+    """The sources of posts (the posts that they repost or quote), by id."""
     ids = {post.source_id for post in posts if post.source_id is not None}
     if not ids:
         return {}
@@ -219,7 +219,7 @@ def _read_sources(posts: Iterable[Post]) -> dict[int, _Source]:
 
 
 def open_contents(versions: Mapping[int, int]) -> dict[int, PostContent]:
-    """Contents of open posts, at least of the versions that the caller has just read."""
+    """Contents of open posts, at the versions that the caller has just read or newer ones."""
     entries = CACHED_POSTS.get_many(
         versions,
         load_cached_posts,
@@ -259,10 +259,10 @@ class HotAuthorEntry:
 class HotAuthors:
     """The newest posts of hot authors, cached in every process (source 004).
 
-    A crowd of readers then costs one read every second or two. An author is hot with many followers, or if this process
-    reads them often. An entry is dropped when its author changes something, which is announced on a channel that every
-    process subscribes to. It lives for at most HOT_AUTHOR_TTL_SECONDS, so a lost message does little harm, and readers
-    with a newer revision ignore it.
+    Any number of readers then costs one read every second or two. Authors are hot if they have many followers, or if
+    this process reads their posts often. An entry is dropped when its author changes something, which is announced on
+    a channel that every process subscribes to. It lives for at most HOT_AUTHOR_TTL_SECONDS, so a lost message does
+    little harm, and readers with a newer revision ignore it.
     """
 
     def __init__(self) -> None:
@@ -272,7 +272,7 @@ class HotAuthors:
         self._reads: HotKeys[int] = HotKeys(threshold=settings.HOT_AUTHOR_READS_PER_SECOND)
 
     def record_read(self, author: User) -> bool:
-        """Record a read of an author; returns whether the author is hot."""
+        """Record a read of an author's posts; returns whether the author is hot."""
         often = self._reads.count(author.pk)
         return often or author.counts.followers >= settings.HOT_AUTHOR_FOLLOWERS
 
@@ -295,7 +295,7 @@ class HotAuthors:
 
 @cache
 def hot_authors() -> HotAuthors:
-    """The hot authors of this process. A forked child makes its own: a thread of the parent may have held the lock."""
+    """The hot authors of this process. A forked child makes its own, because the parent's lock may have been held."""
     listener().subscribe_channel(RECENT.channel, _on_message)
     return HotAuthors()
 
@@ -313,9 +313,9 @@ def week_of(last_post_id: int) -> Week:
 
 
 # -- after a change ------------------------------------------------------------------------------
-# Each function is called in the transaction of the change, with the author's counts as they were when locked: the
-# `outbox_revision` is that before the change. Nothing is written before the commit. A failed write of the weeks is only
-# logged, because readers have the newer revision. For restricted posts, only the deletion is cached.
+# Each function is called in the transaction of the change, with the author's counts as they were when locked, so
+# `outbox_revision` is the one before the change. Nothing is written before the commit. A failed write of the weeks is
+# only logged, because readers have the newer revision. For restricted posts, only the deletion is cached.
 
 
 def cache_published(
@@ -434,7 +434,7 @@ def _store_tombstone(post_id: int) -> None:
 
 
 def repair_published(post_id: int) -> None:
-    """Forget the author's list of reposts. A missing entry is loaded by the next reader."""
+    """Drop the author's cached list of reposts. The next reader loads the post's entry if it is missing."""
     if Post.objects.filter(pk=post_id, kind=Kind.REPOST).exists():
         REPOSTED.forget([author_of(post_id)])
 

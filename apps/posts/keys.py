@@ -1,4 +1,4 @@
-"""Model fields for the ids of posts: look-ups by them also name the author, by whom posts are distributed over servers.
+"""Model fields for ids of posts. Look-ups by them also compare the author, by whom posts are distributed over servers.
 
 An id contains its author, so `WHERE id = 1 AND author_id = 2` needs no other data than the id. It reads only one shard
 of a distributed site (`manage distribute`), and the primary key on other sites. With these fields the ORM adds the
@@ -37,7 +37,7 @@ class _ByAuthor:
     rhs: Any
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
-        """The condition and its values."""
+        """The SQL of the condition, and its values."""
         sql, params = super().as_sql(compiler, connection)  # type: ignore[misc]  # of the lookup
         author = _author_column(self.lhs, compiler)
         if author and isinstance(self.rhs, Col):
@@ -114,7 +114,7 @@ _OfPost.register_lookup(_RelatedIn)
 class AuthorOfPost(Number[int, int]):
     """The author of the post that a row belongs to, set automatically when a row is written.
 
-    In a row with an `owner`, such as an upload that waits for a post, it is the owner.
+    In a row with an `owner`, such as an upload that is not yet part of a post, it is the owner.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -44,7 +44,7 @@ class Post(models.Model):
     """A post. A repost is a post without a body; its source is the reposted post.
 
     The id contains second, author and sequence (`feedcache.ids`). `version` grows with every edit; cache entries older
-    than the row are refused. The row of a deleted post stays as a tombstone.
+    than the row are rejected. The row of a deleted post stays as a tombstone.
     """
 
     id = PostId(primary_key=True, editable=False)
@@ -175,7 +175,7 @@ class Post(models.Model):
 
     @property
     def has_public_tags(self) -> bool:
-        """Whether the pages of its tags show the post, and counts of their uses include it."""
+        """Whether the post is on the pages of its tags and included in the counts of their uses."""
         return self.visibility == Visibility.PUBLIC and not self.is_hidden
 
 
@@ -227,7 +227,7 @@ class Counts(NamedTuple):
 
 
 class Mention(models.Model):
-    """A post mentions a user; posts for mentioned people are visible to them."""
+    """A mention of a user in a post. Posts for mentioned people are visible to the users they mention."""
 
     post = PostKey(Post, models.CASCADE, related_name="mentions", db_index=False)
     author_id = AuthorOfPost()
@@ -371,7 +371,7 @@ class Poll(models.Model):
     expires_at = models.DateTimeField(_("ends"))
     votes = ArrayField(models.PositiveIntegerField(), verbose_name=_("votes"))  # of each option
     voters = models.PositiveIntegerField(_("voters"), default=0)
-    is_ended = models.BooleanField(default=False)  # the time is over, and its event is recorded
+    is_ended = models.BooleanField(default=False)  # the poll is over, and its event recorded
 
     class Meta:
         verbose_name, verbose_name_plural = _("poll"), _("polls")
@@ -402,9 +402,9 @@ class MediaState(models.TextChoices):
 
 
 class Attachment(models.Model):
-    """A picture, video or sound of a post, or an upload that waits for one.
+    """A picture, video or sound of a post, or an upload that is not yet part of one.
 
-    An upload has no post until its owner publishes it; `scheduled` or `draft` is set while one of these uses it.
+    An upload has no post until its owner publishes it; `scheduled` or `draft` is set while such a row uses it.
     `preview` is smaller and never animated; both files have random names. `moves`: it is animated, or a video that
     plays in a loop. `focus_x` and `focus_y` are the point that crops keep: from -1 (left, bottom) to 1. Width and
     height keep a page from shifting while it loads. An attachment removed by an edit has no post, but a `past_post_id`:
@@ -503,7 +503,7 @@ class Attachment(models.Model):
 
 
 class Transcode(LeasedRow):
-    """An upload to transcode; `source` is its file in the private storage. The row is deleted when that is done."""
+    """An upload to transcode; `source` is its file in the private storage. The row is deleted after the transcoding."""
 
     attachment = models.OneToOneField(Attachment, models.CASCADE, related_name="+")
     source = models.CharField(max_length=80)

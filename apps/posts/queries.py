@@ -1,4 +1,4 @@
-"""Reads of posts, limited to those that the viewer may see by the rules of `posts.visibility`.
+"""Queries that read posts, limited to those that the viewer may see by the rules of `posts.visibility`.
 
 `visible_posts` decides by the current rows of PostgreSQL; actions use it. Pages use `ask_posts`, which decides within
 the page's batch of cache reads. For open posts it uses cache entries that are as current as rows (decision 0019): the
@@ -173,7 +173,7 @@ def _contents(rows: list[_PostRow], preloaded: Preloaded) -> dict[int, PostConte
 
 @dataclass(frozen=True, slots=True)
 class ViewerContext:
-    """The data about a viewer that reads of posts need. It is valid only for one page.
+    """The data about a viewer that is needed to read posts. It is valid only for one page.
 
     `viewer_id` is None for visitors.
     """
@@ -228,7 +228,7 @@ def ask_viewer_marks(batch: Batch, viewer_id: int | None) -> Future[ViewerMarks]
 
 @dataclass(frozen=True, slots=True)
 class HydratedPosts(VisiblePosts):
-    """Visible posts with their cache entries and authors, unless these are suspended, and without their sources.
+    """Visible posts with their cache entries and authors, but without their sources; no suspended authors.
 
     `parents` are the visible posts among the `parents` requested, with the ids of their authors.
     """
@@ -246,9 +246,9 @@ def ask_posts(
     parents: Collection[int] = (),
     preloaded: Preloaded | None = None,
 ) -> Future[HydratedPosts]:
-    """Queue the posts among up to 400 ids that a viewer may see now, without their sources.
+    """Queue the read of the posts among up to 400 ids that a viewer may see now, without their sources.
 
-    `parents` are up to 400 more ids, of answered posts, which are only checked for visibility. `preloaded` has contents
+    `parents` are the ids of up to 400 more posts, which are only checked for visibility. `preloaded` has contents
     of open posts that the caller has just read from PostgreSQL or by the author's revision; these are not read again.
     Only for a fresh context. ValueError beyond 400 ids.
     """
@@ -310,7 +310,7 @@ def _visible(
 
 
 def _restricted(context: ViewerContext, ids: list[int], parent_ids: set[int]) -> HydratedPosts:
-    """The restricted posts (at most 200) that the viewer may see, by PostgreSQL."""
+    """The restricted posts (at most 200) that the viewer may see, read from PostgreSQL."""
     exact = visible_posts(context.viewer_id, ids)
     visible = exact.posts.keys() & set(ids)
     requested = visible - parent_ids
@@ -324,7 +324,7 @@ def _restricted(context: ViewerContext, ids: list[int], parent_ids: set[int]) ->
 
 
 def concerns_others(post_id: int) -> bool:
-    """Whether a post answers, quotes, reposts or mentions anybody; most posts do not. One query."""
+    """Whether a post replies to, quotes, reposts or mentions anybody; most posts do not. One query."""
     names = Exists(Mention.objects.filter(post=OuterRef("pk")))
     about_others = Q(reply_to__isnull=False) | Q(source__isnull=False) | names
     return Post.objects.filter(about_others, pk=post_id, deleted_at=None).exists()
@@ -349,7 +349,7 @@ MAX_VERSIONS = 100
 
 
 def source_of(author: User, post_id: int) -> PostContent:
-    """One's own post as it was written; NotFound for reposts and for posts of others."""
+    """One's own post as it was written; NotFound for reposts and for other people's posts."""
     post = visible_posts(author.pk, [post_id]).posts.get(post_id)
     if post is None or post.author_id != author.pk or post.is_repost:
         raise NotFound(_("This post isn't here."))
@@ -406,7 +406,7 @@ def _newest(user_id: int) -> NewestIds:
 
 
 def muted_threads(viewer_id: int | None, thread_ids: Collection[int]) -> set[int]:
-    """The threads among these that a viewer muted, from PostgreSQL."""
+    """The threads in `thread_ids` that a viewer muted, from PostgreSQL."""
     if viewer_id is None or not thread_ids:
         return set()
     rows = ThreadMute.objects.filter(user=viewer_id, thread_id__in=thread_ids)
@@ -414,7 +414,7 @@ def muted_threads(viewer_id: int | None, thread_ids: Collection[int]) -> set[int
 
 
 def who_muted(thread_id: int, user_ids: Collection[int]) -> set[int]:
-    """The users among these who muted a thread."""
+    """The users in `user_ids` who muted a thread."""
     rows = ThreadMute.objects.filter(user__in=user_ids, thread_id=thread_id)
     return set(rows.values_list("user", flat=True))
 
@@ -425,7 +425,7 @@ SIZES: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZE_
 
 
 def site_size() -> dict[str, int]:
-    """The numbers of `users` and `posts`. Above `MAX_COUNTED`, estimates, because counting millions takes seconds."""
+    """The numbers of `users` and `posts`; estimates above `MAX_COUNTED`, because counting millions takes seconds."""
     return SIZES.get("size", lambda: {"users": _rows(User), "posts": _rows(Post)}) or {}
 
 

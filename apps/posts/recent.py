@@ -37,7 +37,7 @@ from feedcache.structures.week_bucket import Bucket, Week
 
 logger = logging.getLogger(__name__)
 
-WAIT_SECONDS = 0.3  # for another builder; after that, the page is read from the next level
+WAIT_SECONDS = 0.3  # the wait for another builder, after which the page is read from the next level
 POLL_SECONDS = 0.02
 LOAD_BATCH_SIZE = 200
 
@@ -77,12 +77,12 @@ class _Weeks:
 
 
 def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = True) -> Recent:
-    """Up to `count` open posts and reposts of an author within a cursor, in reading order.
+    """Up to `count` open posts and reposts of an author inside the cursor's bounds, in reading order.
 
-    `author` comes with its counts, as from `user_by_handle` or `users_by_id`: the posts are never older than their
-    `outbox_revision`. Warm, it costs one round trip to Redis and no SQL, even for an author who has not posted for two
-    weeks; hot authors mostly need not even that. Cold, one reader builds the buckets (3 to 9 queries) and others wait
-    for at most 0.3 s.
+    `author` needs its counts, as from `user_by_handle` or `users_by_id`: the posts are never older than their
+    `outbox_revision`. Cached posts take one round trip to Redis and no SQL, even for an author who has not posted for
+    two weeks; those of hot authors mostly take none. If they are not cached, one reader builds the buckets (3 to 9
+    queries) and others wait for at most 0.3 s.
 
     `rest(cursor, count)` of the result is the part that the next level (the outbox, then SQL) must read. It is
     everything if Redis is down, the page is older than last week, a week is too large to be cached, or an ascending
@@ -171,7 +171,7 @@ def _build_entry(author: User, weeks: tuple[Week, Week]) -> HotAuthorEntry | Non
 def _from_entry(
     entry: HotAuthorEntry | None, cursor: Cursor, count: int, *, replies: bool
 ) -> Recent | None:
-    """The posts of an entry; None when both weeks must be read."""
+    """The posts of an entry; None if both weeks must be read."""
     if entry is None:
         return NO_RECENT
     posts = {post.id: post for post in entry.posts}
@@ -180,7 +180,7 @@ def _from_entry(
 
 
 def _both_weeks(author: User, weeks: tuple[Week, Week]) -> _Weeks | None:
-    """Both weeks, from Redis or rebuilt; None if neither works in time."""
+    """Both weeks, from Redis or rebuilt; None if that fails or takes too long."""
     try:
         cached = _fresh(author, weeks)
         buckets = cached if all(cached) else _build(author, weeks, cached)
@@ -241,7 +241,7 @@ def open_posts_in(author_id: int, week: Week) -> QuerySet[Post]:
 
 
 def _load(author_id: int, week: Week, revision: int) -> Bucket:
-    """A week from PostgreSQL, as of `revision` or later: the caller read the revision first."""
+    """A week from PostgreSQL, as of `revision` or later, because the caller read the revision first."""
     rows = open_posts_in(author_id, week).order_by("-pk")
     versions = list(rows.values_list("pk", "version")[: RECENT.max_values + 1])
     if len(versions) > RECENT.max_values:

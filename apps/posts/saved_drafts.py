@@ -20,13 +20,13 @@ Fields = Mapping[str, str | list[str]]
 def save_draft(
     author: User, fields: Fields, media_ids: Sequence[int], *, number: int | None = None
 ) -> SavedDraft:
-    """Store a draft, replacing `number` if it still exists. Its waiting pictures are reserved. Invalid."""
+    """Store a draft, replacing draft `number` if it still exists, and reserve its uploads. Invalid."""
     if len(orjson.dumps(fields)) > MAX_BYTES:
         raise invalid("status", _("The text is too long."), "too_long")
     with transaction.atomic():
         row = SavedDraft.objects.select_for_update().filter(author=author, pk=number or 0).first()
         if row is None:
-            User.objects.select_for_update().get(pk=author.pk)  # serialises the limit
+            User.objects.select_for_update().get(pk=author.pk)  # a lock, so that the limit holds
             if SavedDraft.objects.filter(author=author).count() >= MAX_DRAFTS:
                 text = _("At most %(count)d drafts. Delete some of them first.")
                 raise invalid("status", text % {"count": MAX_DRAFTS}, "too_many")

@@ -55,7 +55,7 @@ class Written(NamedTuple):
 class Changed(NamedTuple):
     """A post after a change, or as it was before its deletion.
 
-    `revision` is the new `outbox_revision` of its author; None if the change made none. `content` is the content of a
+    `revision` is the new `outbox_revision` of its author; None if it did not change. `content` is the content of a
     post that the call has created; None for existing posts.
     """
 
@@ -75,8 +75,8 @@ def lock_author(author: User) -> UserCounts:
 def clock(counts: UserCounts) -> float:
     """PostgreSQL's Unix time when the row was locked.
 
-    Clocks of web servers differ and go wrong: a post dated tomorrow would stay above all others, and readers who ask
-    for newer ones would get none until then.
+    The clocks of web servers may be wrong. A post dated tomorrow would stay above all others until then, and requests
+    for newer posts would return none.
     """
     return counts.locked_at
 
@@ -132,7 +132,7 @@ def remove_quoted(post: Post, counts: UserCounts) -> Changed:
 
 
 def save_version(post: Post, counts: UserCounts, columns: Collection[str]) -> Changed:
-    """Save these columns of a post, `version` among them, as a new version."""
+    """Save the given columns of a post, which include `version`, as a new version."""
     post.version += 1
     post.save(update_fields=columns)
     revision = next_revision(post, counts)
@@ -147,7 +147,7 @@ def counted(post: Post) -> int:
 
 
 def _count_links(post: Post, delta: int) -> None:
-    """Add `delta` to the counts of the posts that an open post answers, reposts or quotes."""
+    """Add `delta` to the counts of the posts that an open post replies to, reposts or quotes."""
     if not counted(post):
         return
     shared_as = "reposts" if post.kind == Kind.REPOST else "quotes"

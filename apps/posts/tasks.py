@@ -47,7 +47,7 @@ def purge_unused_uploads() -> None:
 
 @shared_task(soft_time_limit=TRANSCODE_SECONDS, time_limit=TRANSCODE_SECONDS + 5)
 def transcode(transcode_id: int) -> None:
-    """Transcode an upload, unless another worker does; the lease of its row is renewed meanwhile."""
+    """Transcode an upload, unless another worker is doing so; the lease of its row is renewed meanwhile."""
     transcoding.run_due(limit=1, only=[transcode_id])
 
 

@@ -54,7 +54,7 @@ class Standing:
 class Fact:
     """A fact about a reader and a post, in Python and in SQL.
 
-    The SQL reads rows that belong to the post's author, which are on one server with the post.
+    The SQL reads rows that belong to the post's author, which are on the same server as the post.
     """
 
     holds: Callable[[Judged, Standing], bool]
@@ -112,7 +112,7 @@ class Rule:
 
 
 EVERYBODY: Sequence[Sequence[Fact]] = [[]]
-# From the widest to the narrowest: a reply reaches no more readers than the restricted post it answers.
+# From the widest to the narrowest: a reply to a restricted post reaches no more readers than that post.
 RULES: Mapping[str, Rule] = {
     **dict.fromkeys(OPEN, Rule(EVERYBODY, Audience.FOLLOWERS)),
     Visibility.FOLLOWERS: Rule([[FOLLOWS], [MENTIONED]], Audience.FOLLOWERS),
@@ -125,7 +125,7 @@ if missing := set(Visibility) - RULES.keys():
 
 
 def delivered_to(*audiences: Audience) -> tuple[str, ...]:
-    """The visibilities whose posts go to one of these audiences."""
+    """The visibilities whose posts are delivered to one of these audiences."""
     return tuple(name for name, rule in RULES.items() if rule.audience in audiences)
 
 
@@ -166,8 +166,8 @@ def facts_about(reader_id: int | None, posts: Iterable[Judged]) -> Standing:
 
 
 def may_see(post: Judged, reader: Standing) -> bool:
-    """Whether a reader may see a post: by its visibility, unless staff have hidden it, and by blocks if the facts
-    include its author.
+    """Whether a reader may see a post, by its visibility and, if the facts include its author, by blocks. Only its
+    author may see a post that staff have hidden.
     """
     if post.author_id == reader.reader_id:
         return True
@@ -197,7 +197,7 @@ def where_visible(
     follows: str | None = None,
     author: str | None = None,
 ) -> str:
-    """The SQL condition for posts of these visibilities that `%(reader)s` may see, and for all of the reader's own.
+    """The SQL condition for posts of these visibilities that `%(reader)s` may see, and for the reader's own posts.
 
     `post` is the table of posts or its alias. `follows` is SQL for whether the reader follows the author, if the query
     has that already, such as `true` in a scan of the reader's followees. `author` is SQL for the author, if all posts
@@ -222,7 +222,7 @@ VISIBLE_TO_READER = where_visible()
 
 
 def visible_to(reader_id: int | None, *, follows: bool, author_id: int) -> Q | RawSQL:
-    """`where_visible` as a filter for posts of one author, whom the reader follows or not."""
+    """`where_visible` as a filter for posts of one author; `follows` is whether the reader follows the author."""
     if reader_id is None:
         return Q(visibility__in=OPEN)
     condition = where_visible(follows="true" if follows else "false", author=str(author_id))
@@ -249,7 +249,7 @@ def addressees(post: Judged) -> set[int]:
 
 
 def readers_among(post: Judged, people: Collection[int]) -> set[int]:
-    """The people among these who have a post on their home pages, for streams. Any number of people."""
+    """The people in `people`, of any length, on whose home pages a post belongs; for streams."""
     related = exact_relations(post.author_id, people)
     own = {post.author_id}.intersection(people)
     match RULES[post.visibility].audience:

@@ -1,4 +1,4 @@
-"""Staff set the weights of factors here; each new order uses them."""
+"""The staff page for the weights of factors, which apply to each new order."""
 
 from typing import Any
 

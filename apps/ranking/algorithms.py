@@ -1,7 +1,7 @@
 """Feed algorithms: source -> rules -> scorer -> selector. How to write one: docs/feed_algorithms.md.
 
 A scorer returns an explanation instead of a score: the value of each factor. The score is the weighted sum of these
-values. So every post has a reason for its place, and the reason cannot differ from the score.
+values. So every post has a reason for its place, and the reason always matches the score.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ from feedcache.structures.bloom import check_many
 DIGITS = (
     3  # values are rounded before they are added, so that the stored and shown parts give the score
 )
-# A score is multiplied by this for each post by the same author above it, so that no author fills the page.
+# A score is multiplied by this factor for each post by the same author above, so that no author fills the page.
 REPEAT_FACTOR = 0.8
 
 
@@ -49,7 +49,7 @@ class Factor:
 
 
 class Part(NamedTuple):
-    """The amount that a factor adds to one score."""
+    """The part of one score that comes from a factor."""
 
     factor: Factor
     value: float
@@ -61,9 +61,9 @@ class Part(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A post, its score, and the parts that add up to it. For a repost, `shown_id` is the post that was reposted.
+    """A post with its score, the sum of its `parts`. For a repost, `shown_id` is the post that was reposted.
 
-    `above` counts posts by the same author that are placed above it; each makes the score a fifth smaller.
+    `above` counts posts by the same author that are placed above it; each reduces the score by a fifth.
     """
 
     post_id: int
@@ -77,7 +77,7 @@ class Scored(NamedTuple):
 
     @property
     def main_part(self) -> Part | None:
-        """The part that adds most; None when no part adds anything."""
+        """The part that adds most to the score; None if no part adds anything."""
         largest = max(self.parts, key=lambda part: part.adds)
         return largest if largest.adds > 0 else None
 
@@ -96,7 +96,7 @@ Source = Callable[[User, int], Sequence[int]]  # viewer and maximum -> post ids,
 Scorer = Callable[
     [User, Sequence[FeedItem]], Sequence[Explanation]
 ]  # one explanation for each item
-Position = Callable[[Scored], float]  # the highest comes first
+Position = Callable[[Scored], float]  # posts are in descending order of it
 Selector = Callable[[Sequence[Scored], Position], list[Scored]]
 
 
@@ -110,12 +110,12 @@ def by_score(scored: Scored) -> float:
 
 
 def best_first(scores: Sequence[Scored], position: Position) -> list[Scored]:
-    """Sort by position, highest first; of posts with equal positions the newer one comes first."""
+    """Sort by position, highest first; of posts with equal positions, the newer one comes first."""
     return sorted(scores, key=lambda scored: (-position(scored), -scored.post_id))
 
 
 def varied(scores: Sequence[Scored], position: Position) -> list[Scored]:
-    """Sort best first, after taking a fifth off the score for each better post by the same author."""
+    """Sort best first, after reducing the score by a fifth for each better post by the same author."""
     lowered, above = list[Scored](), dict[int, int]()
     for scored in best_first(scores, position):
         author_id = author_of(scored.shown_id)
@@ -130,7 +130,7 @@ class Algorithm:
     """A feed algorithm. Readers see its `label` and `description` when they choose.
 
     If it is `prepared`, posts are scored when they are delivered, and the scores are kept in Redis (`rank_timeline`).
-    Then the position must not depend on when it is computed.
+    Then the position must not depend on the time at which it is computed.
     """
 
     name: str
@@ -157,7 +157,7 @@ def available() -> dict[str, Algorithm]:
 
 @register
 def check_setting(**_options: object) -> list[Error]:
-    """Check FEED_ALGORITHMS at start; a wrong path would otherwise fail when somebody opens the ranked page."""
+    """Check FEED_ALGORITHMS at start, because a wrong path would otherwise fail only on the ranked page."""
     names: list[str] = []
     problem = "" if settings.FEED_ALGORITHMS else "the list is empty"
     for path in settings.FEED_ALGORITHMS:
@@ -212,14 +212,14 @@ def score(
 
 
 def without_read(viewer: User, scores: Sequence[Scored]) -> list[Scored]:
-    """Drop posts that were read, by a Bloom filter: about one unread post in a hundred is dropped too."""
+    """Drop posts that were read, according to a Bloom filter; about one unread post in a hundred is dropped too."""
     asked = {READS: [scored.shown_id for scored in scores]}
     read = check_many(viewer.pk, asked)[READS].perhaps
     return [scored for scored in scores if scored.shown_id not in read]
 
 
 def select(algorithm: Algorithm, scores: Sequence[Scored]) -> list[Scored]:
-    """Put the scores in order; of several reposts of the same post only the newest stays."""
+    """Put the scores in order; of several reposts of the same post, only the newest is kept."""
     newest: dict[int, Scored] = {}
     for scored in sorted(scores, key=lambda scored: -scored.post_id):
         newest.setdefault(scored.shown_id, scored)
@@ -229,7 +229,7 @@ def select(algorithm: Algorithm, scores: Sequence[Scored]) -> list[Scored]:
 def run(
     algorithm: Algorithm, viewer: User, weights: Mapping[str, float]
 ) -> tuple[list[Scored], list[FeedItem]]:
-    """Apply an algorithm now; returns the order of unread posts, and all items that were loaded for it."""
+    """Apply an algorithm now; returns the unread posts in order, and all items that were loaded for this."""
     post_ids = algorithm.source(viewer, settings.RANK_CANDIDATES)
     items = items_of(algorithm, viewer, post_ids)
     scores = without_read(viewer, score(algorithm, viewer, items, weights))

@@ -1,7 +1,7 @@
 """Ranked orders: made by the algorithm that the reader has chosen, stored, and read page by page.
 
 An order is stored in PostgreSQL. In a cache, it could vanish between two pages, and the second page would repeat posts
-of the first. Every page checks again which of its posts the reader may see, and which pass the algorithm's rules.
+of the first. Every page checks again that the reader may see its posts, and that they pass the algorithm's rules.
 """
 
 import logging
@@ -86,7 +86,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RankedPage:
-    """A page of an order. `after` is the cursor of the next page; None at the end, where `older` continues at home."""
+    """A page of an order. `after` is the cursor of the next page; None at the end, where `older` continues on home."""
 
     session: int
     algorithm: Algorithm
@@ -128,7 +128,7 @@ def _stop_preparing(viewer: User) -> None:
 
 
 def begin(viewer: User) -> tuple[RankSession, dict[int, FeedItem]]:
-    """Make an order of the reader's unread candidates; also returns the items that were loaded, by id.
+    """Make an order of the reader's unread candidates. Also returns the items that were loaded, by id.
 
     Deletes the reader's oldest orders beyond `SESSIONS_PER_READER`.
     """
@@ -159,7 +159,7 @@ def ranked_page(
 ) -> RankedPage:
     """A page of one of the reader's orders, after the post `after`; without a session, the first page of a new order.
 
-    `promoted=False` leaves out promoted posts, for programs that may not show their label. NotFound if the order has
+    `promoted=False` leaves out promoted posts, for clients that might not show their label. NotFound if the order has
     expired, belongs to another reader, or does not contain `after`.
     """
     session, items = begin(viewer) if session_id is None else (_session_of(viewer, session_id), {})
@@ -236,7 +236,7 @@ def _encode(scored: Scored) -> list[int]:
 def _decode(
     session: RankSession, algorithm: Algorithm, entries: Sequence[Sequence[int]]
 ) -> list[Scored]:
-    """Scores with the weights that the order was made with."""
+    """The scores, computed with the weights stored in the order."""
     factors = {factor.name: factor for factor in algorithm.factors}
     return [
         Scored(

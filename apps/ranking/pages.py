@@ -43,7 +43,7 @@ def ranked(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _recommended(request: AuthenticatedRequest) -> list[FeedItem]:
-    """Popular posts for the last page. Reading them marks them as recommended, so a HEAD request does not read them."""
+    """Recommended posts for the last page; none for HEAD requests, because reading them marks them as recommended."""
     return recommended_posts(request.user, limit=MAX_RECOMMENDED) if request.method == "GET" else []
 
 

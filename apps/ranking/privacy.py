@@ -1,4 +1,4 @@
-"""Erases the orders of a deleted account. Archives contain none, because an order lives for a day."""
+"""Erases the orders of a deleted account. Archives contain no orders, because they expire after a day."""
 
 from apps.accounts.models import User
 from apps.ranking import rank_timeline

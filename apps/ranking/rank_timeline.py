@@ -2,7 +2,7 @@
 
 It has two keys: the ZSET `rt:{reader}` contains the posts by position; a hash contains the values that explain each
 position, and a version. Both expire `RANK_TIMELINE_SECONDS` after they were built, so no score is older. Until
-then a task scores the post of each delivery, and every read scores those that the task missed. The keys contain ids and
+then, a task scores each delivered post, and every read scores posts that the task missed. The keys contain ids and
 figures only: visibility is checked when a page of the order is read.
 """
 
@@ -37,7 +37,7 @@ from feedcache.redis_clients import Command, execute, is_cluster
 logger = logging.getLogger(__name__)
 
 VERSION = "version"  # a field of the hash
-SCORED = "scored:1"  # this key exists while somebody may have a rank timeline that deliveries must update
+SCORED = "scored:1"  # exists while there may be a rank timeline that deliveries must update
 
 Weights = Mapping[str, float]
 
@@ -45,7 +45,7 @@ Weights = Mapping[str, float]
 def order(algorithm: Algorithm, viewer: User, weights: Weights) -> list[Scored]:
     """The unread posts of the rank timeline in order. Scores missing candidates, and removes outdated ones.
 
-    If Redis does not answer, all candidates are scored for this one read.
+    If Redis does not respond, all candidates are scored for this read.
     """
     raw = algorithm.source(viewer, settings.RANK_CANDIDATES)
     try:
@@ -66,10 +66,10 @@ def order(algorithm: Algorithm, viewer: User, weights: Weights) -> list[Scored]:
 
 
 def add_newest(algorithm: Algorithm, viewer: User, weights: Weights) -> None:
-    """Score those of the newest `RANK_ITEMS_PER_RUN` candidates that the rank timeline lacks; safe to repeat.
+    """Score the newest `RANK_ITEMS_PER_RUN` candidates, except those already in the rank timeline; idempotent.
 
-    A rank timeline made with another algorithm or other weights is left for the next read to replace. RedisError if
-    Redis does not answer.
+    A rank timeline made with another algorithm or other weights is left unchanged for the next read. RedisError if
+    Redis does not respond.
     """
     raw = algorithm.source(viewer, settings.RANK_ITEMS_PER_RUN)
     by_position, reasons = keys_of(viewer.pk)
@@ -120,12 +120,12 @@ def score_delivered(chunk_id: int, *, after: int = 0) -> int:
 
 
 def drop(reader_id: int) -> None:
-    """Delete a rank timeline. RedisError if Redis does not answer; then the keys expire later."""
+    """Delete a rank timeline. RedisError if Redis does not respond; then the keys expire later."""
     timelines().unlink(*keys_of(reader_id))
 
 
 def online(reader_ids: Sequence[int]) -> list[int]:
-    """The readers among these who have a rank timeline."""
+    """The readers in `reader_ids` who have a rank timeline."""
     commands: list[Command] = [("EXISTS", keys_of(reader_id)[1]) for reader_id in reader_ids]
     exists = execute(timelines(), commands) if commands else []
     return [reader_id for reader_id, found in zip(reader_ids, exists, strict=True) if found]
@@ -141,7 +141,7 @@ def is_consistent(reader_id: int) -> bool | None:
     try:
         name, weights = json.loads(values.pop(VERSION.encode()))
         algorithm = available()[name]
-    except KeyError:  # no rank timeline, or its algorithm is gone from the site
+    except KeyError:  # no rank timeline, or the site no longer has its algorithm
         return None
     try:
         return all(
@@ -159,7 +159,7 @@ def is_consistent(reader_id: int) -> bool | None:
 def _read(algorithm: Algorithm, reader_id: int, weights: Weights) -> dict[int, Scored] | None:
     """The scores by post id, best first; None unless there is a rank timeline for this algorithm and these weights.
 
-    ValueError or TypeError for garbage.
+    ValueError or TypeError for malformed values.
     """
     by_position, reasons = keys_of(reader_id)
     pipeline = _pipeline()
@@ -200,7 +200,7 @@ def _write(
         pipeline.zrem(by_position, *removed)
         pipeline.hdel(reasons, *removed)
     if added:
-        # best first: then each insertion is at the head of the listpack
+        # best first, so that each insertion is at the head of the listpack
         best = sorted(added, key=algorithm.position, reverse=True)
         pipeline.zadd(by_position, {scored.post_id: algorithm.position(scored) for scored in best})
         pipeline.hset(reasons, mapping={scored.post_id: _encode(scored) for scored in added})
@@ -211,7 +211,7 @@ def _write(
 
 
 def _pipeline() -> Any:
-    """A pipeline. It is a transaction, except in a cluster, where that would fail while the keys' slot is migrated.
+    """A pipeline. It is a transaction, except in a cluster, where a transaction fails while the keys' slot is migrated.
 
     So code that reads the two keys must expect one of them to be older than the other.
     """

@@ -1,4 +1,4 @@
-"""The algorithms that come with the site. They use no learned model, and readers see every figure they use."""
+"""The algorithms that come with the site. They use no learned model, and readers can see every figure in them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import author_of, second_of
 
 HALF_LIFE_HOURS = 12.0
-ENGAGEMENT_FOR_1 = 1000.0  # weighted reactions that give the value 1
-AFFINITY_FOR_1 = 20.0  # reactions of the reader to the author that give the value 1
+ENGAGEMENT_FOR_1 = 1000.0  # the number of weighted reactions with the value 1
+AFFINITY_FOR_1 = 20.0  # the number of the reader's reactions to the author with the value 1
 REPLY_WEIGHT, REPOST_WEIGHT = 3, 2  # a reply counts as three likes
 MAX_REACTIONS = 300  # of the reader's newest likes, and as many of the reader's newest posts
 REACTIONS_PERIOD = timedelta(days=60)
@@ -34,7 +34,7 @@ def engagement(counts: Counts) -> float:
 
 
 def affinity(reactions: int) -> float:
-    """The closeness of a reader to an author, from 0 to 1, by the number of reactions."""
+    """The closeness of a reader to an author, from 0 to 1, given the number of reactions."""
     return min(log1p(reactions) / log1p(AFFINITY_FOR_1), 1.0)
 
 
@@ -69,7 +69,7 @@ def explain_light(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
 
 
 def explain_heavy(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
-    """Explain scores without time, which `newer_by_score` adds."""
+    """Explain scores, without the time, which `newer_by_score` adds."""
     reactions, tags = reactions_of(viewer.pk), followed_names(viewer)
     return [
         {
@@ -82,7 +82,7 @@ def explain_heavy(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
 
 
 def newer_by_score(scored: Scored) -> float:
-    """Place a post as if it were newer by its score in hours. So the order of two posts never changes with time."""
+    """The position of a post, as if it were `score` hours newer. So the order of two posts never changes with time."""
     return second_of(scored.post_id) / 3600 + scored.score
 
 

@@ -1,4 +1,4 @@
-"""Staff see trending posts and the progress of the search index, and make starter packs."""
+"""Staff pages of trending posts, the progress of the search index, and starter packs."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ class IndexWalkAdmin(StaffList):
 
 
 class StarterPackForm(forms.ModelForm):
-    """A form in which staff enter accounts by their handles."""
+    """A form in which staff enter accounts as handles."""
 
     language = forms.ChoiceField(
         label=gettext_lazy("language"),

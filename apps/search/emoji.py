@@ -12,13 +12,13 @@ from django.utils.translation import get_language
 from apps.search.words import runs
 
 DEFAULT_LANGUAGE = "en"
-# Where a match was found, better ones first.
+# The place of a match, best first.
 SHORT_NAME, NAME, KEYWORD, INSIDE = range(4)
 
 
 @dataclass(frozen=True, slots=True)
 class Emoji:
-    """A character with its name in a language."""
+    """An emoji with its name in a language."""
 
     text: str
     name: str
@@ -74,7 +74,7 @@ def _terms(line: str) -> Iterator[tuple[str, int]]:
     for keyword in keywords:
         yield _term(keyword), KEYWORD
     for phrase in (name, *keywords):
-        for run in runs(phrase):  # later words of a phrase, and all endings of a Chinese one
+        for run in runs(phrase):  # later words of a phrase, and all suffixes of a Chinese phrase
             for start in range(len(run.text) if run.is_pairs else 1):
                 yield run.text[start:], INSIDE
 

@@ -16,8 +16,8 @@ from apps.tags.actions import add_tags
 from feedcache.ids import authors_of
 
 BATCH = 1_000
-OVERLAP = 1_000  # account ids that are checked again
-VERSION = 2  # of the index entries; another version reindexes all posts and people
+OVERLAP = 1_000  # the number of account ids that are checked again
+VERSION = 2  # of the index entries; when it changes, all posts and people are indexed again
 
 # Two statements, because the key of a distributed table has the author too. Entries are inserted first: if two
 # transactions insert the same entry, one waits in the first statement, and then finds the entry in the second.
@@ -39,7 +39,7 @@ ON CONFLICT (user_id) DO UPDATE SET words = excluded.words
 
 
 def index_posts(post_ids: Collection[int]) -> None:
-    """Index posts as they are now; entries of deleted posts and of reposts are deleted."""
+    """Index posts as they are now; delete the entries of deleted posts and of reposts."""
     rows = Post.objects.filter(pk__in=post_ids, deleted_at=None).exclude(kind=Kind.REPOST)
     found = list(rows.only("author_id", "visibility", "body", "content_warning"))
     deleted = set(post_ids) - {post.pk for post in found}
@@ -68,7 +68,7 @@ def index_people(users: Sequence[User]) -> None:
 
 
 def index_new_people() -> int:
-    """Index the next batch of new accounts; returns their number, 0 when all are indexed.
+    """Index the next batch of new accounts; returns their number, 0 if all are indexed.
 
     Transactions do not commit in the order of their ids, so the last `OVERLAP` ids are checked again.
     """
@@ -94,7 +94,7 @@ def next_user_ids(after: int) -> list[int]:
 
 
 def tag_and_index(post_ids: Collection[int]) -> None:
-    """Tag and index posts that may be older than the tags and the index."""
+    """Tag and index posts that may have been written before the site had tags and a search index."""
     has_sign = Q(body__contains="#") | Q(body__contains="＃")
     rows = Post.objects.filter(has_sign, pk__in=post_ids, deleted_at=None)
     posts = rows.exclude(kind=Kind.REPOST).only("visibility", "hidden_at", "body")

@@ -15,7 +15,7 @@ class WordsField(models.Field):  # type: ignore[type-arg]  # it takes no paramet
 
 
 class PostEntry(models.Model):
-    """The words of a post. Everybody can find public posts; authors can find all of their own."""
+    """The words of a post. Everybody can find public posts; authors can find all their own posts."""
 
     post_id = models.BigIntegerField(primary_key=True)
     author_id = models.BigIntegerField()
@@ -46,7 +46,7 @@ class PersonEntry(models.Model):
 
 
 class TrendingPost(models.Model):
-    """A public post that many people like and repost at present; a task rewrites the table every few minutes."""
+    """A public post that many people currently like and repost; a task rewrites the table every few minutes."""
 
     post_id = models.BigIntegerField(primary_key=True)
     score = models.FloatField()

@@ -1,4 +1,4 @@
-"""Searches posts, newest first, and accounts by name and handle. Visibility is checked after the index was read."""
+"""Searches posts, newest first, and accounts by name and handle. Visibility is checked after the index is read."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -40,9 +40,9 @@ _LANGUAGE = _POST.replace("{what}", "lower(p.language) LIKE %(language)s")
 def search_posts(
     viewer: User | None, query: SearchQuery, cursor: Cursor, *, author_id: int | None = None
 ) -> Page[FeedItem]:
-    """A page of the posts that match a query, optionally by one author. Empty without words and author.
+    """A page of the posts that match a query, optionally by one author. Empty for a query without words and author.
 
-    Invalid if the words are so frequent that it takes longer than `SEARCH_SECONDS`.
+    Invalid if the words are so frequent that the search takes longer than `SEARCH_SECONDS`.
     """
     viewer_id = viewer.pk if viewer else None
     if query.author and author_id is None:
@@ -109,7 +109,7 @@ def _statement(
 def _candidates(
     viewer_id: int | None, time_limit: TimeLimit, statement: str, values: Mapping[str, Any]
 ) -> list[int]:
-    """The ids that a statement selects, perhaps from a replica; visibility is checked afterwards."""
+    """The ids that a statement selects, perhaps from a replica. The caller checks visibility."""
     try:
         rows = replicas.read(
             viewer_id, lambda db: time_limit.rows_of(statement, values, database=db)
@@ -131,12 +131,12 @@ def post_at_url(viewer: User | None, text: str) -> FeedItem | None:
         return None
 
 
-MAX_CANDIDATES = 200  # offset and limit select from these
+MAX_CANDIDATES = 200  # from which offset and limit select
 _HANDLE = re.compile(HANDLE_PATTERN.replace("{3,30}", "{1,30}"), re.ASCII)
 
-# Four subqueries: the viewer's followees; a prefix of the handle; words of the name; and guesses by a similar handle
-# (trigrams). Each is bounded, and followees have a separate one so that others cannot crowd them out. Whether the
-# viewer follows the found accounts is read from their lists of followers, which are on one server with their counts.
+# Four bounded subqueries: the viewer's followees (separate, so that others cannot crowd them out); a prefix of the
+# handle; words of the name; and guesses by a similar handle (trigrams). The viewer's follows of the found accounts are
+# read from the lists of their followers, which are on the same server as their counts.
 _PEOPLE = """
 SELECT u.id
 FROM (
@@ -178,7 +178,7 @@ def search_people(
 ) -> list[User]:
     """Find accounts by words of the name or a prefix of the handle. An exact handle comes first.
 
-    Then come the viewer's followees, the viewer's followers, and all others, the most followed first. Excludes
+    It is followed by the viewer's followees, the viewer's followers, and all others, most followed first. Excludes
     suspended accounts and those that block the viewer. Accounts that the viewer blocks match only by the whole handle,
     so that the viewer can unblock them.
     """
@@ -196,7 +196,7 @@ def search_people(
         "guesses": len(handle) >= MIN_GUESSED,
         "query": words,
         "viewer": viewer_id
-        or 0,  # NULL would fold the conditions of joins away, by which Citus joins on each server
+        or 0,  # not NULL, with which the planner would remove the join conditions that let Citus join on each server
         "only_followed": only_followed,
         "limit": MAX_CANDIDATES,
     }

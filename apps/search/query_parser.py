@@ -36,7 +36,7 @@ class SearchQuery:
 
 
 def parse_query(text: str) -> SearchQuery:
-    """Parse a query. It never fails: anything that is not a valid operator is a word."""
+    """Parse a query. Never raises: anything that is not a valid operator is a word."""
     query = SearchQuery()
     for number, match in enumerate(_TERM.finditer(text[:TEXT_MAX_CHARACTERS])):
         if number == MAX_TERMS:

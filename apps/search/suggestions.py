@@ -1,7 +1,7 @@
-"""Suggests accounts to follow: the most followed ones that the viewer does not know and has not dismissed.
+"""Suggests accounts to follow: the most followed ones without any relation to the viewer, except dismissed ones.
 
-New members also see starter packs made by staff, and people who write about the tags that they chose, in languages
-that they read.
+New members also see starter packs made by staff, and authors of posts with the tags that they chose, preferably in
+languages that they read.
 """
 
 import logging
@@ -31,17 +31,17 @@ from feedcache.servers.topology_listener import current, listener
 
 logger = logging.getLogger(__name__)
 
-# The directory lists this many of the newest accounts, and the authors of this many of the newest public posts.
+# The numbers of newest accounts, and of newest public posts with their authors, from which the directory is made.
 MAX_YOUNGEST, MAX_NEWEST_POSTS = 500, 2_000
-MAX_DISMISSED = 200  # per account; with more, the oldest are deleted
+MAX_DISMISSED = 200  # per account; the oldest beyond this number are deleted
 MAX_PACKS = 6  # on a page
-# `people_to_begin_with` chooses from this many of the most followed accounts,
+# The number of most followed accounts from which `people_to_begin_with` chooses.
 MANY = 40
-# and from the authors of this many newest posts for each of this many tags.
+# It also chooses from the authors of the newest posts with the viewer's tags: posts per tag, and tags.
 POSTS_OF_TAG, MAX_TAGS = 50, 10
 
-# With one list of all accounts to leave out, PostgreSQL reads the index of the most followed up to the limit. With
-# several lists, it estimates that hardly anybody is left, and plans a parallel scan.
+# All accounts to leave out are one list, so that PostgreSQL scans the index of follower counts up to the limit. With
+# several lists, it estimates that hardly any account remains, and plans a parallel scan.
 _SUGGESTIONS = f"""
 SELECT {ACCOUNT} FROM accounts_usercounts c JOIN accounts_user u ON u.id = c.user_id
 WHERE c.posts > 0 AND u.suspended_at IS NULL AND u.limited_at IS NULL AND u.is_discoverable
@@ -82,13 +82,13 @@ MAX_CACHED = 10
 
 
 def suggested_people(viewer: User, *, limit: int) -> list[User]:
-    """The most followed accounts that a viewer has not followed, asked to follow, blocked, muted or dismissed."""
+    """The most followed accounts that a viewer has not followed, requested to follow, blocked, muted or dismissed."""
     if not viewer.epoch or limit > MAX_CACHED:
         return _suggested(viewer.pk, limit)
     key = (viewer.pk, viewer.epoch)
     ids = SUGGESTED.get_many([key], _load_suggested).get(key, ())
     people = cached_users(ids[:limit])
-    if len(people) < limit < len(ids):  # some were suspended since
+    if len(people) < limit < len(ids):  # some have been suspended since
         people |= cached_users(ids[limit:])
     return [people[user_id] for user_id in ids if user_id in people][:limit]
 
@@ -133,7 +133,7 @@ def people_for_card(viewer: User, *, limit: int) -> tuple[SuggestedPerson, ...]:
 
 
 def clear_cards() -> None:
-    """Clear the cached suggestions in this process, and by a message in all others."""
+    """Clear the cached suggestions in this process and, by a message, in all others."""
     CARD_CACHE.clear()
     try:
         configuration().publish(CARD_CHANNEL, b"")
@@ -158,7 +158,7 @@ def listed_people(
 ) -> list[User]:
     """The newest discoverable accounts, or the discoverable authors of the newest public posts; most recent first.
 
-    Without accounts that the viewer blocks or mutes, or that block the viewer.
+    Excludes accounts that the viewer blocks or mutes, or that block the viewer.
     """
     discoverable = User.objects.filter(is_discoverable=True, suspended_at=None, limited_at=None)
     if newest_first:
@@ -177,7 +177,7 @@ def listed_people(
 
 
 def popular_people(*, limit: int) -> list[User]:
-    """The most followed discoverable accounts, for visitors: the first rows of an index."""
+    """The most followed discoverable accounts, for visitors; read from the first rows of an index."""
     rows = UserCounts.objects.filter(
         followers__gt=0, user__suspended_at=None, user__limited_at=None
     )
@@ -198,7 +198,7 @@ class Pack:
 
 
 def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
-    """The packs in these languages, without people whom the viewer blocks, mutes or is blocked by; no empty packs."""
+    """The non-empty packs in these languages, without people whom the viewer blocks, mutes or is blocked by."""
     rows = StarterPack.objects.filter(is_active=True, language__in=languages)
     packs = list(rows.order_by("place", "pk").prefetch_related("members")[:MAX_PACKS])
     ids = {pack.pk: {person.pk for person in pack.members.all()} for pack in packs}
@@ -213,7 +213,7 @@ def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
 def follow_pack(viewer: User, pack_id: int) -> int:
     """Follow everybody in a pack whom the viewer does not follow yet; returns their number.
 
-    NotFound for an unknown pack. TooMany or Invalid if the viewer reaches a limit of follows; those made before stay.
+    NotFound for an unknown pack. TooMany or Invalid if the viewer reaches a limit of follows; earlier follows stay.
     """
     pack = StarterPack.objects.filter(pk=pack_id, is_active=True).first()
     if pack is None:
@@ -234,7 +234,7 @@ def people_to_begin_with(
 ) -> list[User]:
     """People to follow first: authors of posts with tags that the viewer follows, then the most followed accounts.
 
-    People whose last post is in one of `languages` come before all others. Leaves out the ids in `without`.
+    People whose last post is in one of `languages` come before all others. The ids in `without` are left out.
     """
     writers = _writers_of_followed_tags(viewer)
     popular = suggested_people(viewer, limit=MANY)
@@ -248,7 +248,7 @@ def people_to_begin_with(
 
 
 def _welcome_people(viewer: User, ids: Collection[int]) -> tuple[list[User], ExactRelations]:
-    """The accounts without a block in either direction or a mute by the viewer, the most followed first."""
+    """The accounts, most followed first, except those with a block in either direction or a mute by the viewer."""
     known = exact_relations(viewer.pk, ids)
     left = set(ids) - known.severed - known.muting - {viewer.pk}
     people = users_by_id(left).values()

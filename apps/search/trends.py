@@ -19,8 +19,8 @@ from feedcache.ids import first_id_at
 HOURS = 48
 MAX_TRENDING = 200
 
-# A score falls with the age of the post: to a half after an hour and a half, to a twentieth after a day. One post per
-# author.
+# A score falls with the age of the post: to half after 90 minutes, to a twentieth after a day. Each author has at most
+# one trending post.
 _RANK = """
 INSERT INTO search_trendingpost (post_id, score)
 SELECT id, score FROM (
@@ -40,7 +40,7 @@ ORDER BY score DESC LIMIT %(limit)s
 
 
 def rank_posts() -> None:
-    """Rank the posts of the last two days, in one scan of them."""
+    """Rank the posts of the last two days, in a single scan."""
     first = first_id_at(int(time.time()) - HOURS * 3600)
     with transaction.atomic(), connection.cursor() as sql:
         sql.execute("DELETE FROM search_trendingpost")
@@ -48,7 +48,7 @@ def rank_posts() -> None:
 
 
 def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[FeedItem]:
-    """Trending posts that a viewer may see, and has neither muted nor hidden by a filter for public pages."""
+    """Trending posts that a viewer may see, except those hidden by a mute or by a filter for public pages."""
     rows = TrendingPost.objects.order_by("-score", "-post_id")
     ids = list(rows.values_list("post_id", flat=True)[:MAX_TRENDING])
     found = hydrate(viewer.pk if viewer else None, ids)
@@ -59,8 +59,8 @@ def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[
 def recommended_posts(viewer: User, *, limit: int) -> list[FeedItem]:
     """Trending posts that a viewer has neither read nor liked, by people whom the viewer does not follow.
 
-    Each is recommended once, because returned posts are marked in a Bloom filter. The filter leaves out one post in a
-    hundred by mistake; while Redis is down nothing is marked.
+    Each is recommended once, because returned posts are marked in a Bloom filter. The filter wrongly leaves out one
+    post in a hundred. While Redis is down, nothing is marked.
     """
     new = [
         item

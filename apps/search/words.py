@@ -2,7 +2,7 @@
 
 PostgreSQL's parsers do not split Chinese: a sentence would be one word. Here a run of characters in a script without
 spaces between words, or in Korean, is indexed as its pairs (bigrams) in order, and its last character. So any part of
-it matches as a phrase of pairs.
+the run matches as a phrase of pairs.
 """
 
 import unicodedata
@@ -39,7 +39,7 @@ class Run:
         return [*map("".join, zip(self.text, self.text[1:], strict=False)), self.text[-1]]
 
     def tsquery(self, *, begins: bool, goes_on: bool = False) -> str:
-        """The run as a tsquery. With `begins`, it also matches as a prefix. With `goes_on`, another run follows."""
+        """The run as a tsquery. With `begins`, it also matches as a prefix. `goes_on`: the phrase has another run."""
         if not self.is_pairs:
             return f"'{self.text[:WORD_MAX_CHARACTERS]}'" + (":*" if begins else "")
         pairs = self.words() if goes_on else self.words()[:-1]
@@ -68,7 +68,7 @@ def tsvector(text: str) -> str:
 def tsquery(phrases: list[str], *, begins: bool = True) -> str:
     """Phrases in the input format of tsquery, which matches all of them; empty without words.
 
-    With `begins` the last word of the last phrase also matches as a prefix.
+    With `begins`, the last word of the last phrase also matches as a prefix.
     """
     found = [split for phrase in phrases if (split := list(runs(phrase)))]
     parts = []

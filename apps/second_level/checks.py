@@ -12,7 +12,7 @@ from apps.second_level.stores import CASSANDRA, POSTGRESQL
 
 @checks.register(checks.Tags.database)
 def check_timeline_store(**_options: object) -> list[CheckMessage]:
-    """Refuse a store that was never set up. If its nodes are down, only warn: pages are slower until they answer."""
+    """Reject a store without tables. If its nodes are down, only warn, because pages are merely slower."""
     return list(_wrong_with_timeline_store(settings.TIMELINE_STORE))
 
 

@@ -8,7 +8,7 @@ from apps.second_level.spans import ENTRIES
 @handles("followed")
 @handles("unfollowed")
 def update_span(payload: Payload) -> None:
-    """Add a new followee's posts to the follower's span, or remove a former followee's, which reads skip already."""
+    """Add a new followee's posts to the follower's span, or remove a former followee's, which reads already skip."""
     spans.sync_follow(payload["follower_id"], payload["followee_id"])
 
 
@@ -21,7 +21,7 @@ def update_spans(payload: Payload) -> None:
 
 @handles("post_deleted")
 def delete_rows(payload: Payload) -> None:
-    """Delete the rows of a deleted post, which reads skip already."""
+    """Delete the rows of a deleted post, which reads already skip."""
     spans.delete_post(payload["post_id"])
 
 

@@ -1,4 +1,4 @@
-"""Reads pages and home caches from the second level. A worker fills the parts that it does not cover yet."""
+"""Reads pages and home caches from the second level. A worker fills in the parts that are not covered yet."""
 
 import time
 
@@ -12,13 +12,13 @@ from apps.timeline.sources import merge, sql
 from feedcache.ids import MAX_ID, first_id_at
 
 FILL_COUNT = 200  # ids per fill: ten pages
-EXPIRES_SECONDS = 10  # of the task: by then the reader has moved on
+EXPIRES_SECONDS = 10  # of the task, because by then the reader has left the page
 
 
 def page(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
     """Up to `count` candidate ids within the cursor's bounds, in reading order; restricted ones come from PostgreSQL.
 
-    None when the span does not cover the whole range.
+    None if the span does not cover the whole range.
     """
     if cursor.ascending:
         covered = ENTRIES.read_up(reader_id, oldest=cursor.floor, newest=cursor.max_id, count=count)
@@ -35,9 +35,9 @@ def page(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
 
 
 def newest(reader_id: int, count: int) -> list[int] | None:
-    """The newest `count` ids of open posts: from the second level, and those above it from the posts table.
+    """The newest `count` ids of open posts: from the second level, and above its newest id from the posts table.
 
-    Fewer if no more exist. None when the second level does not reach down far enough.
+    Fewer if no more exist. None if the second level does not reach down far enough.
     """
     span = spans.newest(reader_id, count)
     _enqueue_fill(reader_id, None)
@@ -83,12 +83,12 @@ def _fill_top(reader_id: int) -> None:
 def _fill(reader_id: int, cursor: Cursor, count: int) -> None:
     revision = spans.revision_of(reader_id)
     ids = sql.open_home_ids(reader_id, cursor, count)
-    floor = ids[-1] - 1 if len(ids) == count else cursor.floor  # fewer: nothing older exists
+    floor = ids[-1] - 1 if len(ids) == count else cursor.floor  # else nothing older exists
     spans.fill(reader_id, revision, ids, ceiling=cursor.max_id or MAX_ID, floor=floor)
 
 
 def _is_settled(cursor: Cursor) -> bool:
-    """Whether the second level may answer: no open transaction can still commit an id below the cursor."""
+    """Whether the second level may be read, because no open transaction can still commit an id below the cursor."""
     if cursor.max_id is None:
         return False
     return cursor.max_id <= first_id_at(int(time.time()) - spans.SETTLED_SECONDS)

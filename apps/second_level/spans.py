@@ -1,14 +1,14 @@
 """The second level: readers' timelines as rows, below the home caches in Redis (source 001: 60 days).
 
-The rows are in PostgreSQL or in Cassandra (`stores`). Some may be missing, so a read is answered only within the
-reader's *span*: between its ends no open post of a followee, virtual ones included, is missing. Rebuilding a home cache
-and paging down fill it (`fill`), so the next visit is one range read. A span can be trusted because
+The rows are in PostgreSQL or in Cassandra (`stores`). Some may be missing, so only ranges within the reader's *span*
+are read: between its ends, no open post of a followee, virtual ones included, is missing. Rebuilding a home cache and
+paging down extend it (`fill`), so the next visit is one range read. A span can be trusted because
 
-- ids younger than five minutes stay out: posts are not committed in the order of their ids;
+- it excludes ids younger than five minutes, because posts are not committed in the order of their ids;
 - a span is valid for one `graph_revision` of its reader; `sync_follow` moves it to the next revision and adds the
   posts of accounts followed since;
 - filling renews the age of its rows, so no row expires before the span does;
-- a span has the `stamp` of the last write of its rows; if Cassandra's rows have another one or none, it is a miss;
+- a span has the `stamp` of the last write of its rows; if Cassandra's rows have another stamp or none, it is a miss;
 - rows of deleted posts or former followees may remain: every read checks visibility.
 
 A delivery under the policy "push" writes a row for every follower, online or not (`push`).
@@ -42,7 +42,7 @@ from feedcache.structures.home_window import WindowRange
 
 logger = logging.getLogger(__name__)
 
-SETTLED_SECONDS = 300  # far longer than a transaction lives
+SETTLED_SECONDS = 300  # far longer than any transaction
 MAX_SPAN_ENTRIES = 20_000  # a reader who pages further starts a new span
 MAX_POSTS_OF_FOLLOWEE = 5_000  # a follow that would add more drops the span
 # A sync also adds follows whose event is late or was missed; if there are more, it drops the span.
@@ -81,7 +81,7 @@ class Entries:
     def read_up(
         self, reader_id: int, *, oldest: int, newest: int | None, count: int
     ) -> WindowRange | None:
-        """Up to `count` ids just above `oldest`, oldest first; None when the span does not reach down to it."""
+        """Up to `count` ids just above `oldest`, oldest first; None if the span does not reach down to it."""
         bounds = {"newest": MAX_ID if newest is None else newest, "oldest": oldest, "count": count}
         covered = _read(reader_id, **bounds, begins=BEGINS_ABOVE, ascending=True)
         if covered is None:
@@ -121,7 +121,7 @@ def push_chunk(post: Post, chunk: FanoutChunk) -> None:
 def push(
     author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool = False
 ) -> int:
-    """Write a post for all followers between two edges; returns the number of rows, 0 if the store does not answer."""
+    """Write a post for all followers between two edges; returns the number of rows, 0 if the store does not respond."""
     try:
         return timeline_store().push(
             author_id, first_edge, last_edge, post_id, is_virtual=is_virtual
@@ -139,8 +139,8 @@ def revision_of(reader_id: int) -> int:
 def fill(reader_id: int, revision: int, ids: Sequence[int], *, ceiling: int, floor: int) -> None:
     """Store `ids`: all open posts between `floor` and `ceiling` (both exclusive), read at a graph revision.
 
-    Extends the span if they touch, else replaces it. Stores nothing if the follows have changed since, if a row is
-    locked, or if PostgreSQL or the store takes no writes; it never raises.
+    Extends the span if the ranges touch, else replaces it. Stores nothing if the follows have changed since, if a row
+    is locked, or if PostgreSQL or the store takes no writes; it never raises.
     """
     ceiling = min(ceiling, first_id_at(int(time.time()) - SETTLED_SECONDS))
     if floor >= ceiling - 1:
@@ -187,8 +187,8 @@ def _joins(old: TimelineSpan, revision: int, ceiling: int, floor: int) -> bool:
 def sync_follow(reader_id: int, author_id: int) -> None:
     """Update a reader's span after a follow has changed, virtual follows included.
 
-    Also adds every other follow made since the last sync: events may arrive in any order or twice, and none arrive
-    while the site runs without this app.
+    Also adds every other follow made since the last sync, because events may arrive in any order or twice, and none
+    arrive while the site runs without this app.
     """
     with transaction.atomic():
         # the lock keeps the reader's follows as they are
@@ -206,7 +206,7 @@ def sync_follow(reader_id: int, author_id: int) -> None:
 
 
 def _sync(span: TimelineSpan, author_id: int, revision: int) -> bool:
-    """Update the rows of a span to the reader's present follows; False when the span must be dropped."""
+    """Update the rows of a span to the reader's current follows; False if the span must be dropped."""
     reader_id, store = span.pk, timeline_store()
     if not store.holds(span):
         return False
@@ -230,7 +230,7 @@ def _sync(span: TimelineSpan, author_id: int, revision: int) -> bool:
 
 
 def _followed_since(span: TimelineSpan) -> set[int]:
-    """Followees added since the last sync, cut off once there are too many to add."""
+    """Followees added since the last sync; if there are too many to add, only some of them."""
     values = {
         "reader": span.pk,
         "follow": span.newest_follow,
@@ -249,7 +249,7 @@ def _newest_follows(reader_id: int) -> tuple[int, int]:
 
 
 def delete_post(post_id: int) -> None:
-    """Delete the rows of a deleted post, a batch of followers at a time; reads skip them already."""
+    """Delete the rows of a deleted post, a batch of followers at a time; reads already skip them."""
     author_id, store = author_of(post_id), timeline_store()
     try:
         store.remove([author_id], [post_id])
@@ -273,7 +273,7 @@ def _follower_lists() -> tuple[str, str]:
 
 
 def readers_with_span(reader_ids: Collection[int]) -> list[int]:
-    """The readers among these who have a span, valid or not."""
+    """The readers in `reader_ids` who have a span, valid or not."""
     spans = TimelineSpan.objects.filter(reader__in=reader_ids).order_by("reader")
     return list(spans.values_list("reader", flat=True))
 
@@ -287,7 +287,7 @@ def purge(*, max_batches: int = 20) -> int:
 def _read(
     reader_id: int, *, newest: int, oldest: int, count: int, begins: str, ascending: bool = False
 ) -> Covered | None:
-    """Read from the store; None if it does not answer, and the caller queries the posts."""
+    """Read from the store; None if it does not respond, so that the caller queries the posts."""
     bounds = {"newest": newest, "oldest": oldest, "count": count}
     try:
         return timeline_store().read(reader_id, **bounds, begins=begins, ascending=ascending)

@@ -1,4 +1,4 @@
-"""One streaming client: its subscriptions and its queue of unsent events. Belongs to one event loop."""
+"""The connection of one streaming client: its subscriptions and its queue of unsent events, on one event loop."""
 
 import asyncio
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Connection:
     ) -> None:
         self.listener_id = listener_id
         self.token = token
-        self.notifications = Known(0)  # those that exist at the start
+        self.notifications = Known(0)  # set to those that exist when the connection begins
         self._scopes = scopes
         self.streams: dict[Stream, list[str]] = {}
         self._max_queue = max_queue

@@ -1,4 +1,4 @@
-"""The streams in the OpenAPI document of the API: another process serves them, so no view describes them."""
+"""Adds the streams to the OpenAPI document of the API, because another process serves them, without views."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ _ARGUMENTS = {"hashtag": "tag", "hashtag:local": "tag", "list": "list"}
 def add_streams(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
     """A hook of drf-spectacular: describe each stream."""
     for name in sorted(NAMES):
-        if not name.endswith(":media"):  # the same with a parameter
+        if not name.endswith(":media"):  # the same stream as one with a parameter
             result["paths"][f"{ROOT}/{name.replace(':', '/')}"] = {"get": _operation(name)}
     result["tags"] = [*result.get("tags", []), TAG]
     return result

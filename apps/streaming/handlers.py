@@ -1,4 +1,4 @@
-"""Announces changes of posts to the streaming processes, after the commit; there, `queries` chooses the listeners."""
+"""Announces changes of posts to the streaming processes, after the commit. `queries` chooses the listeners."""
 
 from apps.events.actions import Payload, handles
 from apps.events.live import announce
@@ -17,7 +17,7 @@ def announce_edited_post(payload: Payload) -> None:
 
 @handles("post_hidden")
 def announce_hidden_post(payload: Payload) -> None:
-    """Remove a hidden post from open pages like a deleted one; once shown again, it is on the next page loaded."""
+    """Remove a hidden post from open pages like a deleted one. A post shown again is on the next page loaded."""
     if Post.objects.filter(pk=payload["post_id"]).exclude(hidden_at=None).exists():
         announce("post_deleted", post_id=payload["post_id"])
 

@@ -1,7 +1,7 @@
 """The hub of a streaming process: receives announcements and queues events for the listeners who may see the change.
 
-Everything runs on one event loop; queries run in a few threads. Posts are handled one after the other, so that an edit
-never arrives before its post; the revocation of a token has a separate queue, so it never waits behind posts.
+Everything runs on one event loop; queries run in a few threads. Posts are handled one after another, so that an edit
+never arrives before its post. The revocation of a token has a separate queue, so that it never waits behind posts.
 """
 
 import asyncio
@@ -34,11 +34,11 @@ T = TypeVar("T")
 THREADS = 4
 CATCHING_UP_THREADS = 2  # for reading missed events, which must not delay tokens and new events
 PAUSE_SECONDS = 0.5  # before subscribing again
-SUBSCRIBE_SECONDS = 1.0  # that a process may need to subscribe after its start
+SUBSCRIBE_SECONDS = 1.0  # the time that a process may need to subscribe after its start
 RETRY_AFTER_SECONDS = 5
 PROGRESS_SECONDS = 0.25  # between two delivery events for one author
 MAX_WAITING = (
-    10_000  # announcements in a queue; with more, all clients are disconnected and reconnect
+    10_000  # announcements in a queue; if it is full, all clients are disconnected and reconnect
 )
 
 Announcement = tuple[str, Mapping[str, Any]]
@@ -241,7 +241,7 @@ class Hub:
                 connection.enqueue(item)
 
     async def _recheck_tokens(self) -> None:
-        """Regularly end connections whose token has ended, in case the announcement was lost."""
+        """Regularly end connections whose token is no longer valid, in case the announcement was lost."""
         while True:
             # at random moments, so that the processes do not all check together
             await asyncio.sleep(settings.STREAMING_CHECK_SECONDS * random.uniform(0.8, 1.0))  # noqa: S311 -- no secret

@@ -18,7 +18,7 @@ MAX_KEPT = 16  # ids above the floor, for notifications that become visible late
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """All notifications up to the id `floor`, and above it those in `had`."""
+    """The notifications that a listener has: all up to the id `floor`, and above it those in `had`."""
 
     floor: int
     had: frozenset[int] = frozenset()
@@ -32,12 +32,12 @@ class Known:
         return Known(settled[-1] if settled else self.floor, frozenset(kept))
 
     def missing(self, listener_id: int) -> QuerySet[Notification]:
-        """The listener's other notifications, without those held back, oldest first."""
+        """The listener's notifications that are not in this object, except those held back, oldest first."""
         rows = notifications_of(User(pk=listener_id)).filter(pk__gt=self.floor)
         return rows.exclude(pk__in=self.had).order_by("pk")
 
 
 def known_now(listener_id: int) -> Known:
-    """All notifications of the listener at the moment, visible or not."""
+    """All current notifications of the listener, visible or not."""
     newest = Notification.objects.filter(user=listener_id).order_by("-pk")
     return Known(0).with_these(newest.values_list("pk", flat=True)[: MAX_KEPT + 1])

@@ -60,7 +60,7 @@ class StreamEvent:
 def events_of_post(
     post_id: int, event: str, listeners_by_stream: Listeners
 ) -> Iterator[StreamEvent]:
-    """A new post (`update`), or one that was edited or got a link preview (`status.update`), for all who may see it."""
+    """Events for listeners who may see a post: `update` for a new one, `status.update` for an edit or link preview."""
     post = Post.objects.filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
@@ -76,7 +76,7 @@ def events_of_post(
 def events_of_missed(
     listener_id: int, stream: Stream, post_ids: Sequence[int]
 ) -> list[StreamEvent]:
-    """Up to 200 posts that a stream of the listener did not deliver, as it would deliver them now."""
+    """Events for up to 200 posts that a stream of the listener did not deliver, as they would be now."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return []
@@ -87,8 +87,8 @@ def events_of_missed(
 
 
 def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[StreamEvent]:
-    """A deleted post, or one that staff have hidden, for listeners who may have it on a page and have no block with its
-    author. The author still sees a hidden post.
+    """Events for a deleted post, or one that staff have hidden, for listeners who may have it on a page, except those
+    with a block in either direction. The author still sees a hidden post.
     """
     post = Post.objects.filter(pk=post_id).exclude(deleted_at=None, hidden_at=None).first()
     if post is None:
@@ -119,9 +119,9 @@ def events_of_notifications(listener_id: int, known: Known) -> tuple[Known, list
 def events_of_conversation(
     listener_id: int, post_id: int, *, is_new: bool = True
 ) -> list[StreamEvent]:
-    """The last message of a conversation: it is new, or (if not `is_new`) somebody has seen it.
+    """An event for the last message of a conversation, which is new or (if not `is_new`) has been seen by somebody.
 
-    No event if the message is hidden from the listener, or is no longer the last. Mastodon has no event for seen
+    Empty if the message is hidden from the listener, or is no longer the last. Mastodon has no event for seen
     messages, and sends new ones on a separate stream.
     """
     listener = users_by_id([listener_id]).get(listener_id)
@@ -138,7 +138,7 @@ def events_of_conversation(
 
 
 def events_of_markers(listener_id: int) -> list[StreamEvent]:
-    """An event with the read markers of a listener. Mastodon has none for this."""
+    """An event with the read markers of a listener. Mastodon has no such event."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return []
@@ -147,12 +147,12 @@ def events_of_markers(listener_id: int) -> list[StreamEvent]:
 
 
 def event_of_filters(listener_id: int) -> StreamEvent:
-    """An event without payload: a filter of the listener has changed, and the client reads all filters again."""
+    """An event without payload for a changed filter of the listener, on which clients read all filters again."""
     return StreamEvent(listener_id, frozenset({USER}), "filters_changed", "")
 
 
 def event_of_delivery(post_id: int) -> StreamEvent:
-    """An event for the author of a post, whose delivery has progressed. Mastodon has none for this."""
+    """An event for the author of a post whose delivery has progressed. Mastodon has no such event."""
     payload = _text({"id": str(post_id)})
     return StreamEvent(author_of(post_id), frozenset({USER}), "feedsite.delivery", payload)
 
@@ -175,7 +175,7 @@ def _events_for(
     event: str,
     content: Preloaded,
 ) -> Iterator[StreamEvent]:
-    """The event of each of the posts, without those that the listener may not see."""
+    """One event for each of the posts, except those that the listener may not see."""
     found = hydrate(listener.pk, post_ids, preloaded=content)
     facts = ReaderFacts(listener, None, active_filters_of(listener), found.relations)
     shown = {stream: _belonging(stream, found.items, facts) for stream in streams}
@@ -222,7 +222,7 @@ def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Strea
 
 
 def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
-    """Listeners who may have a post on their home page: its audience, and followers of its tags."""
+    """The listeners who may have a post on their home page: its audience, and followers of its tags."""
     user_ids = readers_among(post, listeners)
     tags = tag_names(post.body)
     if tags and post.visibility == Visibility.PUBLIC:
@@ -231,7 +231,7 @@ def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
 
 
 def _in_list(post: Post, owner_id: int, list_id: int) -> bool:
-    """Whether a post is on the timeline of a list; for a deleted post, whether it was open and its author is listed."""
+    """Whether a post is on the timeline of a list; for a deleted one, whether it was open and by a member."""
     lists = UserList.objects.filter(pk=list_id, owner=owner_id, members__member=post.author_id)
     user_list = lists.first()
     if user_list is None or post.deleted_at is not None:

@@ -2,8 +2,8 @@
 
 The id of the last post is not enough, because posts do not arrive in the order of their ids: a transaction may commit
 late, posts of one second are sorted by author, and an author's 17th post in a second gets an id of the next second.
-Therefore the id of an event is a `Position`: a post id up to which the client has everything, and the ids of later
-posts that it has. Notifications have the same two parts (`Known`).
+Therefore the id of an event is a `Position`: a post id up to which the client has all posts, and the ids of later posts
+that it has. Notifications have the same two parts (`Known`).
 """
 
 import logging
@@ -45,7 +45,7 @@ MISSED = "feedsite.missed"  # the event that is sent instead if there is more
 SETTLE_SECONDS = 30  # a post that arrives this much later than newer ones is still found
 MAX_HAD = 128  # post ids in a position: about 1,400 characters
 NOTIFYING = {USER, NOTIFICATIONS}
-OWN = {DIRECT, NOTIFICATIONS}  # of the listener's own rows: a position may have any age
+OWN = {DIRECT, NOTIFICATIONS}  # read from the listener's own rows; positions may have any age
 _TEXT = re.compile(
     r"(\d{1,19})(?:\.(\d{1,19})\.([\w-]{0,1366}={0,2})(?:\.([\w-]{1,171}={0,2}))?)?", re.ASCII
 )
@@ -55,8 +55,8 @@ _TEXT = re.compile(
 class Position:
     """The events of a stream that a client has: all posts up to `floor`, those in `had`, and `notifications`.
 
-    A new stream starts at the position of everything that existed then. `repeated` has the posts that a client had when
-    it resumed or that it missed, because they may also be announced to it; it is None for a new stream.
+    A new stream starts at the position of everything that existed then. `repeated` has the posts that a resumed client
+    already had or has missed, because they may be announced again; it is None for a new stream.
     """
 
     floor: int
@@ -89,7 +89,7 @@ class Position:
         return number in self.repeated
 
     def add(self, event: str, number: int) -> None:
-        """Record an event that is sent."""
+        """Record that an event has been sent."""
         if event == "notification":
             self.notifications = (self.notifications or Known(0)).with_these([number])
         elif number > self.floor:
@@ -98,7 +98,7 @@ class Position:
 
     def _settle(self) -> None:
         """Raise the floor, so that few ids are above it."""
-        # ids of authors who write a lot are ahead of the clock
+        # the ids of prolific authors may be ahead of the clock
         newest = min(second_of(max(self.had)), int(time.time()))
         floor = max(self.floor, first_id_at(newest - SETTLE_SECONDS) - 1)
         above = sorted(number for number in self.had if number > floor)
@@ -166,7 +166,7 @@ async def _missed(
 def position_now(listener_id: int, stream: Stream, notifications: Known) -> Position:
     """The position of a new stream, which does not deliver earlier posts and notifications.
 
-    Streams begin often, so this reads the newest posts of the site, of some seconds, instead of those of each followee.
+    Streams begin often, so this reads the site's posts of the last seconds instead of the newest ones of each followee.
     """
     floor = first_id_at(int(time.time()) - SETTLE_SECONDS) - 1
     newest = Cursor(since_id=floor)
@@ -183,7 +183,7 @@ def position_now(listener_id: int, stream: Stream, notifications: Known) -> Posi
 def missed_ids(listener_id: int, stream: Stream, position: Position) -> list[int] | None:
     """The posts that a client may have missed, oldest first, before the rules of its page are applied.
 
-    None if the missed posts or notifications are too many or too old, or cannot be read.
+    None if there are too many missed posts or notifications, or they are too old or cannot be read.
     """
     oldest = first_id_at(int(time.time()) - MAX_MISSED_SECONDS)
     if stream not in OWN and position.floor < oldest:
@@ -211,7 +211,7 @@ def candidate_ids(
 ) -> list[int] | None:
     """Up to `count` ids of posts that may be on the page of a stream, from PostgreSQL, in the order of the cursor.
 
-    None while a server of a distributed site does not answer; streams continue without these posts.
+    None while a server of a distributed site does not respond; streams continue without these posts.
     """
     try:
         lists = _candidates(listener_id, stream, cursor, count, home_ids or sql.home_ids)

@@ -109,7 +109,7 @@ class Server:
             await transports.serve_sse(
                 connection, receive, send, COMMON_HEADERS, position=position, missed=missed
             )
-        except (NotAllowed, TooMany) as refusal:  # before the answer has begun
+        except (NotAllowed, TooMany) as refusal:  # before the response has begun
             await _refuse(scope, send, refusal)
         finally:
             self.hub.leave(connection)
@@ -139,7 +139,7 @@ class Server:
     async def _join(self, token: str) -> Connection:
         """Register a connection for the user of a token; the caller must end it with `hub.leave`.
 
-        After an error nothing stays registered. InvalidTokenError, TooMany, Unavailable.
+        After an error, nothing is registered. InvalidTokenError, TooMany, Unavailable.
         """
         listener, scopes = await self._authenticate(token)
         connection = await self.hub.join(listener, token, scopes)

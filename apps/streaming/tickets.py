@@ -1,6 +1,6 @@
-"""Tickets authenticate streams for the site's own pages, where browsers send neither headers nor cookies.
+"""Tickets authenticate streams of the site's own pages, because browsers send neither headers nor cookies with them.
 
-A ticket identifies a login, and is valid for streams only: as long as the login, but at most for an hour.
+A ticket identifies a login. It is valid only for streams, until the login ends, but at most for an hour.
 """
 
 from datetime import timedelta
@@ -17,7 +17,7 @@ from apps.scopes import covered_by
 
 PREFIX = "ticket_"
 SALT = "apps.streaming.tickets"
-LIFETIME = timedelta(hours=1)  # then the page asks for another one
+LIFETIME = timedelta(hours=1)  # afterwards the page requests another one
 
 
 def ticket_for(user: User, session_key: str | None) -> str | None:

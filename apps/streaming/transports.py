@@ -1,4 +1,4 @@
-"""Serves a connection as server-sent events of one stream, or as a WebSocket that takes subscriptions."""
+"""Serves a connection as server-sent events of one stream, or as a WebSocket on which clients subscribe."""
 
 import asyncio
 import random
@@ -85,7 +85,7 @@ async def serve_websocket(
 
 
 def event(delivered: Delivered, position: Position) -> bytes:
-    """A server-sent event, with one `data` line, as JSON has no line breaks. Only posts and notifications get an id."""
+    """A server-sent event with one `data` line, as JSON has no line breaks. Only posts and notifications have an id."""
     if delivered.number:
         position.add(delivered.event, delivered.number)
     is_news = delivered.number or delivered.event == MISSED
@@ -94,7 +94,7 @@ def event(delivered: Delivered, position: Position) -> bytes:
 
 
 def message(delivered: Delivered) -> dict[str, Any]:
-    """An event as Mastodon sends it on WebSockets: the payload is a string of JSON within the JSON."""
+    """An event as Mastodon sends it on WebSockets: the payload is a JSON string inside the JSON."""
     return {"stream": delivered.labels, "event": delivered.event, "payload": delivered.payload}
 
 

@@ -1,1 +1,1 @@
-"""Hashtags: which posts have them, who follows them, and how often they are used."""
+"""Hashtags, their uses in posts, their followers, and counts of their uses."""

@@ -1,4 +1,4 @@
-"""Writes to tags. A post's tags are written in its transaction, in a bounded number of statements."""
+"""Actions on tags. A post's tags are written in its transaction, in a bounded number of statements."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
@@ -41,7 +41,7 @@ def rewrite_tags(post_id: int, names: Sequence[str], *, is_public: bool) -> None
 
 
 def publish_tags(post_id: int, *, is_public: bool) -> None:
-    """Make the uses of tags by a post public, or no longer public."""
+    """Make a post's uses of tags public, or no longer public."""
     rows = TagUse.objects.filter(post_id=post_id)
     tag_ids = list(rows.exclude(is_public=is_public).values_list("tag", flat=True))
     rows.update(is_public=is_public)
@@ -58,7 +58,7 @@ def delete_tags(post_id: int) -> None:
 
 
 def _clear_cache_if_unused(tag_ids: Collection[int]) -> None:
-    """Clear the cache if one of these tags has no public use left, so that it is no longer shown."""
+    """Clear the cached trending tags if one of these has no public use left, so that it is no longer shown."""
     if tag_ids and publicly_used(Tag.objects.filter(pk__in=tag_ids)).count() < len(set(tag_ids)):
         transaction.on_commit(clear_cached_trending_tags, robust=True)
 
@@ -77,7 +77,7 @@ def get_or_create_tag_ids(names: Sequence[str]) -> dict[str, int]:
 
 
 def add_tags(posts: Iterable[tuple[int, list[str], bool]]) -> int:
-    """Tag many posts, given as (id, normalized names, is public). Existing tags stay. Returns the number tagged."""
+    """Add tags to many posts, given as (id, normalized names, is public). Returns the number of posts with tags."""
     rows = [post for post in posts if post[1]]
     ids = get_or_create_tag_ids(list(dict.fromkeys(name for row in rows for name in row[1])))
     uses = (

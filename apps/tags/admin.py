@@ -1,4 +1,4 @@
-"""Staff see tags and how often they are used, but not who follows them, which is private."""
+"""Staff pages of tags and the counts of their uses. The followers of a tag are private."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from apps.tags.names import normalize
 
 
 class NamedAdmin(StaffList):
-    """Rows that belong to a tag, searched by the tag's whole name."""
+    """Base class of lists of tags and of their counts, searched by the tag's whole name."""
 
     tag_name = "name"  # the field with the name of the tag
     search_fields = ("=name",)

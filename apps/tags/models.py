@@ -1,4 +1,4 @@
-"""Tags, which posts have them, who follows them, and how often they are used."""
+"""Tags, their uses in posts, their followers, and counts of their uses."""
 
 from django.conf import settings
 from django.db import models
@@ -31,7 +31,7 @@ class Tag(models.Model):
 
 
 class TagUse(models.Model):
-    """A post has a tag. There is no foreign key to the post, because the app `posts` is above this one.
+    """The use of a tag in a post. There is no foreign key to the post, because the app `posts` is above this one.
 
     Only posts with `is_public` appear on the tag's page. The rows are deleted with the post.
     """

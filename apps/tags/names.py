@@ -1,4 +1,4 @@
-"""The names of tags. Two spellings are the same tag if their normalized forms are equal."""
+"""The names of tags. Two spellings name the same tag if their normalized forms are equal."""
 
 import unicodedata
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""Reads of tags. Parameters called `name` take any spelling."""
+"""Queries that read tags. Parameters called `name` take any spelling."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class TagUsage:
     tag: Tag
     history: list[Day]
     is_followed: bool = False
-    is_in_use: bool = True  # by a post that visitors can see; otherwise its use is not disclosed
+    is_in_use: bool = True  # whether visitors can see a post with it; otherwise, hide its use
 
     @property
     def uses(self) -> int:
@@ -53,7 +53,7 @@ class TagUsage:
 
     @property
     def accounts(self) -> int:
-        """The number of accounts that used it on its busiest day: a lower bound for the seven days."""
+        """The number of accounts that used the tag on its busiest day, which is a lower bound for the seven days."""
         return max(day.accounts for day in self.history)
 
 
@@ -72,7 +72,7 @@ def publicly_used(tags: QuerySet[Tag]) -> QuerySet[Tag]:
     """
     uses = TagUse.objects.filter(tag=OuterRef("pk"), is_public=True).alias(author=AUTHOR_OF_POST)
     uses = uses.filter(Exists(User.objects.filter(pk=OuterRef("author"), suspended_at=None)))
-    # the first row, not EXISTS, which PostgreSQL may plan as a join with all uses
+    # a subquery for the first row; EXISTS might be planned as a join with all uses
     first = Subquery(uses.order_by("-post_id").values("post_id")[:1])
     return tags.alias(public_use=first).filter(public_use__isnull=False)
 
@@ -124,7 +124,7 @@ class OwnUse:
 
 
 def featured_tags(user_id: int) -> list[OwnUse]:
-    """The tags on an account's profile, the most used first."""
+    """The tags on an account's profile, most used first."""
     rows = list(FeaturedTag.objects.filter(user=user_id).select_related("tag").order_by("pk"))
     uses = _own_uses(user_id).filter(tag__in=[row.tag_id for row in rows]) if rows else ()
     found = {use["tag"]: use for use in uses}
@@ -145,7 +145,7 @@ def featured_ids(user: User | None) -> set[int]:
 
 
 def tags_to_feature(user_id: int, *, maximum: int) -> list[Tag]:
-    """The tags that an account uses most, without those on its profile."""
+    """The tags that an account uses most, except those on its profile."""
     uses = _own_uses(user_id).exclude(
         tag__in=FeaturedTag.objects.filter(user=user_id).values("tag")
     )
@@ -180,7 +180,7 @@ MAX_BEGINNING, MAX_USED = 200, 500
 
 
 def tags_beginning(text: str, *, maximum: int) -> list[Tag]:
-    """Publicly used tags whose names begin with a text: an exact match first, then by their uses in seven days."""
+    """Publicly used tags whose names begin with a text. An exact match comes first, then the most used."""
     start = normalize(text)
     if start is None:
         return []
@@ -226,7 +226,7 @@ def _last_days() -> list[date]:
 
 
 def tags_followed_before(user_id: int, before: datetime) -> set[int]:
-    """The ids of the tags that an account followed just before a moment."""
+    """The ids of the tags that an account followed just before the time `before`."""
     now = TagFollow.objects.filter(user=user_id, created_at__lt=before)
     past = PastTagFollow.objects.filter(user=user_id, began_at__lt=before, ended_at__gte=before)
     return {*now.values_list("tag", flat=True), *past.values_list("tag", flat=True)}

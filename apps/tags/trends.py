@@ -1,4 +1,4 @@
-"""Trending tags: counts how often each tag is used on a day, and finds the tags that most accounts use now."""
+"""Trending tags: counts the uses of each tag per day, and finds the tags that the most accounts currently use."""
 
 import logging
 from datetime import UTC, datetime, time, timedelta
@@ -27,8 +27,8 @@ TRENDING_CACHE: "LocalCache[str, list[TagUsage]]" = LocalCache(
     maximum=1, ttl_seconds=TRENDING_CACHE_SECONDS
 )
 
-# A post id contains its author and its time. A tag that lost all uses of a day gets a zero. Suspended authors do not
-# count.
+# A post id contains its author and its time. A tag that lost all uses of a day gets a zero. Posts by suspended authors
+# are not counted.
 _COUNT = """
 WITH counted AS (
     SELECT tag_id, count(*) AS uses, count(DISTINCT post_id >> %(bits)s & %(authors)s) AS accounts
@@ -45,7 +45,7 @@ ON CONFLICT (tag_id, day) DO UPDATE SET uses = excluded.uses, accounts = exclude
 
 
 def trending_tags(*, maximum: int, offset: int = 0) -> list[Tag]:
-    """The tags that most accounts used today and yesterday, from the top 100 of each day."""
+    """The tags that the most accounts used today and yesterday, from the top 100 of each day."""
     today = datetime.now(UTC).date()
     days = [today - timedelta(days=back) for back in range(TRENDING_DAYS)]
     scores: dict[int, tuple[int, int]] = {}
@@ -64,9 +64,9 @@ def trending_tags(*, maximum: int, offset: int = 0) -> list[Tag]:
 
 
 def cached_trending_tags() -> list[TagUsage]:
-    """The ten tags that most accounts use now, as visitors see them, for the side column of every page.
+    """The ten tags that the most accounts currently use, as visitors see them, for the side column of every page.
 
-    Up to a minute old, but a tag that loses its last public use disappears immediately (`clear_cached_trending_tags`).
+    They are up to a minute old, but a tag disappears with its last public use (`clear_cached_trending_tags`).
     """
     listener().subscribe_channel(TRENDING_CHANNEL, _clear)
     current()  # starts the listener of this process
@@ -80,7 +80,7 @@ def cached_trending_tags() -> list[TagUsage]:
 
 
 def clear_cached_trending_tags() -> None:
-    """Clear the cache in this process, and by a message in all others."""
+    """Clear the cache of trending tags in this process and, by a message, in all others."""
     TRENDING_CACHE.clear()
     try:
         configuration().publish(TRENDING_CHANNEL, b"")

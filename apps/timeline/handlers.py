@@ -26,7 +26,7 @@ def replicate_post(payload: Payload) -> None:
 
 @handles("post_edited")
 def deliver_edited_post(payload: Payload) -> None:
-    """Refresh the caches, and deliver a post for mentioned people to those whom only its new text mentions."""
+    """Refresh the caches, and deliver a post for mentioned people to the people it mentions now."""
     repair_edited(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
     dispatch.deliver_to_mentioned(payload["post_id"])

@@ -56,7 +56,7 @@ def assemble_home(
     promoted: bool = True,
     pulls_all: bool = False,
 ) -> Assembled:
-    """A page of home, with the verdict on each candidate. `pulls_all` uses only the authors' outboxes."""
+    """A page of home, with the verdict on each candidate. With `pulls_all`, open posts come only from outboxes."""
     if cursor.max_id is None and lag.latest.waiting:  # some delivery is late
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
@@ -90,7 +90,7 @@ def _note_behind(viewer: User) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The decision of home about one post. `via`: how it became a candidate; None if it is not one."""
+    """The verdict of home's rules on one post. `via`: how it became a candidate; None if it is not one."""
 
     verdict: Verdict
     via: Via | None
@@ -98,12 +98,12 @@ class Look:
 
     @property
     def is_on_home(self) -> bool:
-        """Whether the post is on home. Promoted posts dropped by spacing count: their positions vary between pages."""
+        """Whether the post is on home. True also if only the spacing of promoted posts, which varies, dropped it."""
         return self.via is not None and self.verdict.rule in {None, rulebook.SPACED}
 
 
 def look_up(viewer: User, post_id: int) -> Look | None:
-    """Assemble the page of home that can contain only this post, and return the decision about it.
+    """Assemble the page of home that can contain only this post, and return the verdict on it.
 
     None if the viewer may not see the post.
     """
@@ -120,7 +120,7 @@ def look_up(viewer: User, post_id: int) -> Look | None:
 
 
 def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) -> list[FeedItem]:
-    """Those of up to 200 posts that belong on the viewer's home now, in the given order; used for late arrivals.
+    """The posts among up to 200 that belong on the viewer's home now, in the given order; used for late arrivals.
 
     Posts that the viewer has read are included.
     """

@@ -106,7 +106,7 @@ class FanoutJob(FollowerScan):
 class FanoutChunk(Chunk):
     """A chunk of a delivery; its edges are 0..0 for the addressees of a post.
 
-    `number` is the position of its receipt among the receipts of its job. `reached` is the packed ids of the readers
+    `number` is the position of its receipt among the receipts of its job. `reached` has the packed ids of the readers
     who got the post (`fanout.receipts`); null after `RECEIPT_DAYS`, when only their `digest` remains.
     """
 
@@ -129,7 +129,7 @@ class FanoutChunk(Chunk):
 
 
 class Backfill(FollowerScan):
-    """The push of the newest posts of a pull period, up to the length of a home window, after the pull has ended.
+    """The push of the newest posts of a pull period, up to the length of a home window, after a switch to push.
 
     Readers pull the author until all its chunks are done.
     """
@@ -152,7 +152,7 @@ class BackfillChunk(Chunk):
 
 
 class Policy(models.TextChoices):
-    """A mode, or `auto` (the cheapest mode by repeated measurements), or `site` (the policy of the site)."""
+    """A mode, or `auto` (repeated measurements determine the cheapest mode), or `site` (the policy of the site)."""
 
     PUSH = "push", _("push to everybody")
     ONLINE = "online", _("push to those online")
@@ -188,7 +188,7 @@ class SitePolicy(models.Model):
 class AuthorPolicy(models.Model):
     """The delivery policy of one author.
 
-    `mode` is in force now; null means the site's. `pulled_since` is the time since when readers pull the author; it is
+    `mode` is in force now; null means the site's. `pulled_since` is the time from which readers pull the author; it is
     set before pushes end, and cleared only after the backfill. `reason` comes from staff or `auto`, `measured` from
     `auto`.
     """
@@ -302,7 +302,7 @@ class PostReplica(models.Model):
 
 
 class ReplicaMark(models.Model):
-    """One row per database of replicas. Every open post above `oldest` is replicated there, or its event is pending."""
+    """How far back a database of replicas goes: every open post above `oldest` is there, or its event is pending."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     oldest = models.BigIntegerField()

@@ -50,7 +50,7 @@ SELECT {ACCOUNT}, {_PINNED} FROM accounts_user u {WITH_COUNTS} WHERE c.user_id =
 SELECT {_FEATURED}, {{badge}}, ARRAY[{{facts}}]::boolean[]
 """  # noqa: S608 -- constants
 MAX_OWNERS = 20_000  # handles that a process caches
-_owner_ids: dict[str, int] = {}  # by handle; only hints, because the row with the id decides
+_owner_ids: dict[str, int] = {}  # by handle; only hints: the handle in the row is compared
 _WITH_MEDIA = [Kind.PICTURE, Kind.VIDEO, Kind.AUDIO]
 
 

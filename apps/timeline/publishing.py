@@ -37,7 +37,7 @@ def publish(
 ) -> Changed:
     """Publish a draft. If the author repeats an idempotency key, return the post that was published with it.
 
-    `counted` is the result of the limit "publish", if it was counted already.
+    `counted` is the result of the limit "publish", if the caller has already counted this post.
     Invalid, NotFound, NotAllowed, TooMany; Unavailable while too many posts wait for their delivery.
     """
     lag.require_room()

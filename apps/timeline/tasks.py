@@ -13,7 +13,7 @@ from apps.timeline.sources import replica, square
 
 SWEEP_LIMIT, SWEEP_HELPERS = 5, 2
 SCHEDULED_LIMIT = 20
-SWEEP_SECONDS = 0.5  # per run, which is every second, so that a backlog does not occupy a worker
+SWEEP_SECONDS = 0.5  # per run (one a second), so that a backlog does not occupy a worker
 
 
 @shared_task

@@ -1,7 +1,7 @@
-"""Compares with PostgreSQL those cached values that the readers of each cache would accept.
+"""Compares with PostgreSQL the cached values that readers of each cache would accept.
 
 A value with an old revision, which readers would reject, is not a fault. The cache is read first, so after a change in
-between the cached value is the older one; therefore the auditor looks three times.
+between, the cached value is older than the row; this is why the auditor looks three times.
 """
 
 from collections.abc import Collection

@@ -44,7 +44,7 @@ class Replay:
 
 
 def replay(viewer: User, since: datetime, until: datetime) -> Replay:
-    """Assemble the home page of a period of at most a month. Invalid."""
+    """Assemble the home page of a period. Raises Invalid if it is longer than a month."""
     if not timedelta() <= until - since <= timedelta(days=MAX_DAYS):
         raise Invalid(f"The end must be 0 to {MAX_DAYS} days after the beginning.")
     above, below = max(first_id_at(int(since.timestamp())) - 1, 0), id_after(until)

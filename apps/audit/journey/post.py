@@ -78,8 +78,8 @@ class Journey:
 
     `receipt` has the sums. `followers` is the author's current number of followers. `chunks` are in the order of their
     follows. `per_second` has pairs of the second since acceptance and the number of home caches reached in it. `reads`
-    is the number of people who opened the post; only its author sees it. `layers` has the tiers of Memcached, and
-    whether each has the post; it is empty for restricted posts, which are never cached. `findings` has each kind, the
+    is the number of people who opened the post; only its author sees it. `layers` maps the tiers of Memcached to
+    whether they have the post; it is empty for restricted posts, which are never cached. `findings` has each kind, the
     number of findings, and the number of repaired ones.
     """
 
@@ -129,7 +129,7 @@ class Journey:
 
 
 def journey_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Journey:
-    """The journey of a post, for its author and for staff. NotFound and NotAllowed as for `delivery_of`."""
+    """The journey of a post, for its author and for staff. Raises the errors of `delivery_of`."""
     # queried before the post is read, which would cache it
     layers = CACHED_POSTS.layers_with(post_id)
     found = delivery_of(viewer, post_id, as_staff=as_staff)

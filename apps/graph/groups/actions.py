@@ -1,4 +1,4 @@
-"""Writes of lists and circles.
+"""Actions on lists and circles.
 
 Locks are taken in the order of the graph: counts rows, lower user id first. Every change except the removal of members
 locks the owner's row, so that limits hold and a concurrent block or unfollow cannot miss a member who is being added.
@@ -49,7 +49,7 @@ def create_group(kind: type[G], owner: User, **fields: Any) -> G:
 
 @transaction.atomic
 def change_group(kind: type[G], owner: User, group_id: int, **fields: Any) -> G:
-    """Change these fields of a list or circle. NotFound, Invalid."""
+    """Change the given fields of a list or circle. NotFound, Invalid."""
     _lock(owner.pk)
     group = own_group(kind, owner, group_id)
     clean = _clean(kind, owner, fields, group_id)

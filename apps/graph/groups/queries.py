@@ -1,4 +1,4 @@
-"""Reads of lists and circles.
+"""Queries that read lists and circles.
 
 Membership in a circle is always read from PostgreSQL and never cached, so that a removal takes effect immediately. The
 owner belongs to the circle without a row. A list leaves out accounts that its owner no longer follows.
@@ -69,7 +69,7 @@ def members_page(group: Group, cursor: Cursor) -> Page[User]:
         rows = rows.filter(is_followed | Q(member__in=requested.values("owner")))
     page = page_of_rows(rows, cursor)
     users = users_by_id([row.member_id for row in page.items])
-    if isinstance(group, UserList):  # from circles, the block itself has removed them
+    if isinstance(group, UserList):  # blocking has already removed them from circles
         for user_id in exact_relations(group.owner_id, users).severed:
             users.pop(user_id, None)
     return page.with_items([users[row.member_id] for row in page.items if row.member_id in users])

@@ -30,7 +30,7 @@ MAX_PEOPLE = MAX_MENTIONS  # including the author
 
 
 def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key: str) -> Post:
-    """Write to people: in the author's conversation with exactly them, if there is one, else in a new one.
+    """Send people a message, in the author's conversation with exactly these people, or in a new one.
 
     Invalid, NotAllowed, TooMany, Unavailable.
     """
@@ -42,7 +42,7 @@ def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
 
 
 def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency_key: str) -> Post:
-    """Write in a conversation, to the people of the message `seen_id`, which the author's page showed.
+    """Send a message in a conversation, to the people of the message `seen_id`, the last one on the author's page.
 
     Invalid, NotFound, NotAllowed, TooMany, Unavailable.
     """
@@ -56,7 +56,7 @@ def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency
 
 
 def _parent_id(author: User, people: Sequence[User], key: str) -> int | None:
-    """The message that a new one to these people replies to, if any. It is the same if a form is sent twice."""
+    """The message that a new one to these people replies to, if any. A form that is sent twice gets the same one."""
     sent = IdempotencyKey.objects.filter(user=author, key=key).exclude(post=None)
     if key and (earlier := sent.first()) and earlier.post:
         parent_id: int | None = earlier.post.reply_to_id
@@ -85,7 +85,7 @@ def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
         allowed_mentions=tuple(person.pk for person in reached),
     )
     post = publishing.publish(author, message, idempotency_key=idempotency_key).post
-    add_post(post.pk)  # for the author's next page; the event does it again
+    add_post(post.pk)  # for the author's next page; the event handler repeats it
     return post
 
 
@@ -116,7 +116,7 @@ def accept_request(viewer: User, number: int) -> None:
 
 
 def mute_conversation(viewer: User, number: int) -> None:
-    """Mute a conversation: it stays in the list, but its messages are not announced. NotFound."""
+    """Mute a conversation: it stays in the list, but its new messages are not counted or announced. NotFound."""
     mute_thread(viewer, get_conversation(viewer, number).item.id)
 
 
@@ -128,7 +128,7 @@ def unmute_conversation(viewer: User, number: int) -> None:
 def leave_conversation(viewer: User, number: int) -> None:
     """Leave a conversation until the viewer writes in it again. NotFound.
 
-    The pages of the others no longer address the viewer, and posts that still do are ignored.
+    The other members' pages no longer address messages to the viewer; messages that still do are ignored.
     """
     mute_conversation(viewer, number)
     _change(viewer, number, has_left=True, is_unread=False)

@@ -15,7 +15,7 @@ from apps.posts.queries import visible_posts
 from apps.sql import rows_of
 from feedcache.ids import author_of
 
-# A member who has left stays away until they write in the conversation. Writing in a request accepts it.
+# A member who has left stays out until they write in the conversation. Writing in a request accepts it.
 _ADD_POST = """
 INSERT INTO notifications_conversation AS c (user_id, thread_id, last_post_id, is_unread, is_request)
 SELECT user_id, %(thread)s, %(post)s, user_id <> %(author)s, user_id = ANY(%(strange_to)s)
@@ -46,11 +46,11 @@ SELECT user_id FROM accounts_usercounts told WHERE user_id = ANY(%(users)s) AND 
 def add_post(post_id: int) -> None:
     """Make a post the newest in the conversations of its author and of the mentioned people.
 
-    Those who mute the author, or have a block with the author, are left out; so is everybody except the author if staff
-    have hidden the post.
+    People who mute the author, or with a block in either direction, are left out. If staff have hidden the post, so is
+    everybody except the author.
     """
     if not Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists():
-        return  # as for nearly all posts
+        return  # true of nearly all posts
     author_id = author_of(post_id)
     post = visible_posts(author_id, [post_id]).posts.get(post_id)
     if post is None or post.visibility != Visibility.MENTIONED:
@@ -74,10 +74,10 @@ def add_post(post_id: int) -> None:
 
 
 def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
-    """The users among these to whom an author is a stranger: for them the conversation is a request.
+    """The users in `user_ids` to whom an author is a stranger, so that they get a request.
 
     An author is not a stranger to users who have written to the author, or have exempted the author from their
-    notification policy. Staff are strangers to nobody.
+    notification policy. Staff are never strangers.
     """
     if user_ids and User.objects.filter(pk=author_id, is_staff=True).exists():
         return set()
@@ -90,7 +90,7 @@ def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
 
 
 def update_last_post(post_id: int) -> None:
-    """Find the newest post again, for conversations whose newest post was deleted or hidden, or mentions others after
+    """Update the newest post of conversations whose newest post was deleted or hidden, or mentions other people after
     an edit.
     """
     for row in Conversation.objects.filter(last_post=post_id):

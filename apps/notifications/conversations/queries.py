@@ -1,4 +1,4 @@
-"""Reads of conversations and their messages: only what the viewer may see now."""
+"""Queries that read conversations and their messages, limited to those that the viewer may see now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import author_of, authors_of
 
 MAX_ROUNDS = 20  # a list ends after this many batches of hidden conversations or messages
-NAMED = 3  # people of a group who are named in the list
-MAX_WAITING = 10  # the count of requests stops here
+NAMED = 3  # the number of people of a group whom the list names
+MAX_WAITING = 10  # the count of requests stops at this number
 
 # The messages of a thread that a viewer wrote or is mentioned in; hydration decides who may see them.
 _MESSAGES = """
@@ -33,7 +33,7 @@ WHERE thread_id = %(thread)s AND visibility = 'mentioned' AND deleted_at IS NULL
       WHERE m.post_id = p.id AND m.author_id = p.author_id AND m.user_id = %(viewer)s))
 ORDER BY id {order} LIMIT %(limit)s
 """
-MAX_SEARCHED = 200  # of a viewer's newest conversations, to find the one with certain people
+MAX_SEARCHED = 200  # newest conversations that are searched for the one with certain people
 # Whether posts are messages, and the people they mention.
 _PEOPLE = """
 SELECT p.id, p.visibility = 'mentioned', ARRAY(
@@ -81,7 +81,7 @@ class ConversationItem:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A post of a conversation as a bubble."""
+    """A post of a conversation, shown as a bubble."""
 
     item: FeedItem
     begins: bool  # whether the message before it is by somebody else
@@ -104,7 +104,7 @@ def conversations_page(
 ) -> Page[ConversationItem]:
     """A page of a viewer's conversations, by their newest post; the cursor is the id of that post.
 
-    `requests`: True for those of strangers only, False for the others only.
+    `requests` selects only requests from strangers (True), or everything except these (False).
     """
     found: list[ConversationItem] = []
     position = cursor
@@ -144,13 +144,13 @@ def conversation_with(viewer: User, people: Sequence[User]) -> ConversationItem 
     for row in newest:
         if row.thread_id in messages and named.get(row.last_post_id, set()) - {viewer.pk} == wanted:
             items = _conversation_items(viewer, [row])
-            # else somebody has left it
+            # fewer people: somebody has left the conversation
             return items[0] if items and len(items[0].people) == max(1, len(wanted)) else None
     return None
 
 
 def people_of(viewer: User, message: FeedItem) -> list[User]:
-    """The author and the addressees of a message, without the viewer and those who left the conversation."""
+    """The author and the addressees of a message, except the viewer and people who left the conversation."""
     ids = _other_ids(viewer, message)
     users, thread_id = users_by_id(ids), message.post.thread_id
     left = _left([thread_id], set(ids))
@@ -158,7 +158,7 @@ def people_of(viewer: User, message: FeedItem) -> list[User]:
 
 
 def seen_by(viewer: User, conversation: ConversationItem, message_id: int) -> list[User]:
-    """The people who saw a message of the viewer, without those who disabled read receipts; none if the viewer did."""
+    """The people who saw a message by the viewer, except those who disabled read receipts; none if the viewer did."""
     if not viewer.tells_seen:
         return []
     rows = Conversation.objects.filter(
@@ -173,13 +173,13 @@ def seen_by(viewer: User, conversation: ConversationItem, message_id: int) -> li
 
 
 def waiting_requests(viewer: User) -> int:
-    """The number of open requests of strangers, at most ten."""
+    """The number of open requests from strangers, counted up to ten."""
     rows = Conversation.objects.filter(user=viewer, is_request=True, has_left=False)
     return len(rows.values_list("pk")[:MAX_WAITING])
 
 
 def messages_page(viewer: User, conversation: ConversationItem, cursor: Cursor) -> Page[Message]:
-    """A page of the messages of a conversation, the oldest first; the cursor is the id of a post."""
+    """A page of the messages of a conversation, oldest first; the cursor is the id of a post."""
     found: list[FeedItem] = []
     position = cursor
     for _round in range(MAX_ROUNDS):
@@ -213,7 +213,7 @@ def _message_ids(viewer: User, conversation: ConversationItem, cursor: Cursor) -
 
 
 def _rows(viewer: User, cursor: Cursor, *, requests: bool | None) -> list[Conversation]:
-    """One conversation more than fit on a page, in the order of the cursor."""
+    """The conversations of a page and one more, in the order of the cursor."""
     rows = Conversation.objects.filter(user=viewer, last_post__gt=cursor.floor, has_left=False)
     if requests is not None:
         rows = rows.filter(is_request=requests)
@@ -250,7 +250,7 @@ def _conversation_items(viewer: User, rows: Sequence[Conversation]) -> list[Conv
 
 
 def _left(thread_ids: Sequence[int], user_ids: set[int]) -> set[Any]:
-    """The users who have left a thread: (thread, user) pairs."""
+    """The users who have left one of the threads, as (thread, user) pairs."""
     rows = Conversation.objects.filter(thread_id__in=thread_ids, user__in=user_ids, has_left=True)
     return set(rows.values_list("thread_id", "user_id"))
 

@@ -1,1 +1,1 @@
-"""Writes of posts: publish, edit, schedule, mute a thread. Drafts are validated first."""
+"""Actions on posts: publish, edit, schedule, mute a thread. Drafts are validated first."""

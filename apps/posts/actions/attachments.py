@@ -36,7 +36,7 @@ WHERE {named}
   AND post.deleted_at IS NULL AND post.hidden_at IS NULL AND person.suspended_at IS NULL LIMIT 1
 """
 CAPTIONS = ".vtt"
-# the columns that change when a picture is held for another post; not the author, by whom rows are distributed
+# the columns that change when a picture is held for another post; the author stays, because it selects the server
 HELD = ("post", "position", "scheduled", "created_at", "file", "preview", "captions")
 
 
@@ -60,7 +60,7 @@ def attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
 def lock_uploads(owner_id: int, media_ids: Sequence[int]) -> list[Attachment]:
     """An owner's uploads, locked for the transaction of their post.
 
-    Invalid if one is missing, in use or not ready, and for a video or sound together with others.
+    Raises Invalid if an upload is missing, in use or not ready, or if a video or sound is not the only one.
     """
     rows = Attachment.objects.select_for_update(of=("self",)).filter(author_id=owner_id)
     found = rows.in_bulk(media_ids) if media_ids else {}
@@ -77,7 +77,7 @@ def lock_uploads(owner_id: int, media_ids: Sequence[int]) -> list[Attachment]:
 
 
 def is_waiting(row: Attachment) -> bool:
-    """Whether an upload still waits for a post."""
+    """Whether an upload is used by no post, earlier version of a post, or scheduled post."""
     return row.post_id is None and row.scheduled_id is None and row.past_post_id is None
 
 
@@ -91,7 +91,7 @@ def check_together(media: Sequence[str]) -> None:
 def attach_uploads(
     post: Post, uploads: Sequence[Attachment], *, first_position: int = 0
 ) -> list[Picture]:
-    """Attach uploads that are locked, in the post's transaction."""
+    """Attach locked uploads, in the post's transaction."""
     pictures = []
     for position, row in enumerate(uploads, start=first_position):
         row.post, row.position = post, position
@@ -106,8 +106,8 @@ def rearrange(
 ) -> list[Picture]:
     """Set the pictures of a post during its edit, in the order of `media_ids`; None leaves them unchanged.
 
-    Removed pictures stay for the history of the post, and a later edit may bring them back. Call it in the transaction
-    of the edit. Invalid if one is missing or in use.
+    Removed pictures are kept for the history of the post, and a later edit may restore them. Call this in the edit's
+    transaction. Raises Invalid if a picture is missing or in use.
     """
     current = {
         row.pk: row for row in Attachment.objects.select_for_update(of=("self",)).filter(post=post)
@@ -125,7 +125,7 @@ def rearrange(
         check_together([row.medium for row in (*current.values(), *uploads)])
         attach_uploads(post, uploads, first_position=free_position)
         free_position += len(ids)
-        for first_position in (free_position, 0):  # positions are unique at every step
+        for first_position in (free_position, 0):  # positions must stay unique
             for position, pk in enumerate(ids, start=first_position):
                 Attachment.objects.filter(pk=pk, post=post).update(position=position)
     for change in changes:
@@ -150,7 +150,7 @@ def pictures_of(post: Post) -> list[Picture]:
 
 
 def detach(post: Post, *, keep: bool) -> None:
-    """Remove the pictures of a deleted post: delete them, or (`keep`) hold them a day for another post of their owner.
+    """Delete the pictures of a deleted post or, with `keep`, hold them for a day for another post by their owner.
 
     Held pictures are renamed, so that their earlier addresses stop working.
     """

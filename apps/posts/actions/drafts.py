@@ -29,7 +29,7 @@ from apps.texts import is_visible, normalise
 MAX_PICTURES = 4
 ALT_MAX_CHARACTERS = 10_000  # of a picture's description
 CONTENT_WARNING_MAX_CHARACTERS = 200
-Focus = tuple[float, float]  # the point of a picture that crops keep: -1 (left, bottom) to 1
+Focus = tuple[float, float]  # the point that crops must contain: -1 (left, bottom) to 1
 POLL_OPTIONS = (2, 4)  # minimum, maximum
 POLL_OPTION_MAX_CHARACTERS = 50
 POLL_SECONDS = (300, 2_678_400)  # minimum, maximum
@@ -95,13 +95,13 @@ class Draft:
 
     @classmethod
     def restored(cls, data: dict[str, Any]) -> "Draft":
-        """A draft from the JSON of a scheduled post; fields that it lacks have their defaults."""
+        """A draft from the JSON of a scheduled post; missing fields get their defaults."""
         poll = data.get("poll")
         return cls(**{**data, "poll": PollDraft(**poll) if poll else None})
 
 
 def clean_body(text: str, *, required: bool, visibility: str) -> str:
-    """The text as it is stored; Invalid if it is too long, or empty although `required`.
+    """The text as it will be stored. Invalid if it is too long, or if it is `required` but empty.
 
     In a post for mentioned people, the mentions at the beginning name the addressees and do not count.
     """
@@ -132,7 +132,7 @@ def clean_draft(draft: Draft) -> str:
 
 
 def kind_of(media: Sequence[str]) -> Kind:
-    """The kind of a post that quotes nothing, by its attachments."""
+    """The kind of a post without a quote, which depends on its attachments."""
     if not media:
         return Kind.TEXT
     return {Medium.VIDEO: Kind.VIDEO, Medium.AUDIO: Kind.AUDIO}.get(Medium(media[0]), Kind.PICTURE)
@@ -208,9 +208,9 @@ def check_labels(visibility: str, content_warning: str, pictures: int) -> None:
 
 
 def audience(author_id: int, draft: Draft, parent: PostContent | None) -> tuple[str, int | None]:
-    """The visibility and circle of a new post. A reply reaches no more people than the restricted post that it answers.
+    """The visibility and circle of a new post. A reply to a restricted post reaches no more people than that post.
 
-    Invalid if circle and visibility contradict each other; NotFound, NotAllowed if the author may not post to the
+    Invalid if circle and visibility contradict each other; NotFound or NotAllowed if the author may not post to the
     circle.
     """
     if parent is not None and parent.circle_id is not None:
@@ -225,7 +225,7 @@ def audience(author_id: int, draft: Draft, parent: PostContent | None) -> tuple[
 
 
 def _inherited(author_id: int, circle_id: int) -> int:
-    # authors still see their own posts in a circle they left, but may not answer there
+    # authors still see their own posts in a circle they left, but may not reply there
     if circle_id not in circle_names(author_id, [circle_id]):
         raise NotAllowed(_("You no longer belong to this circle."))
     return circle_id

@@ -1,4 +1,4 @@
-"""Changes to a published post: its text, its labels, its pin on the author's profile, and measures of staff.
+"""Changes to a published post: its text, its labels, its pin on the author's profile, and measures by staff.
 
 Every change makes a new version, so that no cache can show the old one. An edit stores the old version as a revision.
 """
@@ -61,7 +61,7 @@ _COLUMNS = [
 class Changes:
     """The changes of an edit other than the text; None leaves a value unchanged.
 
-    `media_ids` are in order; a different `poll` replaces the old one.
+    `media_ids` are in display order; a different `poll` replaces the old one.
     """
 
     content_warning: str | None = None
@@ -74,7 +74,7 @@ class Changes:
 
 
 def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Changed:
-    """Change the text of one's own post, and apply the given `Changes`. Does nothing if nothing differs.
+    """Change the text of one's own post, and apply the given `Changes`. Does nothing if nothing would change.
 
     Invalid, NotFound, TooMany.
     """
@@ -140,8 +140,8 @@ def set_quote_policy(author: User, post_id: int, policy: str) -> Changed:
 
 
 def hide(author: User, post_id: int, *, is_hidden: bool) -> Changed:
-    """For staff (`apps.moderation.actions`): hide a post from everybody except its author, or show it again. Numbers of
-    replies and reposts stay as they are. Idempotent. NotFound.
+    """For staff (`apps.moderation.actions`): hide a post from everybody except its author, or show it again. The
+    counts of replies and reposts do not change. Idempotent. NotFound.
     """
     with _own(author, post_id) as (counts, post):
         if (post.hidden_at is not None) == is_hidden:
@@ -157,7 +157,7 @@ def hide(author: User, post_id: int, *, is_hidden: bool) -> Changed:
 
 
 def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Changed:
-    """For staff (`apps.moderation.actions`): hide the pictures of a post behind a button, whatever its author chose,
+    """For staff (`apps.moderation.actions`): hide the pictures of a post behind a button, regardless of its author,
     or remove the mark. Idempotent. NotFound.
     """
     with _own(author, post_id) as (counts, post):
@@ -193,7 +193,7 @@ def _relabel(post: Post, edit: Changes, pictures: list[Picture]) -> None:
     if edit.quote_policy is not None:
         check_quote_policy(edit.quote_policy)
         post.quote_policy = edit.quote_policy
-    # while staff have marked the post, forms and programs send the mark back as if the author had chosen it
+    # after staff mark a post, forms and API clients submit the mark as if the author had chosen it
     if edit.sensitive is not None and not post.is_marked_sensitive:
         post.sensitive = edit.sensitive
     post.language = post.language if edit.language is None else edit.language

@@ -66,7 +66,7 @@ class Request:
 
 
 def existing_result(request: Request) -> IdempotencyKey | None:
-    """The result of an equal request. Invalid for a key that is too long, and for the key of a different request."""
+    """The result of an equal request. Invalid if the key is too long or belongs to a different request."""
     if not request.key:
         return None
     if len(request.key) > KEY_MAX_CHARACTERS:
@@ -84,8 +84,8 @@ def existing_result(request: Request) -> IdempotencyKey | None:
 def claim(request: Request) -> IdempotencyKey | None:
     """Lock the key for the caller's transaction. Returns the result if an equal request has finished meanwhile.
 
-    Conflict if such a request still runs after IN_FLIGHT_SECONDS. The lock ends with the transaction, or with the
-    connection of a process that dies.
+    Conflict if an equal request is still running after IN_FLIGHT_SECONDS. The lock is released when the transaction
+    ends, even if the process dies.
     """
     if not request.key:
         return None
@@ -113,7 +113,7 @@ def note(
 
 
 def purge_keys() -> int:
-    """Delete keys that are too old to be repeated. Returns how many."""
+    """Delete expired keys. Returns their number."""
     old = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - RETENTION)
     return purge(old.order_by("created_at"))
 

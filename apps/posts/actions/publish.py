@@ -53,11 +53,11 @@ def publish_post(
     counted: RateLimitResult | None = None,
     more_writes: Callable[[Changed], Sequence[QueueWrites]] | None = None,
 ) -> Changed:
-    """Publish a post: id, row, mentions, counts and event in one transaction, at a cost independent of the followers.
+    """Publish a post: id, row, mentions, counts and event in one transaction; its cost does not depend on followers.
 
-    The same idempotency key of the same author returns the first post (`idempotency`); `content_digest` then identifies
-    the pictures. `counted` is the result of the rate limit, if the caller has counted the post. `more_writes` are sent
-    after the commit, together with those of the caches. Invalid, NotFound, NotAllowed, Conflict, TooMany.
+    If an author repeats an idempotency key, the first post is returned (`idempotency`); `content_digest` identifies
+    the pictures. `counted` is the result of the rate limit, if the caller has counted the post. `more_writes` are
+    sent after the commit, together with those of the caches. Invalid, NotFound, NotAllowed, Conflict, TooMany.
     """
     body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
@@ -155,7 +155,7 @@ def _delete(counts: UserCounts, post_id: int, *, by: User, keep_pictures: bool) 
 def require_deleter(post_id: int, *, by: User) -> int:
     """The author of a post, if `by` is the author or staff with the permission to delete posts; NotFound otherwise.
 
-    NotAllowed for the post of a superuser if `by` is not one.
+    NotAllowed if the author is a superuser and `by` is not.
     """
     owner = Post.objects.filter(pk=post_id).values_list("author", flat=True).first()
     if owner is None or (owner != by.pk and not is_permitted(by, DELETE_POSTS)):
@@ -166,7 +166,7 @@ def require_deleter(post_id: int, *, by: User) -> int:
 
 
 def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
-    """Delete up to `limit` reposts of a deleted post, which readers no longer see. Returns how many."""
+    """Delete up to `limit` reposts of a deleted post, which readers no longer see. Returns their number."""
     reposts = Post.objects.filter(source=post_id, kind=Kind.REPOST, deleted_at=None).select_related(
         "author"
     )[:limit]
@@ -221,7 +221,7 @@ def _insert(
     mentioned: Collection[int] = (),
     more_writes: Callable[[Changed], Sequence[QueueWrites]] | None,
 ) -> Changed:
-    """Write a post. Its caches, and `more_writes` in the same round trip, follow after the commit."""
+    """Insert a post. After the commit, one round trip updates its caches and sends `more_writes`."""
     written = store.insert(post, counts, mentioned=mentioned)
     published = Changed(post, store.next_revision(post, counts), content)
     writes = [put_writes(USER_COUNTS, written.counts)]
@@ -233,7 +233,7 @@ def _insert(
 
 
 def _note_published(author: User, counts: UserCounts, post: Post) -> None:
-    """Update the author's counts to the values that the transaction has written."""
+    """Update the counts of the object `author` to the values that the transaction has written."""
     counts.last_post_id = post.pk
     counts.posts += store.counted(post)
     if post.visibility in OPEN:

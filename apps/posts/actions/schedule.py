@@ -1,8 +1,8 @@
 """Scheduled posts: rows that become due, claimed under a lease like all background work.
 
-There are no delayed messages, because a queue may lose a message or deliver it twice. The row's number is the
+Delayed messages are not used, because a queue may lose a message or deliver it twice. The row's number is the
 idempotency key of the post, so a worker that dies between publishing and recording it cannot publish it twice. A post
-that can no longer be published (the post it answers was deleted, its author is suspended) becomes a dead letter with
+that can no longer be published (its parent was deleted, or its author is suspended) becomes a dead letter with
 the reason. `timeline.publishing.publish_due` publishes posts that are due.
 """
 
@@ -44,8 +44,8 @@ def schedule_post(
 ) -> ScheduledPost:
     """Store a draft with its uploaded pictures, to be published at `at`.
 
-    Invalid if the draft could not be published now. The same idempotency key of the same author returns the first
-    scheduled post (`idempotency`); `content_digest` then identifies the pictures.
+    Invalid if the draft could not be published now. If an author repeats an idempotency key, the first
+    scheduled post is returned (`idempotency`); `content_digest` identifies the pictures.
     """
     request = idempotency.Request(author, idempotency_key, draft, at, content_digest)
     earlier = idempotency.existing_result(request)
@@ -62,7 +62,7 @@ def schedule_post(
         earlier = idempotency.claim(request)
         if earlier is not None and earlier.scheduled is not None:
             return earlier.scheduled
-        User.objects.select_for_update().get(pk=author.pk)  # serialises the limit
+        User.objects.select_for_update().get(pk=author.pk)  # a lock, so that the limit holds
         if _pending(author).count() >= settings.SCHEDULED_POSTS_MAX:
             text = _("At most %(count)d posts can wait.") % {"count": settings.SCHEDULED_POSTS_MAX}
             raise invalid("scheduled_at", text, "too_many")
@@ -98,7 +98,7 @@ def reschedule(author: User, number: int, at: datetime) -> ScheduledPost:
 
 
 def cancel(author: User, number: int) -> None:
-    """Delete a pending post; NotFound when it has been published or is being published."""
+    """Delete a pending post; NotFound if it has been published or is being published."""
     deleted, _by_model = _pending(author).filter(pk=number).delete()
     if not deleted:
         raise _not_found()
@@ -148,12 +148,12 @@ def release_failed(author: User, number: int) -> None:
 
 
 def retry_dead(numbers: Sequence[int]) -> int:
-    """Give failed posts five more attempts, from now; returns how many."""
+    """Give failed posts five more attempts, from now; returns their number."""
     return len(leases.revive_dead(ScheduledPost, pk__in=numbers))
 
 
 def discard_dead(numbers: Sequence[int]) -> int:
-    """Delete failed posts; returns how many."""
+    """Delete failed posts; returns their number."""
     deleted, _by_model = ScheduledPost.objects.filter(
         pk__in=numbers, state=leases.State.DEAD
     ).delete()
@@ -161,7 +161,7 @@ def discard_dead(numbers: Sequence[int]) -> int:
 
 
 def _pending(author: User) -> QuerySet[ScheduledPost]:
-    # a claimed row is being published, and can no longer be moved or cancelled
+    # a claimed row is being published, and can no longer be rescheduled or cancelled
     return ScheduledPost.objects.filter(author=author, state=leases.State.PENDING, attempts=0)
 
 

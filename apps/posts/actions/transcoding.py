@@ -25,20 +25,20 @@ SWEEP_SECONDS = 5.0  # the interval of sweeps: messages expire before the next s
 
 
 def begin(attachment: Attachment, source: str) -> None:
-    """Start transcoding an upload after the caller's transaction."""
+    """Start transcoding an upload once the caller's transaction commits."""
     row = Transcode.objects.create(attachment=attachment, source=source)
     transaction.on_commit(partial(enqueue, TASK, row.pk))
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Transcode uploads that are due, up to VIDEO_CONCURRENCY at once; returns how many were claimed."""
+    """Transcode uploads that are due, up to VIDEO_CONCURRENCY at a time; returns the number claimed."""
     running = Transcode.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=Now())
     free = settings.VIDEO_CONCURRENCY - running.count()
     return leases.run_due(Transcode, _work, limit=min(limit, free), only=only) if free > 0 else 0
 
 
 def sweep() -> None:
-    """Enqueue uploads that are due. Those that failed at every attempt are marked; their rows stay for staff."""
+    """Enqueue uploads that are due. Mark those that failed at every attempt; their rows stay for staff."""
     for row_id in leases.due_ids(Transcode, limit=SWEEP_LIMIT):
         enqueue(TASK, row_id, expires=SWEEP_SECONDS)
     dead = Transcode.objects.filter(state=State.DEAD).values("attachment")
@@ -48,7 +48,7 @@ def sweep() -> None:
 
 @transaction.atomic
 def retry_dead(ids: Sequence[int]) -> int:
-    """Retry uploads that failed at every attempt; returns how many."""
+    """Retry uploads that failed at every attempt; returns their number."""
     revived = leases.revive_dead(Transcode, pk__in=ids)
     uploads = Transcode.objects.filter(pk__in=revived).values("attachment")
     Attachment.objects.filter(pk__in=uploads).update(state=MediaState.PROCESSING, error="")
@@ -58,7 +58,7 @@ def retry_dead(ids: Sequence[int]) -> int:
 
 
 def sources_of(attachments: list[Attachment]) -> list[str]:
-    """The uploads of attachments that are not ready, in the private storage."""
+    """The names, in the private storage, of the uploaded files of attachments that are not ready."""
     ids = [row.pk for row in attachments if row.state != MediaState.READY]
     if not ids:
         return []
@@ -109,9 +109,9 @@ def _store(row: Transcode, made: Transcoded) -> None:
 
 
 def _end(row: Transcode, **values: object) -> bool:
-    """Write the result and delete the row with its upload; False if another worker has done it."""
+    """Write the result and delete the row with its upload; False if another worker has already done so."""
     found = Attachment.objects.filter(pk=row.attachment_id)
-    # one statement cannot lock rows on several servers, so it names the author, whose rows are on one
+    # one statement cannot lock rows on several servers, so it names the author, whose rows are on one server
     author_id = found.values_list("author_id", flat=True).first() or 0
     with transaction.atomic():
         attachment = found.select_for_update(of=("self",)).filter(author_id=author_id)

@@ -1,4 +1,4 @@
-"""Uploads: pictures, video and sound that wait for their post (`attachments` attaches them)."""
+"""Uploads: pictures, video and sound that are not yet part of a post (`attachments` attaches them)."""
 
 import secrets
 import shutil
@@ -28,7 +28,7 @@ from apps.posts.actions.drafts import Focus, check_picture
 from apps.posts.models import Attachment, MediaState, Medium
 from apps.throttling import check_rate_limit
 
-RETENTION = timedelta(days=1)  # of waiting uploads
+RETENTION = timedelta(days=1)  # of uploads that no post uses
 HEAD_BYTES = 16  # enough to tell pictures from video and sound
 
 
@@ -76,7 +76,7 @@ def upload_video(
 ) -> Attachment:
     """Probe a video or sound, and keep it in the private storage until a worker has transcoded it. Invalid, TooMany.
 
-    Without ffmpeg every file is Invalid.
+    Raises Invalid for every file if ffmpeg is not installed.
     """
     check_picture(alt, focus)
     if not is_available():
@@ -158,7 +158,7 @@ def withdraw_picture(owner: User, number: int) -> None:
 
 
 def purge_unused_uploads(*, limit: int) -> int:
-    """Delete up to `limit` uploads that waited for more than a day; returns how many."""
+    """Delete up to `limit` uploads that no post used within a day; returns their number."""
     rows = Attachment.objects.filter(
         post=None,
         scheduled=None,

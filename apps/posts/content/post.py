@@ -76,7 +76,7 @@ class Picture:
 
     @property
     def loops(self) -> bool:
-        """Whether it is a short video without sound, which plays in a loop automatically."""
+        """Whether this is a short video without sound, which plays in a loop automatically."""
         return self.is_video and self.moves
 
     @property
@@ -124,7 +124,7 @@ class PollContent:
 
 
 def milliseconds(moment: datetime) -> int:
-    """Milliseconds since 1970, rounded down: rounding up could move the time into the second after that of the id."""
+    """Milliseconds since 1970, rounded down, because rounding up could move the time past the second in the id."""
     return int(moment.timestamp()) * 1000 + moment.microsecond // 1000
 
 
@@ -266,7 +266,7 @@ class CachedPost:
     state: State
     content: PostContent | None = None  # of an open post
     source_source_id: int | None = None  # the post that the source quotes
-    source_reply_to_id: int | None = None  # the post that the source answers
+    source_reply_to_id: int | None = None  # the post that the source replies to
 
     @property
     def version(self) -> int:
@@ -275,7 +275,7 @@ class CachedPost:
 
 
 VERSION = 2  # of all byte forms of a post; a part of every key
-# Of a cached post: its state, and the ids of the posts that its source quotes and answers.
+# The header of a cached post: its state, and the ids of the posts that its source quotes and replies to.
 _FACTS = struct.Struct("<cQQ")
 MAX_BYTES = 256 * 1024  # of one post, far above the longest text that can be published
 MAX_MS = 253_402_300_799_999  # the end of the year 9999

@@ -30,7 +30,7 @@ UNSPACED = (
 
 
 def _address_pattern() -> str:
-    """A pattern for addresses in a syntax that Python and JavaScript share: http or https, a host with a dot, the rest.
+    """A pattern for http and https addresses whose host has a dot, in a syntax that Python and JavaScript share.
 
     Brackets belong to an address only in pairs. Letters of a script without spaces belong to it after punctuation, but
     not after ASCII letters and digits.
@@ -73,7 +73,7 @@ _GRAPHEME = regex.compile(r"\X")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of a text: plain, or an entity. `value` is the handle, the tag or the address."""
+    """A part of a text: plain text or an entity, whose `value` is the handle, the tag or the address."""
 
     kind: Literal["text", "mention", "tag", "url"]
     text: str
@@ -148,7 +148,7 @@ def tag_names(text: str) -> list[str]:
 
 def length(text: str) -> int:
     """The length in graphemes; an address counts as 23. static/js/composer.js counts in the same way."""
-    # a line end is one grapheme by itself
+    # a line end is always a separate grapheme
     rest, addresses = ADDRESS.subn(lambda match: "\n" + match[0][len(_address(match)) :], text)
     return len(_GRAPHEME.findall(rest)) + int(addresses) * (URL_CHARACTERS - 1)
 

@@ -28,7 +28,7 @@ def ranked_cards(context: Context, entries: Iterable[Entry]) -> SafeString:
 
 @register.filter
 def hundredths(value: float) -> str:
-    """A figure with two decimals. `floatformat` takes ten times as long, for each of 400 figures of a page."""
+    """A figure with two decimals. A page has 400 of these, and `floatformat` takes ten times as long."""
     return f"{value:.2f}"
 
 

@@ -1,7 +1,7 @@
-"""Where the rows of the second level are: in PostgreSQL, or in Cassandra as in source 001 (`TIMELINE_STORE`).
+"""The stores for the rows of the second level: PostgreSQL, or Cassandra as in source 001 (`TIMELINE_STORE`).
 
-A store has only rows. The reader's span, which is always in PostgreSQL (`second_level.spans`), has the range of ids
-that they cover. Its `stamp` is NULL if the rows are in PostgreSQL, and identifies their last write in Cassandra.
+A store has only rows. The range of ids that they cover is in the reader's span, which is always in PostgreSQL
+(`second_level.spans`). Its `stamp` is NULL if the rows are in PostgreSQL, and identifies their last write in Cassandra.
 """
 
 import os
@@ -26,7 +26,7 @@ class Covered(NamedTuple):
     ids: list[int]
 
 
-# The reader's span, if it is valid now; `begins` is the condition under which it answers a read.
+# The reader's span, if it is valid now; `begins` is the condition that it must meet for a read.
 VALID_SPAN = """
 FROM timeline_timelinespan span
 JOIN accounts_usercounts c ON c.user_id = span.reader_id AND c.graph_revision = span.graph_revision
@@ -40,8 +40,8 @@ ANYWHERE = "true"
 class TimelineStore(Protocol):
     """Stores rows of a reader and a post id. A row expires `TIMELINE_ENTRY_DAYS` after its last write.
 
-    Writes that change a span return its new stamp. SourceUnavailable if the store does not answer; then a write may
-    have succeeded or not.
+    Writes that change a span return its new stamp. SourceUnavailable if the store does not respond; a write may
+    nevertheless have succeeded.
     """
 
     def read(
@@ -63,7 +63,7 @@ class TimelineStore(Protocol):
         """Add rows without changing any span."""
 
     def fill(self, reader_id: int, post_ids: Sequence[int], *, joins: bool) -> int | None:
-        """Add a reader's rows, and delete all others unless this joins the span; returns the new stamp."""
+        """Add a reader's rows, and delete all others unless `joins` (they extend the span); returns the new stamp."""
 
     def withdraw(self, reader_id: int, author_id: int) -> int | None:
         """Remove an author's posts from a reader's rows; returns the new stamp."""
@@ -71,7 +71,7 @@ class TimelineStore(Protocol):
     def remove(self, reader_ids: Collection[int], post_ids: Collection[int]) -> None: ...
 
     def drop(self, reader_ids: Collection[int]) -> None:
-        """Remove all rows of readers whose spans are deleted already."""
+        """Remove all rows of readers whose spans have already been deleted."""
 
     def push(
         self, author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool
@@ -85,7 +85,7 @@ def timeline_store() -> TimelineStore:
 
 @cache
 def _store_at(url: str, _process: int) -> TimelineStore:
-    """The store of this process: connections and threads do not survive a fork."""
+    """The store of this process, because connections and threads do not survive a fork."""
     if url.startswith(CASSANDRA):
         from apps.second_level.stores.cassandra import CassandraStore  # noqa: PLC0415 -- only it needs the driver
 
@@ -96,5 +96,5 @@ def _store_at(url: str, _process: int) -> TimelineStore:
 
 
 def horizon() -> datetime:
-    """Rows last written before this time have expired."""
+    """The time of expiry: rows last written earlier have expired."""
     return timezone.now() - timedelta(days=settings.TIMELINE_ENTRY_DAYS)

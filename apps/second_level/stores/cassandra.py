@@ -1,11 +1,11 @@
 """Rows of the second level in Cassandra: the table described in source 001, whose rows expire by their TTL.
 
-The table has one column more than the article's: a stamp per partition, that is per reader. Every write that a span
-covers gives the span and the partition the same new stamp, and a read trusts the rows only if both stamps match. So a
-store that was lost, restored from an old backup or half written is a miss, and PostgreSQL answers.
+The table has one column more than the article's: a stamp per partition, that is, per reader. Every write within a span
+gives the span and the partition the same new stamp, and a read accepts the rows only if both stamps match. So a store
+that was lost, restored from an old backup or half written is a miss, and the ids are read from PostgreSQL.
 
-All writes carry the time of PostgreSQL's clock; those that change a span read it while the span is locked. So a row
-that is written again after its deletion survives, whichever processes did either.
+All writes have the time of PostgreSQL's clock; those that change a span read it while the span is locked. So a row that
+is written again after its deletion survives, even if different processes wrote and deleted it.
 """
 
 import re
@@ -87,8 +87,8 @@ Statements = list[tuple[Any, Any]]  # a prepared statement and its values
 class Address:
     """`cassandra://user:password@host:9042,host:9042/keyspace?datacenter=dc1&tls=1`. ValueError for anything else.
 
-    `datacenter` is this site's data centre: its nodes are preferred. `protocol_version` is negotiated, but must be
-    given for servers older than Cassandra 3. With TLS, the certificate of each node must name its address.
+    The nodes of `datacenter` are preferred. `protocol_version` is negotiated, but must be given for servers older than
+    Cassandra 3. With TLS, the certificate of each node must contain its address.
     """
 
     nodes: list[str]
@@ -134,7 +134,7 @@ class Address:
         nearby = DCAwareRoundRobinPolicy(self.datacenter) if self.datacenter else RoundRobinPolicy()
         profile = ExecutionProfile(
             load_balancing_policy=TokenAwarePolicy(nearby),
-            retry_policy=FallthroughRetryPolicy(),  # PostgreSQL answers instead
+            retry_policy=FallthroughRetryPolicy(),  # no retries, because PostgreSQL is queried instead
             consistency_level=ConsistencyLevel.LOCAL_QUORUM,  # reads see completed writes
             request_timeout=WRITE_SECONDS,
         )
@@ -264,7 +264,7 @@ class CassandraStore:
         return now
 
     def remove(self, reader_ids: Collection[int], post_ids: Collection[int]) -> None:
-        """Remove rows of readers who have a span. Rows of others are dropped before their next span is read."""
+        """Remove rows of readers who have a span. Other readers' rows are dropped before their next span is read."""
         spans = TimelineSpan.objects.filter(reader__in=reader_ids)
         readers, now = list(spans.values_list("reader", flat=True)), _clock()
 
@@ -320,7 +320,7 @@ class CassandraStore:
 def create_tables(address: Address, *, replication: int | None = None) -> int:
     """Create the keyspace and the table if they are missing, and return the number of copies of each row.
 
-    `replication` is that number; by default three, or one per node if there are fewer. Raises one of ERRORS.
+    `replication` is this number; by default three, or one per node if there are fewer. Raises one of ERRORS.
     """
     cluster = address.cluster()
     try:
@@ -347,7 +347,7 @@ def create_tables(address: Address, *, replication: int | None = None) -> int:
 
 
 def has_tables(address: Address) -> bool:
-    """Whether the keyspace has the table that the site needs. Raises one of ERRORS if no node answers."""
+    """Whether the keyspace has the table that the site needs. Raises one of ERRORS if no node responds."""
     cluster = address.cluster()
     try:
         cluster.connect()
@@ -367,7 +367,7 @@ def _removal(connected: Connected, reader_id: int, post_id: int, now: int) -> tu
 
 
 def _published(post_id: int) -> int:
-    """The time within a post id, in milliseconds; so rows sorted by this column are sorted by id."""
+    """The time within a post id, in milliseconds, so that rows sorted by this column are sorted by id."""
     return second_of(post_id) * 1000
 
 

@@ -12,7 +12,7 @@ from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
 
 PURGE_BATCH = 5_000
 
-# One statement reads a valid span and ids within it, so both come from one snapshot.
+# One statement reads a valid span and ids within it, so both are from the same snapshot.
 _READ = f"""
 SELECT span.floor, span.ceiling, ARRAY(
     SELECT post_id FROM timeline_timelineentry
@@ -101,7 +101,7 @@ class PostgresqlStore:
 
 
 def purge(*, max_batches: int) -> int:
-    """Delete expired rows, also those left after a switch to Cassandra; returns their number."""
+    """Delete expired rows, including those left after a switch to Cassandra; returns their number."""
     total = 0
     for _batch in range(max_batches):
         deleted = change(_PURGE, horizon=horizon(), maximum=PURGE_BATCH)

@@ -39,7 +39,7 @@ class WhyForm(forms.ModelForm):
 
 
 class AuthorForm(WhyForm):
-    """The policy of an author. The form for a new policy asks for the author's handle."""
+    """The policy of an author. The form for a new policy has a field for the author's handle."""
 
     handle = forms.CharField(label=gettext_lazy("Handle"), required=False, max_length=40)
 

@@ -1,4 +1,4 @@
-"""Staff pages for posts, scheduled posts, and uploads that wait to be transcoded.
+"""Staff pages for posts, scheduled posts, and uploads waiting to be transcoded.
 
 Staff can read and delete posts, but not edit them; post ids are never form fields.
 """
@@ -41,7 +41,7 @@ DAYS = (1, 7, 30)
 
 
 class AgeFilter(admin.SimpleListFilter):
-    """Filters for posts of the last days. Ids contain the time, so this is a range of the primary key."""
+    """Shows only posts of the last few days. Ids contain the time, so the filter is a range of the primary key."""
 
     title = gettext_lazy("created at")
     parameter_name = "days"
@@ -237,7 +237,7 @@ class ScheduledPostAdmin(SearchedByAccount):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ScheduledPost]:
-        """The rows except published ones, which are in the list of posts."""
+        """All rows except those of published posts, which are in the list of posts."""
         rows: QuerySet[ScheduledPost] = super().get_queryset(request)
         return rows.exclude(state=State.DONE).select_related("author")
 

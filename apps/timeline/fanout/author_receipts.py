@@ -30,21 +30,21 @@ from feedcache.ids import author_of
 MAX_POINTS = 60  # points on the curve
 MIN_FOLLOWERS = 10  # authors with fewer do not see when a follower first read a post
 UNDER_WAY = timedelta(minutes=1)  # a post younger than this may not have a job yet
-VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission of staff
+VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission that staff need
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorReceipt:
     """The delivery of a post, in numbers of readers: `expected = reached + dormant + pending + failed`.
 
-    `dormant` readers have no home cache; when they return, it is built with the post. `mode` is empty until there is a
+    `dormant` readers have no home cache; it is built, with the post, when they return. `mode` is empty until there is a
     job. `curve` has pairs of seconds after publication and the number of readers reached by then. `sent_to` has the
     handles of the addressees of a message; None for other posts.
     """
 
     post_id: int
     is_own: bool
-    is_addressed: bool  # whether it is for mentioned people, a circle or friends, not followers
+    is_addressed: bool  # whether the post is for mentioned people, a circle or friends
     mode: str = ""
     expected: int = 0
     reached: int = 0
@@ -117,14 +117,14 @@ class Delivery:
 
 
 def receipt_of(viewer: User, post_id: int, *, as_staff: bool = False) -> AuthorReceipt:
-    """The receipt of a post, for its author and for staff. NotFound and NotAllowed as for `delivery_of`."""
+    """The receipt of a post, for its author and for staff. Raises the errors of `delivery_of`."""
     return delivery_of(viewer, post_id, as_staff=as_staff).receipt
 
 
 def delivery_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Delivery:
-    """The delivery of a post, for its author and for staff. NotFound if the viewer may not see the post.
+    """The delivery of a post, for its author and for staff.
 
-    NotAllowed for everybody else.
+    Raises NotFound if the viewer may not see the post, NotAllowed if they may, but are not its author.
     """
     if not as_staff and visible_item(viewer.pk, post_id).author.pk != viewer.pk:
         raise NotAllowed(_("Only the author of a post sees its delivery."))

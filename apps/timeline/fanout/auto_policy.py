@@ -3,7 +3,7 @@
 A push costs time for each post and follower, a pull for each page that reads the author's posts. Posts, followers and
 reads are measured on the site. The cost of one push and of one pull, in processor time of Redis and of the web or
 worker process, was measured by `./run bench timeline --only units`. Follower counts change all the time (source 004),
-so an author who is pulled from the threshold T on is pushed again only below 0.8 T.
+so an author who is pulled above a threshold T is pushed again only below 0.8 T.
 """
 
 from dataclasses import asdict, dataclass
@@ -94,7 +94,7 @@ def measure(author_id: int) -> MeasuredCost:
 
 
 def online_share(author_id: int | None = None) -> float:
-    """The share of followers who were online in the newest receipts of one or all authors; without any, a default."""
+    """The share of followers who were online in the newest receipts of one or all authors; a default if none."""
     receipts = FanoutChunk.objects.filter(state="done", expected__gt=0)
     if author_id is not None:
         receipts = receipts.filter(job__post__author=author_id)
@@ -202,7 +202,7 @@ def measure_author(author_id: int) -> Choice:
 def measure_all() -> int:
     """Measure a batch of authors whose policy is `auto`, least recently measured first; return their number.
 
-    While the policy of the site is `auto`, large authors without a policy are set to `auto` too.
+    While the policy of the site is `auto`, authors with many followers and no policy are set to `auto` too.
     """
     if SitePolicy.objects.filter(pk=1, policy=Policy.AUTO).exists():
         large = User.objects.filter(counts__followers__gte=settings.AUTO_PULL_FOLLOWERS)

@@ -56,7 +56,7 @@ def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
 
 
 def _readers_of(account_id: int, reader_ids: Collection[int]) -> set[int]:
-    """Those of the readers who follow an account, virtually or not."""
+    """The readers in `reader_ids` who follow an account, virtually or not."""
     follows = exact_relations(account_id, reader_ids).followed_by
     return follows | virtual_follows.followers_among(account_id, reader_ids)
 
@@ -71,7 +71,7 @@ def _belongs(windows: HomeWindows, reader_id: int, author_id: int) -> bool:
 def _backfill(
     windows: HomeWindows, reader_id: int, author_id: int, visibilities: Sequence[str]
 ) -> None:
-    # the length of a window, so that a window with the sentinel still reaches the end, or the trim removes the sentinel
+    # as many posts as fit into a window: if the author has more, trimming the window removes its end-of-list sentinel
     ids = sql.newest_of_author(
         author_id, reader_id, visibilities=visibilities, count=windows.length
     )

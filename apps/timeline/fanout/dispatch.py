@@ -48,7 +48,7 @@ def start_job(post_id: int) -> None:
     square.push(post)
     try:
         job, chunks = _record_job(post)
-    except IntegrityError:  # recorded before, so the event is running again
+    except IntegrityError:  # already recorded, because the event is being repeated
         _resume(post, FanoutJob.objects.get(pk=post_id))
     else:
         _start(post, job, chunks)
@@ -83,8 +83,8 @@ def _resume(post: Post, job: FanoutJob) -> None:
 def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
     """Record a new job with the delivery mode of the post; the job of a pulled post is done immediately.
 
-    Short lists are split in the same transaction, and this process gets the leases of their chunks; for addressed posts
-    it gets the lease of the job. Long lists are split by a task. IntegrityError if the job exists.
+    Short lists are split in the same transaction, and this process takes the leases of their chunks; for addressed
+    posts it takes the lease of the job. Long lists are split by a task. IntegrityError if the job exists.
     """
     with transaction.atomic():
         mode = policy.mode_for(post.author_id, post.visibility)
@@ -105,7 +105,7 @@ def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
 
 
 def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
-    """Claim due chunks and deliver them; without `only`, splits and backfills first. Return the number claimed."""
+    """Claim due chunks and deliver them; without `only`, run splits and backfills first. Return the number claimed."""
     others = 0
     if only is None:
         others += run_splits(limit=limit, overdue=overdue)
@@ -117,7 +117,7 @@ def run_due(*, limit: int, only: list[int] | None = None, overdue: timedelta = N
 
 
 def run_splits(*, limit: int, only: list[int] | None = None, overdue: timedelta = NOW) -> int:
-    """Claim due jobs and split their follower lists to the end. Return the number of claimed jobs."""
+    """Claim due jobs and split the rest of their follower lists. Return the number of claimed jobs."""
     return leases.run_due(FanoutJob, _split, limit=limit, only=only, overdue=overdue)
 
 
@@ -204,7 +204,7 @@ def readers_of(post: Post, chunk: FanoutChunk) -> Sequence[int] | Sequence[str]:
 
 
 def deliver_to_mentioned(post_id: int) -> None:
-    """After an edit, deliver a post for mentioned people to followers that the old version did not mention."""
+    """After an edit, deliver a post for mentioned people to all followers that it mentions now. Idempotent."""
     posts = _delivered().filter(pk=post_id, deleted_at=None)
     post = posts.filter(visibility__in=delivered_to(Audience.MENTIONED)).first()
     if post is not None:

@@ -1,4 +1,4 @@
-"""Hooks with which optional apps take part in deliveries."""
+"""Hooks that let optional apps take part in deliveries."""
 
 from collections.abc import Callable
 

@@ -1,7 +1,7 @@
 """How late deliveries are: the age of the oldest post whose delivery is unfinished.
 
 The thread of `feedcache.servers.topology_listener` reads it from PostgreSQL once a second, and health checks read it
-too. Pages use the last value, and make no reads for it while no delivery is late.
+too. Pages use the last value, and need no further reads while no delivery is late.
 """
 
 import logging
@@ -28,7 +28,7 @@ from feedcache.ids import author_of
 logger = logging.getLogger(__name__)
 
 LATE_SECONDS = 10  # a delivery takes a second or two
-MAX_POSTS = 300  # of each kind; those that have waited longest
+MAX_POSTS = 300  # of each kind, longest waiting first
 RETRY_AFTER_SECONDS = 5
 FRESH_SECONDS = 10  # an older value is ignored
 # The subscriber whose event starts a delivery.
@@ -37,7 +37,7 @@ DELIVERY = "apps.timeline.handlers.deliver_post"
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How late deliveries are. `waiting`: by author, the Unix time since which their oldest post has been waiting."""
+    """How late deliveries are. `waiting` maps author ids to the Unix time of their oldest waiting post."""
 
     waiting: dict[int, float] = field(default_factory=dict)
     read_at: float = 0.0  # by this process's monotonic clock
@@ -100,7 +100,7 @@ def measure() -> Lag:
 
 
 def require_room() -> None:
-    """Unavailable while too many posts are waiting, so that every accepted post is delivered soon."""
+    """Raise Unavailable while too many posts are waiting, so that every accepted post is delivered soon."""
     if latest.is_full:
         text = _("Too many posts are waiting for their delivery right now. Try again in a moment.")
         raise Unavailable(text, retry_after=RETRY_AFTER_SECONDS)
@@ -132,7 +132,7 @@ def forget() -> None:
 
 
 def follow() -> None:
-    """Measure in a background thread, which returns its connection to the pool."""
+    """Measure the lag, for a background thread, and close the thread's connection."""
     try:
         measure()
     except DatabaseError as error:

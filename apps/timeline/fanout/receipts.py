@@ -88,8 +88,8 @@ def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Outcom
 def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
     """Mark a chunk as done and append its receipt to its job's chain, in one statement. Idempotent.
 
-    Notifies the streams, so that the author can follow the delivery (`apps.audit.journey`). The time since the second
-    in the post's id, which is from the web server's clock, counts towards the delivery objective.
+    Notifies the streams, so that the author can follow the delivery (`apps.audit.journey`). The delivery objective
+    counts the time from the second in the post's id, which comes from the web server's clock.
     """
     values: dict[str, Any] = {
         "expected": 0,
@@ -118,7 +118,7 @@ def pack(reader_ids: Iterable[int]) -> bytes:
 
 
 def unpack(packed: bytes) -> Collection[int]:
-    """The inverse of `pack`, in order."""
+    """The reader ids that `pack` compressed, in ascending order."""
     if not packed:
         return ()
     planes = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(8, -1)
@@ -153,7 +153,7 @@ def purge_ledger() -> int:
 
 
 def _first_open(until: int) -> int:
-    """The first post whose delivery is unfinished, at most `until`."""
+    """The id of the first post whose delivery is unfinished; `until` if there is none below it."""
     open_states = (leases.State.PENDING, leases.State.DEAD)
     found = [until]
     for rows, post_id in ((FanoutJob.objects, "pk"), (FanoutChunk.objects, "job_id")):

@@ -1,6 +1,6 @@
 """Switch authors, or the whole site, between push and pull while the site runs.
 
-Which authors are pulled now is in `apps.timeline.policy`; `auto_policy` chooses the mode for the policy `auto`.
+The authors that are pulled now are in `apps.timeline.policy`; `auto_policy` chooses the mode for the policy `auto`.
 
 From push to pull, a switch (1) records that readers pull the author, (2) announces the new version to all readers, and
 (3) only then ends the pushes. Posts that were pushed stay in home caches; merging drops the duplicates.
@@ -83,7 +83,7 @@ def policy_before(author_id: int | None) -> Policy | None:
 
 
 def apply_mode(author_id: int, mode: Mode | None) -> None:
-    """Bring an author to a mode (None: the site's). Idempotent; continues an interrupted switch."""
+    """Switch an author to a mode (None: the site's). Idempotent; continues an interrupted switch."""
     if mode == Mode.PULL:
         since = _start_pulling(author_id)
         _announce()  # raises if Redis fails, and then pushes continue
@@ -95,7 +95,7 @@ def apply_mode(author_id: int, mode: Mode | None) -> None:
 
 
 def apply_site_policy() -> None:
-    """Bring the site to the mode of its policy. Idempotent; continues an interrupted switch."""
+    """Switch the site to the mode of its policy. Idempotent; continues an interrupted switch."""
     with transaction.atomic():
         row = _site()
         if _site_mode(row) == Mode.PULL and not row.pulls_all:
@@ -178,7 +178,7 @@ def _announce() -> None:
 
 
 def _start_pulling(author_id: int) -> datetime:
-    """Make readers pull an author, unless they already do. Return the time since when they have done so."""
+    """Make readers pull an author, unless they already do. Return the time when they started."""
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().get(pk=author_id)
         if row.pulled_since is None:
@@ -222,7 +222,7 @@ def _pulled_post_ids(row: AuthorPolicy) -> list[int]:
 
 
 def split_backfills(*, limit: int, overdue: timedelta = NOW, only: list[int] | None = None) -> int:
-    """Claim due backfills and split their follower lists to the end. Return the number of claimed backfills."""
+    """Claim due backfills and split the rest of their follower lists. Return the number of claimed backfills."""
     return _work_off(Backfill, _split_backfill, limit=limit, overdue=overdue, only=only)
 
 

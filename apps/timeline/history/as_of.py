@@ -1,4 +1,4 @@
-"""A home page as it was at an earlier time, with ids from PostgreSQL, and only with posts that the reader may see now.
+"""A home page as it was at an earlier time, limited to posts that the reader may see now; the ids are from PostgreSQL.
 
 The beginnings and ends of follows (with their options), mutes, blocks and followed tags are recorded. Everything else
 is as it is today: texts of posts, filters, the setting to hide replies to strangers, exclusive lists, suspensions.
@@ -90,7 +90,7 @@ def history_begins() -> datetime:
 def _facts_before(
     viewer: User, past: PastRelations, tags: set[str], before: datetime
 ) -> CompleteFacts:
-    """The facts for home's rules as of then. Hydration has already dropped posts that the viewer may not see now."""
+    """The facts for the rules at the time `before`. Hydration has already dropped posts that the viewer may not see."""
     relations = Relations(
         following=set(past.following),
         muting=set(past.muting | past.severed),  # a block hid posts just as a mute does

@@ -33,7 +33,7 @@ class AuthorPosts:
 class CatchUp:
     """The posts on home after `since`, newest first. `older` is the `max_id` of the home page below them.
 
-    `bound`: the limit that was reached before the place where the reader stopped; None if they reach that place.
+    `bound` is the limit that cut the posts off above the place where the reader stopped; None if they were not cut off.
     """
 
     since: datetime

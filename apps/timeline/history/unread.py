@@ -52,7 +52,7 @@ class ReadPosition:
 
     @classmethod
     def of(cls, page: Page[FeedItem]) -> Self:
-        """The position after a page that begins at the top."""
+        """The position after reading a page that begins at the top."""
         return cls(page.newer or 0, round(time.time() * 1000))
 
     @classmethod

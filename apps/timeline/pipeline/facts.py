@@ -18,7 +18,7 @@ from feedcache.read_through import Batch, Future
 
 
 def promotions_for(reader: User, batch: Batch | None = None) -> PromotionOf:
-    """The promotions of optional apps to a reader, read in a batch or, without a batch, when they are needed."""
+    """The promotions that optional apps show a reader, read in a batch or, without a batch, when they are needed."""
     asked = [ask(reader, batch) for ask in PROMOTERS]
     return lambda post: next(filter(None, (promotion_of(post) for promotion_of in asked)), None)
 
@@ -35,7 +35,7 @@ class ReaderFacts(NamedTuple):
 
     viewer: User | None = None
     context: FilterContext | None = (
-        None  # a filter hides only in some contexts, and never without one
+        None  # each filter applies in some contexts; without a context, none does
     )
     filters: Filters = NO_FILTERS
     relations: Relations = Relations()
@@ -46,7 +46,7 @@ class ReaderFacts(NamedTuple):
     promotion_of: PromotionOf = nothing_promoted
     followed_since: Mapping[int, float] = MappingProxyType({})  # Unix seconds, of recent follows
     hides_read: bool = False
-    # The reader's circles and friends at an earlier time; None for the present, when hydration has checked them.
+    # The reader's circles and friends at an earlier time; None for a current page, where hydration has checked them.
     circles: Collection[int] | None = None
     friends: Collection[int] | None = None
 
@@ -79,7 +79,7 @@ def facts_of_home(
     recent_follows: Future[Mapping[int, float]] = dict,  # none by default
     hides_read: bool = False,
 ) -> CompleteFacts:
-    """A function that adds the facts for home's rules, by a query each for tags, lists and languages, if there are any.
+    """A function that adds the facts for home's rules, with one query each for tags, lists and languages, if any.
 
     Lists and languages are queried only once per author, even if a page takes several rounds.
     """

@@ -1,7 +1,7 @@
-"""Hooks with which optional apps add promoted posts and link previews to pages.
+"""Hooks that let optional apps add promoted posts and link previews to pages.
 
 Promoted posts are by accounts that the reader does not follow. Virtual follows make them candidates
-(`sources.virtual_follows`), and every read decides anew which of them are on the page.
+(`sources.virtual_follows`), and each read decides which of them are on the page.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +15,7 @@ from feedcache.read_through import Batch
 # Takes an open post that is on the page neither by a follow nor by a tag; returns the post's promotion, or None.
 PromotionOf = Callable[[PostContent], Promotion | None]
 
-# Called once per page with the reader and the first batch, to queue its reads in; without a batch, it reads later.
+# Called once per page with the reader and the first batch, in which it queues reads; without a batch, it reads later.
 PROMOTERS = Hook[Callable[[User, Batch | None], PromotionOf]]()
 
 # Called with all posts of a page; returns the previews to show, by post id.

@@ -41,8 +41,8 @@ from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from feedcache.ids import authors_of, possible_ids
 from feedcache.read_through import Batch
 
-# First the posts of the page; then the posts that they repost, quote and reply to; then those that these in turn quote
-# and reply to, unless the cache entry of a post names them.
+# The posts of the page; the posts that they repost, quote or reply to; and the posts that those quote or reply to,
+# unless cache entries already contained their ids.
 MAX_READS = 3
 # A page of this size, with the posts that its posts repost and quote, fits into one batch.
 MAX_LINKED_PAGE = MAX_IDS // 2
@@ -52,7 +52,7 @@ _UNTOUCHED, _OWN = ViewerFlags(), ViewerFlags(own=True)
 
 
 class Links(NamedTuple):
-    """The posts that a post reposts or quotes (also through a repost), and the parents of the post and its source."""
+    """The posts that a post, or its source, reposts or quotes, and the parents of the post and its source."""
 
     sources: AbstractSet[int]
     parents: AbstractSet[int]
@@ -90,7 +90,7 @@ class _PageReads:
     previews: Mapping[int, LinkPreview] = field(default_factory=dict)
 
     def missing(self) -> tuple[set[int], set[int]]:
-        """The ids of sources and parents of the posts on the page that were not requested yet."""
+        """The ids of the sources and parents of the page's posts that have not been requested yet."""
         post_ids, parent_ids = set[int](), set[int]()
         for post in filter(None, map(self.visible.posts.get, self.page)):
             if post.source_id or post.reply_to_id:
@@ -109,7 +109,7 @@ class _PageReads:
         return Links({pk for pk in sources if pk}, {pk for pk in parents if pk})
 
     def remember_links(self) -> None:
-        """Cache which posts these repost, quote and reply to; a later page then reads them in its first round trip."""
+        """Cache the links of the page's posts, so that later pages read the linked posts in their first round trip."""
         for post in filter(None, map(self.visible.posts.get, self.page)):
             if (post.source_id or post.reply_to_id) and post.id not in _links:
                 if len(_links) >= MAX_LINKED:
@@ -145,8 +145,8 @@ def hydrate_for(
 ) -> Hydrated:
     """The items of up to 200 ids, in order. Ids that the viewer may not see are left out.
 
-    One round trip reads the posts, their counts and marks, and makes the reads already queued in `batch`. Up to two
-    more read the posts that these repost, quote and reply to. A parent is named only to viewers who may see it.
+    One round trip reads the posts, their counts and marks, and executes the reads already queued in `batch`. Up to two
+    more read their sources and parents. A parent is named only to viewers who may see it.
     """
     post_ids, batch = possible_ids(post_ids), batch or Batch()
     reads = _PageReads(context.viewer_id, post_ids)
@@ -155,7 +155,7 @@ def hydrate_for(
     if context.is_fresh:
         _read_caches(reads, context, preloaded, batch)
     else:
-        batch.execute()  # makes only the reads that the rules have queued
+        batch.execute()  # executes only the reads that the rules have queued
         _read_exactly(reads, preloaded)
     if with_polls := [pk for pk, post in reads.visible.posts.items() if post.poll]:
         reads.polls = poll_results(context.viewer_id, with_polls)

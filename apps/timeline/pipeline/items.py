@@ -18,7 +18,7 @@ from feedcache.ids import author_of, to_base36
 
 
 class Promotion(Protocol):
-    """Why an optional app shows a post by an account that the viewer does not follow. Part of the cache key of cards.
+    """Why an optional app shows a post by an account that the viewer does not follow; included in cards' cache keys.
 
     `label` and `details` are the templates above the post and below its text; this object is their variable
     `promotion`. Viewers change or end the promotion at `settings_url`.
@@ -39,7 +39,7 @@ class Promotion(Protocol):
 
 
 class LinkPreview(NamedTuple):
-    """An optional app's data about the page that a post links to. Part of the cache key of cards.
+    """An optional app's data about the page that a post links to; included in cards' cache keys.
 
     `image` is a path, or empty; `published` a time in ISO 8601, or empty.
     """

@@ -7,14 +7,14 @@
 2. The candidate ids are taken from the results. Home makes further reads for pulled authors, for posts with followed
    tags, below the windows, and if a window is missing.
 3. The second round trip (`Batches.second`) reads the posts, their authors and counts, the viewer's relations and marks,
-   and whatever the rules have queued (home: the recent follows). It includes the posts that these repost, quote or
-   reply to if this process has cached their ids; up to two more round trips read the others.
+   and whatever the rules have queued (home: the recent follows). It includes the posts that these posts repost,
+   quote or reply to if this process has cached their ids; up to two more round trips read the others.
 4. The timeline's rule book gives its verdicts (`rulebook.decide`), with the viewer's filters last. Promoted posts that
    are too close together are dropped (`spaced`). If too few posts remain, steps 2 to 4 are repeated.
 
 `apps.posts.queries` decides whether the viewer may see a post; `rulebook` decides whether it belongs on this page.
 
-| store | step | holds | without it |
+| store | step | contains | without it |
 |---|---|---|---|
 | Memcached | 1, 3 | filters, promotions; posts, authors, recent follows, own reposts, muted threads | PostgreSQL |
 | Redis, configuration | 1 | whether Memcached is current | `is_fresh` is false: `hydrate._read_exactly` |
@@ -77,7 +77,7 @@ class Assembled:
     placed: Sequence[FeedItem]
     decided: Sequence[Verdict]
     found: Sequence[Found]
-    facts: ReaderFacts  # with which the last candidates were decided
+    facts: ReaderFacts  # used for the verdicts on the last candidates
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -172,7 +172,7 @@ def _read_first(batch: Batch, reader: Reader) -> tuple[ReaderFacts, ViewerContex
 
 
 def _ask_viewer_context(batch: Batch, viewer: User | None) -> Future[ViewerContext]:
-    """The viewer context without another read: the account has the revision, and the batch checks the caches."""
+    """The viewer context, without another read: the revision is in the account, and the batch checks the caches."""
     if viewer is None:
         return ask_viewer_context(batch, None)
     return ask_viewer_context(batch, viewer.pk, revision=viewer.counts.graph_revision)

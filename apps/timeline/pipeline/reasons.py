@@ -9,7 +9,7 @@ from apps.timeline.pipeline.items import FeedItem
 
 
 class Reason(TextChoices):
-    """Every reason that readers see, for a post that is on a home page or is not."""
+    """Every reason, as shown to readers, why a post is or is not on a home page."""
 
     OWN = "own", gettext_lazy("You wrote it.")
     CIRCLE = "circle", gettext_lazy("It is for a circle that you belong to.")
@@ -133,7 +133,7 @@ def reasons(item: FeedItem) -> list[str]:
 
 
 def older_than_follow(item: FeedItem) -> str:
-    """A line saying that the post is older than the viewer's follow; only if the follow was today or yesterday."""
+    """A line for a post older than the viewer's follow; empty unless the follow was today or yesterday."""
     if item.followed_at is None:
         return ""
     name = {"name": item.author.name}

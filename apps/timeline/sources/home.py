@@ -37,7 +37,7 @@ from feedcache.structures.home_window import (
 logger = logging.getLogger(__name__)
 
 MAX_POLICY_RELOADS = 2
-SERVER = "server"  # the missing source on a page: a server of a distributed site, with the posts of some authors
+SERVER = "server"  # the name of the missing source: one server of a distributed site, with some authors' posts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Hooks with which optional apps provide home timelines."""
+"""Hooks that let optional apps provide home timelines."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -7,9 +7,9 @@ missing, as after a restart of Memcached, the replicas on the reader's shard are
 Every publication and deletion that changes an outbox increments `UserCounts.outbox_revision` in its own transaction.
 Profiles and rebuilds of home caches read that row, and reject vectors of another revision.
 
-Pages with pulled authors read no such row (decision 0172). Like the content of a post (`apps.posts.cache`), a short
-vector is as current as the row: between the commit and the response, each change is appended to every copy, or to a
-vector of unknown ids where there was none, so that no reader can store ids that they loaded before. If a writer dies in
+Pages with pulled authors do not read that row (decision 0172). Like the content of a post (`apps.posts.cache`), a short
+vector is as current as the row: between the commit and the response, each change is appended to every copy. Without a
+copy, a vector of unknown ids is started, so that no reader can store ids loaded before the change. If a writer dies in
 between, its event repairs the vectors (`repair`). Long vectors are read at the revision of the short one. Restricted
 posts are never in an outbox.
 """
@@ -74,7 +74,7 @@ _REVISIONS = (
     "SELECT user_id, outbox_revision FROM accounts_usercounts WHERE user_id = ANY(%(authors)s)"
 )
 
-# Includes virtual followees. An array, because for a join with two thousand authors the planner would read all counts.
+# Includes virtual followees. It is an array because, for a join with 2,000 authors, the planner would read all counts.
 _FOLLOWEES = """
 SELECT user_id, outbox_revision, graph_revision FROM accounts_usercounts
 WHERE user_id = ANY({followees} || %(reader)s::bigint
@@ -108,7 +108,7 @@ _REPLY = -(1 << 63)  # bit 63 as PostgreSQL writes it
 
 
 def ids_of_authors(author_ids: Iterable[int], cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` public ids of these authors inside the cursor's bounds, in reading order; without SQL when warm.
+    """Up to `count` public ids of these authors inside the cursor's bounds, in reading order; no SQL if cached.
 
     All Memcached nodes are queried in parallel for each group of authors, and the results of the groups are merged
     (source 004).

@@ -64,7 +64,7 @@ def ids_within_deadline(
 
 
 def _followed(reader_id: int, author_ids: Collection[int], revision: int | None) -> set[int]:
-    """Those of the authors that a reader follows, really (from Redis at the `graph_revision`) or virtually."""
+    """The authors in `author_ids` that a reader follows, really (from Redis at the `graph_revision`) or virtually."""
     ordered = sorted(author_ids)
     followed = set(author_ids).intersection(virtual_follows.followee_ids(reader_id))
     for start in range(0, len(ordered), MAX_OTHERS):

@@ -65,7 +65,7 @@ def newest(
     reader_id: int, author_ids: Collection[int], cursor: Cursor, count: int
 ) -> list[int] | None:
     """Up to `count` open ids of authors inside the bounds, newest first; None if the shard does not reach that far."""
-    pending = _pending_ids(author_ids, cursor)  # first: events done later are on the shard
+    pending = _pending_ids(author_ids, cursor)  # first: events that end later are on the shard
     values: dict[str, Any] = {
         "authors": list(author_ids),
         "newest": MAX_ID if cursor.max_id is None else cursor.max_id,
@@ -132,7 +132,7 @@ def _maintain(alias: str, max_batches: int) -> None:
             mark.save(using=alias)
     if mark.oldest < end:
         mark.oldest = end
-        mark.save(using=alias)  # before the deletions: reads stop at the mark
+        mark.save(using=alias)  # saved before the deletions, because reads stop at the mark
     _purge(alias, end, max_batches)
 
 

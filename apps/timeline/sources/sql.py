@@ -33,7 +33,7 @@ from apps.tags.models import TagFollow
 from apps.timeline.sources import virtual_follows
 from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
-# ruff: noqa: S608 -- the SQL is built of our own constants
+# ruff: noqa: S608 -- the SQL is built from our own constants
 
 NEARBY = 2_000  # the number of posts of the whole site scanned for a page; costs as much as probing 100 followees
 
@@ -71,7 +71,7 @@ class Slice(NamedTuple):
         """One bounded index scan of posts for each of the `authors`, which is SQL for an array of their ids.
 
         The scan starts from the authors' rows of counts, which a distributed site has next to the posts, so each server
-        scans its own. An array, because for a join with thousands of authors the planner would read all counts.
+        scans its own. For a join with thousands of authors instead of an array, the planner would read all counts.
         """
         first = self._replace(limit=limit or self.limit)
         condition = f"author_id = author.user_id AND {condition} AND deleted_at IS NULL"
@@ -166,7 +166,7 @@ def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
 
 
 def open_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """The open posts among `home_ids`, without circles, which the second level stores."""
+    """The open posts among `home_ids`; these are the posts that the second level stores."""
     return _run(open_home, cursor, count, reader=reader_id)
 
 
@@ -189,12 +189,12 @@ def home_nearby(page: Slice) -> str:
 
 
 def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """The first of `home_ids`, if they are among the site's next `NEARBY` posts. Fewer ids do not mean the end."""
+    """The first of `home_ids`, if they are among the site's next `NEARBY` posts. Fewer than `count` are not the end."""
     return _run(home_nearby, cursor, count, reader=reader_id)
 
 
 def of_list(policy: RepliesPolicy, page: Slice) -> str:
-    """Posts by members of a list whom its owner still follows, by one bounded scan each."""
+    """Posts by members of a list whom its owner still follows, read by one bounded scan per member."""
     # replies to the post's own author and to the owner of the list are shown
     answered = ["author_id, %(reader)s"]
     if policy == RepliesPolicy.LIST:
@@ -264,7 +264,7 @@ def open_ids(
 
 
 def open_ids_of_servers(author_ids: Collection[int], cursor: Cursor, count: int) -> list[int]:
-    """`open_ids` by a statement that runs only on these authors' servers; slower for authors who rarely write."""
+    """Like `open_ids`, but the statement runs only on these authors' servers; slower for authors who rarely write."""
     rows = Post.objects.filter(author__in=author_ids, deleted_at=None, visibility__in=OPEN)
     return _ids(rows, cursor, count)
 
@@ -293,7 +293,7 @@ def deleted_between(
     *,
     only: Q | None = None,
 ) -> int:
-    """The number of these authors' posts, without reposts, between two ids (exclusive) and deleted after a time."""
+    """The number of these authors' posts (no reposts) between two ids (exclusive) that were deleted after a time."""
     rows = Post.objects.filter(only or Q(), author__in=author_ids, pk__gt=oldest, pk__lt=newest)
     deleted = rows.filter(deleted_at__gte=after).exclude(kind="repost")
     return deleted.exclude(visibility__in=ADDRESSED)[:maximum].count()
@@ -346,7 +346,7 @@ def public_ids(
 
 
 def _pictured_ids(cursor: Cursor, count: int, database: str) -> list[int]:
-    """`public_ids` of posts with pictures, by a scan of the pictures, so that other posts are not read."""
+    """The `public_ids` of posts with pictures, found by scanning the pictures, so that other posts are not read."""
     rows = Attachment.objects.using(database).filter(
         post__gt=cursor.floor,
         post__lt=_newest(cursor),

@@ -1,4 +1,4 @@
-"""Virtual follows, with which an optional app brings the open posts of accounts to readers who do not follow them.
+"""Virtual follows: an optional app adds accounts' open posts to the home pages of readers who do not follow them.
 
 Deliveries, caches and queries treat them like the follows of the graph, but only for open posts. Every read of a page
 decides which of these posts are shown (`pipeline.hooks.PROMOTERS`).
@@ -79,7 +79,7 @@ def follower_ids_between(account_id: int, *, first_edge: int, last_edge: int) ->
 
 
 def followers_among(account_id: int, user_ids: Collection[int]) -> set[int]:
-    """Those of the readers who follow an account virtually, from PostgreSQL."""
+    """The readers in `user_ids` who follow an account virtually, from PostgreSQL."""
     if not VIRTUAL_FOLLOWS:
         return set()
     rows = rows_of(_AMONG.format(table=table()), {"account": account_id, "users": list(user_ids)})

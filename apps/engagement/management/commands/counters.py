@@ -27,7 +27,7 @@ from feedcache.structures.counters.service import CounterService
 from feedcache.topology import Tenant, Topology
 
 SETTLE_SECONDS = 60.0
-WAIT_SECONDS = 1.0  # while another process builds
+WAIT_SECONDS = 1.0  # between attempts, while another process builds the counters
 MAX_RECORDS = (
     512  # hash-max-listpack-entries: a bucket with more records takes five times the memory
 )
@@ -52,7 +52,7 @@ SETTLE_POLL_SECONDS = 1.0
 
 @contextmanager
 def progress_bar(name: str, first: int, last: int) -> Iterator[Callable[[int], None]]:
-    """Show progress on standard error if it is a terminal; yields a function to call with the last finished id."""
+    """Show progress on standard error if it is a terminal. Yields a function that takes the last finished id."""
     console = Console(stderr=True, highlight=False)
     columns = (
         TextColumn("{task.description}"),
@@ -203,7 +203,7 @@ class Command(BaseCommand):
         return moves.part_of(service, low)
 
     def _use_newest(self) -> Topology:
-        """Make this process use the newest topology; it may not listen for changes."""
+        """Make this process use the newest topology, because it may not receive announcements of changes."""
         newest = topology_in_force()
         listener().use(newest)
         return newest

@@ -1,4 +1,4 @@
-"""`manage index_posts`: tags and indexes all posts and names again now, as workers do after an upgrade."""
+"""`manage index_posts`: tags and indexes all posts and names again immediately, as workers do after an upgrade."""
 
 from argparse import ArgumentParser
 from typing import Any

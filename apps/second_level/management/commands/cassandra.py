@@ -20,7 +20,7 @@ The setting TIMELINE_STORE names the nodes and the keyspace:
 
 class Command(BaseCommand):
     help = "Create the keyspace and the table of the second level in Cassandra (TIMELINE_STORE)."
-    requires_system_checks = ()  # one of them requires the table
+    requires_system_checks = ()  # none, because one of the checks requires the table
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
