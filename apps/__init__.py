@@ -1,1 +1,1 @@
-"""The site's apps. Which may import which: `docs/architecture.md`, checked by the contracts in pyproject.toml."""
+"""The site's apps. `docs/architecture.md` shows which may import which; contracts in pyproject.toml enforce it."""

@@ -1,8 +1,8 @@
-"""The time that a request has left, and the sources missing from its answer.
+"""The time left for a request, and the data sources missing from its response.
 
-A read has a deadline. A source that does not answer within its share of the time is skipped. The page says so, and a
-later read has the data (source 003: trouble in one module must not block the key read path). Outside a request there
-is no deadline, and nothing is recorded.
+A read has a deadline. A source that does not answer within its share of the time is skipped; the page shows a notice,
+and a later read has the data (source 003: trouble in one module must not block the key read path). Outside a request
+there is no deadline, and nothing is recorded.
 """
 
 import time
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Budget:
-    """The deadline of one request, on the monotonic clock, and the sources missing from its answer."""
+    """The deadline of one request, on the monotonic clock, and the sources missing from its response."""
 
     deadline: float
     missing: set[str] = field(default_factory=set)
@@ -35,7 +35,7 @@ def budget(seconds: float) -> Iterator[Budget]:
 
 
 def seconds_left(maximum: float) -> float:
-    """The seconds for a source: `maximum` or the rest of the request's time, whichever is less, but at least 0."""
+    """The seconds that a source may take: `maximum` or the time left for the request, whichever is less; at least 0."""
     current = _current.get()
     return (
         maximum if current is None else max(min(maximum, current.deadline - time.monotonic()), 0.0)
@@ -43,26 +43,26 @@ def seconds_left(maximum: float) -> float:
 
 
 def note_missing(source: str) -> None:
-    """Record that the answer lacks the data of a source."""
+    """Record that the response lacks the data of a source."""
     current = _current.get()
     if current is not None:
         current.missing.add(source)
 
 
 def note_behind(seconds: int) -> None:
-    """Record by how many seconds the deliveries to the page of the present request are late."""
+    """Record how many seconds late the deliveries to the current request's page are."""
     current = _current.get()
     if current is not None:
         current.behind = seconds
 
 
 def behind() -> int:
-    """The number of seconds by which deliveries to the page of the present request are late."""
+    """How many seconds late the deliveries to the current request's page are."""
     current = _current.get()
     return current.behind if current is not None else 0
 
 
 def missing() -> list[str]:
-    """The skipped sources of the present request, in alphabetical order."""
+    """The sources that the current request has skipped, in alphabetical order."""
     current = _current.get()
     return sorted(current.missing) if current is not None else []

@@ -38,13 +38,13 @@ class NotAllowed(DomainError):
 
 
 class NotFound(DomainError):
-    """The object does not exist, or the viewer may not know that it does: both get the same answer."""
+    """The object does not exist, or the viewer may not know that it does: both get the same response."""
 
     code, status = "not_found", 404
 
 
 class Conflict(DomainError):
-    """The present state does not allow the action, e.g. because the same action is in progress."""
+    """The current state does not allow the action, e.g. because the same action is in progress."""
 
     code, status = "conflict", 409
 
@@ -80,7 +80,7 @@ def _wait_text(seconds: int) -> str:
 
 
 class Unavailable(DomainError):
-    """A dependency is down, or the server has too much to do; retry after `retry_after` seconds."""
+    """A dependency is down, or the server is overloaded; retry after `retry_after` seconds."""
 
     code, status = "unavailable", 503
 

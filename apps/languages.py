@@ -34,5 +34,5 @@ def in_page_language(text: str) -> str:
 
 
 def html_language(language: str) -> str:
-    """The `lang` of HTML: Han glyphs differ by region, so zh becomes zh-Hans."""
+    """The value of HTML's `lang` attribute. Han glyphs differ by region, so zh becomes zh-Hans."""
     return "zh-Hans" if language == "zh" else language

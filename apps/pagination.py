@@ -77,7 +77,7 @@ class Cursor:
         return max(self.min_id or 0, self.since_id or 0)
 
     def beyond(self, item_id: int) -> "Cursor":
-        """Continue after an item, in reading order."""
+        """The cursor that continues after an item, in reading order."""
         return replace(self, min_id=item_id) if self.ascending else replace(self, max_id=item_id)
 
     def admits(self, item_id: int) -> bool:
@@ -113,7 +113,7 @@ def page_of_rows(queryset: Any, cursor: Cursor) -> Page[Any]:
 
 
 def to_page(rows: Sequence[T], cursor: Cursor, *, id_of: Callable[[T], int]) -> Page[T]:
-    """Up to `limit + 1` items, in reading order, as a page; the last one only shows that there are more."""
+    """Make a page of up to `limit + 1` items in reading order; the extra one only shows that there are more."""
     more, items = len(rows) > cursor.limit, list(rows[: cursor.limit])
     if cursor.ascending:
         items.reverse()
@@ -139,7 +139,7 @@ def link_header(url: str, query: Mapping[str, Sequence[str]], page: Page[Any]) -
 
 
 def refuse_moments(query: Mapping[str, str], names: Sequence[str] = MOMENTS) -> None:
-    """Raise BadRequest for a time parameter that a list does not support. Ignoring it would show today's page."""
+    """Raise BadRequest for a time parameter that a list does not support. Ignoring it would show the newest page."""
     if asked := [name for name in names if query.get(name)]:
         raise BadRequest(f"This list does not support {asked[0]}.", code="bad_parameter")
 
@@ -159,7 +159,7 @@ def id_after(moment: datetime) -> int:
 
 
 def parse_day(text: str) -> datetime:
-    """The beginning (UTC) of a day that is written like 2026-11-20. BadRequest for anything else."""
+    """The start (UTC) of a day given as 2026-11-20. BadRequest for anything else."""
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:

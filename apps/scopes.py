@@ -38,7 +38,7 @@ def grantable(names: Iterable[str], user: Any) -> list[str]:
 
 
 def covered_by(granted: Iterable[str]) -> frozenset[str]:
-    """Scopes with all that they cover; unknown names cover themselves."""
+    """The granted scopes, and all that they cover; an unknown name covers only itself."""
     names = frozenset(granted)
     return names.union(*(COVERED.get(name, ()) for name in names))
 

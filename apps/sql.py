@@ -1,6 +1,6 @@
 """Hand-written SQL: for queries that the ORM cannot express, and for the few queries that every request makes.
 
-For those the ORM takes several times longer to build the SQL than PostgreSQL takes to run it. All statements are
+For the latter the ORM takes several times longer to build the SQL than PostgreSQL takes to run it. All statements are
 counted. `purge` deletes rows whose retention has ended.
 """
 
@@ -19,7 +19,7 @@ from feedcache import stats
 M = TypeVar("M", bound=Model)
 Row = tuple[Any, ...]
 
-PURGE_BATCH_SIZE = 1_000  # a statement takes some ten milliseconds, far less than its time-out
+PURGE_BATCH_SIZE = 1_000  # a statement takes about ten milliseconds, far less than its time-out
 PURGE_SECONDS = 20.0  # per run of a task; the next run deletes the rest
 
 
@@ -120,7 +120,7 @@ class TimeLimit:
     def rows_of(
         self, sql: str, params: Mapping[str, Any], *, database: str = DEFAULT_DB_ALIAS
     ) -> list[Row]:
-        """The rows, in one round trip. TooSlow if the time is over; then PostgreSQL has cancelled the statement."""
+        """The rows, in one round trip. TooSlow if the time is up; PostgreSQL has then cancelled the statement."""
         left = max(1, int(1000 * (self._until - monotonic())))
         bounded = f"{_BOUND}; {sql}; SET LOCAL statement_timeout = DEFAULT"
         try:
@@ -153,7 +153,7 @@ def lock_each(model: type[M], keys: Collection[int]) -> dict[int, M]:
     """
     columns = Columns(model)
     table, key = model._meta.db_table, model._meta.pk.column
-    lock = f"SELECT {columns.of('t')} FROM {table} t WHERE {key} = %s FOR UPDATE"  # noqa: S608 -- names of ours
+    lock = f"SELECT {columns.of('t')} FROM {table} t WHERE {key} = %s FOR UPDATE"  # noqa: S608 -- only our own table and column names
     ordered = sorted(set(keys))
     if not ordered:
         return {}
@@ -214,7 +214,7 @@ class Columns(Generic[M]):
         """An INSERT of one row, with a parameter named after each column; `values` supplies them."""
         names = ", ".join(self._names)
         params = ", ".join(f"%({name})s" for name in self._names)
-        return f"INSERT INTO {self._model._meta.db_table} ({names}) VALUES ({params})"  # noqa: S608 -- names of ours
+        return f"INSERT INTO {self._model._meta.db_table} ({names}) VALUES ({params})"  # noqa: S608 -- only our own table and column names
 
     def values(self, instance: M) -> dict[str, Any]:
         """The parameters of `insertion`. They are not converted for the driver: do not use it for files and JSON."""
@@ -229,7 +229,7 @@ class Columns(Generic[M]):
 
 
 def count_statements_of(connection: BaseDatabaseWrapper, **_signal: Any) -> None:
-    """Count the statements that this process sends to PostgreSQL by a connection."""
+    """Count the statements that this process sends to PostgreSQL over a connection."""
     if _counted not in connection.execute_wrappers:
         # inserted first, because Django's `execute_wrapper` pops the last one when it ends
         connection.execute_wrappers.insert(0, _counted)

@@ -18,7 +18,7 @@ REFUSED_EARLY = (
 
 
 def rate_limit(name: str, subject: str) -> Limit:
-    """One of `RATE_LIMITS`, for a subject."""
+    """The limit of this name in `RATE_LIMITS`, for a subject."""
     limit, seconds = settings.RATE_LIMITS[name]
     return Limit(name, subject, limit, seconds)
 

@@ -170,7 +170,7 @@ _followers: list[Callable[[], Follower]] = []
 
 
 def follow_topology_with(make: Callable[[], Follower]) -> None:
-    """Set the follower of the topology for this process. Until then, the addresses in the settings apply."""
+    """Set the factory for the object that tracks the topology in this process. Until then, the settings apply."""
     _followers[:] = [cache(make)]
 
 
@@ -200,14 +200,14 @@ def counters_at(url: str) -> redis.Redis:
 
 
 def counter_servers() -> list[redis.Redis]:
-    """All servers with counters, also those that counters are moving to. The server in the settings comes first."""
+    """All servers with counters, including those that counters are moving to; the server in the settings first."""
     tenants = [one.tenant for kind in COUNTER_KINDS for one in counter_ranges(kind)]
     urls = ["", *(url for one in tenants for url in (one.url, one.also) if url)]
     return [counters_at(url) for url in dict.fromkeys(urls)]
 
 
 def written(name: str) -> list[redis.Redis]:
-    """The servers that a class of data is written to: the one that it is read from, and while it moves, another one."""
+    """The servers that a class of data is written to: the one that it is read from; while it moves, also the other."""
     if name == "counters":
         return counter_servers()
     tenant = tenant_of(name)
@@ -393,8 +393,8 @@ def read_replicated(
 ) -> T | None:
     """The result of `read` on a replica, or on the primary; None is a miss. Raises RedisError if the primary fails.
 
-    `read` extends the life of `keys` only on the primary. After some reads from a replica, this function extends it
-    there.
+    On a replica, `read` cannot extend the life of `keys`. So after some of these reads, this function extends it on the
+    primary.
     """
     reader, primary = reader_of(name), primary_of(name)
     if reader is not primary:

@@ -18,7 +18,7 @@ SECOND_BITS, AUTHOR_BITS, SEQUENCE_BITS = 31, 28, 4
 MAX_AUTHOR_ID = (1 << AUTHOR_BITS) - 1  # 268,435,455 accounts
 MAX_SEQUENCE = (1 << SEQUENCE_BITS) - 1  # 16 posts per author and second
 MAX_ID = (1 << 63) - 1
-FIRST_SECOND = EPOCH + (10**18 >> (AUTHOR_BITS + SEQUENCE_BITS)) + 1  # of ids with 19 digits
+FIRST_SECOND = EPOCH + (10**18 >> (AUTHOR_BITS + SEQUENCE_BITS)) + 1  # whose ids have 19 digits
 LAST_SECOND = EPOCH + (1 << SECOND_BITS) - 1
 
 _DECIMAL = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)

@@ -59,7 +59,7 @@ class Item(NamedTuple):
 
     @property
     def ends(self) -> int:
-        """The Unix second in which it expires; 0 when unknown."""
+        """The Unix second in which the item expires; 0 when unknown."""
         return (self.flags >> 2) + _ERA if self.flags >> 2 else 0
 
 
@@ -102,7 +102,7 @@ def store_request(
 
 
 def delete_request(keys: Iterable[bytes]) -> bytes:
-    """The bytes of a request to delete keys, without an answer."""
+    """The bytes of a request that deletes keys and asks for no reply (`noreply`)."""
     return b"".join(b"delete %s noreply\r\n" % key for key in keys)
 
 
@@ -172,7 +172,7 @@ class Connection:
         return data
 
     def close(self) -> None:
-        """Close it, even if an answer may still arrive."""
+        """Close the connection, even if an answer may still arrive."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -218,7 +218,7 @@ _pause = _RedisPause()
 
 
 def raise_lowest(node: str, *, at_least: int, by: Redis | None = None) -> int | None:
-    """The new lowest readable generation of a node; None when Redis does not answer.
+    """Raise the lowest readable generation of a node, and return it; None when Redis does not answer.
 
     A client passed as `by` is used even shortly after a failure, because its caller can wait.
     """
@@ -275,7 +275,7 @@ class NodeHealth:
             self._is_ready = False
 
     def invalidate(self) -> None:
-        """The node must be probed again."""
+        """Require that the node is probed again."""
         with self._lock:
             self._is_ready = False
 
@@ -486,7 +486,7 @@ class MemcachedNode:
         return self._send(build, generation, lines=lines, is_repeatable=is_repeatable)
 
     def send_noreply(self, build: RequestBuilder, generation: int) -> None:
-        """Send a request without an answer; it may get lost."""
+        """Send a request that gets no reply; it may be lost."""
         connection = self._connected(build(self.head(generation)))
         if connection is not None:
             self.release(connection)
@@ -564,7 +564,7 @@ class MemcachedNode:
         )
 
     def _connected(self, request: bytes) -> Connection | None:
-        """Send a request; returns the connection, None if the node failed. Repeated after broken idle connections."""
+        """Send a request; returns the connection, None if the node failed. Retries after broken idle connections."""
         while True:
             try:
                 connection = self._idle.pop()

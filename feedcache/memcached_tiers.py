@@ -6,8 +6,8 @@ that concerns several nodes is sent to all of them before the first answer is re
 While Main or Backup changes its number of slots, the keys that move have two slots (`Layer.other`), and a process that
 cannot confirm its topology may use it only for a limited time (`TieredCache.until`). docs/decisions/0171 has the proof.
 
-A read asks one L1 group chosen at random, then Main, then Backup, each only for what is still missing, and adds its
-results to the layers above. A write goes to Main, then to all others at once. When Main fails, Backup takes its place;
+A read queries one L1 group chosen at random, then Main, then Backup, each only for the keys still missing, and adds
+its results to the layers above. A write goes to Main, then to all others at once. When Main fails, Backup replaces it;
 when both fail, nothing is written. `gets` and `cas` use Main, or Backup while Main fails, but never L1.
 
 Without L1 there are two layers, and without Backup one. Without Main there are none: every read is a miss, and every
@@ -416,7 +416,7 @@ def _refill(items: Sequence[tuple[bytes, Item]], leased: Sequence[bytes]) -> Req
 
 
 def _appends(node: MemcachedNode, appends: Sequence[tuple[bytes, Append]]) -> RequestBuilder:
-    """First add the beginnings of missing values, then append to all."""
+    """A request that first adds the starts of missing values, then appends to all."""
     starts = [
         (key, make(Kind.VALUE, start, ttl_seconds), ttl_seconds)
         for key, (_data, start, ttl_seconds) in appends
@@ -473,7 +473,7 @@ class Read:
     answers: list[tuple[Layer, dict[bytes, Item]]] = field(default_factory=list)
     tokens: dict[Layer, dict[bytes, int]] = field(
         default_factory=dict
-    )  # of items that may be replaced
+    )  # the tokens of items that may be replaced
     nodes: dict[MemcachedNode, int] = field(
         default_factory=dict
     )  # generations at the time of the read
@@ -500,7 +500,7 @@ class Read:
         return {key: Item(item.data, item.flags, tokens.get(key, 0)) for key, item in items.items()}
 
     def forget(self) -> None:
-        """Treat everything as missing, and let nothing be stored."""
+        """Treat everything as missing, so that nothing from this read is stored."""
         self.items.clear()
         self.answers.clear()
         self.began = -math.inf
@@ -571,7 +571,7 @@ class TieredCache:
     # -- reading ---------------------------------------------------------------------------------
 
     def get_many(self, keys: Collection[str]) -> dict[str, bytes]:
-        """The values present. At most 1,000 keys."""
+        """The values of those keys that exist. At most 1,000 keys."""
         read = self.read(keys)
         self.refill(read)
         return {
@@ -666,7 +666,7 @@ class TieredCache:
         layers: Collection[Layer],
         first: Callable[[], Reading] | None = None,
     ) -> None:
-        """Ask layer after layer for missing keys; the first layer may have been asked already (`first`)."""
+        """Query layer after layer for missing keys. `first` waits for a request already sent to the first layer."""
         for layer in layers:
             reading, first = (first or partial(layer.read, missing))(), None
             read.nodes |= reading.nodes
@@ -875,7 +875,7 @@ os.register_at_fork(after_in_child=_current.after_fork)
 
 
 def tiers() -> TieredCache:
-    """The tiers for one operation, by the newest topology of this process; without nodes while that may be outdated."""
+    """The tiers for one operation, in the newest topology of this process; without nodes while that may be outdated."""
     if not (_current.is_following and _current.cache is not None):
         _begin_to_follow()
     cache = _current.cache
@@ -883,7 +883,7 @@ def tiers() -> TieredCache:
 
 
 def write_in_force(write: Callable[[TieredCache], T]) -> T:
-    """Write by the tiers in force, and repeat the write if their topology may have become outdated meanwhile.
+    """Write to the tiers in force, and repeat the write if their topology may have become outdated meanwhile.
 
     If the topology is not confirmed in time, everything cached is dropped as soon as it is.
     """

@@ -31,14 +31,14 @@ from feedcache.breaker import Breaker
 
 CLUSTERS = ("redis+cluster://", "rediss+cluster://")
 SENTINELS = ("redis+sentinel://", "rediss+sentinel://")
-TLS = "rediss"  # the beginning of addresses with TLS
+TLS = "rediss"  # addresses with TLS begin with it
 CONNECT_TIMEOUT_SECONDS = 0.2
 CACHE_TIMEOUT_SECONDS = 0.2
 DEFAULT_PORT = 6379
 CONNECTIONS_PER_NODE = 64
 NODE_TIMEOUT_SECONDS = 10
 ROWS_TIMEOUT_SECONDS = 1
-MAX_PAUSE_SECONDS = 1.0  # of the breaker of a server
+MAX_PAUSE_SECONDS = 1.0  # the longest pause of a server's breaker
 
 Command = tuple[Any, ...]
 
@@ -465,7 +465,7 @@ def execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
 
 
 def execute_atomically(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    """Like `execute`, but in a transaction; not in a cluster, where a transaction fails while its slot moves.
+    """Like `execute`, but in a transaction, except in a cluster, where a transaction fails while its slot moves.
 
     If Redis has lost a script, everything is repeated.
     """
@@ -553,7 +553,7 @@ class PendingCommands:
             return error
 
     def discard(self) -> None:
-        """Close the connection unless `collect` has read from it: unread results would go to its next user."""
+        """Close the connection unless `collect` has read from it: its next user would get unread results."""
         if self._connection is not None:
             self._connection.disconnect()
             self._client.connection_pool.release(self._connection)

@@ -1,4 +1,4 @@
-"""Where the servers of this process are, and how they are used. Configure them once, before any other call:
+"""The addresses and options of the cache servers. Configure them once per process, before any other call:
 
 configure(Settings(redis_url="redis://127.0.0.1:6379/0", topology=configured(["127.0.0.1:11211"])))
 """

@@ -31,7 +31,7 @@ def load_once(
     load: Load,
     accept: Callable[[bytes], bool],
 ) -> None:
-    """Let one caller load each missing key. `accept` takes an item that was stored meanwhile; False for garbage."""
+    """Let one caller load each missing key. `accept` gets each item stored meanwhile; False means garbage."""
     deadline = time.monotonic() + WAIT_SECONDS
     waiting = list(missing)
     while waiting:

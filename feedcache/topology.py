@@ -267,7 +267,7 @@ class Topology:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Megabytes of one node per pool."""
+    """The size of a node of each pool, in megabytes."""
 
     main: int = 64
     backup: int = 64
@@ -303,7 +303,7 @@ class Finding:
 
 
 def problems(topology: Topology) -> list[Finding]:
-    """Why a topology cannot be used; [] if it can."""
+    """The reasons why a topology cannot be used; [] if it can."""
     findings = []
     if not topology.main and not topology.tenants and not topology.counters:
         findings.append(Finding("no_main"))

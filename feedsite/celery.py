@@ -58,7 +58,7 @@ def check_settings(**_signal: Any) -> None:
 def prepare_worker(**_signal: Any) -> None:
     """Start no thread here: this process forks its children, at the start and whenever one dies.
 
-    A child that is forked while a thread holds the lock of a connection pool would wait for that lock for ever, and
+    A child that is forked while a thread holds the lock of a connection pool would wait for that lock forever, and
     never take a task.
     """
     topology_listener.listener().role = "worker"  # for pools that do not fork
@@ -77,7 +77,7 @@ def follow_topology(**_signal: Any) -> None:
 @beat_init.connect
 @beat_embedded_init.connect
 def follow_topology_in_beat(**_signal: Any) -> None:
-    """Beat uses no caches, but like all processes it reports its version."""
+    """Start the listener in beat, too: beat uses no caches, but reports its version like all processes."""
     topology_listener.start("beat")
     freeze_gc()
 

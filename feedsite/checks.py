@@ -51,7 +51,7 @@ REDIS_ROLES = (
 BROKER_PORTS = {"rediss": 6379, "sentinel": 26379, "amqps": 5671}
 POOLERS = ("", "transaction")
 LOG_FORMATS = ("line", "json")
-CONNECTION = ("host", "port", "user", "password", "dbname")  # of the parameters of PostgreSQL
+CONNECTION = ("host", "port", "user", "password", "dbname")  # parameters of PostgreSQL's URLs
 CONNECT_SECONDS = 2
 
 Check = Callable[..., list[CheckMessage]]
@@ -68,7 +68,7 @@ def in_production(check: Callable[[], Iterator[CheckMessage]]) -> Check:
 
 @in_production
 def check_secret_keys() -> Iterator[CheckMessage]:
-    """Anybody with the key can forge sessions, tickets and signed URLs."""
+    """Refuse weak keys: anybody who guesses one can forge sessions, tickets and signed URLs."""
     for name, key in (
         ("SECRET_KEY", settings.SECRET_KEY),
         *(("SECRET_KEY_FALLBACKS", key) for key in settings.SECRET_KEY_FALLBACKS),
@@ -84,14 +84,14 @@ def check_secret_keys() -> Iterator[CheckMessage]:
 
 @in_production
 def check_debug() -> Iterator[CheckMessage]:
-    """DEBUG's error pages show settings and code."""
+    """Refuse DEBUG, because its error pages show settings and code."""
     if settings.DEBUG:
         yield Error("DEBUG is on.", hint="Set DEBUG=0.", id="feedsite.E002")
 
 
 @in_production
 def check_hosts() -> Iterator[CheckMessage]:
-    """With '*' Django trusts the Host header of any request."""
+    """Refuse '*', with which Django trusts the Host header of any request."""
     if "*" in settings.ALLOWED_HOSTS:
         yield Error(
             "ALLOWED_HOSTS has '*': the site would accept any Host header.",
@@ -102,7 +102,7 @@ def check_hosts() -> Iterator[CheckMessage]:
 
 @in_production
 def check_https() -> Iterator[CheckMessage]:
-    """Sessions and tokens must be sent only over TLS."""
+    """Require HTTPS, because sessions and tokens must be sent only over TLS."""
     if not (settings.SESSION_COOKIE_SECURE and settings.CSRF_COOKIE_SECURE):
         yield Error(
             "Cookies would be sent without TLS.", hint="Set SECURE_COOKIES=1.", id="feedsite.E004"
@@ -134,7 +134,7 @@ def check_proxy() -> Iterator[CheckMessage]:
 
 @in_production
 def check_staff() -> Iterator[CheckMessage]:
-    """A password alone can be phished."""
+    """Warn if staff need no second factor, because a password alone can be phished."""
     if not settings.STAFF_SECOND_FACTOR:
         yield checks.Warning(
             "STAFF_SECOND_FACTOR is off: a password is enough for the admin.",
@@ -145,7 +145,7 @@ def check_staff() -> Iterator[CheckMessage]:
 
 @in_production
 def check_database_password() -> Iterator[CheckMessage]:
-    """The password in .env.example is public."""
+    """Refuse placeholders, because the password in .env.example is public."""
     password = settings.DATABASES["default"].get("PASSWORD") or ""
     if PLACEHOLDER.match(password):
         yield Error(
@@ -157,7 +157,7 @@ def check_database_password() -> Iterator[CheckMessage]:
 
 @checks.register(checks.Tags.security)
 def check_tls_settings(**_options: object) -> list[CheckMessage]:
-    """Settings that only work together, in production or not."""
+    """Check settings that work only together, in production or not."""
     messages: list[CheckMessage] = []
     if urlsplit(settings.SITE_URL).scheme != "https":
         messages += [
@@ -191,7 +191,7 @@ def check_tls_settings(**_options: object) -> list[CheckMessage]:
 
 @checks.register(checks.Tags.database, checks.Tags.caches)
 def check_servers(**_options: object) -> list[CheckMessage]:
-    """URLs and names that would otherwise fail only at their first use."""
+    """Check URLs and names that would otherwise fail only at their first use."""
     messages = list(_wrong_with_redis())
     messages += [
         Error(
@@ -269,7 +269,7 @@ def _wrong_with_redis() -> Iterator[CheckMessage]:
 
 @checks.register(checks.Tags.database, checks.Tags.caches)
 def check_tls_to_servers(**_options: object) -> list[CheckMessage]:
-    """TLS files that cannot be read, and servers whose certificate is refused. Servers that are down are skipped."""
+    """Find unreadable TLS files, and servers whose certificate is refused. Servers that are down are skipped."""
     return list(_wrong_with_tls())
 
 
@@ -374,7 +374,7 @@ def check_metrics(**_options: object) -> list[CheckMessage]:
 
 @checks.register
 def check_traces(**_options: object) -> list[CheckMessage]:
-    """Without the packages every process would end with an ImportError."""
+    """Require OpenTelemetry if traces are on. Otherwise every process would end with an ImportError."""
     if not settings.OTEL_EXPORTER_OTLP_ENDPOINT or find_spec("opentelemetry"):
         return []
     return [
@@ -457,7 +457,7 @@ def check_seats(**_options: object) -> list[CheckMessage]:
 
 
 def _place(database: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Server, port and name of a database."""
+    """The server, port and name of a database."""
     host = database.get("HOST") or database.get("OPTIONS", {}).get("host", "")
     return str(host), str(database.get("PORT") or ""), str(database.get("NAME"))
 

@@ -45,7 +45,7 @@ Media = Path | str | IO[bytes]  # a path, or a binary file that can be read twic
 TARGETED = ("reply", "quote", "repost")
 KINDS = (Kind.TEXT, Kind.PICTURE, Kind.VIDEO, Kind.AUDIO)
 VERBS = (*(kind.value for kind in KINDS), "post", *TARGETED)
-DIGEST_BYTES = 1024 * 1024  # of a file, read at once
+DIGEST_BYTES = 1024 * 1024  # how much of a file is read at once
 LOOK_SECONDS = 0.5  # between checks whether a worker has transcoded a video
 
 
@@ -115,7 +115,7 @@ def get_activity(
     owner: Person | None = None,
     limit: int = 20,
 ) -> Activity:
-    """About `limit` (1 to 40) posts since `last_id`, newest first, with all late deliveries.
+    """About `limit` (1 to 40) posts since `last_id`, newest first, including those delivered late.
 
     Continue from the result's `last_id`. `kind` is home, or personal: the posts of `owner` (by default the reader) that
     the reader may see. Without `last_id`, returns the newest posts. Promoted posts are left out. Invalid for another

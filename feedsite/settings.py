@@ -207,7 +207,7 @@ DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
 # Django's engine, with a test of pooled connections, which may have been closed by a restart of the server.
 DATABASES["default"]["ENGINE"] = "feedsite.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 0  # the pool allows nothing else
-# "transaction": behind PgBouncer in that mode a connection has no state of its own, so `manage.py migrate` sets the
+# "transaction": behind PgBouncer in that mode connections keep no state, so `manage.py migrate` sets the
 # timeouts on the role.
 DATABASE_POOLER = env.str("DATABASE_POOLER", "")
 DATABASE_TIMEOUTS = {
@@ -253,7 +253,7 @@ REPLICA_DATABASES: list[str] = []
 # After this time the primary is queried, and the replica is left out for a while. It must be longer than
 # SEARCH_SECONDS, or slow searches would count as failures of the replica.
 REPLICA_TIMEOUT_SECONDS = env.float("REPLICA_TIMEOUT_SECONDS", 3.5)
-# Streaming replicas of the default database, each with an alias of its own: replica1, replica2 and so on.
+# Streaming replicas of the default database, with the aliases replica1, replica2 and so on.
 for _number, _url in enumerate(env.list("REPLICA_DATABASE_URLS", default=[]), start=1):
     REPLICA_DATABASES.append(f"replica{_number}")
     # A page that waits for a lost replica queries the primary after `timeout`.
@@ -433,9 +433,9 @@ EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)
 # --- relations ------------------------------------------------------------------------------------
 # How long Redis keeps the relations of an account after the last read.
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
-# The beginning of a list of people is in Redis if the list is at least this long.
+# The newest entries of a list of people are in Redis if the list is at least this long.
 GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)
-GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # entries of this beginning
+GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # how many of these entries
 # Larger sets of followers are not cached; "followed by" then queries PostgreSQL.
 GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 
@@ -507,7 +507,7 @@ RATE_LIMITS = {
 
 # --- posts ----------------------------------------------------------------------------------------
 POST_MAX_CHARACTERS = 500
-PINNED_POSTS_MAX = 5  # of one author
+PINNED_POSTS_MAX = 5  # per author
 SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # scheduled posts of one author
 # A font file for preview images; empty: Noto Sans CJK if it is installed.
 CARD_FONT = env.str("CARD_FONT", "")
@@ -516,14 +516,14 @@ LINK_PREVIEWS = env.bool("LINK_PREVIEWS", True)
 # A service with LibreTranslate's API, which translates posts for members (apps.translation); empty: no translations.
 TRANSLATE_URL = env.str("TRANSLATE_URL", "")
 TRANSLATE_API_KEY = env.str("TRANSLATE_API_KEY", "")  # the key of that service
-PICTURE_MAX_BYTES = 16 * 1024 * 1024  # of an uploaded picture
+PICTURE_MAX_BYTES = 16 * 1024 * 1024  # maximum size of an uploaded picture
 
 # --- video and sound (`apps.media.video`) ---------------------------------------------------------
 # The name or path of ffmpeg. Empty: the distribution's, or else that of imageio-ffmpeg.
 FFMPEG = env.str("FFMPEG", "")
 VIDEO_MAX_BYTES = env.int("VIDEO_MAX_MEGABYTES", 40) * 1024 * 1024  # maximum size of an upload
 VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)  # maximum length of an upload
-VIDEO_MAX_PIXELS = 3840 * 2160  # of a frame of an upload
+VIDEO_MAX_PIXELS = 3840 * 2160  # maximum for a frame of an upload
 VIDEO_SIZE = (1920, 1080)  # maximum of the longer and the shorter side of served video
 VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # time limit for one upload
 VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at once
@@ -756,10 +756,10 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "/login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
-# Sessions are rows of PostgreSQL, which processes remember: losing a cache logs nobody out.
+# Sessions are rows of PostgreSQL, which processes cache: losing a cache logs nobody out.
 SESSION_ENGINE = "apps.accounts.authentication.session_store"
 SESSION_COOKIE_AGE = 30 * 24 * 3600
-PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the mail
+PASSWORD_RESET_TIMEOUT = 2 * 3600  # lifetime of the link in the mail
 # How mail is sent: smtp+tls://user:password@host:587; consolemail:// prints it, dummymail:// sends none.
 vars().update(env.email("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # seconds for each step of SMTP
@@ -933,7 +933,7 @@ SPECTACULAR_SETTINGS = {
 # --- OAuth ----------------------------------------------------------------------------------------
 OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth.Application"
 # Migrations refer to this model.
-OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "oauth2_provider.AccessToken"  # noqa: S105 -- of a model
+OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "oauth2_provider.AccessToken"  # noqa: S105 -- the name of a model
 OAUTH2_PROVIDER = {
     "OIDC_ISS_ENDPOINT": SITE_URL,  # the issuer, as in the discovery document
     "OAUTH2_BACKEND_CLASS": "apps.oauth.provider.Core",
@@ -958,7 +958,7 @@ OAUTH2_PROVIDER = {
 SLO_AVAILABILITY = env.float("SLO_AVAILABILITY", 0.9999)  # share of answered requests
 SLO_HOME_SECONDS = env.float("SLO_HOME_SECONDS", 0.25)  # maximum for 95 of 100 home pages
 SLO_DELIVERY_SECONDS = env.float("SLO_DELIVERY_SECONDS", 5.0)  # maximum for 95 of 100 deliveries
-# Targets shown to staff beside the figures (sources 000 and 002): shares, and average milliseconds.
+# Targets shown to staff next to the figures (sources 000 and 002): shares, and average milliseconds.
 SERVICE_TARGETS = {
     "availability": SLO_AVAILABILITY,
     "hit_rate": 0.99,

@@ -1,1 +1,1 @@
-"""Mastodon's API for programs of staff, below /api/v1/admin. Optional."""
+"""Mastodon's API for programs that staff use, below /api/v1/admin. Optional."""

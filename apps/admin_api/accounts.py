@@ -28,9 +28,9 @@ PER_PAGE, MAX_PER_PAGE = 100, 200
 READ = ("admin:read", "admin:read:accounts")
 WRITE = ("admin:write", "admin:write:accounts")
 NAMED = [
-    OpenApiParameter("username", str, description="The beginning of the handle."),
-    OpenApiParameter("display_name", str, description="The beginning of the name."),
-    OpenApiParameter("email", str, description="The beginning of the e-mail address."),
+    OpenApiParameter("username", str, description="A prefix of the handle."),
+    OpenApiParameter("display_name", str, description="A prefix of the name."),
+    OpenApiParameter("email", str, description="A prefix of the e-mail address."),
     OpenApiParameter("by_domain", str, description="Only this site's domain has accounts."),
     OpenApiParameter("ip", str, description="422: the site does not keep addresses."),
     *CURSOR_PARAMETERS,
@@ -72,7 +72,7 @@ def listed(request: Request, rows: QuerySet[User]) -> Response:
 )
 @endpoint(GET=READ)
 def accounts(request: Request) -> Response:
-    """The newest accounts first, suspended and frozen ones too."""
+    """The newest accounts first, including suspended and frozen ones."""
     reader_of_accounts(request)
     return listed(request, queries.accounts_v1(request.query_params))
 

@@ -1,4 +1,4 @@
-"""Endpoints for staff: blocks. The site has only those of mail domains and IP addresses, added in the admin."""
+"""Endpoints for staff: blocks. The site has only sign-up blocks, by mail domain and IP address, edited in the admin."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """A kind of blocks that Mastodon has."""
+    """A kind of block in Mastodon's API."""
 
     name: str
     entity: Any
-    why: "StrPromise"  # such blocks cannot be added here
+    why: "StrPromise"  # the reason why such blocks cannot be added here
     changes: bool = False  # whether Mastodon has PUT for it
     sign_ups: str = ""  # the kind of `SignUpBlock`
 
@@ -69,7 +69,7 @@ KINDS = [
 
 
 def _collection(kind: Kind) -> Callable[..., Response]:
-    """The endpoint of a kind. GET lists its blocks, of which only blocks of sign-ups exist. POST is refused."""
+    """The endpoint of a kind. GET lists its blocks; the site has only sign-up blocks, so other lists are empty."""
 
     @operation(
         f"{_title(kind)}{'' if kind.sign_ups else ': always empty'} (staff)",
@@ -90,7 +90,7 @@ def _collection(kind: Kind) -> Callable[..., Response]:
     )
     @endpoint(GET=_scopes("read", kind), POST=_scopes("write", kind))
     def view(request: Request) -> Response:
-        """The blocks of a kind; POST returns the reason why none can be added."""
+        """List the blocks of a kind; refuse POST, with the reason."""
         if request.method == "GET":
             reader_of_accounts(request)
             cursor = Cursor.from_query(
@@ -107,14 +107,14 @@ def _collection(kind: Kind) -> Callable[..., Response]:
 
 
 def _one(kind: Kind) -> Callable[..., Response]:
-    """The endpoint of one block. Only blocks of sign-ups exist, and they can only be read."""
+    """The endpoint of one block. Only sign-up blocks exist, and the API cannot change them."""
     methods = {"GET": "read", "DELETE": "write", **({"PUT": "write"} if kind.changes else {})}
 
     scopes: Any = {method: _scopes(access, kind) for method, access in methods.items()}
 
     @endpoint(**scopes)
     def view(request: Request, block_id: int) -> Response:
-        """A block of sign-ups; 404 for all other kinds."""
+        """A sign-up block; 404 for all other kinds."""
         if request.method == "GET":
             reader_of_accounts(request)
         else:
@@ -128,7 +128,7 @@ def _one(kind: Kind) -> Callable[..., Response]:
 
     for method in methods:
         view = operation(
-            f"One of {_title(kind)}{'' if kind.sign_ups else ': there is none'} (staff)",
+            f"{_title(kind)[:-1]}{'' if kind.sign_ups else ': always 404'} (staff)",
             kind.entity,
             method=method,
             name=f"admin_{method.lower()}_{kind.name}",
@@ -143,7 +143,7 @@ def _is_kept(kind: Kind) -> bool:
 
 
 def _rows(kind: Kind) -> "QuerySet[SignUpBlock]":
-    """The blocks of sign-ups of a kind."""
+    """The sign-up blocks of a kind."""
     from apps.sign_ups.models import SignUpBlock  # noqa: PLC0415 -- only if the app is installed
 
     return SignUpBlock.objects.filter(kind=kind.sign_ups)

@@ -141,7 +141,7 @@ def admin_report_json(report: Report, items: Collection[FeedItem]) -> AdminRepor
 
 
 class AdminTagJson(TagJson):
-    """A trending tag. Nobody has to review it."""
+    """A trending tag. No review is needed."""
 
     listable: bool
     trendable: bool
@@ -160,7 +160,7 @@ def admin_tag_json(usage: TagUsage) -> AdminTagJson:
 
 
 class AdminTrendingStatusJson(StatusJson):
-    """A trending status. Nobody has to review it."""
+    """A trending status. No review is needed."""
 
     requires_review: bool
 
@@ -202,7 +202,7 @@ class AdminEmailDomainBlockJson(TypedDict):
 
 
 def sign_up_block_json(row: "SignUpBlock") -> AdminIpBlockJson | AdminEmailDomainBlockJson:
-    """A block of sign-ups by an address range or a mail domain."""
+    """A sign-up block for an address range or a mail domain, as JSON."""
     if row.kind == "range":
         return {
             "id": str(row.pk),
@@ -237,7 +237,7 @@ class AdminDomainAllowJson(TypedDict):
 
 
 class AdminDomainBlockJson(TypedDict):
-    """A site from which this one takes nothing, or less."""
+    """A site whose posts this one refuses or limits."""
 
     id: str
     domain: str

@@ -1,4 +1,4 @@
-"""Reads of accounts and reports for programs of staff, with the filters of Mastodon's two versions of the list."""
+"""Queries for accounts and reports, with the filters of both versions of Mastodon's list."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -41,14 +41,14 @@ ROLES = {
 
 
 def accounts_v1(query: Query) -> QuerySet[User]:
-    """Accounts by the parameters of /api/v1, which has a separate parameter for each state. BadRequest, Invalid."""
+    """Accounts that match the parameters of /api/v1, which has a parameter for each state. BadRequest, Invalid."""
     named = {**ORIGINS, **STATES, **PERMISSIONS}
     chosen = [condition for name, condition in named.items() if optional_bool(query, name)]
     return _accounts(query, chosen)
 
 
 def accounts_v2(query: Query) -> QuerySet[User]:
-    """Accounts by the parameters of /api/v2. BadRequest, Invalid."""
+    """Accounts that match the parameters of /api/v2. BadRequest, Invalid."""
     if query.get("invited_by"):
         raise Invalid(_("There are no invitations on this site."), code="no_invitations")
     chosen = [
@@ -63,7 +63,7 @@ def accounts_v2(query: Query) -> QuerySet[User]:
 
 
 def _accounts(query: Query, chosen: Iterable[Q]) -> QuerySet[User]:
-    """The matching accounts. Names match by their beginning, as in Mastodon."""
+    """The matching accounts. Names match by prefix, as in Mastodon."""
     if query.get("ip"):
         raise Invalid(
             _("This site does not keep the addresses of its members."), code="no_addresses"
@@ -108,7 +108,7 @@ def account_by_id(user_id: int) -> User:
 
 
 def reports(query: Query, staff: User) -> QuerySet[Report]:
-    """Reports by the parameters of a list, open ones by default, without those about `staff`. BadRequest."""
+    """Reports that match the parameters of a list, open ones by default, without those about `staff`. BadRequest."""
     is_resolved = bool(optional_bool(query, "resolved"))
     rows = all_reports(staff).filter(resolved_at__isnull=not is_resolved)
     if account_id := _id_in(query, "account_id"):
@@ -127,14 +127,14 @@ def _id_in(query: Mapping[str, str], name: str) -> int | None:
 
 
 def all_reports(staff: User) -> QuerySet[Report]:
-    """Reports with the rows that their JSON shows, without those about `staff`, who must not see who filed them."""
+    """Reports with the rows that their JSON needs, without those about `staff`, who must not see who filed them."""
     people = ("target", "reporter", "assignee", "resolved_by")
     counts = [f"{person}__counts" for person in people]
     return Report.objects.exclude(target=staff).select_related(*counts).prefetch_related("posts")
 
 
 def report_by_id(report_id: int, staff: User) -> Report:
-    """A report by its id. NotFound, also for a report about `staff`."""
+    """A report by its id. NotFound, even if the report exists but is about `staff`."""
     report = all_reports(staff).filter(pk=report_id).first()
     if report is None:
         raise NotFound(_("There is no such report."))
@@ -144,8 +144,8 @@ def report_by_id(report_id: int, staff: User) -> Report:
 def reported_items(
     found: Collection[Report], staff: User, *, restricted: bool = False
 ) -> dict[int, list[FeedItem]]:
-    """The posts of reports by the id of the report, hidden ones too. Deleted posts are left out, and so are
-    restricted ones without `restricted`.
+    """The posts of reports by the id of the report, including hidden ones. Deleted posts are left out, and so are
+    restricted ones unless `restricted` is set.
     """
     ids = {row.post_id for report in found for row in report.posts.all()}
     contents = {

@@ -87,7 +87,7 @@ class AdminReportInput(Input):
 )
 @endpoint(GET=READ, PUT=WRITE)
 def report(request: Request, report_id: int) -> Response:
-    """One report. Its restricted posts are shown with the permission to read them, and the read is logged."""
+    """One report. Its restricted posts are included if the reader may read them; the read is logged."""
     staff = _staff(request)
     if request.method == "PUT":
         fields = validated(AdminReportInput(data=request.data))

@@ -1,4 +1,4 @@
-"""Requests previews, fetches them in the background, and erases those that no post links to."""
+"""Requests previews, fetches them in the background, and erases unused ones."""
 
 import logging
 from collections.abc import Collection
@@ -73,7 +73,7 @@ NOTHING_SHOWN: dict[str, Any] = {
 
 
 class Busy(Exception):
-    """Another worker is using this server, or has just used it."""
+    """Another worker is fetching from the same remote host, or has just done so."""
 
 
 def ask_for(post_id: int) -> None:
@@ -111,7 +111,7 @@ def withdraw(post_id: int) -> None:
 
 
 def erase_unused(preview_ids: Collection[int]) -> int:
-    """Erase the previews among these that no post links to, with their pictures; returns their number."""
+    """Erase those of the given previews that no post uses, with their pictures; returns the number erased."""
     erased = rows_of(_ERASE, {"ids": list(preview_ids)}) if preview_ids else []
     for address, picture in erased:
         _forget(address, picture)
@@ -119,13 +119,13 @@ def erase_unused(preview_ids: Collection[int]) -> int:
 
 
 def erase(preview_ids: Collection[int]) -> int:
-    """Erase previews for staff; returns their number. The posts show none until they are edited."""
+    """Erase previews for staff; returns the number erased. Their posts show no preview until the posts are edited."""
     PreviewedPost.objects.filter(preview__in=preview_ids).delete()
     return erase_unused(preview_ids)
 
 
 def fetch_again(preview_ids: Collection[int]) -> int:
-    """Fetch the pages again now; the old previews stay until then."""
+    """Enqueue new fetches of the pages; until they end, the old previews stay. Returns how many were not pending."""
     number = _begin_again(preview_ids)
     for preview_id in preview_ids:
         enqueue(TASK, preview_id)
@@ -146,7 +146,7 @@ def sweep() -> None:
 
 
 def purge_unused() -> None:
-    """Erase unused previews that a race has left behind, and rows of hosts that were not used recently."""
+    """Erase unused previews that a race has left behind, and rows of hosts from which nothing was fetched recently."""
     unused = Preview.objects.filter(posts=None, created_at__lt=Now() - HOST_KEPT)
     erase_unused(list(unused.values_list("pk", flat=True)[:BATCH]))
     purge(PreviewHost.objects.filter(free_at__lt=Now() - HOST_KEPT).order_by("free_at"))

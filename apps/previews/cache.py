@@ -32,7 +32,7 @@ def _encode(preview: LinkPreview) -> bytes:
 
 
 def _decode(data: bytes) -> LinkPreview:
-    """Decode a preview. ValueError for any other bytes."""
+    """Decode a preview. Raises ValueError for malformed bytes."""
     values = orjson.loads(data)
     if not isinstance(values, list) or len(values) != len(LinkPreview._fields):
         raise ValueError("not a preview")
@@ -47,14 +47,14 @@ PREVIEWS: ReadThrough[str, LinkPreview] = ReadThrough(
     encode=_encode,
     decode=_decode,
     family="content",
-    negative_ttl_seconds=60,  # of an address whose page is still being fetched
+    negative_ttl_seconds=60,  # for addresses whose pages are still being fetched
 )
 
 
 def read(addresses: Collection[str]) -> dict[str, LinkPreview]:
     """Previews by address, `NOTHING` if there is none. Takes a round trip unless all are in this process's cache.
 
-    That cache has no addresses whose pages are being fetched, because streams may announce a new preview before the
+    Pages that are being fetched have no entry in that cache, because a stream may announce the new preview before the
     message that would drop the entry arrives.
     """
     listener().subscribe_channel(CHANNEL, _on_message)
@@ -69,12 +69,12 @@ def read(addresses: Collection[str]) -> dict[str, LinkPreview]:
 
 
 def _known(preview: LinkPreview) -> LinkPreview:
-    """A loader for `LOCAL.get` that stores a preview that was just read."""
+    """A loader for `LOCAL.get` that returns a preview that was just read, so that it is cached."""
     return preview
 
 
 def _nothing_yet() -> None:
-    """A loader for `LOCAL.get` that loads nothing, to look up an entry."""
+    """A loader for `LOCAL.get` that loads nothing, so that only an existing entry is returned."""
 
 
 def _shown(row: Preview) -> LinkPreview:
@@ -94,7 +94,7 @@ def _shown(row: Preview) -> LinkPreview:
 
 
 def load(addresses: Collection[str]) -> dict[str, LinkPreview]:
-    """Read previews from PostgreSQL, `NOTHING` for pages without one; none for pages that are still being fetched."""
+    """Read previews from PostgreSQL, `NOTHING` for pages without one. Pages that are being fetched are left out."""
     keys = {key_of(address): address for address in addresses}
     rows = Preview.objects.filter(key__in=keys).exclude(title="", state=State.PENDING)
     return {keys[row.key]: _shown(row) if row.title else NOTHING for row in rows}

@@ -34,7 +34,7 @@ ENCODINGS = {"", "identity", "gzip", "x-gzip", "deflate"}
 
 
 class Refused(Exception):
-    """A file is not fetched because its address, its type or the answer is not acceptable."""
+    """A file is not fetched because its address, its type or the response is not acceptable."""
 
 
 class Unreachable(Exception):
@@ -43,7 +43,7 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A server's answer. `address` is where the redirects ended, in ASCII."""
+    """A server's response. `address` is the URL at which the redirects ended, in ASCII."""
 
     address: str
     content_type: str
@@ -62,7 +62,7 @@ def resolved(host: str, port: int) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The hosts that requests may reach. Only tests use one other than `INTERNET`."""
+    """The hosts that requests may reach. Only tests use anything other than `INTERNET`."""
 
     resolve: Callable[[str, int], Sequence[str]] = resolved
     may_reach: Callable[[str], bool] = is_on_the_internet
@@ -83,7 +83,7 @@ def fetch(
 ) -> Answer:
     """Fetch the first `max_bytes`, after decompression, of a file with one of these media types. Refused, Unreachable.
 
-    `take_turn` is called with the host of every hop before the request, and may raise.
+    `take_turn` is called before each request, with its host, and may raise an error to stop the fetch.
     """
     deadline = Deadline(seconds)
     accepted = tuple(types)
@@ -109,7 +109,7 @@ class Deadline:
         self._end = monotonic() + seconds
 
     def left(self) -> float:
-        """The seconds left. Unreachable if there are none."""
+        """The seconds left. Raises Unreachable if the time is up."""
         left = self._end - monotonic()
         if left <= 0:
             raise Unreachable("too slow")
@@ -144,7 +144,7 @@ def _pool(network: Network, deadline: Deadline) -> httpcore.ConnectionPool:
 def _ask(
     pool: httpcore.ConnectionPool, url: str, accepted: tuple[str, ...], max_bytes: int
 ) -> Answer | str:
-    """The answer, or the address to which it redirects."""
+    """The response, or the address to which it redirects."""
     headers = [
         ("User-Agent", f"feedsite/{settings.VERSION} (+{settings.SITE_URL}; link previews)"),
         ("Accept", ", ".join(accepted)),

@@ -27,7 +27,7 @@ from apps.previews.models import (
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
 PAGE_BYTES = 1024 * 1024  # the metadata is near the beginning of a page
 PICTURE_BYTES = 5 * 1024 * 1024
-DECLARATION_BYTES = 4096  # a page names its encoding within these
+DECLARATION_BYTES = 4096  # a page declares its encoding within these
 _DECLARED = re.compile(
     rb"<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE
 )
@@ -79,7 +79,7 @@ def page_at(address: str, *, take_turn: Callable[[str], None], network: Network)
 def picture_of(
     page: Page, *, take_turn: Callable[[str], None], network: Network
 ) -> PagePicture | None:
-    """The picture of a page; None if it has no acceptable one, and the preview is shown without a picture."""
+    """The picture of a page; None if it has no acceptable one; the preview is then shown without a picture."""
     if not page.picture_url:
         return None
     try:
@@ -100,7 +100,7 @@ def picture_of(
 
 
 def text_of(answer: Answer) -> str:
-    """Decode a page in the encoding that its server or the page names; without one, or with a BOM, in UTF-8."""
+    """Decode a page in the encoding declared by its server or by itself; in UTF-8 without one, or after a UTF-8 BOM."""
     _type, _semicolon, rest = answer.content_type.lower().partition("charset=")
     named = rest.partition(";")[0].strip(" \"'")
     if not named and (declared := _DECLARED.search(answer.body[:DECLARATION_BYTES])):
@@ -128,13 +128,13 @@ def _cleaned(address: str, said: dict[str, str]) -> Page:
 
 
 def _own_canonical(address: str, canonical: str) -> str:
-    """The canonical address that a page names, if it is on the same host: a page must not pose as another site."""
+    """The canonical address that a page declares, if its host is the same: a page must not pose as another site."""
     joined = _joined(address, canonical) if canonical else address
     return joined if urlsplit(joined)[:2] == urlsplit(address)[:2] else address
 
 
 def _joined(address: str, reference: str) -> str:
-    """Resolve a reference; returns the address itself if the reference is invalid."""
+    """Resolve a relative reference; returns the address itself if the reference is invalid."""
     try:
         joined: str = iri_to_uri(urljoin(address, reference))
         urlsplit(joined)

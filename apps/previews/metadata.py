@@ -1,7 +1,7 @@
 """Reads the metadata of a page: OpenGraph, Twitter cards, HTML.
 
 It runs as a separate program (`apps.media.sandbox`), because some pages keep a parser busy for a long time. The input
-is HTML in UTF-8; the output is a line of JSON with texts by name.
+is HTML in UTF-8; the output is a JSON object of texts on one line.
 """
 
 import json
@@ -13,7 +13,7 @@ from bs4.filter import SoupStrainer
 
 from apps.media.pixels import serve
 
-# Of these, the first that a page has is used: OpenGraph, then Twitter cards, then HTML.
+# The first of these names that a page has is used: OpenGraph, then Twitter cards, then HTML.
 SOURCES = {
     "title": ("og:title", "twitter:title", "title"),
     "description": ("og:description", "twitter:description", "description"),

@@ -1,4 +1,4 @@
-"""Previews by address, the posts that link to these addresses, and when a host may be used again."""
+"""Previews by address, the posts that link to these addresses, and the time of the next request to each host."""
 
 import hashlib
 import secrets
@@ -23,7 +23,7 @@ def key_of(address: str) -> str:
 
 
 def new_picture_name() -> str:
-    """A new name for a picture in the storage, which is also in its address: unguessable, and never used again."""
+    """A new, unguessable name for a picture in the storage, never reused. It is also part of the picture's URL."""
     return f"{FOLDER}{secrets.token_hex(16)}.webp"
 
 
@@ -78,7 +78,7 @@ class PreviewedPost(models.Model):
 
 
 class PreviewHost(models.Model):
-    """A server from which something was fetched; no worker uses it again before `free_at`."""
+    """A server from which something was fetched; no worker fetches from it again before `free_at`."""
 
     name = models.CharField(max_length=HOST_CHARACTERS, primary_key=True)
     free_at = models.DateTimeField(db_default=Now())

@@ -16,7 +16,7 @@ MAX_REMEMBERED = 4096  # texts with an address
 
 
 def link_of(post: PostContent) -> str:
-    """The first address in an open post without pictures, poll or quote; empty if there is none."""
+    """The first link in a post; empty if it has none, is not open, or has pictures, a poll or a quote."""
     if "://" not in post.body or post.pictures or post.poll or post.source_id or not post.is_open:
         return ""
     return _first_address(post.body)

@@ -16,7 +16,7 @@ def fetch(preview_id: int) -> None:
 
 @shared_task
 def sweep() -> None:
-    """Enqueue previews whose message was lost, or which must be retried."""
+    """Enqueue previews whose task message was lost, or that must be retried."""
     actions.sweep()
 
 

@@ -1,4 +1,4 @@
-"""Archives, imports and erasures in the admin: shows their progress, and retries failed ones."""
+"""Shows the progress of archives, imports and erasures in the admin, and retries failed ones."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class WorkList(StaffList):
 
     @admin.action(description=gettext_lazy("Try dead letters again"), permissions=["intervene"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Give dead letters five more attempts; a sweep finds them."""
+        """Give dead letters five more attempts; a sweep enqueues them."""
         rows = self.chosen(request, queryset)
         count = len(revive_dead(self.model, pk__in=[row.pk for row in rows]))
         self.log_each(request, rows, _("Retried."))
@@ -32,7 +32,7 @@ class WorkList(StaffList):
 
 @admin.register(Export)
 class ExportAdmin(WorkList):
-    """Progress only: staff cannot download archives."""
+    """Shows progress only: staff cannot download archives."""
 
     list_display = (
         "id", "user", "state", "done", "total", "size", "attempts", "last_error", "created_at", "expires_at",
@@ -41,7 +41,7 @@ class ExportAdmin(WorkList):
 
 @admin.register(Import)
 class ImportAdmin(WorkList):
-    """Progress only: staff cannot see the accounts that a file names."""
+    """Shows progress only: staff cannot see which accounts a file names."""
 
     list_display = (
         "id", "user", "kind", "is_undone", "state", "attempts", "last_error", "created_at", "finished_at",

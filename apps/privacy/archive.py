@@ -1,6 +1,6 @@
 """Writes archives of a user's data: a zip file with a file for each part.
 
-It contains only data that the user wrote or chose. Of other people it contains handles and URLs of posts, no texts.
+It contains only data that the user wrote or chose; about other people, only handles and the URLs of posts, no texts.
 Each part is read in batches by primary key, in bounded memory.
 """
 
@@ -57,7 +57,7 @@ def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
 
 
 def escape_formula(value: Any) -> Any:
-    """Put a quote before texts that a spreadsheet would take for a formula, and remove control characters."""
+    """Prefix texts that a spreadsheet would read as formulas with a quote, and remove control characters."""
     if not isinstance(value, str):
         return value
     return without_control_characters(f"'{value}" if value.startswith(FORMULA) else value)
@@ -106,7 +106,7 @@ def post_records(posts: Sequence[Post]) -> Iterable[Record]:
 
 
 def picture_name(attachment: Any) -> str:
-    """The path of a picture in the archive, made of its number and a file type that the site chose."""
+    """The path of a picture in the archive, made from its number and a file type chosen by the site."""
     extension = str(attachment.file.name).rpartition(".")[2]
     return f"pictures/{attachment.pk}.{extension if extension.isalnum() else 'bin'}"
 
@@ -312,7 +312,7 @@ def private_storage() -> Storage:
 
 
 def entries_of(user: User) -> int:
-    """The number of rows and pictures in a user's archive, to show progress."""
+    """The number of rows and pictures in a user's archive, for the progress display."""
     rows: int = sum(part.rows(user).count() for part in (*PARTS, *ARCHIVE))
     return rows + pictures_of(user).count()
 
@@ -320,7 +320,7 @@ def entries_of(user: User) -> int:
 def write_archive(user: User, name: str, progress: Progress) -> int:
     """Write a user's archive to the private storage, replacing an earlier attempt; returns its size in bytes.
 
-    `progress` is called after every batch with the number of entries written; if it raises, the work ends.
+    `progress` is called after every batch with the number of entries written; if it raises an error, writing stops.
     """
     with tempfile.TemporaryFile() as file:
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
@@ -394,7 +394,7 @@ def _write_part(archive: ZipFile, part: Part, user: User) -> Iterator[int]:
 
 
 def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
-    """Write the files; yields the number of pictures of each batch."""
+    """Write the picture files; yields the number of pictures in each batch."""
     bytes_left = settings.EXPORT_MAX_MEGABYTES * 1024 * 1024
     omitted = []
     for count, files in _files_of(user):
@@ -409,7 +409,7 @@ def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
 
 
 def _files_of(user: User) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    """Batches of (name in the archive, name in the storage), each with the number of pictures for the progress."""
+    """Batches of pictures: their number, for the progress, and pairs of names in the archive and in the storage."""
     kinds = ("avatar", "header")
     profile = [(f"pictures/profile-{kind}.webp", getattr(user, kind).name) for kind in kinds]
     yield 0, [(name, stored) for name, stored in profile if stored]

@@ -94,7 +94,7 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
 
 
 def recheck() -> None:
-    """Erase rows that were added by requests still running when the account was deleted; these are rare."""
+    """Erase rows that were added by requests still running when the account was deleted; such rows are rare."""
     since = timezone.now() - CHECKED_AGAIN_FOR
     for row in Erasure.objects.filter(state=State.DONE, finished_at__gt=since)[:BATCH]:
         _round(User.objects.get(pk=row.user_id), {}, time.monotonic() + TASK_SECONDS)
@@ -111,7 +111,7 @@ def _erase(row: Erasure) -> leases.Outcome:
 
 
 def _round(user: User, removed: dict[str, int], deadline: float) -> bool:
-    """Erase a batch of every kind; returns whether there may be more."""
+    """Erase one batch of rows of each kind; returns whether there may be more."""
     is_found = False
     for name, step in (STEPS | _named(*ERASURE)).items():
         count = step(user, BATCH)
@@ -133,7 +133,7 @@ def sessions(user: User, limit: int) -> int:
 
 
 def second_factor(user: User, limit: int) -> int:
-    """Delete the authenticator app, recovery codes and passkeys, which are a few rows."""
+    """Delete the authenticator app, the recovery codes and the passkeys, which are only a few rows."""
     del limit
     return erase_second_factor(user)
 
@@ -147,7 +147,7 @@ def posts(user: User, limit: int) -> int:
 
 
 def tombstones(user: User, limit: int) -> int:
-    """Clear the texts that rows of deleted posts still have."""
+    """Clear the texts that remain in the rows of deleted posts."""
     rows = Post.objects.filter(author=user).exclude(application="", website="", language="")
     ids = list(rows.exclude(deleted_at=None).values_list("pk", flat=True)[:limit])
     Post.objects.filter(pk__in=ids).update(application="", website="", language="")
@@ -205,7 +205,7 @@ def lists(user: User, limit: int) -> int:
 
 
 def mine(user: User, limit: int) -> int:
-    """Delete rows that only the account saw, and rows that show the account to others."""
+    """Delete rows that only the account's owner could see, and rows that show the account to others."""
     count = discard_exports(user.pk) + discard_imports(user, limit=limit)
     for rows in (
         Notification.objects.filter(Q(user=user) | Q(actor=user)),
@@ -242,7 +242,7 @@ def mine(user: User, limit: int) -> int:
 
 
 def access(user: User, limit: int) -> int:
-    """Delete applications' codes and tokens: codes first, then refresh tokens, so that neither makes a new one."""
+    """Delete applications' codes and tokens: codes first, then refresh tokens, so that neither can get a new token."""
     models = (Grant, RefreshToken, AccessToken, IDToken, DeviceGrant, Application)
     return sum(_rows(model.objects.filter(user=user), limit) for model in models)
 
@@ -283,7 +283,7 @@ def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:
 
 
 def _relations(user: User, limit: int, ends: Iterable[Any]) -> int:
-    """End relations. `ends` has a model, its fields for the user and for the other account, and the action to call."""
+    """End relations. `ends` has models, their fields for the user and the other account, and the action to call."""
     count = 0
     for model, mine, other, end in ends:
         rows = model.objects.filter(**{mine: user}).select_related(other).order_by("pk")

@@ -1,4 +1,4 @@
-"""Requests for archives of a user's data, which a task builds, and which are deleted after a few days."""
+"""Archives of users' data: requested by the user, built by a task, and deleted after a few days."""
 
 import secrets
 from datetime import timedelta

@@ -39,8 +39,8 @@ class Part:
 class PostOfArchive(NamedTuple):
     """A post in an archive.
 
-    `cells` has its address and day in the archive, for the report. `post` has the data to recreate it. `refusal` is the
-    reason why it is left out.
+    `cells` has its URL and date in the archive, for the report. `post` has the data to recreate it. `refusal` is the
+    reason why it cannot be imported.
     """
 
     cells: list[str]
@@ -51,10 +51,10 @@ class PostOfArchive(NamedTuple):
 class Posts(NamedTuple):
     """The functions that import posts of an archive. The file is opened again for each chunk of lines.
 
-    `open` raises Invalid unless the file is an archive. `read` yields its posts; Invalid refuses the whole archive.
-    `prepare` does the slow work for one post, outside of transactions, and `make` takes its result. `make` returns the
-    data that `remove` needs (None if the post has been imported before) and a text about parts that could not be
-    imported. It raises DomainError for a post that cannot be imported.
+    `open` raises Invalid unless the file is an archive. `read` yields its posts, or raises Invalid for all of them.
+    `prepare` does the slow work for one post, outside of transactions; its result is passed to `make`, which returns
+    the data that `remove` needs (None if the post has been imported before) and a text about parts that could not be
+    imported. `make` raises DomainError for a post that cannot be imported.
     """
 
     open: Callable[[IO[bytes]], Any]

@@ -84,9 +84,9 @@ class ImportKind(models.TextChoices):
 
 
 class Import(LeasedRow):
-    """A file that a user imports; its lines are `ImportLine` rows. `is_undone`: it is being undone, or has been.
+    """A file that a user imports; its lines are `ImportLine` rows. `is_undone` is set as soon as undoing begins.
 
-    `file` is its name in the private storage, kept while lines still need data from it.
+    `file` is its name in the private storage; the file is kept while lines still need data from it.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")

@@ -6,11 +6,11 @@ count or relation, only its reader can see it, and it never grants access to a r
 The app touches the rest of the site only through the parts that `PromotionsConfig.ready` adds, and one event:
 
 - the table of virtual follows, which a fan-out of open posts scans after the followers
-- the promotions that a reader may see now, read in the first batch of each page, or from PostgreSQL without a batch.
-  Every page reads them again, because a campaign may just have ended, or its budget or the reader's cap run out. A
+- the promotions that a reader may see now, read in the first batch of each page, or from PostgreSQL if there is none.
+  Every page reads them again, because a campaign may just have ended, or reached its budget or the reader's cap. A
   virtual followee's post is labelled "Promoted" with `Promotion.reason()`, or left out if there is no promotion for it
 - the count of impressions: one for each page of the API, and one for each view of the site's own pages
-- the event `virtual_follow_changed`: virtual follows of an account by these readers began, ended or changed their
+- the event `virtual_follow_changed`: the virtual follows of one account by some readers began, ended or changed their
   reason. The readers' `graph_revision` grew in the same transaction, so everything cached for the old one is a miss
 - a settings page, a file in archives, a demo campaign, and texts about promoted posts
 """

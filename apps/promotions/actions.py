@@ -1,4 +1,4 @@
-"""Writes of promotions: the choices of people, their segments, and the start and end of campaigns.
+"""Actions for promotions: people's choices, their segments, and the start and end of campaigns.
 
 Locks are taken in the order that `membership` describes. A change for many people is made in batches. Each batch is an
 event, and records the event of the next batch in its own transaction; so none is lost, and each may run twice.
@@ -95,7 +95,7 @@ def set_traits(user: User, slugs: Collection[str]) -> None:
 
 @transaction.atomic
 def state_trait(user: User, slug: str) -> None:
-    """Add a trait, if the user does not have it. Invalid like `set_traits`."""
+    """Add a trait unless the user already has it. Raises Invalid in the same cases as `set_traits`."""
     lock_people([user.pk])
     set_traits(user, {*_stated(user), slug})
 
@@ -108,7 +108,7 @@ def withdraw_trait(user: User, slug: str) -> None:
 
 @transaction.atomic
 def opt_out(user: User) -> None:
-    """End all promotions for a user immediately: no segments, no virtual follows. Stated traits have no effect then."""
+    """Remove a user from all segments, and end the user's virtual follows. Stated traits stay, but have no effect."""
     lock_people([user.pk])
     OptOut.objects.get_or_create(user=user)
     membership.leave_all(user.pk)
@@ -129,7 +129,7 @@ def _stated(user: User) -> set[str]:
 # --- segments of accounts -------------------------------------------------------------------------
 @transaction.atomic
 def refresh_user(user_id: int) -> None:
-    """Compute an account's segments and virtual follows again from its rows. Idempotent."""
+    """Recompute an account's segments and virtual follows from its rows. Idempotent."""
     recompute(lock_people([user_id]))
 
 
@@ -147,14 +147,14 @@ def forget_user(user_id: int) -> None:
 
 @transaction.atomic
 def segments_changed() -> None:
-    """Compute all memberships again, batch by batch, after staff changed a segment or its rules."""
+    """Recompute all memberships, batch by batch, after staff changed a segment or its rules."""
     SegmentSweep.objects.update_or_create(pk=1, defaults={"after": 0, "finished_at": None})
     transaction.on_commit(forget_campaigns, robust=True)
     transaction.on_commit(lambda: enqueue(SWEEP_TASK))
 
 
 def sweep_batch() -> bool:
-    """Compute the next batch of accounts; returns whether there may be more to do now.
+    """Recompute the segments of the next batch of accounts; returns whether there may be more to do now.
 
     A sweep begins an hour after the last one ended, or when a segment changes; each call continues it.
     """
@@ -190,7 +190,7 @@ def switch_promotions(*, on: bool, by: User) -> None:
 # --- the life of campaigns ------------------------------------------------------------------------
 @transaction.atomic
 def start_campaign(campaign_id: int, *, by: User) -> None:
-    """Run a draft or a paused campaign: from its start date on, people in its segments follow the account virtually.
+    """Start a draft or a paused campaign: from its start date on, people in its segments follow the account virtually.
 
     NotAllowed without the permission; Invalid if the campaign cannot run.
     """
@@ -229,7 +229,7 @@ def end_campaign(campaign_id: int, *, by: User) -> None:
 
 
 def apply_time() -> None:
-    """Begin campaigns whose start date has come, and end those whose time is over or budget is used up. Idempotent."""
+    """Begin campaigns whose start date has come; end those that are past their end date or over budget. Idempotent."""
     now = timezone.now()
     running = Campaign.objects.filter(state=CampaignState.RUNNING)
     due = {
@@ -245,7 +245,7 @@ def apply_time() -> None:
 
 @transaction.atomic
 def begin_batch(campaign_id: int, segment_id: int, after: int) -> None:
-    """Make virtual follows for the next batch of a segment in a begun campaign, and record the batch after it."""
+    """After a campaign began, update the virtual follows of a batch of a segment's people; record the next batch."""
     members = SegmentMembership.objects.filter(segment=segment_id, user__gt=after).order_by("user")
     user_ids = list(members.values_list("user", flat=True)[:BATCH_SIZE])
     membership.apply_campaigns(lock_people(user_ids))
@@ -255,7 +255,7 @@ def begin_batch(campaign_id: int, segment_id: int, after: int) -> None:
 
 @transaction.atomic
 def stop_batch(account_id: int, after: int) -> None:
-    """End the next batch of virtual follows of an account without a live campaign, and record the batch after it."""
+    """After a campaign stopped, update a batch of its account's virtual follows; record the next batch."""
     rows = VirtualFollow.objects.filter(account=account_id, pk__gt=after).order_by("pk")
     edges = list(rows.values_list("pk", "user")[:BATCH_SIZE])
     membership.apply_campaigns(lock_people([user_id for _edge, user_id in edges]))
@@ -338,7 +338,7 @@ def count_impressions(reader_id: int, campaign_ids: Collection[int], *, page_id:
     """Count a page that showed posts of these campaigns, once for each campaign and page.
 
     At most 20 campaigns. `page_id` is any text that is the same when the same page is sent again; it is compared with
-    the last 16 pages of the reader, campaign and day. A campaign whose budget is used up is no longer shown, and ends
+    the last 16 pages for the reader, campaign and day. A campaign whose budget is used up is no longer shown, and ends
     soon.
     """
     if not campaign_ids:

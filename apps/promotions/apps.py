@@ -18,7 +18,7 @@ class PromotionsConfig(AppConfig):
     verbose_name = _("promotions")
 
     def ready(self) -> None:
-        """Add virtual follows and promoted posts to home timelines, settings, files in archives, and a demo campaign.
+        """Add virtual follows, promoted posts on home pages, a settings page, files in archives, and a demo campaign.
 
         The traits in `vocabulary` are inserted after migrations.
         """

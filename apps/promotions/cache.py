@@ -1,4 +1,4 @@
-"""Caches the data for each read in Memcached: one entry per reader, and one entry with all live campaigns.
+"""Caches in Memcached what every page needs: one entry per reader, and one entry with all live campaigns.
 
 Every change calls `forget_readers` or `forget_campaigns` after its commit, and the handler of its event calls them
 again: `virtual_follow_changed`, `segments_changed`, `campaign_begun`, `campaign_stopped`. An impression has no event:
@@ -60,7 +60,7 @@ WHERE c.is_live AND EXISTS (SELECT FROM promotions_promotionswitch WHERE is_on) 
 
 
 class Shown(NamedTuple):
-    """The number of pages on which a reader saw a campaign in a day (UTC), and digests of the newest of them."""
+    """The number of pages on which a reader saw a campaign in a day (UTC), and hashes of the ids of the newest ones."""
 
     campaign_id: int
     day: str
@@ -89,7 +89,7 @@ class LiveSegment(NamedTuple):
 class LiveCampaign:
     """A campaign that makes virtual follows and has budget left; times in Unix seconds.
 
-    `newest_id` is the only post that it shows, or 0.
+    `newest_id` is the id of the only post that it shows; 0 if there is none.
     """
 
     id: int
@@ -107,7 +107,7 @@ def _encode_reader(entry: ReaderEntry) -> bytes:
 
 
 def _decode_reader(data: bytes) -> ReaderEntry:
-    """Decode a reader's entry. ValueError for any other bytes."""
+    """Decode a reader's entry. Raises ValueError for malformed bytes."""
     try:
         followees, segments, shown = orjson.loads(unpack(data, max_bytes=MAX_READER_BYTES))
         return ReaderEntry(tuple(followees), tuple(segments), tuple(Shown(*one) for one in shown))
@@ -120,7 +120,7 @@ def _encode_campaigns(campaigns: Sequence[LiveCampaign]) -> bytes:
 
 
 def _decode_campaigns(data: bytes) -> tuple[LiveCampaign, ...]:
-    """Decode the live campaigns. ValueError for any other bytes."""
+    """Decode the live campaigns. Raises ValueError for malformed bytes."""
     try:
         rows = orjson.loads(unpack(data, max_bytes=MAX_CAMPAIGNS_BYTES))
         return tuple(_campaign(*row) for row in rows)
@@ -157,7 +157,7 @@ CAMPAIGNS: ReadThrough[int, tuple[LiveCampaign, ...]] = ReadThrough(
 
 
 def today() -> date:
-    """The current day in UTC, by which frequency caps count."""
+    """The current day in UTC; frequency caps are per day."""
     return datetime.now(UTC).date()
 
 
@@ -187,7 +187,7 @@ def load_campaigns(_keys: Collection[int]) -> dict[int, tuple[LiveCampaign, ...]
 
 
 def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
-    """The newest open post of text only that each account wrote itself: no repost, quote, reply or attachment."""
+    """The newest open post of each account that consists of text only: no repost, quote, reply or attachment."""
     if not account_ids:
         return {}
     # other people's words must not appear under the account's label

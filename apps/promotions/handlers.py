@@ -1,5 +1,5 @@
-"""Event handlers: recompute the segments of people when data that rules read has changed, run the batches of campaigns,
-drop outdated caches."""
+"""Event handlers: recompute people's segments when the data behind a rule changes, run the batches of campaigns, and
+drop outdated cache entries."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def unfollow_virtually(payload: Payload) -> None:
 @handles("post_deleted")
 @handles("post_hidden")
 def renew_newest(payload: Payload) -> None:
-    """Drop the cached campaigns, because each shows the newest post of its account."""
+    """Drop the cached campaigns, because they contain the newest post of each promoted account."""
     if is_promoted(author_of(payload["post_id"])):
         forget_campaigns()
 
@@ -64,7 +64,7 @@ def renew_newest(payload: Payload) -> None:
 @handles("followed")
 @handles("unfollowed")
 def refresh_follower(payload: Payload) -> None:
-    """Recompute the follower, if a segment has a rule about this followee."""
+    """Recompute the follower's segments, if a segment has a rule about this followee."""
     rules = SegmentRule.objects.filter(
         kind=RuleKind.FOLLOWS_ACCOUNT, account=payload["followee_id"], segment__is_active=True
     )
@@ -75,7 +75,7 @@ def refresh_follower(payload: Payload) -> None:
 @handles("account_changed")
 @handles("interests_changed")
 def refresh_changed(payload: Payload) -> None:
-    """Recompute or drop an account that was created, suspended, restored or deleted, or has new languages or tags."""
+    """Recompute the segments of a new or changed account; delete its data if the account was deleted."""
     if SegmentRule.objects.filter(account=payload["user_id"]).exists():
         forget_campaigns()  # reasons contain its handle
     if User.objects.filter(pk=payload["user_id"]).exclude(erased_at=None).exists():
@@ -86,14 +86,14 @@ def refresh_changed(payload: Payload) -> None:
 
 @receiver(post_save, sender=User)
 def note_account(instance: User, *, created: bool, update_fields: Any, **_more: Any) -> None:
-    """Note that an account needs recomputing: new ones, and those whose language may have changed."""
+    """Record that the segments of an account must be recomputed, if it is new or its language may have changed."""
     if created or LANGUAGES.intersection(update_fields or LANGUAGES):
         _note(instance.pk)
 
 
 @receiver([post_save, post_delete], sender=TagFollow)
 def note_tag(instance: TagFollow, **_more: Any) -> None:
-    """Note a change of followed tags. This uses a signal, because no other app needs an event of apps.tags."""
+    """Record a change of followed tags. This uses a signal, because no other app needs an event of apps.tags."""
     _note(instance.user_id)
 
 
@@ -103,7 +103,7 @@ def note_sponsor(**_more: Any) -> None:
 
 
 def _note(user_id: int) -> None:
-    """Record that an account needs recomputing, if a segment is active. The first active one sweeps all accounts."""
+    """Record that an account must be recomputed. Skipped without active segments: the first one sweeps all accounts."""
     if Segment.objects.filter(is_active=True).exists():
         with transaction.atomic():
             record("interests_changed", user_id=user_id)

@@ -1,6 +1,6 @@
 """Keeps memberships and virtual follows in line with the rules, within the caller's transaction.
 
-Locks are always taken in the same order: the counts rows of the people, lower ids first, then an advisory lock in
+Locks are always taken in the same order: the rows of people's counts, lowest id first, then an advisory lock in
 shared mode. Starting or stopping a campaign takes that lock in exclusive mode, so no transaction computes with a state
 that is about to change: a batch that runs after the commit of a change sees everything that was computed before it.
 """
@@ -20,7 +20,7 @@ from apps.promotions.models import SegmentMembership, VirtualFollow
 from apps.promotions.segments import active_segments, matches
 from apps.sql import lock_each, rows_of
 
-BATCH_SIZE = 500  # people whose counts rows are locked together
+BATCH_SIZE = 500  # people whose rows of counts are locked together
 _LOCK = (7_239_502, 1)  # keys of two numbers never collide with advisory locks of one number
 
 # For each person and account: the account's first live campaign, and its first segment that the person is in.
@@ -60,12 +60,12 @@ def lock_next(after: int) -> list[int]:
 
 
 def lock_campaigns() -> None:
-    """Wait for transactions that compute with the present campaigns, and make later ones wait for this one."""
+    """Wait for transactions that compute with the current campaigns, and make later ones wait for this one."""
     _lock_campaigns(shared=False)
 
 
 def recompute(user_ids: Collection[int]) -> None:
-    """Update the memberships and virtual follows of locked people by the present rules."""
+    """Update the memberships and virtual follows of locked people according to the current rules."""
     if not user_ids:
         return
     locked = set(user_ids)
@@ -92,7 +92,7 @@ def leave_all(user_id: int) -> None:
 
 
 def apply_campaigns(user_ids: Collection[int]) -> None:
-    """Update the virtual follows of locked people by their memberships and the live campaigns."""
+    """Update the virtual follows of locked people according to their memberships and the live campaigns."""
     wanted = wanted_follows(user_ids)
     rows = {
         (row.user_id, row.account_id): row
@@ -123,7 +123,7 @@ def apply_campaigns(user_ids: Collection[int]) -> None:
 
 
 def wanted_follows(user_ids: Collection[int]) -> dict[Pair, Through]:
-    """The virtual follows that these users should have, by their memberships and the live campaigns."""
+    """The virtual follows that these users should have according to their memberships and the live campaigns."""
     found = rows_of(_WANTED, {"users": list(user_ids)})
     return {
         (user_id, account_id): Through(campaign_id, segment_id)
@@ -147,7 +147,7 @@ def _announce(changed: Collection[Pair]) -> None:
 
 
 def _note_members(changed: Collection[int]) -> None:
-    """Drop the cached entries of users whose segments changed: after the commit, and again by an event."""
+    """Drop the cached entries of users whose segments changed: after the commit, and again through an event."""
     if user_ids := sorted(changed):
         record("segments_changed", user_ids=user_ids)
         transaction.on_commit(lambda: forget_readers(user_ids), robust=True)

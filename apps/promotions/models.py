@@ -83,7 +83,7 @@ class OptOut(models.Model):
 
 
 class Segment(models.Model):
-    """The people who match all of its rules. It is empty without rules, and while it is not active."""
+    """The people who match all rules of the segment. It is empty if it has no rules, or is not active."""
 
     name = models.CharField(_("name"), max_length=NAME_MAX_CHARACTERS, help_text=_("For staff."))
     slug = models.SlugField(_("slug"), max_length=NAME_MAX_CHARACTERS, unique=True)
@@ -348,7 +348,7 @@ class CampaignCount(models.Model):
 class ReaderImpressions(models.Model):
     """The number of pages on which a reader saw a campaign in a day (UTC).
 
-    `pages` are digests of the newest ones, so that the same page does not count twice.
+    `pages` are hashes of the ids of the newest of these pages, so that the same page does not count twice.
     """
 
     user = models.ForeignKey(

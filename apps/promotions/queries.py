@@ -1,4 +1,4 @@
-"""Reads of promotions: for the timeline, for people about themselves, and for staff before a start."""
+"""Queries about promotions: for the timeline, for people's settings, and for staff who want to start a campaign."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -76,8 +76,8 @@ ORDER BY f.account_id, c.id, s.id
 class Promotion:
     """The reason why a reader sees a post by an account that the reader does not follow.
 
-    `people` describes the segment. `newest_id` is the only post of the account that is shown, or 0. `pages` are digests
-    of today's newest pages.
+    `people` describes the segment. `newest_id` is the id of the account's only promoted post; 0 if it has none. `pages`
+    are hashes of the ids of the pages that most recently showed the campaign to this reader today.
     """
 
     label: ClassVar = "promotions/_label.html"
@@ -114,7 +114,7 @@ class OwnSegment:
 
 
 class Audience(NamedTuple):
-    """A lower bound for the number of people; `too_few` if a segment has fewer than `CAMPAIGN_MIN_PEOPLE`."""
+    """A lower bound for a campaign's number of people; `too_few` if a segment has fewer than `CAMPAIGN_MIN_PEOPLE`."""
 
     people: int
     too_few: bool = False
@@ -129,8 +129,8 @@ def virtual_followee_ids(reader_id: int) -> tuple[int, ...]:
 def promotions_for(reader: User, batch: Batch | None) -> PromotionOf:
     """A function that returns the promotion of a post, or None. A campaign promotes only its account's newest post.
 
-    Readers newer than `PROMOTIONS_AFTER_DAYS` see none, so that they find people first. Without a batch, promotions are
-    read in one query when first needed, or in none for readers who follow nobody virtually.
+    Accounts younger than `PROMOTIONS_AFTER_DAYS` see none, so that new members first find people to follow. Without a
+    batch, promotions are read in one query when first needed, unless the reader follows nobody virtually.
     """
     if reader.created_at > timezone.now() - timedelta(days=settings.PROMOTIONS_AFTER_DAYS):
         return nothing_promoted
@@ -275,7 +275,7 @@ def _facts(rules: str | None) -> tuple[RuleFact, ...]:
 
 # --- for staff ------------------------------------------------------------------------------------
 def preview(campaign: Campaign) -> Audience:
-    """The approximate number of people who would follow a campaign's account virtually, by the present rules.
+    """The approximate number of people who would follow a campaign's account virtually under the current rules.
 
     The number is never exact, and small segments get none: a rule that matches only one person, or two numbers that
     differ by one, would reveal something about that person. Counting stops at 10,000.

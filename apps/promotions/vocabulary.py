@@ -1,4 +1,4 @@
-"""The traits that people may state about themselves, and the subjects by which people must not be sorted."""
+"""The traits that people may state about themselves, and the sensitive subjects by which nobody may be selected."""
 
 import unicodedata
 

@@ -47,7 +47,7 @@ def subscribe_program(
     kinds: Collection[str],
     policy: str = Policy.ALL,
 ) -> Subscription:
-    """Subscribe the client that has a token, or replace its address. Conflict, Invalid."""
+    """Subscribe the client that uses a token, or replace its address. Conflict, Invalid."""
     fields = _checked(address) | {"kinds": sorted(kinds), "policy": policy}
     return _save(access_of(bearer), user=user, sealed_token=seal(token), **fields)
 
@@ -59,7 +59,7 @@ def _save(access: dict[str, Any], **fields: Any) -> Subscription:
 
 
 def _checked(address: Address) -> dict[str, Any]:
-    """Validate an address; returns fields of a subscription."""
+    """Validate an address; returns it as fields of a subscription."""
     if not public_key():
         raise Conflict(_("This site sends no push notifications."))
     if not _is_push_service(address.endpoint):
@@ -79,7 +79,7 @@ def _checked(address: Address) -> dict[str, Any]:
 
 
 def _is_push_service(endpoint: str) -> bool:
-    """Whether an endpoint uses https and may be public. The host's IP addresses are checked at every sending."""
+    """Whether an endpoint uses https and may be public. The host's IP addresses are checked for each message."""
     if len(endpoint) > ENDPOINT_MAX_CHARACTERS or not (
         endpoint.isascii() and endpoint.isprintable()
     ):

@@ -1,7 +1,7 @@
 """Encrypts messages for a device and signs them with the site's key (RFC 8291, RFC 8292).
 
-It follows the standards with the primitives of `cryptography`; docs/dependencies.md explains why it uses no library for
-web push. Mastodon's older clients expect the fourth draft of RFC 8291.
+It implements the standards with the primitives of `cryptography`; docs/dependencies.md explains why no Web Push library
+is used. Mastodon's older clients expect the fourth draft of RFC 8291.
 """
 
 import os
@@ -81,7 +81,7 @@ def _private_key(text: str) -> ec.EllipticCurvePrivateKey | None:
 
 
 def public_key() -> str:
-    """The public key with which browsers and clients subscribe; empty without a key."""
+    """The public key with which browsers and clients subscribe; empty if the site has no key."""
     key = site_key()
     return encoded(_point(key)) if key else ""
 
@@ -126,7 +126,7 @@ def _token(key: ec.EllipticCurvePrivateKey, endpoint: str) -> str:
 
 
 def encrypted(text: bytes, keys: Keys, own: ec.EllipticCurvePrivateKey, salt: bytes) -> bytes:
-    """Encrypt by RFC 8291, as one record of RFC 8188. `own` is a new key for this message."""
+    """Encrypt according to RFC 8291, as one record of RFC 8188. `own` is a new key for this message."""
     point = _point(own)
     shared = own.exchange(ec.ECDH(), _device_key(keys))
     secret = _hkdf(shared, keys.auth, b"WebPush: info\0" + keys.point + point, 32)
@@ -139,7 +139,7 @@ def encrypted(text: bytes, keys: Keys, own: ec.EllipticCurvePrivateKey, salt: by
 def encrypted_by_draft(
     text: bytes, keys: Keys, own: ec.EllipticCurvePrivateKey, salt: bytes
 ) -> bytes:
-    """Encrypt by draft-ietf-webpush-encryption-04: the salt and key are in headers, and the padding comes first."""
+    """Encrypt as in draft-ietf-webpush-encryption-04: the salt and key are in headers, and the padding comes first."""
     point = _point(own)
     shared = own.exchange(ec.ECDH(), _device_key(keys))
     secret = _hkdf(shared, keys.auth, b"Content-Encoding: auth\0", 32)
@@ -170,7 +170,7 @@ def seal(token: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """Decrypt a stored token; empty if its SECRET_KEY was replaced and is not in SECRET_KEY_FALLBACKS."""
+    """Decrypt a stored token; empty if its SECRET_KEY is neither in use nor in SECRET_KEY_FALLBACKS."""
     try:
         return vault(_PURPOSE).decrypt(sealed.encode()).decode()
     except InvalidToken:

@@ -11,7 +11,7 @@ from apps.push.models import ZONE_MAX_CHARACTERS, Policy, Preferences, Texts
 
 
 class PreferencesForm(forms.Form):
-    """Preferences for notifications on devices. The form is valid without a checked box: then none are sent."""
+    """Preferences for notifications on devices. With no box checked, the form is valid, and nothing is sent."""
 
     kinds = forms.MultipleChoiceField(
         label=_("Notify my devices when"),
@@ -64,7 +64,7 @@ class PreferencesForm(forms.Form):
             self.add_error("quiet_until", _("Quiet hours have a beginning and an end."))
 
     def preferences(self) -> dict[str, Any]:
-        """Fields of `Preferences`."""
+        """The values as fields of `Preferences`."""
         fields = dict(self.cleaned_data)
         kinds = fields.pop("kinds")
         return {**fields, "silent_kinds": [str(kind) for kind in TOLD if kind not in kinds]}

@@ -1,4 +1,4 @@
-"""Devices and clients that get notifications, their owners' preferences, and messages on their way."""
+"""Devices and clients that get notifications, their owners' preferences, and messages to be sent."""
 
 from datetime import timedelta
 from typing import Any
@@ -19,7 +19,7 @@ ZONE_MAX_CHARACTERS = 40
 
 
 class Policy(models.TextChoices):
-    """The people whose actions send messages to a device; the names are Mastodon's."""
+    """The people whose actions a device is notified of; the names are Mastodon's."""
 
     ALL = "all", _("Everybody's")
     FOLLOWED = "followed", _("People you follow")
@@ -36,7 +36,7 @@ class Texts(models.TextChoices):
 
 
 def _kinds() -> Any:
-    """Kinds of notifications, without `choices`, so that a new kind needs no migration."""
+    """A field for kinds of notifications, without `choices`, so that a new kind needs no migration."""
     return ArrayField(models.CharField(max_length=8), default=list, blank=True)
 
 
@@ -61,7 +61,7 @@ class Preferences(models.Model):
 
 
 def _access(model: type[models.Model]) -> Any:
-    """A login or token with one subscription, which ends with it.
+    """A field that refers to a login or token. A subscription ends with its login or token, which has only one.
 
     There is no foreign key constraint, because rows stay in the database while this app is not installed.
     """
@@ -73,7 +73,7 @@ def _access(model: type[models.Model]) -> Any:
 class Subscription(models.Model):
     """A browser with a `login`, or a client with a token, that gets notifications.
 
-    `kinds` and `policy` apply to clients; for browsers those in `Preferences` count. `sealed_token` is the client's
+    `kinds` and `policy` apply to clients; browsers use those in `Preferences`. `sealed_token` is the client's
     token, encrypted (`encryption.seal`); every message to the client contains it.
     """
 

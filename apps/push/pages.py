@@ -89,7 +89,7 @@ def preferences(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def subscribe(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Subscribe this device. Called by a script: 204, or 4xx with a sentence."""
+    """Subscribe this device. Called by a script; the response is 204, or 4xx with an error message."""
     endpoint, p256dh, auth = (request.POST.get(name, "") for name in ("endpoint", "p256dh", "auth"))
     address = Address(endpoint, p256dh, auth)
     try:

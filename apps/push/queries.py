@@ -67,7 +67,7 @@ def is_alive(subscription: Subscription) -> bool:
 
 
 def is_quiet(preferences: Preferences, moment: datetime) -> bool:
-    """Whether it is quiet in the member's time zone. Quiet hours may span midnight; equal times mean none."""
+    """Whether a moment is in the member's quiet hours, which may span midnight. Equal times mean no quiet hours."""
     begin, end = preferences.quiet_from, preferences.quiet_until
     if begin is None or end is None or begin == end:
         return False
@@ -76,12 +76,12 @@ def is_quiet(preferences: Preferences, moment: datetime) -> bool:
 
 
 def zone_of(preferences: Preferences) -> tzinfo:
-    """The member's time zone; UTC if it no longer exists."""
+    """The member's time zone; UTC if none is set, or if it no longer exists."""
     return (preferences.time_zone and zone_named(preferences.time_zone)) or UTC
 
 
 def wants_of(policy: str, user_id: int, actor_id: int) -> bool:
-    """Whether a policy allows messages about an account's actions. All except NONE allow those about one's own."""
+    """Whether a policy allows messages about an account's actions. Only NONE excludes the user's own actions."""
     if policy == Policy.NONE:
         return False
     if policy == Policy.ALL or user_id == actor_id:

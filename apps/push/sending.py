@@ -1,4 +1,4 @@
-"""Sends messages to devices. Each has a row, made in the notification's transaction; a task sends it (`leases`).
+"""Sends messages to devices. Each message has a row, inserted with its notification; a task sends it (`leases`).
 
 If a push service fails, the message is retried four times within ten minutes. If the service no longer knows the
 device, the subscription ends.
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 TASK = "apps.push.tasks.send"
 LIFE_SECONDS = 24 * 3600  # how long a push service keeps a message that it cannot deliver
 SWEEP_BATCH_SIZE = 100
-RETENTION = timedelta(hours=1)  # of rows that are done
+RETENTION = timedelta(hours=1)  # for rows that are done
 # After these statuses, and 5xx, a message is retried. All other refusals are final.
 LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 # After these, the message is lost, but the device stays subscribed.
@@ -80,7 +80,7 @@ def due() -> list[int]:
 
 
 def purge() -> None:
-    """Delete finished rows, and subscriptions whose login or token ended, also while the app was not installed."""
+    """Delete finished rows, and subscriptions whose login or token ended, even while the app was not installed."""
     sql.purge(Delivery.objects.filter(finished_at__lt=Now() - RETENTION).order_by("finished_at"))
     ended = Q(personal_token__revoked_at__isnull=False) | Q(program_token__expires__lt=Now())
     accesses = {"login": Login, "personal_token": AccessToken, "program_token": ProgramToken}
@@ -91,7 +91,7 @@ def purge() -> None:
 
 
 def _send(row: Delivery) -> None:
-    """Send a message, unless its notification was read, deleted or hidden meanwhile, or it is a quiet hour."""
+    """Send a message, unless its notification was read, deleted or hidden meanwhile, or quiet hours have begun."""
     subscription = _living(row.subscription_id)
     if subscription is None:
         return
@@ -105,7 +105,7 @@ def _send(row: Delivery) -> None:
 
 
 def _living(subscription_id: int) -> Subscription | None:
-    """The subscription; None if its login or token has ended, and then it is deleted with its waiting messages."""
+    """The subscription; None if its login or token has ended: it is then deleted, with its waiting messages."""
     rows = Subscription.objects.select_related(
         "user__counts", "login", "personal_token", "program_token"
     )
@@ -141,7 +141,7 @@ def _deliver(
 
 
 def post(subscription: Subscription, content: DeviceMessage) -> int:
-    """Send a message; returns the status of the answer. PushFailed if it can be retried."""
+    """Send a message; returns the status of the response. Raises PushFailed if it can be retried."""
     keys = device_keys(subscription.p256dh, subscription.auth)
     endpoint = subscription.endpoint
     text = orjson.dumps(content.text)

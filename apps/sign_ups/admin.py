@@ -12,7 +12,7 @@ from apps.sign_ups.models import SignUpBlock
 
 @admin.register(SignUpBlock)
 class SignUpBlockAdmin(StaffList):
-    """Blocks can be added, changed and deleted; they concern new accounts only."""
+    """Blocks can be added, changed and deleted; they apply to new accounts only."""
 
     list_display = ("value", "kind", "refused", "expires_at", "by", "reason")
     list_filter = ("kind",)

@@ -1,4 +1,4 @@
-"""Blocks of sign-ups, set by staff."""
+"""Sign-up blocks, set by staff."""
 
 import re
 from ipaddress import ip_network
@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-VALUE_CHARACTERS = 253  # of a host name
+VALUE_CHARACTERS = 253  # the maximum length of a host name
 REASON_CHARACTERS = 500
 WIDEST = {4: 8, 6: 16}  # the shortest prefix of a range, by the version of IP
 _DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
@@ -25,8 +25,8 @@ class Kind(models.TextChoices):
 class SignUpBlock(models.Model):
     """Blocks sign-ups from an address range, with an e-mail address of a domain or its subdomains, or with a handle.
 
-    `value` is normalised: a network with its prefix length, a domain in lower case and punycode, a handle, or the
-    beginning of handles followed by `*`.
+    `value` is normalised: a network with its prefix length, a domain in lower case and punycode, a handle, or
+    a prefix of handles followed by `*`.
     """
 
     kind = models.CharField(_("kind"), max_length=6, choices=Kind)

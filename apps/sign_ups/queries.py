@@ -36,7 +36,7 @@ class Applying(NamedTuple):
 
 
 class Wave(NamedTuple):
-    """Numbers of new accounts: in the last hour, and in an hour on average before."""
+    """The number of new accounts in the last hour, and the hourly average before it."""
 
     number: int
     usual: float
@@ -55,7 +55,7 @@ def block_of(sign_up: SignUp) -> Applying | None:
 
 def current_wave() -> Wave | None:
     """The wave of sign-ups, if many more accounts than usual were made in the last hour. None on the first day of a
-    site, which has no usual number yet.
+    site, when there is no usual number yet.
     """
     hour_ago = Now() - timedelta(hours=1)
     found = User.objects.order_by("-pk")[:_NEWEST].aggregate(

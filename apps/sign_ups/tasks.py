@@ -1,4 +1,4 @@
-"""Celery tasks of blocks of sign-ups."""
+"""Celery tasks of sign-up blocks."""
 
 from celery import shared_task
 

@@ -1,6 +1,6 @@
 """Takes measures and undoes them; records strikes, appeals, notes and evidence.
 
-Every measure is an act of `apps.moderation.actions`, whether it comes from the queue, a list of the admin or a program.
+Every measure is an act of `apps.moderation.actions`, whether it comes from the queue, a list in the admin or a program.
 `record` adds its strike in the transaction of the act.
 """
 
@@ -100,11 +100,11 @@ def purge() -> None:
 def decide(
     report: Report, measure: str, *, by: User, text: str = "", post_ids: Collection[int] = ()
 ) -> int:
-    """Take a measure about a report, and close it and other reports that it answers; returns how many were closed.
+    """Take a measure about a report; close this report and others that the measure answers, and return their number.
 
     `text` is shown to the person. Measures about posts need `post_ids` of the report; posts that were deleted meanwhile
     are left out. The measure "" dismisses the report. Conflict for a resolved report. Invalid, NotFound, and NotAllowed
-    without the permissions of the measure, and for reports about oneself.
+    without the measure's permissions, and for reports about oneself.
     """
     require_permission(by, CHANGE_REPORTS)
     require_other(by, report.target_id)
@@ -252,8 +252,8 @@ def appeal(strike: Strike, *, text: str) -> Appeal:
 def answer_appeal(row: Appeal, *, by: User, is_accepted: bool, text: str = "") -> None:
     """Accept an appeal, which takes the measure back, or reject it. Notifies the person. Only the first answer counts.
 
-    Invalid for a text that is too long. NotAllowed without the permission to change reports or, to accept, that of the
-    measure, and for one's own appeals.
+    Invalid for a text that is too long. NotAllowed without the permission to change reports; to accept, without the
+    measure's permission; and for one's own appeals.
     """
     require_permission(by, CHANGE_REPORTS)
     _check_length(text)

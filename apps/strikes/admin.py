@@ -1,4 +1,4 @@
-"""Pages of staff: the queue of reports, a report with everything needed to decide, appeals, and the log of all acts."""
+"""Pages for staff: the queue of reports, a report with everything needed to decide, appeals, and a log of all acts."""
 
 import csv
 from collections.abc import Callable
@@ -135,7 +135,7 @@ class CaseAdmin(ReportAdmin):
         return TemplateResponse(request, "admin/strikes/case.html", context)
 
     def _measures(self, request: HttpRequest, report: Report) -> list[tuple[str, str, bool]]:
-        """The buttons that the member of staff may press: measure, name, and whether it is grave."""
+        """The buttons that the member of staff may press: the measure, its name, and whether it closes the account."""
         has = request.user.has_perm
         buttons: list[tuple[str, Any, bool, bool]] = [
             ("", _("Dismiss"), False, True),
@@ -258,7 +258,7 @@ class CaseAdmin(ReportAdmin):
 
 
 def number_in_post(text: str) -> int:
-    """The id of a post in a form; 0 for anything else."""
+    """The id of a post in a form field; 0 if the text is not one."""
     is_id = text.isascii() and text.isdecimal() and len(text) == 19
     return int(text) if is_id else 0
 

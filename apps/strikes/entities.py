@@ -1,4 +1,4 @@
-"""Decisions of the moderators as JSON, in the Mastodon shape."""
+"""Decisions of the moderators as JSON, as in Mastodon's API."""
 
 from typing import Annotated, TypedDict
 
@@ -40,7 +40,7 @@ class AccountWarningJson(TypedDict):
 
 
 def _warning_json(notification: NotificationItem) -> AccountWarningJson | None:
-    """The decision that a notification of the moderators is about."""
+    """The decision that a notification is about; None if it is not about one."""
     if not isinstance(notification.about, OwnStrike):
         return None
     row, said = notification.about.strike, notification.about.appeal

@@ -76,7 +76,7 @@ class Strike(models.Model):
 
     @property
     def may_be_appealed(self) -> bool:
-        """Whether it is in force, younger than `APPEAL_DAYS`, and has no appeal yet."""
+        """Whether the strike is in force, is younger than `APPEAL_DAYS`, and has no appeal yet."""
         is_young = timezone.now() < self.appeal_ends_at
         return self.undone_at is None and is_young and not hasattr(self, "appeal")
 

@@ -49,7 +49,7 @@ def closed(request: HttpRequest, token: str) -> HttpResponseBase:
 
 
 def _second_factor(request: HttpRequest, owner: User, token: str) -> HttpResponseBase:
-    """Ask for a code of the app or a recovery code; a passkey cannot be used, because nobody is logged in."""
+    """Ask for an authenticator or recovery code. Passkeys cannot be used, because nobody is logged in."""
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -66,7 +66,7 @@ def _second_factor(request: HttpRequest, owner: User, token: str) -> HttpRespons
 
 
 def _appeal(request: HttpRequest, user: User) -> dict[str, Any]:
-    """Appeal, if a form was sent; returns the context of the page if that failed. NotFound for strikes of others."""
+    """Appeal, if a form was submitted; returns the page's context if that failed. NotFound for strikes of others."""
     if request.method != "POST":
         return {}
     number, text = request.POST.get("strike", ""), request.POST.get("text", "")

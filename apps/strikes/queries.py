@@ -1,4 +1,4 @@
-"""Reads of the queue, of strikes and appeals, and of the log of staff's acts."""
+"""Queries for the queue, for strikes and appeals, and for the log of staff's acts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ STATES = {
 
 
 class Filter(NamedTuple):
-    """The reports that a page of the queue shows. `after` is the number of the last report of the page before."""
+    """The reports that a page of the queue shows. `after` is the number of the last report on the page before."""
 
     state: str = "open"
     language: str = ""
@@ -84,7 +84,7 @@ class QueueRow:
 
 
 def queue(chosen: Filter, staff: User) -> tuple[list[QueueRow], int]:
-    """A page of the queue in four queries, and the `after` of the next one, 0 at the end."""
+    """A page of the queue in four queries, and the `after` of the next page (0 at the end)."""
     named = Prefetch("posts", ReportedPost.objects.order_by("pk"))
     found = list(
         chosen.rest(staff)
@@ -108,7 +108,7 @@ def languages() -> list[str]:
 class CasePost:
     """A reported post as it is and, if that differs, as it was when it was reported.
 
-    `seen` is the evidence of a post that is deleted now. `strikes` are those about the post that are in force.
+    `seen` is the evidence, if the post has been deleted. `strikes` are those about the post that are in force.
     """
 
     post: Post
@@ -175,7 +175,7 @@ def next_case(chosen: Filter, staff: User, report: Report, *, back: bool = False
 
 
 def open_appeals(after: int = 0) -> tuple[list[Appeal], int]:
-    """A page of appeals without an answer, from the oldest, and the `after` of the next one, 0 at the end."""
+    """A page of appeals without an answer, from the oldest, and the `after` of the next page (0 at the end)."""
     rows = Appeal.objects.filter(decided_at=None, pk__gt=after).order_by("pk")
     found = list(rows.select_related("strike__user", "strike__by")[: PER_PAGE + 1])
     shown = found[:PER_PAGE]
@@ -225,7 +225,7 @@ _WHAT = {
         "Your account is suspended. Nobody can log in to it, and nobody sees it or its posts."
     ),
 }
-_FORMER = {  # of strikes that were taken back
+_FORMER = {  # for strikes that were taken back
     Measure.WARN: lambda: _("You were warned."),
     Measure.HIDE: lambda: _("One of your posts was hidden."),
     Measure.SENSITIVE: lambda: _("The pictures of one of your posts were hidden behind a button."),
@@ -236,13 +236,13 @@ _FORMER = {  # of strikes that were taken back
 
 
 def own_strikes(user: User) -> list[OwnStrike]:
-    """All strikes of an account, the newest first."""
+    """The newest strikes of an account, at most MAX_COUNTED, newest first."""
     rows = Strike.objects.filter(user=user).select_related("appeal").order_by("-pk")
     return [OwnStrike(row) for row in rows[:MAX_COUNTED]]
 
 
 def own_strike(user: User, number: int) -> Strike:
-    """One of an account's strikes. NotFound for those of others."""
+    """One of an account's strikes. NotFound for other accounts' strikes."""
     strike = Strike.objects.filter(user=user, pk=number).select_related("appeal").first()
     if strike is None:
         raise NotFound(_("There is no such decision."))
@@ -250,8 +250,8 @@ def own_strike(user: User, number: int) -> Strike:
 
 
 def token_of(user: User) -> str:
-    """A token with which the owner of a closed account can read its strikes and appeal. It is valid for a day, unless
-    the account gets a new password or is opened again, and for nothing else.
+    """A token with which the owner of a closed account can read its strikes and appeal. It is valid for a day,
+    unless the account gets a new password or is reopened, and gives no other access.
     """
     return signing.dumps([user.pk, _fingerprint(user)], salt=SALT)
 
@@ -295,7 +295,7 @@ def owner_of(token: str) -> User:
 def what_notifications_are_about(
     viewer: User, rows: Sequence[Notification]
 ) -> dict[int, OwnStrike]:
-    """The newest strike, for a notification of the moderators; an account has one such notification at most."""
+    """Map the id of the notification about strikes (at most one per account) to the account's newest strike."""
     told = [row.pk for row in rows if row.kind == NotificationKind.STRIKE]
     newest = (
         Strike.objects.filter(user=viewer).select_related("appeal").order_by("-pk").first()

@@ -7,5 +7,5 @@ from apps.strikes import actions
 
 @shared_task
 def purge() -> None:
-    """Delete evidence of posts, long after the decision."""
+    """Delete evidence that is no longer needed for a decision."""
     actions.purge()

@@ -56,7 +56,7 @@ class Entry:
     language: str
     tags: list[str]
     pictures: list[tuple[str, str]] = field(default_factory=list)  # address, description
-    # address, type and description of video and sound
+    # the address, type and description of each video or sound
     played: list[tuple[str, str, str]] = field(default_factory=list)
 
 
@@ -131,7 +131,7 @@ def _entry(item: FeedItem) -> Entry:
     )
 
 
-PICTURE_TYPE = "image/webp"  # of all stored pictures
+PICTURE_TYPE = "image/webp"  # the type of all stored pictures
 PLAYED_TYPES = {"video": "video/mp4", "audio": "audio/mp4"}
 
 
@@ -270,7 +270,7 @@ def _xml(feed: Feed, kind: type[SyndicationFeed]) -> bytes:
 
 
 def _files(entry: Entry) -> list[tuple[str, str, str]]:
-    """Address, type and description of video and sound, then of pictures."""
+    """The address, type and description of each file: video and sound first, then pictures."""
     return [*entry.played, *((url, PICTURE_TYPE, alt) for url, alt in entry.pictures)]
 
 

@@ -55,7 +55,7 @@ def everybody(request: HttpRequest, form: str) -> HttpResponseBase:
 def feed_response(
     request: HttpRequest, make: Callable[[], Source], form: str, *, etag: str = ""
 ) -> HttpResponseBase:
-    """Answer with a feed, in the site's language, because all readers share it."""
+    """Respond with a feed, in the site's language, because all readers share it."""
     with override(settings.LANGUAGE_CODE):
         source = make()
         page = source.posts(Cursor.from_query(request.GET))
@@ -98,7 +98,7 @@ def _require_unchanged(item: FeedItem) -> None:
 
 
 def _facts(owner: User) -> tuple[object, ...]:
-    """Everything that changes an account's feed: the revision of its public posts, and its profile."""
+    """Everything that an account's feed depends on: the revision of its public posts, and its profile."""
     return (
         owner.counts.outbox_revision,
         owner.handle,

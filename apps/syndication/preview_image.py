@@ -73,8 +73,8 @@ def card_file(
 ) -> bytes:
     """The image of a post as PNG, from storage or rendered now. Unavailable while too many are being rendered.
 
-    `before_drawing` may raise, to refuse. `after_drawing` raises a DomainError if the post has changed meanwhile; then
-    the image is not kept.
+    `before_drawing` may raise an error to refuse. `after_drawing` raises a DomainError if the post has changed since;
+    then the image is not kept.
     """
     storage = storages["private"]
     folder = _folder(post_id)

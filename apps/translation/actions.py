@@ -1,4 +1,4 @@
-"""Translates open posts for members; each version is translated once per language, for all of them."""
+"""Translates open posts for members; each version of a post is translated only once per language."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -41,7 +41,7 @@ def _encode(translation: Translation) -> bytes:
 
 
 def _decode(data: bytes) -> Translation:
-    """The inverse of `_encode`. ValueError for other bytes."""
+    """The inverse of `_encode`. Raises ValueError for malformed bytes."""
     try:
         values = orjson.loads(data)
         descriptions = tuple((int(pk), str(text)) for pk, text in values.pop("descriptions"))
@@ -84,7 +84,7 @@ def translated(viewer: User, post_id: int, language: str = "") -> tuple[FeedItem
 
 
 def _supported(target: str, source: str) -> str:
-    """The service's name for a language. Invalid if it does not translate into it, or the post is in it already."""
+    """The service's name for the target language. Invalid if it is not supported, or is the post's own language."""
     primary = target.partition("-")[0].lower()
     if primary == source:
         raise _cannot(_("The post is in this language already."))

@@ -38,7 +38,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """Translated texts in the given order, and the language that they were in."""
+    """Translated texts in the given order, and their original language."""
 
     texts: list[str]
     source: str

@@ -134,7 +134,7 @@ def _require_on(endpoint: Endpoint) -> None:
 
 
 def _checked_kinds(kinds: Collection[str], bearer: Bearer | None) -> list[str]:
-    """Kinds in the order of `Kind`. A program gets only what its token may read."""
+    """Kinds in the order of `Kind`. A program gets only the kinds that its token may read."""
     chosen = [kind.value for kind in Kind if kind in set(kinds)]
     if not chosen or len(chosen) != len(set(kinds)):
         raise invalid("types", _("Choose at least one kind of message."))
@@ -149,7 +149,7 @@ def _checked_kinds(kinds: Collection[str], bearer: Bearer | None) -> list[str]:
 
 
 def _checked_address(address: str) -> str:
-    """An https address that may be public. The host's IP addresses are checked at every attempt."""
+    """The address, if it uses https and may be public. The host's IP addresses are checked at every attempt."""
     address = address.strip()
     is_text = address.isascii() and address.isprintable() and " " not in address
     if not is_text or len(address) > ADDRESS_MAX_CHARACTERS:

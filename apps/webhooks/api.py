@@ -50,7 +50,7 @@ class WebhookJson(TypedDict):
 
 
 class WebhookDeliveryJson(TypedDict):
-    """A message to a webhook, without its content, which is made when it is sent."""
+    """A message to a webhook, without its content, which is created only when it is sent."""
 
     id: str
     message_id: str

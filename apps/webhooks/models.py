@@ -1,4 +1,4 @@
-"""Endpoints that messages are sent to, and the messages on their way."""
+"""Endpoints that messages are sent to, and the messages."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ class Outcome(models.TextChoices):
 
 
 def _token(model: type[models.Model]) -> Any:
-    """The token with which a program made an endpoint, which ends with it.
+    """A field for the token with which a program made an endpoint. The endpoint ends with the token.
 
     There is no foreign key constraint, because rows stay in the database while this app is not installed.
     """
@@ -110,7 +110,7 @@ class Delivery(LeasedRow):
     """A message to an endpoint. Its content is made when it is sent, and is not stored.
 
     `subject_id` is the id of the notification or post, and `version` distinguishes the edits of a post. `status` is
-    that of the last answer. A message that is done without a status was not sent: its owner may no longer see it.
+    from the last response. A message that is done without a status was not sent: its owner may no longer see it.
     """
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="+", db_index=False)

@@ -103,7 +103,7 @@ def endpoint(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
 @login_required
 @second_factor_required
 def act(request: AuthenticatedRequest, number: int, verb: str) -> HttpResponseBase:
-    """A button of a webhook's page."""
+    """Perform the action of a button on a webhook's page."""
     row = own_endpoint(request.user, number)
     if verb == "test":
         actions.send_test(row)

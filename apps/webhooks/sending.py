@@ -1,7 +1,7 @@
 """Sends messages to endpoints. Each is a row, inserted in the transaction of its subject; a task for each endpoint
 sends the due rows one after the other.
 
-The time of the next attempt is stored before each attempt, so that a worker that dies loses nothing.
+The time of the next attempt is stored before each attempt, so that nothing is lost if a worker dies.
 """
 
 import logging
@@ -35,7 +35,7 @@ WAITS = [timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30), time
          timedelta(hours=6), timedelta(hours=16)]  # fmt: skip
 MAX_ATTEMPTS = len(WAITS) + 1
 FAILING_MAX = timedelta(days=3)  # after this time without a success, an endpoint is switched off
-RETENTION = timedelta(days=7)  # of rows that are done, and of dead letters
+RETENTION = timedelta(days=7)  # for rows that are done, and for dead letters
 MAX_WAITING = 1000  # messages to an endpoint; no more are made until some are sent
 BATCH_SIZE, BATCH_SECONDS = 10, 5.0  # per task: most messages, and the time to begin one
 SWEEP_BATCH_SIZE = 100
@@ -109,8 +109,8 @@ def due() -> list[int]:
 def send_due(endpoint_id: int) -> int:
     """Send due messages to an endpoint, the oldest first, and return their number.
 
-    0 if another worker is sending to it, or if enough workers are sending to others: a slow server must not occupy
-    the workers that deliver posts.
+    Returns 0 if another worker is sending to it, or if enough workers are sending to others: a slow server must not
+    occupy the workers that deliver posts.
     """
     values = {"endpoint": endpoint_id, "lease": LEASE, "places": settings.WEBHOOK_CONCURRENCY}
     if not sql.rows_of(_TAKE, values):
@@ -209,7 +209,7 @@ def switch_off(endpoint: Endpoint, reason: Off) -> None:
 
 
 def _headers(endpoint: Endpoint, row: Delivery, body: bytes) -> dict[str, str]:
-    """The headers of a message. InvalidToken if a secret cannot be decrypted any more."""
+    """The headers of a message. InvalidToken if a secret can no longer be decrypted."""
     sealed = [endpoint.sealed_secret]
     if endpoint.former_until and endpoint.former_until > timezone.now():
         sealed.append(endpoint.sealed_former)

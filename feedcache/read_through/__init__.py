@@ -1,4 +1,4 @@
-"""Reads values through Memcached (`cache`), many kinds in one round trip (`batch`); `envelope` has their bytes."""
+"""Reads values through Memcached (`cache`), many kinds in one round trip (`batch`); `envelope` encodes them."""
 
 from feedcache.read_through.batch import (
     Batch,

@@ -137,7 +137,7 @@ class Batch:
     def execute(self, *, check_revisions: bool = False) -> None:
         """Send everything, wait for all answers, and load values that Memcached did not have.
 
-        `check_revisions`: afterwards `is_current` says whether Memcached is current, including the values of this
+        `check_revisions`: afterwards `is_current` is True if Memcached is current, including the values of this
         batch. It is False if no Memcached is configured, or if Redis does not answer. A node that is down does not
         matter, because it cannot return stale values.
         """

@@ -37,7 +37,7 @@ def delete_everything() -> int:
 
 
 def delete_keys(name: str) -> int:
-    """Delete the keys of a class; returns their number. A RedisError may leave some; then repeat it."""
+    """Delete the keys of a class; returns their number. After a RedisError some may be left: call it again."""
     return sum(
         _delete(client, pattern) for role, pattern in PATTERNS[name] for client in written(role)
     )

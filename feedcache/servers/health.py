@@ -32,8 +32,8 @@ MAX_PARALLEL = 16  # servers probed at once, so that a page waits only for the s
 
 # These are expensive to rebuild, so their servers must refuse writes instead of evicting keys.
 PERSISTENT_CLASSES = ("counters", "existence")
-# In these classes, a missing key costs a query. In the timelines, it mostly means that a post has no tombstone.
 REPLICA = "graph replica"
+# In these classes, a missing key costs a query. In the timelines, it mostly means that a post has no tombstone.
 READ_THROUGH_CLASSES = ("graph", REPLICA, "cache")
 
 
@@ -87,7 +87,7 @@ class RedisStatus:
 
     @property
     def hit_rate(self) -> float | None:
-        """The hit rate since the server started; None without reads, and if a missing key is a valid answer."""
+        """The hit rate since the server started; None without reads, or if misses are normal in its classes."""
         if set(self.classes) <= set(READ_THROUGH_CLASSES):
             return share(self.hits, self.misses)
         return None

@@ -18,9 +18,9 @@ from feedcache.connections import Redis, configuration
 ONE_IN = 100
 SPAN_SECONDS = 10
 SPANS = 60  # ten minutes
-MOST_KEYS = 100  # that a process sends per second, and that are read from each span
+MOST_KEYS = 100  # sent by a process per second, and read from each span
 MOST_SAMPLED = 20_000  # distinct keys of a process, between two drains
-FEWEST_SAMPLES = 5  # of a key in a span; keys with fewer are left out
+FEWEST_SAMPLES = 5  # per key and span; keys with fewer are left out
 KEY = "hotkeys:{}"
 
 _lock = threading.Lock()
@@ -44,7 +44,7 @@ class HotKey:
 
 
 def sample(keys: Collection[bytes]) -> None:
-    """Sample the keys of a read, in one call of a hundred."""
+    """Sample the keys of a read, in one call out of a hundred."""
     if random.random() * ONE_IN < 1:  # noqa: S311 -- not a secret
         with _lock:
             if len(_sampled) < MOST_SAMPLED:
@@ -52,7 +52,7 @@ def sample(keys: Collection[bytes]) -> None:
 
 
 def send(*, by: Redis | None = None) -> None:
-    """Add the samples of this process to those of all. After a RedisError they are lost."""
+    """Add the samples of this process to those of all processes. After a RedisError they are lost."""
     global _sampled
     with _lock:
         sampled, _sampled = _sampled, Counter()

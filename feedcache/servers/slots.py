@@ -25,7 +25,7 @@ class SlotError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Master:
-    """A node that may own slots, by its own report."""
+    """A node that may own slots, as it reports itself."""
 
     id: str
     host: str

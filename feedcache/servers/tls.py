@@ -1,4 +1,4 @@
-"""TLS connections to the servers behind the site, of every kind."""
+"""TLS connections to the servers that the site uses, whatever their kind."""
 
 import socket
 import ssl
@@ -17,7 +17,7 @@ def tls_context(files: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def handshake_error(host: str, port: int, files: Mapping[str, str]) -> str:
-    """Why the TLS handshake with a server fails; "" if it succeeds, or if the server is down."""
+    """The reason why the TLS handshake with a server fails; "" if it succeeds, or if the server is down."""
     context = tls_context(files)
     try:
         with (

@@ -72,7 +72,7 @@ return 1
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a running process reports: its role, and the version of its topology."""
+    """The report of a running process: its role, and the version of its topology."""
 
     name: str
     role: str
@@ -106,7 +106,7 @@ def published_epoch(*, by: Redis | None = None) -> int:
 
 
 def processes() -> list[Report]:
-    """The processes that reported within the last seconds, by name. Raises RedisError."""
+    """The processes whose reports have not expired, by name. Raises RedisError."""
     client = configuration()
     members: Any = client.smembers(PROCESSES)
     names = sorted(name.decode() for name in members)
@@ -231,20 +231,20 @@ class Listener:
             callback(self.topology)
 
     def subscribe(self, callback: Callable[[Topology], None]) -> None:
-        """Call back with the topology now, and with every new one, from the thread."""
+        """Call `callback` with the topology now, and later, from the thread, with every new one."""
         self._subscribers.append(callback)
         callback(self.topology)
 
     def every_second(self, callback: Callable[[], None]) -> None:
-        """Call back about once a second while the thread runs and Redis answers."""
+        """Call `callback` about once a second while the thread runs and Redis answers."""
         self._each_second.append(callback)
 
     def each_confirmation(self, callback: Callable[[], None]) -> None:
-        """Call back from the thread whenever the topology has been confirmed."""
+        """Call `callback` from the thread whenever the topology has been confirmed."""
         self._each_confirmation.append(callback)
 
     def subscribe_channel(self, channel: str, callback: Callable[[bytes | None], None]) -> None:
-        """Call back from the thread with every message of a channel, and with None if messages may have been missed."""
+        """Call `callback` from the thread with each message of a channel; with None if messages may be missing."""
         self._channels[channel] = callback
 
     def use(self, topology: Topology) -> bool:
@@ -361,7 +361,7 @@ class Listener:
             channel.close()
 
     def _subscribe_others(self, channel: Any) -> None:
-        """Subscribe to this process's other channels, also after a reconnection."""
+        """Subscribe to this process's other channels; called again after each reconnection."""
         for name, callback in list(self._channels.items()):
             if name.encode() not in channel.channels:
                 channel.subscribe(name)

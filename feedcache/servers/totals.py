@@ -40,7 +40,7 @@ def last_hour() -> Counts:
 
 
 def last_day(*, hours: int = 24) -> list[tuple[int, Counts]]:
-    """The counts of each ten minutes, with the Unix second in which these began, oldest first. Raises RedisError."""
+    """The counts per ten minutes, each with the Unix second in which these began, oldest first. Raises RedisError."""
     newest = int(time.time()) // SPAN_SECONDS
     spans = range(newest - hours * 3600 // SPAN_SECONDS + 1, newest + 1)
     return [

@@ -3,11 +3,11 @@
 home_window   the newest ids of many timelines, in Redis, with a script that merges and prunes
 id_vector     the newest ids of an author, as bytes that grow by appending
 newest_ids    the newest ids that somebody marked, and the id from which they are complete
-list_prefix   the beginning of a long list
+list_prefix   the newest entries of a long list
 longset       sets of ids in Redis, such as the accounts that somebody follows, mutes or blocks
 week_bucket   contents by week, in hashes of Redis
 counters      counts that are kept in Redis and written back to PostgreSQL
-bloom         Bloom filters, which say with certainty that something was never done
+bloom         Bloom filters, which can prove that something was never done
 restore       replaces large values in Redis without blocking it
 
 They handle only ids and bytes; an app's `cache` module decides which structure it uses, and under which keys.

@@ -1,18 +1,19 @@
-"""Answers "has this user done that with this post?" by Bloom filters in Redis ("phantom" in sources 000, 002).
+"""Answers "has this user done that with this post?" with Bloom filters in Redis ("phantom" in sources 000, 002).
 
-"No" is certain; "yes" means "ask the database". Filters have segments by the time of the POST, so one lookup is enough,
-and old segments expire as a whole. Without a complete filter, or if a chunk was lost, the answer is "unknown".
+"No" is certain; a "yes" must be checked in the database. Filters are split into segments by the time of the POST, so
+one lookup is enough, and old segments expire as a whole. Without a complete filter, or if a chunk was lost, the answer
+is "unknown".
 
 **Chunks.** A segment consists of plain strings, used as bitmaps, each just under 64 KiB, so that the allocator wastes
 nothing. A record is in one chunk; its k positions there come from one 128-bit hash by double hashing. The number of
 positions is prime, so that every stride visits k different bits. At its design load a segment gets another layer with
 more hashes, so that the false-positive rate stays as designed. All chunks of a layer are made at once, with their last
-bit set, and marking never makes a chunk: one without that bit was lost, together with its marks.
+bit set, and marking never makes a chunk. So a chunk without that bit was lost, together with its marks.
 
 **Generations.** A filter that was lost and started again would say "no" to earlier marks. So each filter has a random
 token, which is stored under `live` only once the filter contains every row, and is lost together with the store. A
 filter that is being rebuilt is stored under `building`, and marks are added to both. The token is part of the keys, so
-two generations never mix. `layers` says how many layers each segment has; a segment that is missing there was never
+two generations never mix. `layers` has the number of layers of each segment; a segment that is missing there was never
 marked.
 """
 
@@ -112,7 +113,7 @@ Pair = tuple[int, int]  # user id, post id
 
 
 class Record(NamedTuple):
-    """A pair and its hash: `start` and `stride` give its positions, `rest` its chunk."""
+    """A user, a post and their hash: `start` and `stride` give the positions, `rest` gives the chunk."""
 
     pair: Pair
     start: int
@@ -121,7 +122,7 @@ class Record(NamedTuple):
 
     @property
     def is_sampled(self) -> bool:
-        """Whether marking it also measures the fill of its chunk; the same in every process."""
+        """Whether marking the record also measures the fill of its chunk; the same in every process."""
         return self.rest // 7919 % MEASURE_EVERY == 0
 
 
@@ -129,7 +130,7 @@ Records = dict[int, list[Record]]  # by segment
 
 
 def record_of(kind: str, user_id: int, post_id: int) -> Record:
-    """The record of a pair; the same in all processes, machines and versions."""
+    """The record of a user and a post; the same in all processes, on all machines and in all versions."""
     pair = struct.pack("<QQ", user_id, post_id)
     number = int.from_bytes(hashlib.blake2b(pair, digest_size=16, person=kind.encode()).digest())
     number, start = divmod(number, POSITIONS)
@@ -339,7 +340,7 @@ def drop_filters(name: str, *, token: str = "") -> list[Generation]:
 
 
 def begin_rebuild(name: str) -> tuple[Generation, list[Generation]]:
-    """Start a rebuild; returns the new filter, and an abandoned one whose chunks can be deleted."""
+    """Start a rebuild; returns the new filter, and any abandoned ones, whose chunks can be deleted."""
     fresh = Generation(secrets.token_hex(6))
     abandoned = read_state(name).building
     execute(
@@ -350,7 +351,7 @@ def begin_rebuild(name: str) -> tuple[Generation, list[Generation]]:
 
 
 def rebuild_cursor(name: str) -> str:
-    """The builder's position, in its own format; "" at the beginning."""
+    """The builder's position, in its own format; "" at the start."""
     value: bytes | None = execute(existence(), [("HGET", META, f"{name}:cursor")])[0]
     return (value or b"").decode()
 
@@ -371,7 +372,7 @@ def set_complete_until(name: str, second: int) -> None:
 def acquire_rebuild(name: str) -> str | None:
     """Acquire the builder's lease for a minute; returns its token, or None while another process builds.
 
-    After a RedisError there is no lease.
+    If it raises RedisError, there is no lease.
     """
     builder = secrets.token_hex(8)
     try:
@@ -455,7 +456,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """The estimated number of records in a segment, and its present false-positive rate."""
+    """The estimated number of records in a segment, and its current false-positive rate."""
 
     segment: int
     layers: int

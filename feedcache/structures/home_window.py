@@ -63,7 +63,7 @@ TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
 
 @dataclass(frozen=True, slots=True)
 class WindowRange:
-    """Ids in reading order, and whether the window covers the whole requested range (if not, ask the next source)."""
+    """Ids in reading order, and whether the window covers the whole requested range (if not, query the next source)."""
 
     ids: list[int]
     complete: bool
@@ -76,7 +76,7 @@ class HomeWindows:
     prefix: str
     length: int
     ttl_seconds: int
-    generation: Callable[[], int] = int  # of all windows of this kind; a part of the key
+    generation: Callable[[], int] = int  # shared by all windows of this kind; a part of the key
     epoch: Callable[[], str] = str  # the suffix for the epoch of all caches; a part of the prefix
 
     @property
@@ -384,7 +384,7 @@ def _member(post_id: int) -> str:
 
 
 def parse_range(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRange | None:
-    """The answers to `HomeWindows.read_commands`; None without a window, and for garbage: a rebuild overwrites it."""
+    """Parse the answers to `HomeWindows.read_commands`; None without a window, and for garbage."""
     exists, members = answers
     ids = _ids(members)
     if not exists or ids is None:
@@ -396,7 +396,7 @@ def parse_range(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRan
 
 
 def parse_range_up(answers: Sequence[Any], *, oldest: int) -> WindowRange | None:
-    """The answers to `HomeWindows.read_up_commands`; None without a window, and for garbage."""
+    """Parse the answers to `HomeWindows.read_up_commands`; None without a window, and for garbage."""
     exists, members, last = answers
     ids, lowest = _ids(members), _ids(last)
     if not exists or ids is None or lowest is None:
@@ -462,7 +462,7 @@ return ranges
 
 @dataclass(frozen=True, slots=True)
 class WindowsQuery:
-    """A read of up to `count` ids between two (exclusive), newest first, from a reader's windows, and of a version.
+    """A query for a version, and for up to `count` ids in a reader's windows between two ids (exclusive), newest first.
 
     Everything is read at one moment, and the life of the windows is extended. The version is read first, so it may be
     older than the windows, but never newer.

@@ -1,7 +1,7 @@
 """A vector: the newest ids of one list in one byte string (sources 000, 002: a one-dimensional array of ids).
 
     | 1 byte: format | 1 byte: flags | 2 bytes: count | 4 bytes: revision | count x 8 bytes: entries, newest first |
-    | 4 bytes: revision | 4 bytes: what | 8 bytes: entry |    any number of changes since then
+    | 4 bytes: revision | 4 bytes: kind | 8 bytes: entry |    any number of changes since then
 
 Everything is little-endian, so numpy reads the body in place. An entry is an id in its lower 63 bits; bit 63 marks a
 reply, so that replies can be left out without reading the posts. Ids are strictly decreasing.

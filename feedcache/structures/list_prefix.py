@@ -40,7 +40,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListPrefix:
-    """Entries, newest first, and whether they are the whole answer (else ask the database)."""
+    """Entries, newest first, and whether they are the whole answer (else query the database)."""
 
     entries: list[Entry]
     complete: bool

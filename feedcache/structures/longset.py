@@ -250,8 +250,8 @@ def intersect(
 ) -> list[list[int] | int | None] | None:
     """The intersections of a set with others, computed by the server, which iterates over the smaller one.
 
-    None if `own` is missing, has another revision or is too large; in the list, None stands for one of `others` that
-    is. An intersection with more than `limit` members is only counted, as `limit + 1`: reading 20,000 would take 15 ms.
+    None if `own` is missing, has another revision or is too large; in the list, None stands for such a set in
+    `others`. An intersection with more than `limit` members is only counted, as `limit + 1`: 20,000 would take 15 ms.
     """
     counts = _intersections(own, others, limit=limit)
     if counts is None:

@@ -124,7 +124,7 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One week at `revision`. `is_cached` is False for a week that is too large: ask the database."""
+    """One week at `revision`. `is_cached` is False for a week that is too large: query the database."""
 
     revision: int = 0
     values: Mapping[int, bytes] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class WeekBuckets:
     ) -> list[Bucket | None]:
         """The buckets of some weeks; None for a bucket that is missing, garbage, or older than `revision`.
 
-        With a `revision`, replicas are asked first. Only a replica that has all buckets is used, so a lag does no harm.
+        With a `revision`, replicas are read first. Only a replica that has all buckets is used, so a lag does no harm.
         """
         keys = [self._key(owner_id, week) for week in weeks]
         if not revision or not replicas("timelines"):
@@ -208,7 +208,7 @@ class WeekBuckets:
     ) -> QueuedCommands:
         """Queue in a batch: update existing buckets from one revision to the next, and delete those that are behind.
 
-        `weeks`: all weeks that readers may ask for now. After an error the buckets are misses, because readers know the
+        `weeks`: all weeks that readers may ask for now. After an error the buckets are misses, because readers use the
         newer revision.
         """
         names = [self._key(owner_id, week) for week in weeks]

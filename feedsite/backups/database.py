@@ -38,7 +38,7 @@ _NAMES = frozenset(option.keyword.decode() for option in Conninfo.get_defaults()
 
 
 def refuse_several_servers() -> None:
-    """CommandError on Citus: a dump by the coordinator would be restored as a database on one server."""
+    """Raises CommandError on Citus: a dump from the coordinator would be restored as a database on one server."""
     if rows_of("SELECT 1 FROM pg_extension WHERE extname = 'citus'", {}):
         raise CommandError(
             "This database is on several servers (Citus): back up each of them with pg_basebackup, see docs/backup.md."
@@ -111,7 +111,7 @@ def _pump(source: IO[bytes], into: IO[bytes], dump: int, advance: Advance) -> No
 
 
 def refuse_content(*, replaces: bool) -> None:
-    """CommandError if the database has accounts and must not be replaced, or has tables of other software."""
+    """Raises CommandError if the database has accounts and must not be replaced, or has tables of other software."""
     tables = set(connection.introspection.table_names())
     ours = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
     if tables and "django_migrations" not in tables:
@@ -130,7 +130,7 @@ def refuse_content(*, replaces: bool) -> None:
 
 @contextmanager
 def scratch_database() -> Iterator[str]:
-    """The name of a new, empty database on the site's server; dropped at the end. CommandError if not allowed."""
+    """The name of a new, empty database on the site's server; dropped at the end. CommandError if not permitted."""
     name = f"{SCRATCH}{secrets.token_hex(6)}"
     with connection.cursor() as cursor:
         cursor.execute(MAY_CREATE)
@@ -162,7 +162,7 @@ def reading(database: str) -> Iterator[None]:
 
 @contextmanager
 def _connected(database: str = "") -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Arguments and environment for PostgreSQL's programs: without pooler and timeouts."""
+    """Arguments and environment for PostgreSQL's programs, which bypass the pooler and have no timeouts."""
     usual = settings_for_migrations(connection.alias, connection.settings_dict)
     params = _params_of(connection, usual)
     if database:

@@ -1,10 +1,10 @@
 """The folder of a backup.
 
-backup.json       what the backup contains; written at the beginning, and again when it is complete
-database.dump     by pg_dump, in its custom format
+backup.json       what the backup contains; written at the start, and again when it is complete
+database.dump     the output of pg_dump, in its custom format
 media/ private/   uploads, and archives for members; missing if they are in a bucket
 keys/             a file for each key, in the form that SECRET_KEY_FILE and similar settings accept
-SHA256SUMS        of all these files, in the format of `sha256sum --check`
+SHA256SUMS        the checksums of all these files, in the format of `sha256sum --check`
 """
 
 import hashlib
@@ -49,7 +49,7 @@ class Backup:
 
     @property
     def migrations(self) -> set[tuple[str, str]]:
-        """The migrations of its database, by app and file."""
+        """The migrations applied to the backed-up database, as (app, name) pairs."""
         return {(app, name) for app, name in self.manifest["migrations"]}
 
     @property
@@ -107,7 +107,7 @@ def backups_in(folder: Path) -> list[Backup]:
         try:
             found.append(open_backup(manifest.parent))
         except CommandError:
-            continue  # interrupted, or of other software
+            continue  # interrupted, or made by other software
     return sorted(found, key=lambda backup: str(backup.manifest["ended_at"]))
 
 
@@ -121,7 +121,7 @@ def interrupted_in(folder: Path, *, before: datetime) -> list[Path]:
             if is_one and datetime.fromisoformat(manifest["began_at"]) < before:
                 found.append(file.parent)
         except (OSError, ValueError, KeyError, TypeError):
-            continue  # of other software
+            continue  # made by other software
     return found
 
 
@@ -147,7 +147,7 @@ def size_of(backup: Backup) -> int:
 def put_back(backup: Backup, tree: str, root: Path, advance: Advance) -> int:
     """Copy the files of `media` or `private` to the site's folders. Returns how many were missing there.
 
-    Later files stay; no row of the restored database refers to them.
+    Newer files stay; no row of the restored database refers to them.
     """
     number = 0
     for name in backup.files_of(tree):
@@ -173,7 +173,7 @@ def fingerprints() -> dict[str, str]:
 
 
 def other_keys(backup: Backup) -> list[str]:
-    """The settings whose key differs from the backup's. An earlier SECRET_KEY may be a fallback now."""
+    """The settings whose key differs from the backup's. A SECRET_KEY that is a fallback now is not counted."""
     now, then = fingerprints(), backup.manifest["keys"]
     fallbacks = {_fingerprint(key) for key in settings.SECRET_KEY_FALLBACKS}
     return [
@@ -225,7 +225,7 @@ class NewBackup:
         advance(size)
 
     def _linked(self, name: str, size: int, target: Path) -> str:
-        """Link a file of the earlier backup; returns its sum, or "". Files never change while they keep their names."""
+        """Link a file of the earlier backup; returns its checksum, or "". A file with the same name never changes."""
         if self.earlier is None or name not in self._earlier_sums:
             return ""
         try:

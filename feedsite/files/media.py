@@ -33,7 +33,7 @@ PLAYED = (".mp4", ".m4a")  # served with range requests
 # video in memory.
 PART_BYTES = 1024 * 1024
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
-NAME_MAX_CHARACTERS = 100  # of the column; a longer name is an error of the file system
+NAME_MAX_CHARACTERS = 100  # the column's length; a longer name is an error of the file system
 SHARED_SECONDS = 60  # how long shared caches may serve a deleted picture
 PUBLIC = f"public, max-age={365 * 24 * 3600}, s-maxage={SHARED_SECONDS}, immutable"
 
@@ -67,7 +67,7 @@ def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _part(name: str, header: str, content_type: str) -> HttpResponse | None:
-    """206 with at most PART_BYTES from the start of a range, or 416. None without exactly one range of bytes."""
+    """206 with at most PART_BYTES from the start of a range, or 416. None unless the header has one range of bytes."""
     match = RANGE.fullmatch(header.replace(" ", ""))
     if match is None or header.endswith("=-"):
         return None

@@ -1,7 +1,7 @@
 """Storages of static files: hashed names, and the site's own style sheets and scripts minified.
 
-Minified here because no minifier has a wheel for every platform that `./run` supports. Files of
-libraries are served unchanged.
+They are minified here because no minifier has a wheel for every platform that `./run` supports. Files of libraries are
+served unchanged.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
 from django.core.files.base import ContentFile, File
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-# Browsers cache a URL for ever: raise this when the same source produces different bytes.
+# Browsers cache a URL forever: raise this when the same source produces different bytes.
 EDITION = 5
 
 # Written so that it cannot match beyond the first `*/`, as `/\*.*?\*/` could if more must follow.

@@ -1,7 +1,7 @@
 """Decides which databases can be migrated: empty ones, and those with known migrations only and without split tables.
 
 Squashed or renamed migrations without `replaces` would fail halfway, and then no version could continue
-(`docs/decisions/0144`). So a database is inspected before its first migration.
+(`docs/decisions/0144`). So a database is inspected before anything is migrated.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -16,7 +16,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from feedsite import __version__
 
-Name = tuple[str, str]  # of a migration: its app and its file
+Name = tuple[str, str]  # a migration: its app and its file
 MAX_NAMED = 2
 # The tables that `manage shards` of 0.2.0 could distribute over several servers.
 COULD_BE_SPLIT = (
@@ -29,7 +29,7 @@ COULD_BE_SPLIT = (
 
 
 def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
-    """CommandError, in one line, if the data cannot be migrated. Reads only."""
+    """Raises CommandError, in one line, if the data cannot be migrated. Reads only."""
     applied = set(MigrationRecorder(connection).applied_migrations())
     refuse_other_migrations(applied)
     recorded = {app for app, _ in applied}
@@ -40,7 +40,7 @@ def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
 
 
 def refuse_other_migrations(applied: Collection[Name]) -> None:
-    """CommandError if data with these migrations, of a database or of a backup, cannot be migrated."""
+    """Raises CommandError if data with these applied migrations cannot be migrated to this version."""
     migrations = _known_migrations()
     replaced = {name for migration in migrations.values() for name in migration.replaces}
     own = {name for name in applied if name[0] not in left_out()}
@@ -49,7 +49,7 @@ def refuse_other_migrations(applied: Collection[Name]) -> None:
 
 
 def is_behind(applied: Collection[Name]) -> bool:
-    """Whether data with these migrations lacks one of this version's."""
+    """Whether one of this version's migrations is missing from the applied ones."""
     return any(
         name not in applied and not (migration.replaces and set(applied).issuperset(migration.replaces))
         for name, migration in _known_migrations().items()

@@ -18,9 +18,9 @@ STAFF = "until staff delete them"
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """`time`: a setting of days or seconds, the dotted name of a constant, or the time in words.
+    """How long one kind of data is kept. `time`: a setting, the dotted name of a constant, or the time in words.
 
-    `task` deletes it, in batches of a thousand; "" if it is deleted together with something else.
+    `task` deletes the data, in batches of a thousand; "" if it is deleted together with other data.
     """
 
     what: str
@@ -101,7 +101,7 @@ RETENTION = (
               "apps.promotions.actions.KEEP_DAYS", "the day", "apps.promotions.tasks.purge_impressions"),
     Retention("Hosts that previews were fetched from", "previews.PreviewHost", "apps.previews.actions.HOST_KEPT",
               "the last fetch", "apps.previews.tasks.purge"),
-    Retention("Blocks of sign-ups", "sign_ups.SignUpBlock", "until staff remove them, or until they end", "",
+    Retention("Sign-up blocks", "sign_ups.SignUpBlock", "until staff remove them, or until they end", "",
               "apps.sign_ups.tasks.purge"),
     Retention("Reports to moderators", "moderation.Report moderation.ReportedPost curation.ReportedCollection", STAFF),
     Retention("The content of reported posts (longer while an appeal is pending)", "strikes.Evidence",
@@ -138,7 +138,7 @@ def _time_text(one: Retention) -> str:
 
 
 def days_of(one: Retention) -> float | None:
-    """The time in days; 0: for ever; None if it is not a number."""
+    """The time in days, 0 for forever; None if it is not a number."""
     if one.time.isupper():
         value = getattr(settings, one.time)
         return float(value) / 86_400 if one.time == "SESSION_COOKIE_AGE" else float(value)

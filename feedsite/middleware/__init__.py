@@ -19,7 +19,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 class PagesEnd:
-    """The end of a group: from here on, pages and endpoints pass the same middleware."""
+    """The end of a group: from here on, pages and endpoints pass through the same middleware."""
 
     latest: ClassVar["PagesEnd"]
 
@@ -32,7 +32,7 @@ class PagesEnd:
 
 
 class PagesBegin:
-    """The beginning of a group: requests to endpoints continue after the next `PagesEnd`."""
+    """The start of a group: requests to endpoints continue after the next `PagesEnd`."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._of_pages = get_response

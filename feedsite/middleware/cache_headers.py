@@ -1,4 +1,4 @@
-"""Responses are private unless a view says otherwise: no shared cache stores a page of one person.
+"""Responses are private unless a view decides otherwise, so that no shared cache stores a page made for one person.
 
 Shared caches may store responses of the API to anonymous requests, and must revalidate them each time: most of these
 requests end with 304, and deleted posts disappear at once.

@@ -15,7 +15,7 @@ BEHIND = "X-Feed-Behind"
 
 
 class DeadlineMiddleware:
-    """The deadline is `settings.REQUEST_BUDGET_SECONDS` from now; slower sources are left out (`apps.deadline`)."""
+    """Gives each request `settings.REQUEST_BUDGET_SECONDS`; slower sources are left out (`apps.deadline`)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

@@ -28,7 +28,7 @@ REFUSED = "feedsite.refused"  # key of the environment of requests for which the
 
 
 class LoadSheddingMiddleware:
-    """One per process."""
+    """Lets requests take a seat, or refuses them. One instance per process."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

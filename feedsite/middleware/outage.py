@@ -36,11 +36,11 @@ logger = logging.getLogger(__name__)
 READ_ONLY = "25006"
 BUSY = ("55P03", "57014", "40P01", "40001")  # a lock, a time-out, a deadlock: the server answers
 EXEMPT = ("/healthz/", "/static/")
-ERROR = "_postgresql_error"  # on the request
+ERROR = "_postgresql_error"  # an attribute of the request
 
 
 class OutageMiddleware:
-    """Encloses everything that queries PostgreSQL, including the session and the user."""
+    """Placed around everything that queries PostgreSQL, including the session and the user."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -170,7 +170,7 @@ PAGES: ReadThrough[str, StalePage] = ReadThrough(
 
 
 class StalePages:
-    """Stores and finds copies of public pages. One per process."""
+    """Stores and finds copies of public pages. One instance per process."""
 
     def __init__(self) -> None:
         self._stored_at: OrderedDict[str, float] = OrderedDict()
@@ -196,7 +196,7 @@ class StalePages:
         PAGES.set_many({key: page})
 
     def find(self, request: HttpRequest, *, answered_at: float) -> HttpResponse | None:
-        """The stored page for a request, with a notice; None if it is older than `answered_at` by FRESH_SECONDS.
+        """The stored page for a request, with a notice; None if it is more than FRESH_SECONDS older than `answered_at`.
 
         `answered_at` is the time at which PostgreSQL last answered (seconds since 1970).
         """
@@ -250,7 +250,7 @@ def _key_of(request: HttpRequest) -> str:
 
 
 def _with_notice(page: StalePage, request: HttpRequest) -> bytes:
-    """The page with a line that says it is a copy; JSON has only the headers."""
+    """The page with a notice that it is a copy. JSON is unchanged: only its headers show that."""
     with override(page.language or get_language_from_request(request)):
         text = _("This page is a minute old: we cannot reach our database right now.")
     line = format_html('<p class="end-of-list" role="status">{}</p>', text)

@@ -1,9 +1,9 @@
 """Counts requests, including slow and failed ones, logs them, and shows staff the time of each stage.
 
-Counts are kept by the class of the request (`apps.http.interfaces`) and by objective (`apps.operations.objectives`),
+Counts are kept per class of request (`apps.http.interfaces`) and per objective (`apps.operations.objectives`),
 and added to those of all processes (`feedcache.servers.totals`). `Server-Timing` has the steps of a page (source 000);
 browsers show it with the request. Times are in milliseconds; stages that wait at the same time each count the whole
-wait. Only staff see it, because the time of a stage may reveal what it read; with DEBUG everybody does.
+wait. Only staff get the header, because the time of a stage may reveal what it read; with DEBUG all do.
 """
 
 import logging
@@ -22,14 +22,14 @@ from feedsite.middleware.load_shedding import REFUSED
 
 logger = logging.getLogger("feedsite.access")
 
-SECRET_PARAMETERS = frozenset({"token", "uidb64"})  # in the addresses of mails
+SECRET_PARAMETERS = frozenset({"token", "uidb64"})  # in the URLs that mails contain
 # The long tail of requests (source 004); people feel that the site is stuck (source 001).
 SLOW_SECONDS = 1.0
 ANSWERED = (200, 304)
 
 
 class TimingMiddleware:
-    """Above all middleware that may refuse requests, so that refusals and the wait for a seat are counted."""
+    """Placed above all middleware that may refuse requests, so that refusals and the wait for a seat are counted."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

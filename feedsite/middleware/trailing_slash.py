@@ -1,4 +1,4 @@
-"""Canonical URLs have no trailing slash; those with one are answered too.
+"""Canonical URLs have no trailing slash; URLs with one work, too.
 
 Pages are redirected to the canonical URL; API requests are rewritten, since clients turn a
 redirected POST into a GET.

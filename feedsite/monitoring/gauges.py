@@ -1,7 +1,7 @@
 """The gauges in `/metrics`: current values, read from PostgreSQL and Redis at each request.
 
 Each value comes from an index or a small table, and all values of a kind from one statement that is cancelled after
-`SECONDS`. Values that cannot be read are left out, and a check of health reports the reason.
+`SECONDS`. Values that cannot be read are left out, and a health check reports the reason.
 """
 
 import logging
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 SECONDS = 3.0  # for all statements of a response
 DAY = timedelta(days=1)
-MAX_ROWS = 10_000  # counted of each kind
+MAX_ROWS = 10_000  # counted at most, per kind
 ROLES = ("web", "worker", "beat", "streaming")  # reported as 0 if none runs
 # Tables whose dead letters have an index. The others have few, and staff see them in the admin.
 WITH_DEAD_LETTERS = (Event, FanoutJob, FanoutChunk, Backfill, BackfillChunk)

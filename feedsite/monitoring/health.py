@@ -1,9 +1,9 @@
 """Health checks: whether the process is alive, and which servers it reaches.
 
-They are answered before the checks of host and HTTPS, and before load shedding: probes use any Host and plain HTTP,
-even under overload. One request of the process checks the servers, at most once a second, and all others use its
-result. Only staff and programs on this machine see details. The site is ready without caches, only slower; it is not
-ready without PostgreSQL.
+They are answered before the checks of host and HTTPS, and before load shedding: probes may use any Host and plain
+HTTP, and must work under overload. One request of the process checks the servers, at most once a second, and all others
+use its result. Only staff and programs on this machine see details. The site is ready without caches, but slower; it is
+not ready without PostgreSQL.
 """
 
 import threading
@@ -36,7 +36,7 @@ from feedsite.celery import app
 
 LIVE, READY = "/healthz/live", "/healthz/ready"
 FRESH_SECONDS = 1.0
-MAX_DEAD = 100  # counted of each kind
+MAX_DEAD = 100  # counted at most, per kind
 CLOCK_SECONDS = 600.0  # longer than any lease or pause
 PROBE, PROBE_SECONDS = "health:probe", 10
 # Any of these headers means that the request came through a proxy, and its address is the proxy's.
@@ -69,7 +69,7 @@ def live(_request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """The state in a word, and for staff and this machine each check; 503 only without PostgreSQL."""
+    """The state in one word; staff and programs on this machine also get each check. 503 only without PostgreSQL."""
     body = current_state()
     status = 503 if body["status"] == "unavailable" else 200
     if not (_is_local(request) or _is_staff(request)):

@@ -36,7 +36,7 @@ from feedsite.monitoring import pools
 from feedsite.monitoring.gauges import Gauges
 from feedsite.monitoring.health import FORWARDED
 
-PERMISSION = "operations.view_cachenode"  # of staff
+PERMISSION = "operations.view_cachenode"  # the permission that staff need
 
 
 @require_safe

@@ -2,8 +2,8 @@
 
 A trace covers a request and everything that it causes. Its context is in the headers of Celery's messages, and also in
 the payloads of events, because a lost message must not end it. OpenTelemetry's own settings (OTEL_TRACES_SAMPLER,
-OTEL_EXPORTER_OTLP_HEADERS, ...) apply, except OTEL_PROPAGATORS. Spans contain no texts, no statements and no keys of
-people: of the attributes that the instrumentations record, only those in SENT leave the process.
+OTEL_EXPORTER_OTLP_HEADERS, ...) apply, except OTEL_PROPAGATORS. Spans contain no texts, no statements and no
+keys that identify people: of the attributes that the instrumentations record, only those in SENT leave the process.
 """
 
 import os
@@ -26,7 +26,7 @@ from apps.events import tracing
 from feedcache import stats
 from feedsite import __version__
 
-# Paths and queries open accounts (links in mails), and messages of exceptions quote rows, so none of them is here.
+# Left out: paths and queries, because links in mails open accounts; messages of exceptions, because they quote rows.
 SENT = {
     "celery.action",
     "celery.retries",
@@ -42,15 +42,15 @@ SENT = {
     "messaging.destination",
     "messaging.message.id",
 }
-# Refused requests, files and probes have no trace. The instrumentation's default place, the first, would check the host
-# of probes, which use any.
+# Refused requests, files and probes have no trace. By default the instrumentation comes first, and would check the
+# host of probes, which may use any.
 ABOVE = "feedsite.middleware.load_shedding.LoadSheddingMiddleware"
 
 _tracer = trace.get_tracer("feedsite", __version__)
 
 
 def start(role: str) -> None:
-    """Trace this process as the service `feedsite-ROLE`, or OTEL_SERVICE_NAME. Before Django's middleware is loaded."""
+    """Trace this process as the service `feedsite-ROLE`, or OTEL_SERVICE_NAME. Call it before middleware is loaded."""
     name = os.environ.get("OTEL_SERVICE_NAME") or f"feedsite-{role}"
     provider = TracerProvider(
         resource=Resource.create({"service.name": name, "service.version": __version__})
@@ -71,7 +71,7 @@ class _Exporter(OTLPSpanExporter):
 
 
 def _without_texts(span: ReadableSpan) -> ReadableSpan:
-    """A copy of a span with only the attributes in SENT, so that of an exception only its class remains."""
+    """A copy of a span with only the attributes in SENT, so that only the class of an exception remains."""
     return ReadableSpan(
         span.name,
         span.context,
@@ -102,7 +102,7 @@ class _Events:
 
     @contextmanager
     def handling(self, subscriber: str, context: Mapping[str, str]) -> Iterator[None]:
-        """A span in the trace of the request; in that of the task, if the event was recorded outside of a trace."""
+        """Open a span in the trace of the request, or in the task's if the event was recorded outside of a trace."""
         parent = propagate.extract(context) if context else None
         with _tracer.start_as_current_span(
             subscriber.removeprefix("apps."), parent, kind=trace.SpanKind.CONSUMER
@@ -111,7 +111,7 @@ class _Events:
 
 
 def _trace_call(backend: str, seconds: float, *, failed: bool) -> None:
-    """A span of a call that has just ended, inside the current one; calls outside of a trace have none."""
+    """Record a span for a call that has just ended, inside the current one; calls outside of a trace get none."""
     if not trace.get_current_span().is_recording():
         return
     ended = time.time_ns()

@@ -28,7 +28,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 from feedsite.monitoring.health import current_state
 
 MAX_COUNTED = 100
-FULL = 0.9  # of a disk
+FULL = 0.9  # the share of a disk in use
 # Checks of `health` that have separate lines here.
 TOLD = {"audit", "dead letters", "deliveries", "memcached"}
 DEAD = "?state__exact=dead"

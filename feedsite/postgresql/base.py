@@ -13,16 +13,16 @@ from apps.sql import is_distributed
 class DatabaseFeatures(features.DatabaseFeatures):
     @property
     def supports_foreign_keys(self) -> bool:  # type: ignore[override]  # an attribute there
-        """Not on a distributed site: rows of several accounts cannot refer to each other."""
+        """False on a distributed site, where rows of different accounts cannot refer to each other."""
         return not is_distributed(self.connection)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     features_class = DatabaseFeatures
-    """Its pool never hands out a connection that the server has closed.
+    """The backend, whose pool never hands out a connection that the server has closed.
 
     Django's own test (`CONN_HEALTH_CHECKS`) costs a round trip per request. This one queries the server only if the
-    socket is readable, as it is when the connection was closed, but not while it is idle.
+    socket is readable, which it is after the connection was closed, but not while it is idle.
     """
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:

@@ -15,10 +15,10 @@ from apps.events.leases import has_due
 
 
 class Scheduler(PersistentScheduler):
-    """Checks the rows at each interval before it sends. While PostgreSQL is down, it sends every message."""
+    """Checks the rows before it sends a message. While PostgreSQL is down, it sends every message."""
 
     def schedules_equal(self, *_old_and_new: Any) -> bool:
-        """The schedule comes from the settings: without this, all its entries are compared at every step."""
+        """Always True, because the schedule comes from the settings. Beat would compare all entries at every step."""
         return True
 
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
@@ -29,7 +29,7 @@ class Scheduler(PersistentScheduler):
 def has_work(task: str) -> bool:
     """Whether a task may have something to do: always, unless it is one of `SWEPT_ROWS`.
 
-    Beat keeps its connection, because borrowing one for each look would cost more than the look.
+    Beat keeps its connection, because borrowing one for each check would cost more than the check.
     """
     rows = settings.SWEPT_ROWS.get(task)
     if not rows:

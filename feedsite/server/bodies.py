@@ -32,7 +32,7 @@ class BodyRejected(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """An announced body: its length in bytes, and the seconds that it may take."""
+    """An announced body: its length in bytes, and how many seconds it may take to arrive."""
 
     length: int
     seconds: float

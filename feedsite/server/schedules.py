@@ -1,4 +1,4 @@
-"""Beat's schedule, by a clock that changes of the system's clock do not affect.
+"""Beat's schedule, on a clock that is not affected when the system clock is set.
 
 Celery compares a task's last run with the wall clock. If that were set back by an hour, nothing would be sent for an
 hour: no sweep, no scheduled post, no audit.

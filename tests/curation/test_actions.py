@@ -238,8 +238,8 @@ def test_follow_all_says_who_could_not_be_followed(alice, bob, carol, collection
     followed, asked, failed = follow_each(frank, [bob, carol, dave, erin, frank])
     assert (followed, asked) == (1, 1)
     assert [person.handle for person, _why in failed] == ["erin"]
-    followed = Followee.objects.filter(owner=frank).values_list("followee__handle", flat=True)
-    assert set(followed) == {"bob", "carol"}
+    handles = Followee.objects.filter(owner=frank).values_list("followee__handle", flat=True)
+    assert set(handles) == {"bob", "carol"}
     assert FollowRequest.objects.filter(requester=frank, owner=dave).exists()
     assert follow_each(frank, [bob, carol, dave]) == (0, 0, [])
 

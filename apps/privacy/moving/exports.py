@@ -1,4 +1,4 @@
-"""The lists of an account as CSV files that this site and Mastodon's import."""
+"""Exports the lists of an account as CSV files that both this site and Mastodon can import."""
 
 import csv
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _PARTS = {part.file: part for part in PARTS}
 
 
 class _Echo:
-    """A file for `csv.writer` that returns each line instead of storing it."""
+    """A file for `csv.writer` whose `write` returns the line."""
 
     def write(self, line: str) -> str:
         return line

@@ -1,4 +1,4 @@
-"""The formats of the CSV files of lists, which Mastodon shares, and a parser for uploads."""
+"""The formats of the CSV files, which are the same as Mastodon's, and a parser for uploads."""
 
 import csv
 import io
@@ -32,7 +32,7 @@ Line = tuple[int, list[str]]  # its number in the file, and its cells in the ord
 
 
 def read_lines(kind: ImportKind, data: bytes) -> list[Line]:
-    """The lines of a file, with or without a header. Invalid if it is not such a file."""
+    """The lines of a file, with or without a header. Raises Invalid if no line is of this kind."""
     lines = [(number, [_clean(cell) for cell in row]) for number, row in _rows(data) if any(row)]
     columns = COLUMNS[kind]
     if lines and lines[0][1][0] in {ADDRESS, *columns[:1]}:
@@ -74,7 +74,7 @@ def _rows(data: bytes) -> list[tuple[int, list[str]]]:
 
 
 def _in_order(lines: Sequence[Line], columns: Sequence[str]) -> list[Line]:
-    """The lines without the header, cells in the order of `columns`; Invalid for the columns of another kind."""
+    """The lines without the header, with the cells in the order of `columns`. Raises Invalid for any other column."""
     names = lines[0][1]
     if not set(names) <= set(columns):
         others = ", ".join(name for name in names if name not in columns)

@@ -1,8 +1,8 @@
 """Imports: a row for the file and one for each line. A task processes the lines in chunks, and undoes them on request.
 
 Each line and its outcome are written in one transaction, under the lock of the import, so a task that runs twice or is
-killed between two lines continues where the last one stopped. Lines wait in the database, not in memory. The follows of
-imports have their own rate limit, apart from those made by hand.
+killed between two lines continues where the last one stopped. Lines wait in the database, not in memory. Imported
+follows have a separate rate limit, so that they do not use up the one for follows made by hand.
 """
 
 import secrets
@@ -126,7 +126,7 @@ def _posts() -> Posts:
 
 
 def undo_import(user: User, import_id: int) -> Import:
-    """Undo an import. A running one stops first, and does not process its remaining lines. NotFound, Conflict."""
+    """Undo an import. A running import stops first; its remaining lines are not processed. NotFound, Conflict."""
     try:
         with transaction.atomic():
             row = Import.objects.select_for_update().filter(pk=import_id, user=user).first()
@@ -224,7 +224,7 @@ def _chunk(row: Import) -> leases.Outcome:
 
 @transaction.atomic
 def _work(row: Import, kind: ImportKind, user: User, line: ImportLine, given: Any) -> bool:
-    """Process one line. False if this worker has lost the import. `given`: the accounts, or a prepared post."""
+    """Process one line. False if this worker has lost its lease. `given`: the accounts, or a prepared post."""
     if not _claimed(row).select_for_update().exists():
         return False
     if row.is_undone:

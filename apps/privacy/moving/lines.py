@@ -36,7 +36,7 @@ _LANGUAGE = re.compile(r"\b(?<!-)[a-z]{2,8}\b")  # of zh-CN only zh, as in posts
 
 
 class Act(NamedTuple):
-    """The functions for a kind. `account` is the index of the cell that names an account; None if there is none."""
+    """The functions for one kind. `account` is the index of the cell that names an account; None if there is none."""
 
     do: Callable[..., Trace | None]
     undo: Callable[[User, Trace], None]

@@ -1,4 +1,4 @@
-"""Staff write segments, name promoted accounts, and run campaigns after seeing how many people they are for.
+"""Staff define segments, choose promoted accounts, and start campaigns after seeing how many people they would reach.
 
 Staff do not see who is in a segment: people see only their own segments.
 """
@@ -39,7 +39,7 @@ from apps.promotions.queries import Audience, preview
 
 
 class EditedList(StaffList):
-    """Rows that staff write by hand. They are never deleted: campaigns refer to them."""
+    """A list of rows that staff edit by hand. The rows are never deleted, because campaigns refer to them."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self._may(request, "add")
@@ -60,12 +60,12 @@ class TraitAdmin(EditedList):
         return self.prepopulated_fields if obj is None else {}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The name is fixed once it exists, because people have chosen the trait by it."""
+        """The name of an existing trait cannot be changed, because people have chosen the trait by its name."""
         return () if obj is None else ("name", "slug")
 
 
 class RuleInline(admin.StackedInline):
-    """The rules of a segment, with the permissions of the segment."""
+    """The rules of a segment. The permissions for the segment also apply to its rules."""
 
     model = SegmentRule
     form = RuleForm
@@ -80,7 +80,7 @@ class RuleInline(admin.StackedInline):
         return is_new or self.has_change_permission(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Rules cannot change while a campaign runs: its start checked that they matched enough people."""
+        """Rules cannot change while a campaign runs: when it started, they matched enough people."""
         runs = obj is not None and obj.campaigns.filter(state=CampaignState.RUNNING).exists()
         return not runs and request.user.has_perm("promotions.change_segment")
 
@@ -159,13 +159,13 @@ class PromotionSwitchAdmin(EditedList):
         form: Any,
         change: bool,  # noqa: FBT001 -- Django's own signature
     ) -> None:
-        """Switch by the action, which also clears the caches of campaigns."""
+        """Call the action, which also clears the caches of campaigns."""
         switch_promotions(on=obj.is_on, by=staff_of(request))
 
 
 @admin.register(Campaign)
 class CampaignAdmin(EditedList):
-    """Drafts and paused campaigns can be changed. A start must be confirmed on a page with the number of people."""
+    """Drafts and paused campaigns can be changed. To start one, staff must confirm the number of people it reaches."""
 
     form = CampaignForm
     list_display = ("name", "account", "state", "shown", "starts_at", "ends_at")
@@ -229,7 +229,7 @@ class CampaignAdmin(EditedList):
 
     @admin.action(description=gettext_lazy("Start"), permissions=["run"])
     def start(self, request: HttpRequest, queryset: QuerySet[Campaign]) -> TemplateResponse | None:
-        """Start campaigns, after showing how many people they are for."""
+        """Start campaigns, after showing how many people they would reach."""
         question = ngettext(
             "Start %(count)d campaign for these people?",
             "Start %(count)d campaigns for these people?",

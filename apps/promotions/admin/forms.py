@@ -50,14 +50,14 @@ class RuleForm(forms.ModelForm):
         return text
 
     def _tag(self, text: str) -> Tag:
-        """The tag of this name, made if nobody has used it yet."""
+        """The tag with this name, created if nobody has used it yet."""
         name = normalize(text)
         if name is None:
             raise forms.ValidationError(_("There is no such tag."))
         return Tag.objects.get(pk=get_or_create_tag_ids([name])[name])
 
     def add_error(self, field: str | None, error: Any) -> None:
-        """Show errors of the account and tag columns at the form fields that fill them."""
+        """Show errors of the account and tag columns at the form fields that set them."""
         if hasattr(error, "error_dict"):
             names = {"account": "handle", "tag": "tag_name"}
             error = forms.ValidationError(

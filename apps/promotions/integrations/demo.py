@@ -21,7 +21,7 @@ DAYS = 90
 
 
 def make_promotions(world: World) -> None:
-    """Make the campaign, if this run makes the scripted people and the trait is active."""
+    """Create the campaign if this run creates the scripted people and the trait is active."""
     trait = Trait.objects.filter(slug=TRAIT, is_active=True).first()
     if not world.makes_cast or trait is None:
         return

@@ -23,7 +23,7 @@ def count_seen(reader_id: int, post_id: int, *, view: str) -> None:
 
 
 def count_shown(reader_id: int, items: Sequence[FeedItem]) -> None:
-    """Count the promoted posts sent to a client of the API, once for each campaign and page. Never fails the page.
+    """Count the promoted posts sent to a client of the API, once for each campaign and page. Logs database errors.
 
     The site's own pages report the posts that were on the screen instead (`count_seen`).
     """

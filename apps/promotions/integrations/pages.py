@@ -1,4 +1,4 @@
-"""The settings page of promoted posts: stated traits, the reader's segments, and a switch to see none."""
+"""The settings page of promoted posts: stated traits, the reader's segments, and a switch that turns promotions off."""
 
 from http import HTTPStatus
 
@@ -34,7 +34,7 @@ MAX_VIEW_CHARACTERS = 40
 @require_POST
 @login_required
 def seen(request: AuthenticatedRequest) -> HttpResponse:
-    """Count a promoted post that the page reports was on the screen; `view` identifies the view of the page."""
+    """Count a promoted post that, as the page reports, was on the screen; `view` identifies the view of the page."""
     try:
         post_id = parse_id(request.POST.get("post", ""))
     except ValueError:

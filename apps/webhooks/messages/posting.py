@@ -19,14 +19,14 @@ from apps.webhooks.models import Failure
 
 
 class Reply(NamedTuple):
-    """A server's answer; without a status, `failure` is the reason."""
+    """A server's response; without a status, `failure` is the reason."""
 
     status: int | None
     failure: str = ""
 
 
 def post(address: str, body: bytes, headers: Mapping[str, str]) -> Reply:
-    """Post a message. Only the status of the answer is read; every status except 2xx is a failure."""
+    """Post a message. Only the status of the response is read; every status except 2xx is a failure."""
     connection, is_late = _connection(address), Event()
     deadline = Timer(settings.WEBHOOK_TIMEOUT_SECONDS, _cut, [connection, is_late])
     deadline.start()
@@ -54,7 +54,7 @@ def _failure_of(error: Exception) -> Failure:
 
 
 def _connection(address: str) -> HTTPConnection:
-    """A connection to a public host over https; to any host, also without TLS, only with WEBHOOKS_ANYWHERE."""
+    """A connection to a public host over https. With WEBHOOKS_ANYWHERE, it may be to any host, and without TLS."""
     parts, timeout = urlsplit(address), settings.WEBHOOK_TIMEOUT_SECONDS
     host = parts.hostname or ""
     if not settings.WEBHOOKS_ANYWHERE:

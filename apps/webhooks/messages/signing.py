@@ -1,4 +1,4 @@
-"""Signs messages by the Standard Webhooks specification, and encrypts the secrets for storage."""
+"""Signs messages according to the Standard Webhooks specification, and encrypts the secrets for storage."""
 
 import hmac
 from base64 import b64decode, b64encode
@@ -40,5 +40,5 @@ def seal(secret: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """Decrypt a stored secret. InvalidToken if its SECRET_KEY was replaced and is not in SECRET_KEY_FALLBACKS."""
+    """Decrypt a stored secret. InvalidToken if its SECRET_KEY is neither in use nor in SECRET_KEY_FALLBACKS."""
     return vault(_PURPOSE).decrypt(sealed.encode()).decode()

@@ -17,8 +17,8 @@ The results of a read for an id (`CounterStore.answer`), and their consequences 
     a store that is not complete             None: PostgreSQL answers, and a rebuild is enqueued
 
 Hot buckets are those above the floor, which follows the clock: a rebuild fills them, puts and increments keep them
-current, and they are dropped once they are cold. A bucket has about a hundred records, stored as a listpack. With ten,
-each record costs some 12 bytes more; beyond `hash-max-listpack-entries` (512), Redis converts it into a hash table of
+current, and they are dropped once they are cold. A bucket has about a hundred records, stored as a listpack. With ten
+records, each costs some 12 bytes more; beyond `hash-max-listpack-entries` (512), Redis converts it into a hash table of
 70 bytes a record. So a busy site sets shorter buckets and, if a second is too long, splits them by author.
 
 Most services have one part, at the address in the settings; the topology can split one that outgrows its server. A part
@@ -31,6 +31,6 @@ has its own meta keys and floor, and is built, evicted and moved separately. Whi
     B   A       B         A, B     B            all processes use B; `moves.forget_left` empties A
     B   -       B         B        B
 
-Modules: `buckets` (which bucket, which name), `records` (fields and bytes), `store` (what Redis has), `service` (Redis
-or PostgreSQL), `maintenance` (rebuild, write back, evict, compare), `moves`, and `lua` (keys and scripts).
+Modules: `buckets` (find the bucket of an id), `records` (the bytes of a record), `store` (Redis), `service` (Redis or
+PostgreSQL), `maintenance` (rebuild, write back, evict, compare), `moves`, and `lua` (keys and scripts).
 """

@@ -6,7 +6,7 @@
     layout   the fields of the records
     run      the run id of the server that finished the rebuild
     swept    cold buckets below it have been dropped
-    closed   exists while another server counts: the part moves there or comes from there
+    closed   exists while another server takes the increments, because the part is moving to or from it
     builder  the rebuilding process; `lease` is the end of its lease, `cursor` its position, `on` the server's run id
     b<n>     512 bits: which of the buckets from 512 * n on were begun in this store, to notice a lost one
 A bucket has records under the names of ids. Names that begin with a zero byte, which names of ids never do, are the

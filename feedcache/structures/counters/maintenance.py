@@ -24,7 +24,7 @@ ROWS = 2000  # read from PostgreSQL at once
 BUCKETS = 500  # dropped or measured at once
 DIRTY = 20  # buckets written back at once: about two thousand records
 SAMPLE = 2000  # buckets measured to estimate the memory of all
-MAX_SWEEPS = 20  # of one bucket whose counts change all the time
+MAX_SWEEPS = 20  # for one bucket whose counts change all the time
 GRACE_SECONDS = 0.5  # longer than the time from a commit to its put
 Advance = Callable[[int], None]  # receives the id up to which all rows are done
 
@@ -43,7 +43,7 @@ class State:
 
     @property
     def floor(self) -> int | None:
-        """Buckets below it are cold."""
+        """The floor of the store: buckets below it are cold."""
         return int(self.meta["floor"]) if "floor" in self.meta else None
 
 
@@ -73,7 +73,7 @@ def is_sound(service: CounterService, state: State) -> bool:
 def rebuild(
     service: CounterService, *, seconds: float = float("inf"), advance: Advance = lambda _id: None
 ) -> bool:
-    """Put hot rows from PostgreSQL for up to `seconds`; returns whether the store is complete.
+    """Put hot rows of PostgreSQL into the store for up to `seconds`; returns whether the store is complete.
 
     Also False while another process builds, and when the store was lost meanwhile.
     """
@@ -220,7 +220,7 @@ class Sample(NamedTuple):
 
 
 def sample(service: CounterService, newest_id: int) -> Sample:
-    """Measure a sample of the hot buckets, up to that of `newest_id`."""
+    """Measure a sample of the hot buckets, up to the bucket of `newest_id`."""
     samples = [_sample(part, newest_id) for part in service.parts()]
     return Sample(
         sum(one.buckets for one in samples),
@@ -378,7 +378,7 @@ def forget(store: CounterStore) -> None:
 
 
 def compared_until(store: CounterStore) -> int:
-    """The id up to which counts have been compared with their rows; -1 at the beginning."""
+    """The id up to which counts have been compared with their rows; -1 at the start."""
     reached = cast("bytes | None", store.client.get(store.walk_key))
     return int(reached) if reached else -1
 

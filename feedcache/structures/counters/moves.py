@@ -50,7 +50,7 @@ def part_of(service: CounterService, low: int) -> CounterService:
 def build(service: CounterService, low: int) -> bool:
     """Build the new server of a part that moves, for some seconds; returns whether it is complete.
 
-    By now every process writes to it.
+    Every process already writes to it.
     """
     write_back(service)  # counts from before the part existed: its dirty hash does not list them
     other = service.with_store(part_of(service, low).store.on_other_server())
@@ -58,7 +58,7 @@ def build(service: CounterService, low: int) -> bool:
 
 
 def hand_over(service: CounterService) -> None:
-    """Let the new server of a part take increments, after copying all counts. For some milliseconds, neither does."""
+    """Let the new server of a part take increments, after copying all counts. For a moment, neither server does."""
     here, other = service.store, service.store.on_other_server()
     write_back(service)
     here.client.hset(here.meta_key, "closed", 1)

@@ -148,7 +148,7 @@ class CounterService:
     def _add(
         self, field: int, deltas: Mapping[int, int], bases: Mapping[int, Row]
     ) -> tuple[CounterStore, dict[int, int | str]]:
-        """`add` on the server that takes the increments of this part; for a moment of a move, none does."""
+        """`add` on the server that takes the increments of this part. For a moment during a move, no server does."""
         for _try in range(CLOSED_TRIES):
             for store in self.store.servers():
                 with suppress(ClosedError):
@@ -187,7 +187,7 @@ class CounterService:
     def complete(
         self, ids: Collection[int], found: Mapping[int, Found] | None
     ) -> dict[int, Values]:
-        """Add the counts of the other ids from the source."""
+        """Add the counts that `found` lacks, from the source."""
         if found is None:
             return self._from_source(ids)
         values = {id_: value for id_, value in found.items() if not isinstance(value, AskSource)}

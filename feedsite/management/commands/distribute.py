@@ -110,8 +110,8 @@ def missing() -> list[str]:
 
 
 def loosen(table: str) -> Iterator[str]:
-    """The statements that prepare a table for the move: they drop foreign keys and triggers, and add the column to
-    unique keys. (Triggers are for processes of the release before, which have ended.)
+    """The statements that prepare a table for the move: they drop foreign keys and triggers, and add the
+    distribution column to unique keys. (Triggers are for processes of the previous release, which have ended.)
     """
     for (name,) in _rows(_TRIGGERS, table=table):
         yield f'DROP TRIGGER "{name}" ON {table}'
@@ -209,5 +209,5 @@ interruption, or after migrations that added tables. With --check, the exit code
 
     @staticmethod
     def _rows_in(table: str) -> int:
-        [(count,)] = _rows(f"SELECT count(*) FROM {table}")  # noqa: S608 -- a name of ours
+        [(count,)] = _rows(f"SELECT count(*) FROM {table}")  # noqa: S608 -- only our own table names
         return int(count)

@@ -69,7 +69,7 @@ def concurrent_indexes(connection: BaseDatabaseWrapper, report: Callable[[str], 
 
     The build waits for transactions but blocks none, so it has no lock timeout. An interrupted build leaves an invalid
     index, which is maintained but never used: it is dropped first. A valid one whose migration was not recorded is
-    left, since only that migration uses its name.
+    kept, because only that migration uses its name.
     """
 
     def wrapper(execute: Execute, sql: Any, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001 -- Django's interface

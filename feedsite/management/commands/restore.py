@@ -1,4 +1,4 @@
-"""`manage restore`: replaces the contents of the site by a backup."""
+"""`manage restore`: replaces the contents of the site with a backup."""
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
