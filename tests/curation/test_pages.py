@@ -27,7 +27,8 @@ def test_a_collection_is_made_and_filled(alice, bob, carol, page_of):
     assert answer["Location"] == f"/collections/{made.pk}/edit"
     page.post(f"{made.url}/add", {"handles": "@bob carol"})
     assert handles_in(made) == ["bob", "carol"]
-    page.post(f"{made.url}/remove/{CollectionItem.objects.earliest("pk").pk}")
+    first = CollectionItem.objects.earliest("pk")
+    page.post(f"{made.url}/remove/{first.pk}")
     assert handles_in(made) == ["carol"]
     answer = page.post(f"{made.url}/edit", {"name": "Better people", "description": "Yes."})
     assert answer["Location"] == made.url
