@@ -40,7 +40,7 @@ class CollectionJson(TypedDict):
     name: str
     description: Annotated[str, "Plain text."]
     language: str | None
-    local: Annotated[Literal[True], "There are no other sites."]
+    local: Annotated[bool, "Always true: there are no other sites."]
     sensitive: bool
     discoverable: bool
     tag: ShallowTagJson | None
