@@ -21,24 +21,24 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
 
 # --- the site -------------------------------------------------------------------------------------
-SITE_NAME = env.str("SITE_NAME", "Rill")  # shown in titles, mails and authenticator apps
+SITE_NAME = env.str("SITE_NAME", "Rill")  # shown in titles, e-mails and authenticator apps
 # The address that people type, without a path. If the host changes, passkeys stop working.
 SITE_URL = env.str("SITE_URL", "http://127.0.0.1:8000").rstrip("/")
 # The contact for reports of security holes: a mailto: or https: address.
 SECURITY_CONTACT = env.str("SECURITY_CONTACT", f"{SITE_URL}/about")
-# Signs sessions, tickets and links; at least 50 random characters. A change logs everybody out.
+# Signs sessions, tickets and links; at least 50 random characters. Changing it logs everybody out.
 SECRET_KEY = env.str("SECRET_KEY")
-# Older keys with which signatures are still verified.
+# Older keys that are still accepted when signatures are verified.
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
-# Ed25519, 32 bytes in base64: signs the downloadable receipts of pages. Empty: not signed.
+# The Ed25519 key that signs the downloadable receipts of pages: 32 bytes in base64. Empty: they are not signed.
 PAGE_SIGNING_KEY = env.str("PAGE_SIGNING_KEY", "")
-# P-256, 32 bytes in base64url: signs push messages to people's devices. Empty: no push messages are sent.
+# The P-256 key that signs push messages to people's devices: 32 bytes in base64url. Empty: no messages are sent.
 VAPID_PRIVATE_KEY = env.str("VAPID_PRIVATE_KEY", "")
 DEBUG = env.bool("DEBUG", False)  # shows Django's error pages; for development only
-DEMO = env.bool("DEMO", False)  # home shows a guided tour
-# 0 for tests and `./run` only: with 1, feedsite.checks refuses settings that are not fit for production.
+DEMO = env.bool("DEMO", False)  # shows a guided tour on the home page
+# With 1, feedsite.checks refuses settings that are unsafe in production; 0 is only for tests and `./run`.
 PRODUCTION = env.bool("PRODUCTION", True)
-# The hosts of the site, as browsers send them; requests for others get 400.
+# The host names of the site, as browsers send them; requests for other hosts get 400.
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 # Origins of other sites whose forms may post here.
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
@@ -63,7 +63,7 @@ POSSIBLE_APPS = [
     "apps.translation",
     "apps.webhooks",
 ]
-# The optional apps of this site; empty: none (docs/optional_apps.md).
+# The optional apps that this site uses; empty: none (docs/optional_apps.md).
 OPTIONAL_APPS = env.some_of("OPTIONAL_APPS", POSSIBLE_APPS)
 env.refuse("TIMELINE_SECOND_LEVEL", "add apps.second_level to OPTIONAL_APPS, or remove it there.")
 env.refuse("RANK_TIMELINE_LENGTH", "RANK_CANDIDATES is the number of posts for all algorithms.")
@@ -179,26 +179,32 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # --- load of a web process ------------------------------------------------------------------------
-# The time limit of a page: sources that take longer are left out.
+# The time limit for building a page; sources that take longer are left out.
 REQUEST_BUDGET_SECONDS = env.float("REQUEST_BUDGET_SECONDS", 0.8)
-# How many requests of each class of interfaces (`apps.http.interfaces`) a process handles at the same time: core reads,
-# writes, the rest. Together at most DATABASE_POOL_MAX.
 WEB_CONCURRENCY = {
+    # How many core reads (`apps.http.interfaces`) a process handles at the same time. Together with
+    # WEB_WRITES_CONCURRENCY and WEB_REST_CONCURRENCY, this should not exceed DATABASE_POOL_MAX.
     "core": env.int("WEB_CONCURRENCY", 4),
+    # How many writes a process handles at the same time; see WEB_CONCURRENCY.
     "writes": env.int("WEB_WRITES_CONCURRENCY", 3),
+    # How many other requests a process handles at the same time; see WEB_CONCURRENCY.
     "rest": env.int("WEB_REST_CONCURRENCY", 2),
 }
-# How many requests of each class may wait; further ones get 503. The defaults bridge 0.2 s at 100 core reads/s.
 WEB_QUEUE = {
+    # How many core reads may wait; further ones get 503. The default holds the requests that arrive in 0.2 s at 100
+    # core reads per second.
     "core": env.int("WEB_QUEUE", 24),
+    # How many writes may wait; further ones get 503.
     "writes": env.int("WEB_WRITES_QUEUE", 12),
+    # How many other requests may wait; further ones get 503.
     "rest": env.int("WEB_REST_QUEUE", 12),
 }
 # How long a request may wait; after that it gets 503.
 WEB_QUEUE_SECONDS = env.float("WEB_QUEUE_SECONDS", 0.5)
-# A request whose body takes longer gets 408. Its body is read before the request counts for WEB_CONCURRENCY.
+# A request whose body takes longer to arrive gets 408. The request counts towards WEB_CONCURRENCY only after its body
+# has been read.
 BODY_SECONDS = env.float("BODY_SECONDS", 20.0)
-# Pictures and videos get additional time: as long as their body takes at this rate.
+# Uploads of pictures and videos get additional time: the size of the body divided by this rate.
 UPLOAD_BYTES_PER_SECOND = env.int("UPLOAD_BYTES_PER_SECOND", 32 * 1024)
 
 # --- PostgreSQL: the source of truth --------------------------------------------------------------
@@ -207,8 +213,8 @@ DATABASES: dict[str, Any] = {"default": env.db("DATABASE_URL")}
 # Django's engine, with a test of pooled connections, which may have been closed by a restart of the server.
 DATABASES["default"]["ENGINE"] = "feedsite.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 0  # the pool allows nothing else
-# "transaction": behind PgBouncer in that mode connections keep no state, so `manage.py migrate` sets the
-# timeouts on the role.
+# Set this to "transaction" behind PgBouncer in transaction mode. Connections then keep no session state, so
+# `manage.py migrate` sets the timeouts on the role.
 DATABASE_POOLER = env.str("DATABASE_POOLER", "")
 DATABASE_TIMEOUTS = {
     # The time limit of each statement; migrations have none.
@@ -220,8 +226,10 @@ DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True  # they would outlive
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {
-        "min_size": env.int("DATABASE_POOL_MIN", 1),  # connections that a process keeps open
-        # Maximum for a process. All processes together must stay below PostgreSQL's max_connections.
+        # Minimum number of open connections per process.
+        "min_size": env.int("DATABASE_POOL_MIN", 1),
+        # Maximum number of connections per process. The total of all processes must stay below PostgreSQL's
+        # max_connections.
         "max_size": env.int("DATABASE_POOL_MAX", 12),
         # How long a request waits for a connection; after that it gets 503.
         "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", 2.0),
@@ -229,12 +237,13 @@ DATABASES["default"]["OPTIONS"] = {
 }
 if not DATABASE_POOLER:
     DATABASES["default"]["OPTIONS"]["options"] = postgresql_options(DATABASE_TIMEOUTS)
-# The address for `manage.py migrate`: PostgreSQL without the pooler, perhaps with the role that owns the tables.
+# The address that `manage.py migrate` uses: PostgreSQL itself instead of the pooler, with the role that owns the
+# tables if it is not the site's.
 MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")
 # How long a migration waits for a lock, in each of MIGRATIONS_LOCK_ATTEMPTS attempts. Requests for the same table have
 # to wait as well, so keep it short.
 MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 1_500)
-# How often `migrate` tries to get a lock before it fails.
+# How many times `migrate` tries to get a lock before it fails.
 MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 40)
 
 
@@ -246,25 +255,26 @@ def _as_default(url: str, **pool: Any) -> dict[str, Any]:
     return {**default, **given, "ENGINE": default["ENGINE"], "OPTIONS": options}
 
 
-# The addresses of databases for readers' replicas of posts: shard1, shard2 and so on.
+# The addresses of databases for readers' replicas of posts. Their aliases are shard1, shard2 and so on.
 for _number, _url in enumerate(env.list("TIMELINE_SHARD_URLS", default=[]), start=1):
     DATABASES[f"shard{_number}"] = _as_default(_url)
 REPLICA_DATABASES: list[str] = []
-# After this time the primary is queried, and the replica is left out for a while. It must be longer than
-# SEARCH_SECONDS, or slow searches would count as failures of the replica.
+# How long a query of a replica may take. After that the primary is queried, and the replica is not used for a while.
+# Must be longer than SEARCH_SECONDS; otherwise slow searches count as failures of the replica.
 REPLICA_TIMEOUT_SECONDS = env.float("REPLICA_TIMEOUT_SECONDS", 3.5)
-# Streaming replicas of the default database, with the aliases replica1, replica2 and so on.
+# Streaming replicas of the default database. Their aliases are replica1, replica2 and so on.
 for _number, _url in enumerate(env.list("REPLICA_DATABASE_URLS", default=[]), start=1):
     REPLICA_DATABASES.append(f"replica{_number}")
     # A page that waits for a lost replica queries the primary after `timeout`.
     _limited = connection_limited_to(REPLICA_TIMEOUT_SECONDS)
     DATABASES[f"replica{_number}"] = _as_default(_url, timeout=0.5, connection_class=_limited)
-# Replicas further behind are not read.
+# Replicas that are further behind the primary are not read.
 REPLICA_MAX_LAG_SECONDS = env.float("REPLICA_MAX_LAG_SECONDS", 10.0)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
-REDIS_URL = env.str("REDIS_URL")  # the Redis for timelines, and for data without a server below
+# The Redis for timelines, and for all data that has no server of its own below.
+REDIS_URL = env.str("REDIS_URL")
 # Replicas for reads of authors' recent posts, which have a revision that shows whether a copy is stale.
 REDIS_TIMELINES_REPLICA_URLS = env.list("REDIS_TIMELINES_REPLICA_URLS", default=[])
 # Each class of data may have a separate server, or be on a Redis Cluster: redis+cluster://host:port,host:port. Only
@@ -276,27 +286,34 @@ REDIS_GRAPH_REPLICA_URLS = env.list("REDIS_GRAPH_REPLICA_URLS", default=[])
 REDIS_COUNTERS_URL = env.str("REDIS_COUNTERS_URL", REDIS_URL)  # the Redis for counters
 REDIS_EXISTENCE_URL = env.str("REDIS_EXISTENCE_URL", REDIS_URL)  # the Redis for existence filters
 REDIS_LIMITS_URL = env.str("REDIS_LIMITS_URL", REDIS_URL)  # the Redis for rate limits
-REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)  # Django's cache, which no page uses
-REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)  # the Redis for streams
-REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)  # a slower response is a miss
-MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)  # the same for Memcached
-# The nodes of Main: host:port or unix:/path, one for each slot; without them every read goes to PostgreSQL. They form
-# the first topology; later, staff change it in the admin or with `manage cache`, without a restart.
+# The Redis for Django's cache, which no page uses.
+REDIS_CACHE_URL = env.str("REDIS_CACHE_URL", REDIS_URL)
+# The Redis for pub/sub messages.
+REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)
+# A slower response counts as a miss.
+REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)
+# A slower response counts as a miss.
+MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)
+# The nodes of Main, one for each slot: host:port or unix:/path. If the list is empty, every read goes to PostgreSQL.
+# These settings are only the initial topology: staff can change it in the admin or with `manage cache`, without a
+# restart.
 MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])
 MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])  # the nodes of Backup
-MEMCACHED_L1_URLS = [  # the nodes of L1: separated by ","; groups by ";"
+MEMCACHED_L1_URLS = [  # the nodes of L1; "," separates nodes, ";" groups
     group.split(",") for group in env.str("MEMCACHED_L1_URLS", "").split(";") if group
 ]
-MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)  # memory of each node, as in -m
-# Memory of each node; all nodes together have at most half of Main.
+# Memory of each Main node, as in its -m.
+MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)
+# Memory of each Backup node; together they should have at most half as much as Main.
 MEMCACHED_BACKUP_MEGABYTES = env.int("MEMCACHED_BACKUP_MEGABYTES", 64)
-# Memory of each node; a group has a tenth to a sixth of Main.
+# Memory of each L1 node; a group should have a tenth to a sixth of the memory of Main.
 MEMCACHED_L1_MEGABYTES = env.int("MEMCACHED_L1_MEGABYTES", 16)
 # Store loaded values in all groups of L1 instead of only in the group that was read.
 CACHE_REFILL_ALL_L1 = env.bool("CACHE_REFILL_ALL_L1", False)
-# Follow changes of the topology; 0 only for short-lived tools, which keep the topology that they started with.
+# Follow changes of the topology. 0 is only for short-lived tools, which keep the topology that they started with.
 CACHE_TOPOLOGY_LISTENS = env.bool("CACHE_TOPOLOGY_LISTENS", True)
-CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")  # must differ for sites that share a Memcached
+# Must differ between sites that share a Memcached.
+CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")
 CACHES = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",
@@ -323,26 +340,27 @@ CACHES = {
 DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 
 # --- counters -------------------------------------------------------------------------------------
-# A bucket should contain about a hundred counted posts, and less than 512: see `manage.py counters status`.
+# The period of one bucket of counters. A bucket should contain about a hundred counted posts, and fewer than 512
+# (`manage.py counters status` shows how many).
 COUNTERS_BUCKET_SECONDS = env.int("COUNTERS_BUCKET_SECONDS", 3600)
-# The number of buckets for a period: a power of two, more than 1 for sites with hundreds of posts a second.
+# The number of buckets per period, a power of two. Only sites with hundreds of posts a second need more than 1.
 COUNTERS_BUCKET_SPLIT = env.int("COUNTERS_BUCKET_SPLIT", 1)
-# Accounts whose counts share a bucket.
+# How many accounts share a bucket of counters.
 COUNTERS_USERS_PER_BUCKET = env.int("COUNTERS_USERS_PER_BUCKET", 128)
-# Redis always has the counts of the posts of this many days; those of older posts are loaded when they are read.
+# Redis always has the counts of posts from this many days. Those of older posts are loaded when they are read.
 COUNTERS_HOT_DAYS = env.int("COUNTERS_HOT_DAYS", 60)
 # How long Redis keeps loaded counts after the last read.
 COUNTERS_LOAD_SECONDS = env.int("COUNTERS_LOAD_SECONDS", 3600)
-# The counts of the posts of this many days are continuously compared with their rows.
+# The counts of posts from this many days are continuously compared with the rows that they count.
 COUNTERS_RECONCILE_DAYS = env.int("COUNTERS_RECONCILE_DAYS", 7)
-# Memory for the counts of one range of post ids; 0: no limit.
+# The memory limit for the counts of one range of post ids; 0: no limit.
 COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)
 
 # --- timelines ------------------------------------------------------------------------------------
-HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # entries of a home cache
-# How long Redis keeps a home cache after the last read; a reader counts as online while it exists.
+HOME_WINDOW_LENGTH = env.int("HOME_WINDOW_LENGTH", 800)  # maximum number of entries in a home cache
+# How long Redis keeps a home cache after the last read. A reader counts as online while the cache exists.
 HOME_WINDOW_TTL_SECONDS = env.int("HOME_WINDOW_TTL_SECONDS", 3 * 24 * 3600)
-# Entries of an inbox, which has restricted posts and is kept as long as the home cache.
+# Maximum number of entries in an inbox, which contains restricted posts and is kept as long as the home cache.
 INBOX_WINDOW_LENGTH = env.int("INBOX_WINDOW_LENGTH", 400)
 # How long a page waits for the outboxes of pulled authors before it is built without them.
 MERGED_AUTHORS_SECONDS = env.float("MERGED_AUTHORS_SECONDS", 0.25)
@@ -360,46 +378,51 @@ RANK_CANDIDATES = env.int("RANK_CANDIDATES", 400)  # how many of the newest post
 RANK_TIMELINE_SECONDS = env.int("RANK_TIMELINE_SECONDS", 3600)  # maximum age of the scores
 # How many of the newest posts are scored for one reader after a delivery.
 RANK_ITEMS_PER_RUN = env.int("RANK_ITEMS_PER_RUN", 50)
-RANK_READERS_PER_TASK = env.int("RANK_READERS_PER_TASK", 100)  # readers that one task scores for
-FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 10_000)  # followers per chunk task
+# For how many readers one task scores posts.
+RANK_READERS_PER_TASK = env.int("RANK_READERS_PER_TASK", 100)
+FANOUT_CHUNK_SIZE = env.int("FANOUT_CHUNK_SIZE", 10_000)  # maximum number of followers per chunk
 # While this many posts wait for their delivery to begin, further ones are refused (503).
 FANOUT_MAX_WAITING = env.int("FANOUT_MAX_WAITING", 1000)
-# Policy `auto`: an author with at least this many followers is pulled if pushing costs more than pulling, until
-# the followers or the cost of pushing fall below 0.8 times these values.
+# Policy `auto`: an author with at least this many followers is pulled if pushing costs more than pulling. The author
+# is pushed again when the number of followers falls below 80 % of this setting, or the cost of pushing below 80 % of
+# the cost of pulling.
 AUTO_PULL_FOLLOWERS = env.int("AUTO_PULL_FOLLOWERS", 100_000)
 # Policy `auto`: posts of authors with at most this many followers are pushed to everybody.
 AUTO_PUSH_FOLLOWERS = env.int("AUTO_PUSH_FOLLOWERS", 150)
-# Where apps.second_level stores home pages older than the home caches: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1&tls=1]
+# Where apps.second_level stores timelines older than the home caches: "postgresql", or cassandra://[user:password@]host,host[:9042]/keyspace[?datacenter=dc1&tls=1]
 TIMELINE_STORE = env.str("TIMELINE_STORE", "postgresql")
 CASSANDRA_TLS_FILES = tls_files(env, "CASSANDRA")
 # How long a read waits for Cassandra before PostgreSQL is used.
 CASSANDRA_TIMEOUT_SECONDS = env.float("CASSANDRA_TIMEOUT_SECONDS", 0.25)
-TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)  # lifetime of stored entries
+# How long these timelines, and readers' replicas of posts, are kept.
+TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)
 # Aliases of the databases with readers' replicas of posts, for example default,shard1; empty: no replicas.
 TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=[])
 
 # --- audit: compares pages with what they should show ---------------------------------------------
 # One home page in this many is checked; 0: none.
 AUDIT_SAMPLE_RATE = env.int("AUDIT_SAMPLE_RATE", 50)
-AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)  # before a difference is checked again
-AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)  # maximum time for a delivery
-# How far back home pages can be shown as they were: ended follows, mutes and blocks are kept this long.
+# How long the auditor waits before it checks a difference again.
+AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)
+# Deliveries that take longer count as late.
+AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)
+# How far back home pages can be shown as they were. Ended follows, mutes and blocks are kept this long.
 HOME_HISTORY_DAYS = env.int("HOME_HISTORY_DAYS", 90)
 AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # how long reports of the auditor are kept
-# How long the ids of the readers of each delivery are kept; after that only their number is.
+# How long the ids of the readers that a delivery reached are kept; after that, only their number is kept.
 RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)
-# How long deliveries and their receipts are kept: the auditor checks no older ones. Here and below 0 means for ever
+# How long deliveries and their receipts are kept; the auditor does not check older ones. 0: forever
 # (docs/retention.md).
 LEDGER_DAYS = env.int("LEDGER_DAYS", 0)
-NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", 0)  # how long notifications are kept
+NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", 0)  # how long notifications are kept; 0: forever
 EVENT_DAYS = env.int("EVENT_DAYS", 3)  # how long handled events are kept
 
 # --- streaming: a separate process, at a separate address -----------------------------------------
 # The address that clients connect to: http(s), not ws(s).
 STREAMING_URL = env.str("STREAMING_URL", SITE_URL).rstrip("/")
-# Maximum number of open streams of a process.
+# Maximum number of open streams per process.
 STREAMING_CONNECTIONS = env.int("STREAMING_CONNECTIONS", 5000)
-# Maximum number of open streams of an account.
+# Maximum number of open streams per account.
 STREAMING_CONNECTIONS_PER_USER = env.int("STREAMING_CONNECTIONS_PER_USER", 10)
 # The time between two heartbeats of a stream.
 STREAMING_HEARTBEAT_SECONDS = env.float("STREAMING_HEARTBEAT_SECONDS", 15.0)
@@ -413,29 +436,31 @@ STREAMING_QUEUE = env.int("STREAMING_QUEUE", 200)
 HOT_AUTHOR_FOLLOWERS = env.int("HOT_AUTHOR_FOLLOWERS", 10_000)
 # The number of reads per second in one process that makes an author hot.
 HOT_AUTHOR_READS_PER_SECOND = env.int("HOT_AUTHOR_READS_PER_SECOND", 20)
-# 1 to 5: how outdated these posts may be if a message that drops them is lost.
+# How outdated the cached posts may be if a message that drops them is lost: 1 to 5 seconds.
 HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)
-HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)  # hot authors per process, with 60 posts each
+# Maximum number of hot authors per process, with 60 posts each.
+HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)
 
 # --- existence filters ----------------------------------------------------------------------------
-# 1.2 bytes per record: 1 % false positives; 1.8: 0.1 %. A change of this or of the next three settings starts new
-# filters; PostgreSQL is queried until they are rebuilt.
+# 1.2 bytes per record give 1 % false positives, 1.8 bytes give 0.1 %. Changing this or one of the next three settings
+# starts new filters; PostgreSQL is queried until they are rebuilt.
 EXISTENCE_BYTES_PER_RECORD = env.float("EXISTENCE_BYTES_PER_RECORD", 1.2)
 EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)  # hashes per record; 0: the optimal number
 # Maximum number of records in one filter.
 EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
-# Each filter has the records of the posts of a period of this length.
+# The length of the period whose posts share a filter.
 EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
-EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)  # older posts need PostgreSQL
-# How long reads of posts are stored; older posts count as unread.
+# For older posts, PostgreSQL is queried.
+EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)
+# How many days after its publication the reads of a post are stored; older posts count as unread.
 EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)
 
 # --- relations ------------------------------------------------------------------------------------
 # How long Redis keeps the relations of an account after the last read.
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
-# The newest entries of a list of people are in Redis if the list is at least this long.
+# Redis has the beginning of a list of followers or followees if the list has at least this many entries.
 GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)
-GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # how many of these entries
+GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # how many entries of such a list Redis has
 # Larger sets of followers are not cached; "followed by" then queries PostgreSQL.
 GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 
@@ -443,105 +468,117 @@ GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 # and all followees are read in one query.
 MAX_FOLLOWEES = env.int("MAX_FOLLOWEES", 7_500)
 
-# The time limit for PostgreSQL in one search or feed: frequent words mean that many posts are read.
+# The time limit for PostgreSQL in one search or feed. A search for frequent words has to read many posts.
 SEARCH_SECONDS = env.float("SEARCH_SECONDS", 3.0)
 
 # --- promotions -----------------------------------------------------------------------------------
-# Minimum size of a segment of a campaign: smaller ones get no promoted posts, and their size is not shown.
+# Minimum size of a campaign's segment. Smaller segments get no promoted posts, and their size is not shown.
 CAMPAIGN_MIN_PEOPLE = env.int("CAMPAIGN_MIN_PEOPLE", 100)
 # How old an account must be before it is shown promoted posts.
 PROMOTIONS_AFTER_DAYS = env.int("PROMOTIONS_AFTER_DAYS", 7)
 
-# --- rate limits: (number, seconds) ---------------------------------------------------------------
-RATE_LIMITS = {
-    # Requests to the API, per account or else per application; each class of interfaces counts separately.
-    "api": (env.int("LIMIT_API", 1500), 300),  # core reads
-    "api_writes": (env.int("LIMIT_API_WRITES", 900), 300),  # writes to the API
-    "api_rest": (env.int("LIMIT_API_REST", 900), 300),  # the rest of the API
-    # Core reads without a token, per address.
+# --- rate limits: maximum numbers within a period -------------------------------------------------
+RATE_LIMITS = {  # (number, seconds); docs/settings.md adds the period to each comment
+    # Core reads through the API per account (or per application, if there is no account). Writes and other requests
+    # have separate limits.
+    "api": (env.int("LIMIT_API", 1500), 300),
+    # Writes through the API per account or application.
+    "api_writes": (env.int("LIMIT_API_WRITES", 900), 300),
+    # Other API requests per account or application.
+    "api_rest": (env.int("LIMIT_API_REST", 900), 300),
+    # Core reads through the API without a valid token per IP address.
     "api_address": (env.int("LIMIT_API_ADDRESS", 600), 300),
-    # Writes, in the same way.
+    # Writes through the API without a valid token per IP address.
     "api_address_writes": (env.int("LIMIT_API_ADDRESS_WRITES", 600), 300),
-    "api_address_rest": (env.int("LIMIT_API_ADDRESS_REST", 600), 300),  # the rest, in the same way
-    "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # new accounts, per address
-    "sign_up_wave": (env.int("LIMIT_SIGN_UP_WAVE", 3), 1800),  # new accounts in a wave, per network
-    "sign_up_site": (env.int("LIMIT_SIGN_UP_SITE", 1000), 1800),  # new accounts, from all addresses
-    # Guesses at a secret: only failures count (docs/decisions/0061).
-    "log_in": (env.int("LIMIT_LOG_IN", 10), 300),  # per address and name
-    "guess_address": (env.int("LIMIT_GUESS_ADDRESS", 30), 300),  # guesses, per address
-    # Guesses, per name, from all addresses.
+    # Other API requests without a valid token per IP address.
+    "api_address_rest": (env.int("LIMIT_API_ADDRESS_REST", 600), 300),
+    "sign_up": (env.int("LIMIT_SIGN_UP", 30), 1800),  # new accounts per IP address
+    # In a wave of unusually many sign-ups, new accounts per network.
+    "sign_up_wave": (env.int("LIMIT_SIGN_UP_WAVE", 3), 1800),
+    "sign_up_site": (env.int("LIMIT_SIGN_UP_SITE", 1000), 1800),  # new accounts from all addresses
+    # Failed guesses of a secret, such as a password, per IP address and name. Successful ones do not count
+    # (docs/decisions/0061).
+    "log_in": (env.int("LIMIT_LOG_IN", 10), 300),
+    "guess_address": (env.int("LIMIT_GUESS_ADDRESS", 30), 300),  # failed guesses per IP address
+    # Failed guesses per name from all addresses.
     "guess_account": (env.int("LIMIT_GUESS_ACCOUNT", 50), 3600),
-    "guess_site": (env.int("LIMIT_GUESS_SITE", 3000), 300),  # guesses, from all addresses
-    # Guesses, per known device of the account.
+    "guess_site": (env.int("LIMIT_GUESS_SITE", 3000), 300),  # failed guesses from all addresses
+    # Failed guesses per known device of the account.
     "guess_device": (env.int("LIMIT_GUESS_DEVICE", 10), 300),
-    "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # posts, per author
-    "search": (env.int("LIMIT_SEARCH", 120), 60),  # searches, per account or address
-    "suggest": (env.int("LIMIT_SUGGEST", 240), 60),  # suggestions while typing, per account
-    "translate": (env.int("LIMIT_TRANSLATE", 60), 300),  # translations, per account
-    "card": (env.int("LIMIT_CARD", 60), 60),  # generated pictures of posts, per address
-    "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # sitemaps of up to 50,000 lines, per address
-    "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # pictures, per author
-    "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # follows, per account
-    # Follows from files, per account.
+    "publish": (env.int("LIMIT_PUBLISH", 300), 300),  # posts per author
+    "search": (env.int("LIMIT_SEARCH", 120), 60),  # searches per account or IP address
+    "suggest": (env.int("LIMIT_SUGGEST", 240), 60),  # requests for suggestions per account
+    "translate": (env.int("LIMIT_TRANSLATE", 60), 300),  # translations per account
+    "card": (env.int("LIMIT_CARD", 60), 60),  # generated pictures of posts per IP address
+    "sitemap": (env.int("LIMIT_SITEMAP", 60), 300),  # sitemaps of up to 50,000 lines per IP address
+    "upload": (env.int("LIMIT_UPLOAD", 60), 1800),  # uploads per author
+    "follow": (env.int("LIMIT_FOLLOW", 400), 3600),  # follows per account
+    # Follows from imported files per account.
     "import_follow": (env.int("LIMIT_IMPORT_FOLLOW", 1000), 3600),
-    # Streams that continue where they were cut off (`Last-Event-ID`), per account.
+    # Interrupted streams resumed with `Last-Event-ID` per account.
     "resume": (env.int("LIMIT_RESUME", 20), 60),
-    "collect": (env.int("LIMIT_COLLECT", 200), 3600),  # people put into collections, per account
-    "report": (env.int("LIMIT_REPORT", 30), 3600),  # reports, per account
-    # Tests of webhooks and messages sent again, per account.
+    "collect": (env.int("LIMIT_COLLECT", 200), 3600),  # people added to collections per account
+    "report": (env.int("LIMIT_REPORT", 30), 3600),  # reports per account
+    # Webhook tests and resent messages per account.
     "webhook": (env.int("LIMIT_WEBHOOK", 60), 3600),
-    "check": (env.int("LIMIT_CHECK", 60), 600),  # recomputed pages, per account
-    "past": (env.int("LIMIT_PAST", 120), 600),  # earlier home pages, per account
-    "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives, per account
-    "import": (env.int("LIMIT_IMPORT", 10), 24 * 3600),  # imported files, per account
-    "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),  # reset mails, per IP address
-    # Reset mails, per mailbox.
+    "check": (env.int("LIMIT_CHECK", 60), 600),  # recomputed pages per account
+    "past": (env.int("LIMIT_PAST", 120), 600),  # earlier home pages per account
+    "export": (env.int("LIMIT_EXPORT", 3), 24 * 3600),  # archives per account
+    "import": (env.int("LIMIT_IMPORT", 10), 24 * 3600),  # imported files per account
+    # Password reset e-mails per IP address.
+    "password_reset": (env.int("LIMIT_PASSWORD_RESET", 10), 1800),
+    # Password reset e-mails per mailbox.
     "password_reset_account": (env.int("LIMIT_PASSWORD_RESET_ACCOUNT", 5), 1800),
-    # Reset mails to addresses without an account.
+    # Password reset e-mails to addresses without an account.
     "password_reset_site": (env.int("LIMIT_PASSWORD_RESET_SITE", 1000), 1800),
-    "mail": (env.int("LIMIT_MAIL", 10), 3600),  # other mails that strangers can cause, per mailbox
-    "passkey": (env.int("LIMIT_PASSKEY", 60), 300),  # passkey challenges, per address
-    # Registered programs, per address.
+    # Other e-mails that strangers can trigger, per mailbox.
+    "mail": (env.int("LIMIT_MAIL", 10), 3600),
+    "passkey": (env.int("LIMIT_PASSKEY", 60), 300),  # passkey challenges per IP address
+    # Registered applications per IP address.
     "register_application": (env.int("LIMIT_REGISTER_APPLICATION", 60), 1800),
 }
 
 # --- posts ----------------------------------------------------------------------------------------
 POST_MAX_CHARACTERS = 500
 PINNED_POSTS_MAX = 5  # per author
-SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)  # scheduled posts of one author
+# Maximum number of scheduled posts per author.
+SCHEDULED_POSTS_MAX = env.int("SCHEDULED_POSTS_MAX", 300)
 # A font file for preview images; empty: Noto Sans CJK if it is installed.
 CARD_FONT = env.str("CARD_FONT", "")
-# Pages that posts link to are fetched and shown as previews (apps.previews).
+# Fetch the pages that posts link to, and show previews of them (apps.previews).
 LINK_PREVIEWS = env.bool("LINK_PREVIEWS", True)
-# A service with LibreTranslate's API, which translates posts for members (apps.translation); empty: no translations.
+# The URL of a service with LibreTranslate's API, which translates posts for members (apps.translation). Empty: no
+# translations.
 TRANSLATE_URL = env.str("TRANSLATE_URL", "")
 TRANSLATE_API_KEY = env.str("TRANSLATE_API_KEY", "")  # the key of that service
 PICTURE_MAX_BYTES = 16 * 1024 * 1024  # maximum size of an uploaded picture
 
 # --- video and sound (`apps.media.video`) ---------------------------------------------------------
-# The name or path of ffmpeg. Empty: the distribution's, or else that of imageio-ffmpeg.
+# The name or path of ffmpeg. Empty: the distribution's ffmpeg, or else that of imageio-ffmpeg.
 FFMPEG = env.str("FFMPEG", "")
 VIDEO_MAX_BYTES = env.int("VIDEO_MAX_MEGABYTES", 40) * 1024 * 1024  # maximum size of an upload
-VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)  # maximum length of an upload
-VIDEO_MAX_PIXELS = 3840 * 2160  # maximum for a frame of an upload
+VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)  # maximum duration of an upload
+VIDEO_MAX_PIXELS = 3840 * 2160  # of a frame of an upload
 VIDEO_SIZE = (1920, 1080)  # maximum of the longer and the shorter side of served video
-VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # time limit for one upload
-VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at once
+VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # time limit per upload
+VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # how many uploads are transcoded at once
 
 # --- moderation -----------------------------------------------------------------------------------
-APPEAL_DAYS = env.int("APPEAL_DAYS", 20)  # days to appeal against a decision of the moderators
+# How many days people can appeal a decision of the moderators.
+APPEAL_DAYS = env.int("APPEAL_DAYS", 20)
 
 # --- archives and imports -------------------------------------------------------------------------
 EXPORT_KEEP_DAYS = env.int("EXPORT_KEEP_DAYS", 7)  # how long an archive is kept
-EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)  # size of the pictures in one archive
+# Maximum size of the pictures in one archive.
+EXPORT_MAX_MEGABYTES = env.int("EXPORT_MAX_MEGABYTES", 4096)
 # Maximum size of a file uploaded for an import.
 ARCHIVE_MAX_BYTES = env.int("ARCHIVE_MAX_MEGABYTES", 256) * 1024 * 1024
-EARLIER_PICTURES_MAX_BYTES = (  # maximum for pictures of one account that come from archives
+EARLIER_PICTURES_MAX_BYTES = (  # maximum size of all pictures that an account imports from archives
     env.int("EARLIER_PICTURES_MAX_MEGABYTES", 1024) * 1024 * 1024
 )
 # How long the reports of imports are kept; until then an import can be undone.
 IMPORT_KEEP_DAYS = env.int("IMPORT_KEEP_DAYS", 30)
-EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # archives built at once
+EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # how many archives are built at once
 
 # --- Celery: the work is in rows; a lost message only delays it -----------------------------------
 # redis://, rediss://, sentinel://host:26379;sentinel://host:26379, or amqp:// and amqps:// for RabbitMQ. The
@@ -590,10 +627,11 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "max_retries": 0,
     "global_keyprefix": f"{CACHE_KEY_PREFIX}celery:",
 }
-# The name of the primary, for sentinel://host:port;sentinel://host:port
+# The name of the primary, if the broker is behind Sentinels (sentinel://).
 if CELERY_BROKER_MASTER := env.str("CELERY_BROKER_MASTER", ""):
     CELERY_BROKER_TRANSPORT_OPTIONS["master_name"] = CELERY_BROKER_MASTER
-# TLS by the scheme, rediss:// or amqps://; for sentinel:// this setting decides. Certificates are verified.
+# Whether to use TLS with the broker. By default the scheme of its address decides; sentinel:// needs this setting.
+# Certificates are verified.
 CELERY_BROKER_TLS = env.bool(
     "CELERY_BROKER_TLS", CELERY_BROKER_URL.startswith(("rediss://", "amqps://"))
 )
@@ -610,7 +648,8 @@ elif CELERY_BROKER_TLS:
     CELERY_BROKER_USE_SSL = {**_broker_tls, "ssl_cert_reqs": ssl.CERT_REQUIRED}
     if CELERY_BROKER_URL.startswith("sentinel"):
         CELERY_BROKER_TRANSPORT_OPTIONS["sentinel_kwargs"] = {**_broker_tls, "ssl": True}
-# For RabbitMQ: quorum queues survive the loss of a node and a restart, classic ones belong to one node.
+# The type of the queues in RabbitMQ. Quorum queues survive a restart and the loss of a node; a classic queue is on one
+# node only.
 CELERY_BROKER_QUEUE_TYPE = env.str(
     "CELERY_BROKER_QUEUE_TYPE", "quorum" if CELERY_BROKER_URL.startswith("amqp") else "classic"
 )
@@ -759,14 +798,15 @@ LOGOUT_REDIRECT_URL = "/"
 # Sessions are rows of PostgreSQL, which processes cache: losing a cache logs nobody out.
 SESSION_ENGINE = "apps.accounts.authentication.session_store"
 SESSION_COOKIE_AGE = 30 * 24 * 3600
-PASSWORD_RESET_TIMEOUT = 2 * 3600  # lifetime of the link in the mail
-# How mail is sent: smtp+tls://user:password@host:587; consolemail:// prints it, dummymail:// sends none.
+PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the e-mail
+# How e-mails are sent: smtp+tls://user:password@host:587; consolemail:// prints them, dummymail:// discards them.
 vars().update(env.email("EMAIL_URL", default="consolemail://"))
-EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # seconds for each step of SMTP
-EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # workers that a slow mail server can block
+EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # the time limit for each step of SMTP, in seconds
+EMAIL_CONCURRENCY = env.int("EMAIL_CONCURRENCY", 2)  # how many workers a slow mail server can block
 # Addresses must be confirmed before they can be used to log in or to reset a password (decision 0062).
 EMAIL_CONFIRMATION_REQUIRED = env.bool("EMAIL_CONFIRMATION_REQUIRED", PRODUCTION)
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")  # sender of all mails
+# The sender of all e-mails.
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "no-reply@localhost")
 AVATAR_MAX_BYTES = 4 * 1024 * 1024
 
 # --- web push: through the services of browser vendors ---------------------------------------------
@@ -775,9 +815,10 @@ PUSH_TIMEOUT_SECONDS = env.float("PUSH_TIMEOUT_SECONDS", 5.0)
 PUSH_CONCURRENCY = env.int("PUSH_CONCURRENCY", 4)  # how many workers slow services can block
 
 # --- webhooks: messages to servers of programs ----------------------------------------------------
-WEBHOOK_TIMEOUT_SECONDS = env.float("WEBHOOK_TIMEOUT_SECONDS", 10.0)  # seconds for a whole request
+# Time limit of a whole request.
+WEBHOOK_TIMEOUT_SECONDS = env.float("WEBHOOK_TIMEOUT_SECONDS", 10.0)
 WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 4)  # how many workers slow servers can block
-# Messages may go to any host, also without TLS; for development only, and refused with PRODUCTION.
+# Allow messages to any host, even without TLS. For development only; refused with PRODUCTION=1.
 WEBHOOKS_ANYWHERE = env.bool("WEBHOOKS_ANYWHERE", DEBUG)
 
 # --- second factor --------------------------------------------------------------------------------
@@ -796,10 +837,11 @@ CSRF_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 0)
 SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", False)  # plain HTTP is redirected to HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz/"]  # probes use plain HTTP
-# "HTTP_X_FORWARDED_PROTO,https" behind a proxy that terminates TLS and always sets the header; without such a proxy
-# clients could forge it.
+# Set this to "HTTP_X_FORWARDED_PROTO,https" behind a proxy that terminates TLS and always sets the header. Without such
+# a proxy, clients could forge the header.
 SECURE_PROXY_SSL_HEADER = env.tuple("SECURE_PROXY_SSL_HEADER", default=None) or None
-TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)  # proxies whose X-Forwarded-For is trusted
+# Number of proxies whose X-Forwarded-For is trusted.
+TRUSTED_PROXY_HOPS = env.int("TRUSTED_PROXY_HOPS", 0)
 SIGNED_COOKIE_LEGACY_SALT_FALLBACK = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 UPLOAD_MAX_BYTES = (  # for a form with files
@@ -846,20 +888,21 @@ TIME_ZONE = "UTC"
 
 # --- files ----------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
-# Where collectstatic puts styles and scripts.
+# The folder in which collectstatic stores styles and scripts.
 STATIC_ROOT = Path(env.str("STATIC_ROOT", str(BASE_DIR / "var" / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_URL = "/media/"
-# Pictures and videos.
+# The folder for pictures and videos.
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", str(BASE_DIR / "var" / "media")))
-# Archives, and uploaded videos until they are transcoded.
+# The folder for archives, and for uploaded videos until they are transcoded.
 PRIVATE_ROOT = Path(env.str("PRIVATE_ROOT", str(MEDIA_ROOT.parent / "private")))
-MEDIA_BUCKET = env.str("MEDIA_BUCKET", "")  # an S3 bucket; empty: the folders above
-MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")  # only for an S3 other than Amazon's
+MEDIA_BUCKET = env.str("MEDIA_BUCKET", "")  # an S3 bucket for these files; empty: the folders above
+# Only for an S3 service other than Amazon's.
+MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")
 STORAGES = {
     **storages_of(private=PRIVATE_ROOT, bucket=MEDIA_BUCKET, endpoint=MEDIA_BUCKET_ENDPOINT),
     "staticfiles": {
-        # The class that stores and names styles and scripts; another one only for tests and ./run dev.
+        # The class that stores and names styles and scripts. Only tests and ./run dev use a different one.
         "BACKEND": env.str("STATICFILES_BACKEND", "feedsite.files.staticfiles.MinifiedStorage")
     },
 }
@@ -940,7 +983,7 @@ OAUTH2_PROVIDER = {
     "OAUTH2_VALIDATOR_CLASS": "apps.oauth.provider.Validator",
     "SCOPES_BACKEND_CLASS": "apps.oauth.provider.Scopes",
     "ACCESS_TOKEN_GENERATOR": "apps.oauth.provider.new_token",
-    # Lifetime of a token. Mastodon clients never refresh tokens; users revoke them on the page of applications.
+    # Lifetime of a token. Mastodon clients never refresh tokens; users revoke them on the applications page.
     "ACCESS_TOKEN_EXPIRE_SECONDS": env.int("OAUTH_TOKEN_SECONDS", 10 * 365 * 24 * 3600),
     "AUTHORIZATION_CODE_EXPIRE_SECONDS": 600,  # users may have to copy the code
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
@@ -954,10 +997,14 @@ OAUTH2_PROVIDER = {
 }
 
 # --- figures of the running site ------------------------------------------------------------------
-# Objectives with error budgets (`apps.operations.objectives`).
-SLO_AVAILABILITY = env.float("SLO_AVAILABILITY", 0.9999)  # share of answered requests
-SLO_HOME_SECONDS = env.float("SLO_HOME_SECONDS", 0.25)  # maximum for 95 of 100 home pages
-SLO_DELIVERY_SECONDS = env.float("SLO_DELIVERY_SECONDS", 5.0)  # maximum for 95 of 100 deliveries
+# The three objectives with error budgets (`apps.operations.objectives`).
+
+# The objective for the share of requests that are answered.
+SLO_AVAILABILITY = env.float("SLO_AVAILABILITY", 0.9999)
+# The objective for home pages: 95 of 100 take at most this long.
+SLO_HOME_SECONDS = env.float("SLO_HOME_SECONDS", 0.25)
+# The objective for deliveries: 95 of 100 take at most this long.
+SLO_DELIVERY_SECONDS = env.float("SLO_DELIVERY_SECONDS", 5.0)
 # Targets shown to staff next to the figures (sources 000 and 002): shares, and average milliseconds.
 SERVICE_TARGETS = {
     "availability": SLO_AVAILABILITY,
@@ -965,9 +1012,10 @@ SERVICE_TARGETS = {
     "request_ms": 100,
     "call_ms": 5,
 }
-# Programs with this token or at METRICS_ADDRESSES may read /metrics, as staff may. At least 32 characters.
+# Programs that send this token may read /metrics, like staff. At least 32 characters.
 METRICS_TOKEN = env.str("METRICS_TOKEN", "")
-METRICS_ADDRESSES = env.list("METRICS_ADDRESSES", default=[])  # for example 10.0.0.7, 10.0.0.0/24
+# The addresses from which /metrics may be read without a token, for example 10.0.0.7,10.0.0.0/24.
+METRICS_ADDRESSES = env.list("METRICS_ADDRESSES", default=[])
 
 # --- traces ---------------------------------------------------------------------------------------
 # The OpenTelemetry collector for traces, such as http://collector:4318; needs requirements-otel.txt. Empty: no traces.
@@ -975,9 +1023,10 @@ OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 
 # --- logs -----------------------------------------------------------------------------------------
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")  # DEBUG, INFO, WARNING or ERROR
-LOG_FORMAT = env.str("LOG_FORMAT", "line")  # "json": one object per line
-LOG_FILE = env.str("LOG_FILE", "")  # empty: standard error; logrotate may rename the file
-ACCESS_LOG = env.bool("ACCESS_LOG", False)  # a line for each request, without addresses and queries
+LOG_FORMAT = env.str("LOG_FORMAT", "line")  # "line", or "json" for one JSON object per line
+# The log file, which logrotate may rename; empty: standard error.
+LOG_FILE = env.str("LOG_FILE", "")
+ACCESS_LOG = env.bool("ACCESS_LOG", False)  # log one line per request, without address and query
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -53,13 +53,13 @@ Starts the site with everything it needs, and its tools.
   ./run stop                 stop the site of a data directory
   ./run reset                delete the data of a site
   ./run manage COMMAND ...   a Django management command in the site's environment
-  ./run test                 the quick tests, in four minutes: units and integration on real servers
-  ./run test --all           every test: also whole processes, browsers, clusters, and slow ones
-  ./run test PATH -k WORD    only these; all other arguments go to pytest
+  ./run test                 the quick tests (units and integration on real servers), in four minutes
+  ./run test --all           every test, also those with whole processes, browsers or clusters, and slow ones
+  ./run test PATH -k WORD    only these tests; all other arguments are passed to pytest
   ./run test --matrix        the whole authorization matrix, with its figures
   ./run lint                 format, lint, imports, templates, types, migrations, schema; see --help
-  ./run check                what CI runs: lint, the tests of the gate, and every tool in its shortest form
-  ./run check --nightly      all tests, tools and benchmarks, in some hours
+  ./run check                the same as CI: lint, the quick tests, and every tool in its shortest form
+  ./run check --nightly      all tests, tools and benchmarks; takes some hours
   ./run bench SUITE          benchmarks against the usual alternatives; see --help
   ./run capacity             the servers that a number of people need; see --help
   ./run docs                 the documentation as a site; see --help
@@ -82,21 +82,21 @@ examples:
 environment:
   FEEDSITE_DATA_DIR   the default for --data-dir
   FEEDSITE_VENV       directory for the Python packages (default: .venv in the checkout)
-  DATABASE_URL, REDIS_URL, MEMCACHED_URLS and the rest of .env.example: servers with an address
-  here are not started.
+  DATABASE_URL, REDIS_URL, MEMCACHED_URLS and the rest of .env.example: a server whose address
+  is set is not started.
 """
 CHECK_EXAMPLES = """\
 examples:
-  ./run check                    what CI runs, in ten minutes
+  ./run check                    the same as CI, in ten minutes
   ./run check --since main       the same, without the tests that this branch cannot break
   ./run check --nightly          every test, client, cluster, mutant and benchmark; logs in var/nightly
 """
 LINT_EXAMPLES = """\
 examples:
   ./run lint                 all steps, within a minute
-  ./run lint --quick         the quick steps, in a few seconds, as before a commit
+  ./run lint --quick         the quick steps, in a few seconds; useful before a commit
   ./run lint types schema    only these steps
-  ./run lint --fix           formats, repairs and generates, then checks
+  ./run lint --fix           formats, fixes and generates, then checks
 """
 
 
@@ -168,7 +168,7 @@ def command_parser() -> argparse.ArgumentParser:
     _add_data_dir(verbs.add_parser("stop", prog="./run stop", allow_abbrev=False))
     reset = verbs.add_parser("reset", prog="./run reset", allow_abbrev=False)
     _add_data_dir(reset)
-    reset.add_argument("--yes", action="store_true", help="do not ask")
+    reset.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     check = verbs.add_parser(
         "check",
         prog="./run check",
@@ -177,7 +177,7 @@ def command_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     check.add_argument(
-        "--nightly", action="store_true", help="all tests, tools and benchmarks, in some hours"
+        "--nightly", action="store_true", help="all tests, tools and benchmarks; takes some hours"
     )
     check.add_argument(
         "--since",
@@ -207,7 +207,7 @@ def _add_serve_options(parser: argparse.ArgumentParser) -> None:
         "--streaming-port",
         type=_port,
         metavar="PORT",
-        help="TCP port of the streams (default: a free one from PORT + 100 on)",
+        help="TCP port of the streams (default: the first free port from PORT + 100 on)",
     )
     _add_data_dir(parser)
     parser.add_argument(
@@ -241,7 +241,7 @@ def _add_lint_options(verbs: "argparse._SubParsersAction[argparse.ArgumentParser
         help=f"run only these steps: {', '.join(lint.NAMES)}",
     )
     parser.add_argument("--quick", action="store_true", help=f"only {', '.join(lint.QUICK)}")
-    parser.add_argument("--fix", action="store_true", help="first repair errors where possible")
+    parser.add_argument("--fix", action="store_true", help="first fix errors where possible")
 
 
 def _add_data_dir(parser: argparse.ArgumentParser) -> None:

@@ -52,7 +52,7 @@ EVENTS = {
     "relations_moved": "user_ids (whose graph revision grew without another event)",
     "account_changed": "user_id",
     "access_ended": "user_id (some or all of the account's tokens were revoked)",
-    "graph_loaded": "user_ids (at most one batch of lines)",
+    "graph_loaded": "user_ids (of at most one batch of lines of the edge list)",
     "virtual_follow_changed": "account_id, user_ids (one batch of readers)",
     "counts_missed": "kind, ids",
 }

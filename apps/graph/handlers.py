@@ -53,13 +53,16 @@ def approve_all(payload: Payload) -> None:
 
 @handles("follow_request_ended")
 def remove_requested_from_lists(payload: Payload) -> None:
-    """Remove the account from lists after a request was rejected or withdrawn. After an approval it stays."""
+    """Remove an account from the requester's lists when the request was rejected or withdrawn, not when approved."""
     remove_from_lists(payload["requester_id"], payload["owner_id"])
 
 
 @handles("unfollowed")
 def remove_unfollowed_from_lists(payload: Payload) -> None:
-    """Remove an unfollowed account from the owner's lists, whose members need a follow or a follow request."""
+    """Remove an unfollowed account from the follower's lists.
+
+    A list may contain only accounts that its owner follows or has asked to follow.
+    """
     remove_from_lists(payload["follower_id"], payload["followee_id"])
 
 

@@ -79,7 +79,7 @@ BATCH_SIZE = 1000  # recipients per statement, which takes about 30 ms
 
 @handles("followed")
 def notify_of_follow(payload: Payload) -> None:
-    """Notify the followee of a follow, unless the follow has ended meanwhile."""
+    """Notify the followee of a follow, unless it has ended in the meantime."""
     followee_id, follower_id = payload["followee_id"], payload["follower_id"]
     if Follower.objects.filter(owner=followee_id, follower=follower_id).exists():
         notify(followee_id, NotificationKind.FOLLOW, actor_id=follower_id)
@@ -95,7 +95,7 @@ def delete_notification_of_follow(payload: Payload) -> None:
 
 @handles("post_marked")
 def notify_of_mark(payload: Payload) -> None:
-    """Notify the author, unless the post was deleted or the mark was removed meanwhile."""
+    """Notify the author, unless the post was deleted or the mark was taken back in the meantime."""
     post, user_id = _post(payload["post_id"]), payload["user_id"]
     if post is None or who_muted(post.thread_id, [post.author_id]):
         return
@@ -124,7 +124,10 @@ def delete_notification_of_like(payload: Payload) -> None:
 
 @handles("post_published")
 def notify_of_published_post(payload: Payload) -> None:
-    """Notify the accounts that a new post replies to, quotes, reposts or mentions, if they may see it; each once."""
+    """Notify the accounts that the post mentions, or whose posts it replies to, quotes or reposts, if they may see it.
+
+    Each account is notified only once.
+    """
     if not concerns_others(payload["post_id"]):
         return
     if (post := _post(payload["post_id"])) is not None:
@@ -157,7 +160,7 @@ def notify_of_edited_post(payload: Payload) -> None:
 
 @handles("post_edited")
 def notify_whom_an_edit_mentions(payload: Payload) -> None:
-    """Notify the newly mentioned accounts, except those that the post replies to, quotes, or mentioned before."""
+    """Notify accounts that only the new text mentions, except the authors it replies to or quotes."""
     added = payload.get("mentioned") or []  # missing in events of 0.1
     post = _post(payload["post_id"]) if added else None
     if post is not None:
@@ -170,7 +173,7 @@ def notify_whom_an_edit_mentions(payload: Payload) -> None:
 
 @handles("poll_ended")
 def notify_of_ended_poll(payload: Payload) -> None:
-    """Notify the voters and the author, unless they have muted the thread or switched off this kind."""
+    """Notify the voters and the author, unless they have muted the thread or turned off such notifications."""
     post = _post(payload["post_id"])
     if post is None:
         return
@@ -183,7 +186,7 @@ def notify_of_ended_poll(payload: Payload) -> None:
 
 @handles("follow_requested")
 def notify_of_follow_request(payload: Payload) -> None:
-    """Notify the owner of a follow request, unless it was answered or withdrawn meanwhile."""
+    """Notify the account's owner of a follow request, unless it was answered or withdrawn in the meantime."""
     owner_id, requester_id = payload["owner_id"], payload["requester_id"]
     if FollowRequest.objects.filter(owner=owner_id, requester=requester_id).exists():
         notify(owner_id, NotificationKind.REQUEST, actor_id=requester_id)
@@ -191,7 +194,7 @@ def notify_of_follow_request(payload: Payload) -> None:
 
 @handles("follow_request_ended")
 def delete_follow_request_notification(payload: Payload) -> None:
-    """Delete the notification of a request that was answered or withdrawn, unless it was repeated."""
+    """Delete the notification of a request that was answered or withdrawn, unless there is a new request."""
     owner_id, requester_id = payload["owner_id"], payload["requester_id"]
     if not FollowRequest.objects.filter(owner=owner_id, requester=requester_id).exists():
         _delete(owner_id, NotificationKind.REQUEST, requester_id)
@@ -199,7 +202,10 @@ def delete_follow_request_notification(payload: Payload) -> None:
 
 @handles("post_deleted")
 def delete_notifications_of_deleted_post(payload: Payload) -> None:
-    """Delete notifications about the post; for a repost, also the one of the repost, unless there is a new repost."""
+    """Delete notifications about the post. For a repost, also delete the one that its original author got.
+
+    The latter is kept if the same account has reposted the post again.
+    """
     Notification.objects.filter(post=payload["post_id"]).delete()
     post = Post.objects.filter(pk=payload["post_id"], kind=Kind.REPOST).first()
     if post is None or post.source_id is None:

@@ -29,7 +29,7 @@ declare(
 
 @handles("virtual_follow_changed")
 def repair_readers(payload: Payload) -> None:
-    """Drop cached entries again, in case the process died after its commit."""
+    """Drop cached entries again, in case the process that changed the follows died after its commit."""
     renew_graph_revisions(load_graph_revisions(payload["user_ids"]))
     forget_readers(payload["user_ids"])
 
@@ -64,7 +64,7 @@ def renew_newest(payload: Payload) -> None:
 @handles("followed")
 @handles("unfollowed")
 def refresh_follower(payload: Payload) -> None:
-    """Recompute the follower's segments, if a segment has a rule about this followee."""
+    """Recompute the segments and virtual follows of the follower, if a segment has a rule about this followee."""
     rules = SegmentRule.objects.filter(
         kind=RuleKind.FOLLOWS_ACCOUNT, account=payload["followee_id"], segment__is_active=True
     )
@@ -75,7 +75,7 @@ def refresh_follower(payload: Payload) -> None:
 @handles("account_changed")
 @handles("interests_changed")
 def refresh_changed(payload: Payload) -> None:
-    """Recompute the segments of a new or changed account; delete its data if the account was deleted."""
+    """Recompute an account's segments when its state, languages or tags have changed; delete them if it was deleted."""
     if SegmentRule.objects.filter(account=payload["user_id"]).exists():
         forget_campaigns()  # reasons contain its handle
     if User.objects.filter(pk=payload["user_id"]).exclude(erased_at=None).exists():

@@ -17,7 +17,7 @@ def announce_edited_post(payload: Payload) -> None:
 
 @handles("post_hidden")
 def announce_hidden_post(payload: Payload) -> None:
-    """Remove a hidden post from open pages like a deleted one. A post shown again is on the next page loaded."""
+    """Remove a hidden post from pages that are open in a browser, as if it were deleted."""
     if Post.objects.filter(pk=payload["post_id"]).exclude(hidden_at=None).exists():
         announce("post_deleted", post_id=payload["post_id"])
 

@@ -26,7 +26,7 @@ def replicate_post(payload: Payload) -> None:
 
 @handles("post_edited")
 def deliver_edited_post(payload: Payload) -> None:
-    """Refresh the caches, and deliver a post for mentioned people to the people it mentions now."""
+    """Refresh the caches; if only mentioned people may see the post, deliver it to those newly mentioned."""
     repair_edited(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
     dispatch.deliver_to_mentioned(payload["post_id"])
@@ -63,7 +63,9 @@ def mark_deleted_post(payload: Payload) -> None:
 @handles("followed")
 @handles("unfollowed")
 def update_home_caches(payload: Payload) -> None:
-    """Add a new followee's posts to the follower's home cache; remove a former followee's (reads already skip them).
+    """Add a new followee's posts to the follower's home cache, or remove those of a former followee.
+
+    Reads already skip the posts of former followees.
 
     The change may begin or end a friendship, and with it the followee's access to the follower's posts for friends.
     """

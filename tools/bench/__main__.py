@@ -135,7 +135,7 @@ def command_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--graph", type=Path, metavar="FILE",
-        help="site: an edge list, one follower and followee per line (default: generated in the shape of a real one)",
+        help="site: an edge list, one follower and followee per line (default: generated like a real one)",
     )  # fmt: skip
     parser.add_argument(
         "--peer", type=Path, metavar="DIR",
@@ -144,7 +144,7 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--short",
         action="store_true",
-        help="run every part with small numbers, in seconds, to see that it works",
+        help="run every part with small numbers, in seconds, to check that it works",
     )
     parser.add_argument("--no-write", dest="write", action="store_false", help="only print")
     return parser

@@ -21,14 +21,14 @@ SETTINGS = ROOT / "feedsite" / "settings.py"
 HEAD = """# Settings
 
 All settings of a site are environment variables. `./run` sets those of its own servers, and `docker-compose.yml` reads
-`.env` (`.env.example` has examples of most settings). A setting that is not set has its default.
+`.env` (`.env.example` has examples of most settings). A setting that you leave out has its default.
 
-- **Secrets in files**: for each setting, `NAME_FILE=/run/secrets/name` may name a file that contains the value; the
-  file takes precedence over `NAME`.
+- **Secrets in files**: instead of `NAME=value` you can set `NAME_FILE=/run/secrets/name`, the path of a file that
+  contains the value. The file takes precedence over `NAME`.
 - **Lists** are separated by commas. Switches are `1` or `0`. Times are in the unit at the end of the name.
-- **Invalid values** stop every process at its start, as do values that a check in the last column refuses. Checks
-  whose code begins with W are only warnings. `./run manage check` and `manage migrate` print the same messages;
-  [the list](#checks) is below. Checks marked *production* run with `PRODUCTION=1` only.
+- **Invalid values**: no process starts with an invalid value, or with one that a check in the last column refuses.
+  Checks whose code begins with W only warn. `./run manage check` and `manage migrate` print the same messages, which
+  are [listed below](#checks). Checks marked *production* run only with `PRODUCTION=1`.
 
 `./run lint --fix documents` writes this page; `./run lint` fails when it is out of date.
 """
@@ -48,7 +48,7 @@ TLS = {
     "CERT_FILE": "A PEM file with a certificate, for servers that require one.",
     "KEY_FILE": "A PEM file with the key of that certificate.",
 }
-# Values that every process refuses at its start, outside of the system checks.
+# Values with which no process starts, although no system check refuses them.
 REFUSED_AT_START = {
     "OPTIONAL_APPS": "names of apps that do not exist",
     "MEDIA_BUCKET": "a bucket without the package `django-storages[s3]`",
@@ -58,12 +58,12 @@ REFUSED_AT_START = {
 ELSEWHERE = {
     "AWS_ACCESS_KEY_ID": (
         "the S3 client",
-        "The key of the bucket, with `AWS_SECRET_ACCESS_KEY`; without both, the role of the machine is used.",
+        "The access key of the bucket; needs `AWS_SECRET_ACCESS_KEY`. Without both, the machine's role is used.",
     ),
     "AWS_SECRET_ACCESS_KEY": ("the S3 client", "The secret half of that key."),
     "BACKUPS": (
         "`docker-compose.yml`",
-        "The folder of the host for backups ([backup.md](backup.md)). Default: `./backups`.",
+        "The folder on the host for backups ([backup.md](backup.md)). Default: `./backups`.",
     ),
     "COMPOSE_PROFILES": (
         "`docker-compose.yml`",
@@ -71,11 +71,11 @@ ELSEWHERE = {
     ),
     "CERTIFICATES": (
         "`docker-compose.yml`",
-        "The folder of the host with the certificates of the proxy. Default: `/etc/letsencrypt`.",
+        "The folder on the host with the certificates of the proxy. Default: `/etc/letsencrypt`.",
     ),
     "ACME": (
         "`docker-compose.yml`",
-        "The folder of the host in which certbot shows that the domain is yours. Default: `/var/www/acme`.",
+        "The folder on the host in which certbot proves that you control the domain. Default: `/var/www/acme`.",
     ),
     "POSTGRES_MEMORY": (
         "`docker-compose.yml`",
@@ -83,11 +83,11 @@ ELSEWHERE = {
     ),
     "REDIS_MEMORY": (
         "`docker-compose.yml`",
-        "The memory limit of each Redis, above its `maxmemory`. Default: `3g`.",
+        "The memory limit of each Redis; has to be larger than its `maxmemory`. Default: `3g`.",
     ),
     "TIMELINE_MAXMEMORY": (
         "`docker-compose.yml`",
-        "The `maxmemory` of the Redis of home caches. Default: `2gb`.",
+        "The `maxmemory` of the Redis for home caches. Default: `2gb`.",
     ),
     "MEMCACHED_MEMORY": (
         "`docker-compose.yml`",
@@ -119,7 +119,7 @@ ELSEWHERE = {
     ),
     "FEEDSITE_DATA_DIR": (
         "`./run`",
-        "The directory for all data, as `--data-dir`. Default: `var` in the checkout.",
+        "The directory for all data, like `--data-dir`. Default: `var` in the checkout.",
     ),
     "FEEDSITE_VENV": (
         "`./run`",
@@ -127,11 +127,11 @@ ELSEWHERE = {
     ),
     "CHECK_SINCE": (
         "`./run check`",
-        "A commit: the same as `--since`.",
+        "A commit, like `--since`.",
     ),
     "FEEDSITE_TESTS_ON": (
         "the tests",
-        "`citus` runs them on a distributed database ([CONTRIBUTING](../CONTRIBUTING.md#tests)).",
+        "With `citus`, the tests run on a distributed database ([CONTRIBUTING](../CONTRIBUTING.md#tests)).",
     ),
     "CITUS_URL": (
         "the tests",
@@ -175,7 +175,7 @@ def document() -> Iterator[str]:
         for one in members:
             found = [f"`{code}`" for code in dict.fromkeys(codes[one.name])]
             if one.name in REFUSED_AT_START:
-                found.insert(0, f"the start: {REFUSED_AT_START[one.name]}")
+                found.insert(0, f"at startup: {REFUSED_AT_START[one.name]}")
             default = "**required**" if one.default is None else one.default
             yield _row(f"`{one.name}`", one.kind, default, one.meaning, ", ".join(found))
         yield ""
@@ -282,10 +282,10 @@ class _Source:
             else:
                 own = [] if call.lineno == statement.lineno else self._above(call.lineno)
                 said = [*about, *own, *self._beside(call.lineno, call.end_lineno or call.lineno)]
-            limit = [f"within {_period(seconds)}"] if (seconds := _seconds(call, statement)) else []
-            yield from _settings_of(
-                call, _variable(statement), _sentences([*said, *limit]), section
-            )
+            meaning = _sentences(said)
+            if seconds := _seconds(call, statement):
+                meaning = meaning.replace(".", f" within {_period(seconds)}.", 1)
+            yield from _settings_of(call, _variable(statement), meaning, section)
 
     def _section(self, line: int) -> str:
         headings = [

@@ -17,14 +17,14 @@ examples:
   ./run drill --minutes 10 --seed 7       a long run: 10,000 posts, 200 faults
   ./run drill --json drill.json           the figures and every violation as JSON
   ./run drill --with-postgres             also kills and disconnects PostgreSQL
-  ./run drill --minutes 4 --with-clocks   sets clocks an hour and a day ahead and back; needs libfaketime
-  ./run drill --with-widths               adds a slot to Main and Backup and removes it, in two minutes or more
-  ./run drill --with-widths --without-faults   the same alone; also checks the hit rate
-  ./run drill --minutes 3 --with-replica  pauses and freezes a streaming replica of PostgreSQL; people follow
+  ./run drill --minutes 4 --with-clocks   sets clocks ahead and behind by an hour and a day; needs libfaketime
+  ./run drill --with-widths               adds a slot to Main and Backup and removes it; takes at least two minutes
+  ./run drill --with-widths --without-faults   the same without any other faults; also checks the hit rate
+  ./run drill --minutes 3 --with-replica  pauses and freezes a streaming replica while people follow and unfollow
   ./run drill --pairs 10000               explains this many random pairs of reader and post at the end
-  ./run drill --minutes 3 --citus         on a Citus of three workers: kills one, and drains another
+  ./run drill --minutes 3 --citus         on Citus with three workers: kills one, and drains another
   ./run drill --minutes 3 --upgrade v0.2.0   old and new processes at the same time, while the migrations run
-  ./run drill --redis sentinel            kills the primary of the timelines, whose replica is promoted
+  ./run drill --redis sentinel            kills the primary of the timelines' Redis; its replica is promoted
   ./run drill --redis cluster --broker rabbitmq
   ./run drill --break no-tombstone        with a mechanism switched off, so it must fail (docs/drill.md)
 """
@@ -80,7 +80,7 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--short",
         action="store_true",
-        help="ten seconds with few operations, to see that it works",
+        help="ten seconds with few operations, to check that the drill works",
     )
     parser.add_argument(
         "--minutes",
@@ -105,13 +105,13 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--with-postgres",
         action="store_true",
-        help="also faults of PostgreSQL; pages may return 503 while it is down",
+        help="also inject faults into PostgreSQL; pages may return 503 while it is down",
     )
     parser.add_argument(
         "--with-clocks",
         action="store_true",
-        help="set the clocks of a web server, the worker, beat and PostgreSQL an hour and a day ahead and back, one"
-        " after another; needs libfaketime",
+        help="set the clocks of a web server, the worker, beat and PostgreSQL, one process at a time, an hour ahead,"
+        " an hour behind, a day ahead and a day behind; needs libfaketime",
     )
     parser.add_argument(
         "--with-widths",
@@ -122,16 +122,16 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--without-faults",
         action="store_true",
-        help="no faults except those of other options; with --with-widths the hit rate is checked",
+        help="no faults except those that other options cause; with --with-widths, also check the hit rate",
     )
     parser.add_argument(
         "--redis",
         choices=(SINGLE, SENTINEL, CLUSTER),
         default=SINGLE,
         help="a primary with a replica and three Sentinels, or a cluster of three primaries with a replica each; a"
-        " primary is killed in the middle of each minute. There are no random kills and freezes of this Redis, and no"
-        " faults of its link, since clients connect to the primary directly. With cluster, the other"
-        " roles are on one Redis with all its faults (default: single)",
+        " primary is killed in the middle of each minute. This Redis is not killed or frozen at random, and its link"
+        " has no faults, because clients connect to the primary directly. With `cluster`, the remaining data, such as"
+        " counters, is on one ordinary Redis, which gets every kind of fault (default: single)",
     )
     parser.add_argument(
         "--broker",
@@ -151,19 +151,21 @@ def command_parser() -> argparse.ArgumentParser:
         type=int,
         default=1000,
         metavar="N",
-        help="pairs of reader and post to explain at the end and compare with the tables (default: 1000)",
+        help="number of pairs of reader and post to explain at the end and compare with the tables"
+        " (default: 1000)",
     )
     parser.add_argument(
         "--with-replica",
         action="store_true",
-        help="use a streaming replica of PostgreSQL, pause its replay, and later freeze it; people follow,"
-        " unfollow and read tags meanwhile",
+        help="use a streaming replica of PostgreSQL, pause its replay, and later freeze it, while people"
+        " follow, unfollow and read tags",
     )
     parser.add_argument(
         "--citus",
         action="store_true",
         help="use Citus, with a coordinator and three workers, as PostgreSQL; one worker is killed and restarted, and"
-        " another one is drained of its shards and gets them back. Cannot be used with --with-clocks or --with-replica",
+        " another one is drained of its shards and then gets its share back. Cannot be used with --with-clocks"
+        " or --with-replica",
     )
     parser.add_argument(
         "--upgrade",

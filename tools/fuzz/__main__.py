@@ -9,7 +9,7 @@ from tools import run_tool
 
 EXAMPLES = """\
 examples:
-  ./run fuzz                           2,000 requests, about a minute
+  ./run fuzz                           2,000 requests, in about a minute
   ./run fuzz --short                   120 requests, in seconds
   ./run fuzz --requests 100000         a long run: every operation and form hundreds of times
   ./run fuzz --seed 7                  other requests; the same seed gives the same ones
@@ -41,8 +41,8 @@ def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run fuzz",
         description="Sends all kinds of requests to a separate site: valid and invalid ones from the OpenAPI document,"
-        " and every form on every page, with tokens, sessions, neither or invalid ones. A response of 500 or more is a"
-        " failure, except 503 with Retry-After. Exit status 1 after a failure, or if a process died.",
+        " and every form on every page, each with a valid token or session, an invalid one, or none. A status of 500 or"
+        " more is a failure, except 503 with Retry-After. Exit status 1 after a failure, or if a process died.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -55,7 +55,7 @@ def command_parser() -> argparse.ArgumentParser:
         help="number of requests (default: 2000)",
     )
     parser.add_argument(
-        "--short", action="store_true", help="few requests to one process, to see that it works"
+        "--short", action="store_true", help="a few requests to one process, to check that it works"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="random seed (default: 1)")
     parser.add_argument(

@@ -14,8 +14,8 @@ from tools.house.report import show, survey
 from tools.house.trace import Trace
 
 DESCRIPTION = """\
-Measures the size of the site's own code, the names of its modules, and how much of it one has to read to
-follow a home page and a publication. The last column has the maximum of each figure."""
+Measures the size of the site's own code, checks its module names, and counts how much code one has to read to follow
+a request for a home page and the publishing of a post. The last column shows the limit for each figure."""
 EXAMPLES = """\
 examples:
   ./run house                      everything, in about a minute
@@ -46,7 +46,7 @@ def command_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--short", action="store_true", help="trace once without warming up, to see that it works"
+        "--short", action="store_true", help="trace once without warming up, to check that it works"
     )
     parser.add_argument(
         "--no-trace", action="store_true", help="start no servers and skip the two traces"

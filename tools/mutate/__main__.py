@@ -17,7 +17,7 @@ from tools.mutate.mutants import Mutant, load
 from tools.mutate.run import Result, Verdict, copies, run, useless_tests
 
 DESCRIPTION = """\
-Removes one mechanism after another, in a copy of the checkout, and runs the test that its row of
+Removes one mechanism at a time, in a copy of the checkout, and runs the test that its row of
 docs/requirements.md names: if no test catches a mutant, a regression there would go unnoticed."""
 EXAMPLES = """\
 examples:
@@ -25,7 +25,7 @@ examples:
   ./run mutate --list           the changes, without running anything
   ./run mutate --row S72 S98    only the mutants of these rows
   ./run mutate --row S72 -v     with the output of pytest
-  ./run mutate --short          one mutant, in seconds, to see that it works
+  ./run mutate --short          one mutant, in seconds, to check that it works
 """
 COLOURS = {
     Verdict.CAUGHT: "green",

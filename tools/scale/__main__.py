@@ -15,7 +15,7 @@ examples:
   ./run scale --short              two engines, in seconds
   ./run scale --list               the names of the engines
 
-Prints a line for each: "works", "refused" and the message of the system check, "not to be had" and why, or "fails".
+Prints a line for each: "works", "refused" and the message of the system check, "not available" and why, or "fails".
 """
 SHORT = ("common", "counters")  # one that works, and one that the site refuses
 
@@ -62,19 +62,23 @@ def command_parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="./run scale",
-        description="Starts each engine for larger sites that this machine has, and lets two people"
-        " follow, publish, read, page down, like and stream on it. Exit status 1 if one fails.",
+        description="Starts every engine for larger sites that is installed on this machine, and on each lets two"
+        " people follow, publish, read, page down, like and stream. Exit status 1 if one fails.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
-        "engines", nargs="*", type=_engine, metavar="ENGINE", help=f"of {', '.join(ENGINES)}"
+        "engines",
+        nargs="*",
+        type=_engine,
+        metavar="ENGINE",
+        help=f"one or more of: {', '.join(ENGINES)}",
     )
     parser.add_argument(
-        "--short", action="store_true", help="two engines, in seconds, to see that it works"
+        "--short", action="store_true", help="two engines, in seconds, to check that it works"
     )
-    parser.add_argument("--list", action="store_true", help="the engines")
+    parser.add_argument("--list", action="store_true", help="list the engines and stop")
     return parser
 
 

@@ -131,7 +131,7 @@ def _answers(port: int) -> bool:
 
 
 def verdict(name: str, engine: Engine, common: Common, step: Callable[[str], None]) -> str:
-    """The verdict on an engine: works, refused, not to be had, or fails, with the reason."""
+    """The verdict on an engine: works, refused, not available, or fails, with the reason."""
     current = "start"
 
     def note(doing: str) -> None:
@@ -146,7 +146,7 @@ def verdict(name: str, engine: Engine, common: Common, step: Callable[[str], Non
             with running(common.directory / f"site-{name}", settings) as (site, streams):
                 flow(site, streams, common, note)
     except NotToBeHad as error:
-        return f"not to be had: {error}"
+        return f"not available: {error}"
     except Refused as error:
         return f"refused: {error}"
     except (FlowFailed, LaunchError, OSError, subprocess.SubprocessError) as error:

@@ -226,7 +226,7 @@ def command_parser() -> argparse.ArgumentParser:
         "--only", action="extend", type=_fitting, metavar="PAGE", default=[],
         help="a page, or a pattern of names; can be repeated",
     )  # fmt: skip
-    parser.add_argument("--short", action="store_true", help="a few pages, to see that it works")
+    parser.add_argument("--short", action="store_true", help="a few pages, to check that it works")
     parser.add_argument("--pages", action="store_true", help="list the pages and stop")
     parser.add_argument(
         "--resume",
@@ -234,14 +234,16 @@ def command_parser() -> argparse.ArgumentParser:
         help="continue a stopped run, keeping pages without findings",
     )
     parser.add_argument(
-        "--site", metavar="URL", help="a running site with demo people (default: a separate one)"
+        "--site",
+        metavar="URL",
+        help="use this running site with demo people (default: start a separate one)",
     )
     parser.add_argument(
-        "--shots", type=Path, metavar="DIR", help="take pictures of ten pages instead"
+        "--shots", type=Path, metavar="DIR", help="only take screenshots of ten pages"
     )
     parser.add_argument(
         "--landing", type=Path, metavar="DIR",
-        help="take the four pictures of the landing page instead (static/img)",
+        help="only take the four screenshots that the landing page shows (static/img)",
     )  # fmt: skip
     parser.add_argument(
         "--directory", type=Path, default=ROOT / "docs" / "bench", metavar="DIR",

@@ -29,19 +29,19 @@ from feedsite.management.commands.migrate import connected_for_migrations
 NAME = "%Y-%m-%dT%H%M%SZ"
 GIVEN_UP = timedelta(days=1)  # an older unfinished backup is not running any more
 EXAMPLES = """
-The site keeps running. The database is saved as of one moment, and the files before and after it, so that no file
-that the database names is missing. Redis and Memcached are not saved; they are filled from the database again.
+The site keeps running. The database is saved as of one moment. Files are copied once before and once after that, so
+that no file named in the database is missing. Redis and Memcached are not saved; the database fills them again.
 
-Anybody with the folder and its keys can read everything on the site: restrict access to it. docs/backup.md explains how
-to restore, and how to lose only a minute of data instead of a day.
+Anybody with access to the folder and its keys can read everything on the site, so restrict access. docs/backup.md
+explains how to restore, and how to lose only a minute of data instead of a day.
 
 examples:
   ./run manage backup /backups/before-0.4             a new folder
-  ./run manage backup /backups/before-0.4 --check     and verify it by restoring it into a scratch database
+  ./run manage backup /backups/before-0.4 --check     the same, then verify it by restoring it into a scratch database
   ./run manage backup /backups/nightly --keep 14      a dated folder in it; only the newest 14 are kept.
                                                       Unchanged files are links, and take no space
   ./run manage backup /backups/a --without-keys       without the keys, which are kept elsewhere
-by cron, every night at 3:17, with mail when it fails:
+by cron, every night at 3:17, with an e-mail if it fails:
   17 3 * * *  cd /srv/feedsite && docker compose run --rm -T backup >/dev/null
 """
 

@@ -9,22 +9,23 @@ from feedsite.management.retention import lines
 
 HEAD = """# How long data is kept
 
-Each table of the database belongs to one line of this list. Expired rows are deleted by a periodic task, at most a few
-thousand per statement, for a few seconds per run; the next run continues. `./run manage retention` prints the list with
-the settings of your site; this page has the defaults. A setting of 0 days means for ever.
+Each table of the database belongs to one line of this list. Periodic tasks delete expired rows, at most a few thousand
+per statement. A run takes a few seconds, and the next one continues where it ended. `./run manage retention` prints
+the list with the settings of your site; this page shows the defaults. For `LEDGER_DAYS` and `NOTIFICATION_DAYS`,
+0 means for ever.
 
 `./run manage retention > docs/retention.md` writes this page; a test fails when it is out of date.
 """
 FOOT = """
-With `LEDGER_DAYS`, the auditor and explanations cover only the deliveries of younger posts; missing deliveries of older
-posts are not errors. Unfinished and dead deliveries are kept, and so are all later ones. With `NOTIFICATION_DAYS`,
-people lose their older notifications; mention this in your rules. Backups contain deleted data until `manage backup
---keep` deletes them ([backup.md](backup.md)).
+If you set `LEDGER_DAYS`, the auditor and explanations cover only the deliveries of younger posts; missing deliveries of
+older posts are not errors. Unfinished and dead deliveries are kept, and so are all later ones. If you set
+`NOTIFICATION_DAYS`, people lose their older notifications; mention this in your rules. Deleted data remains in backups
+until `manage backup --keep` deletes the backups ([backup.md](backup.md)).
 
-Logs: each container keeps 250 MB (`docker-compose.yml`). You have to rotate the file that `LOG_FILE` names, for example
-with logrotate without `copytruncate`: after a rename, the site starts a new file. `./run` keeps one older file of each
-log, and rotates at 10 MB. Log lines of requests (`ACCESS_LOG`) contain no addresses and no queries, but paths with
-handles and post ids.
+Each container keeps 250 MB of logs (`docker-compose.yml`). If you set `LOG_FILE`, you have to rotate this file, for
+example with logrotate without `copytruncate`: after a rename, the site starts a new file. `./run` rotates each log at
+10 MB and keeps one older file. Log lines of requests (`ACCESS_LOG`) contain no addresses and no queries, but their
+paths contain handles and post ids.
 """
 EXAMPLES = """
 examples:

@@ -45,7 +45,7 @@ def test_an_engine_that_is_not_to_be_had_says_why(tmp_path):
 
     common: Any = SimpleNamespace(services=None, directory=tmp_path)
     steps = []
-    assert verdict("other", engine, common, steps.append) == "not to be had: no such program"
+    assert verdict("other", engine, common, steps.append) == "not available: no such program"
     assert steps == ["start"]
 
 

@@ -17,15 +17,13 @@ example:
 
 
 class Command(BaseCommand):
-    help = (
-        "Make a bearer token for an account and print it as the last word. It is not shown again."
-    )
+    help = "Make a bearer token for an account, and print it at the end of the output. It is not shown again."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument("handle", help="the handle of the account")
-        parser.add_argument("--name", default="command line", help="shown on the settings page")
+        parser.add_argument("--name", default="command line", help="name on the settings page")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -13,7 +13,7 @@ from apps.errors import DomainError, NotFound
 from apps.pagination import MAX_LIMIT, Cursor
 
 EXAMPLES = """
-Pages and the API only report that a post is not here if an account may not see it. This command names the rule.
+If an account may not see a post, pages and the API respond as if it did not exist. This command names the rule.
 
 examples:
   ./run manage explain alice 1611476054491274946       one post
@@ -32,7 +32,9 @@ class Command(BaseCommand):
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("post_id", nargs="?", type=int, help="the id of a post")
         what.add_argument("--home", action="store_true", help="explain the newest page")
-        parser.add_argument("--limit", type=int, default=20, help="posts with --home (default: 20)")
+        parser.add_argument(
+            "--limit", type=int, default=20, help="with --home: posts (default: 20)"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the explanation. CommandError if the account does not exist."""

@@ -23,7 +23,7 @@ from feedcache.ids import second_of
 
 EXAMPLES = """
 Compares four versions of the same timeline: the tables now, the pages now, the caches in Redis now, and the home page
-at the end of the period, by the history of follows, mutes and blocks. Exit code 1 when pages or caches are wrong.
+at the end of the period, from the history of follows, mutes and blocks. Exit code 1 if pages or caches are wrong.
 
 The output has ids and reasons but no texts, so it can be attached to a bug report.
 

@@ -38,7 +38,7 @@ and as packed records in Redis. The command can run at any time, while the site 
 examples:
   ./run manage counters status                        show the contents of the counters in Redis
   ./run manage counters reconcile                     compare all counts; exit code 1 if one is wrong
-  ./run manage counters reconcile --fix               and repair them
+  ./run manage counters reconcile --fix               the same, and repair wrong counts
   ./run manage counters reconcile --fix --since 7     only posts of the last seven days
   ./run manage counters rebuild                       drop the records in Redis and write them again
   ./run manage counters move posts redis://10.0.0.7:6379/0 --from 2026-12-01    move posts from this day on

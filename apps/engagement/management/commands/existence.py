@@ -27,11 +27,11 @@ class Command(BaseCommand):
         verbs = parser.add_subparsers(dest="verb", required=True)
         verbs.add_parser("status", help="show the state, load and size of the filters")
         rebuild_parser = verbs.add_parser(
-            "rebuild", help="build filters from the rows; old ones are used until then"
+            "rebuild", help="build new filters from the rows; until then, use the old ones"
         )
         rebuild_parser.add_argument("kind", nargs="?", choices=[marks.kind for marks in MODELS])
         capacity_parser = verbs.add_parser(
-            "capacity", help="compare the size of a number of records in different stores"
+            "capacity", help="compare the space that a number of records takes in different stores"
         )
         capacity_parser.add_argument("records", type=int, help="number of records")
 

@@ -13,7 +13,7 @@ HEAD = """# Events
 
 Events carry changes from one app to the apps above it. An event is recorded in the transaction of the change, with a
 row for each subscriber. A row that has failed five times is a dead letter, which staff can retry or discard
-([architecture.md](architecture.md)). Subscribers run in this order; each may run more than once.
+([architecture.md](architecture.md)). Subscribers run in the order listed below; each may run more than once.
 
 `./run manage events > docs/events.md` writes this page; a test fails when it is out of date.
 """

@@ -42,7 +42,7 @@ To resume a stopped load, give the same command again.
 examples:
   ./run manage load_graph follows.txt
   ./run manage load_graph higgs-retweets.txt.gz --prefix higgs_
-  ./run manage load_graph follows.txt --restart      load every line again; existing rows stay
+  ./run manage load_graph follows.txt --restart      load every line again; existing rows are kept
 """
 
 
@@ -96,7 +96,7 @@ class Command(BaseCommand):
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = EXAMPLES
         parser.add_argument("file", type=Path, metavar="FILE", help="an edge list")
-        parser.add_argument("--prefix", default="u", help='put before every name (default: "u")')
+        parser.add_argument("--prefix", default="u", help='prefix of every handle (default: "u")')
         parser.add_argument(
             "--batch",
             type=int,

@@ -40,7 +40,7 @@ from feedcache.topology import (
 )
 
 EXAMPLES = """
-A place is main:SLOT, backup:SLOT or l1:GROUP:SLOT, counted from 0. A group of L1 is l1:GROUP.
+A place is main:SLOT, backup:SLOT or l1:GROUP:SLOT; an L1 group is l1:GROUP. SLOT and GROUP are counted from 0.
 Every running process uses a change within two seconds, without a restart.
 
 examples:
@@ -49,7 +49,7 @@ examples:
   ./run manage cache add-l1 10.0.0.7:11211 10.0.0.8:11211 --megabytes 64
   ./run manage cache replace main:1 10.0.0.9:11211
   ./run manage cache replace main:1 10.0.0.9:11211 --megabytes 512
-  ./run manage cache drain main:1                    stop reading it; Backup answers
+  ./run manage cache drain main:1                    stop reading it; Backup is read instead
   ./run manage cache drain l1:3                      remove the group
   ./run manage cache grow main 10.0.0.9:11211        add a slot, in half a minute or more; shows the progress
   ./run manage cache shrink backup:1                 remove a slot from Backup
@@ -57,7 +57,7 @@ examples:
   ./run manage cache resizes                         continue a change of slots, and show the progress
   ./run manage cache flush outbox                    empty only this class
   ./run manage cache restored                        after a restore of the database: ignore all older cache entries
-  ./run manage cache move timelines redis://10.0.0.7:6379/0    to another Redis, in half a minute; repeat it to continue
+  ./run manage cache move timelines redis://10.0.0.7:6379/0    to another Redis, in half a minute; repeat to resume
   ./run manage cache move timelines settings         back to the address in the settings
   ./run manage cache rollback 4                      the nodes of version 4; version 0 has those of the settings
 """
@@ -209,7 +209,7 @@ def _add_resizes(verbs: Any) -> None:
     abort = verbs.add_parser("abort", help="cancel a change of slots")
     abort.add_argument("pool", choices=RESIZABLE)
     for verb in (grow, shrink, abort):
-        verb.add_argument("--no-wait", action="store_true", help="leave the other steps to the site")  # fmt: skip
+        verb.add_argument("--no-wait", action="store_true", help="begin; the site completes the change")  # fmt: skip
     verbs.add_parser("resizes", help="continue a change of slots")
 
 

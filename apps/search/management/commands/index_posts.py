@@ -12,7 +12,7 @@ from apps.tags.trends import count_days
 
 
 class Command(BaseCommand):
-    """Index all posts and names for search, a thousand posts per transaction. May be interrupted and repeated."""
+    """Index all posts and names for search, a thousand posts per transaction. Can be interrupted and repeated."""
 
     help = __doc__ or ""
 
