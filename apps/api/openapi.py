@@ -177,6 +177,7 @@ TAGS = {
     "feeds": "Feeds defined by rules.",
     "filters": "Filters for words and statuses.",
     "instance": "The site: its limits, rules, languages and announcements.",
+    "collections": "Collections of accounts, which people publish.",
     "lists": "Lists of accounts.",
     "media": "Pictures, videos and sounds, uploaded before the status that they are attached to.",
     "notifications": "Notifications, one by one and in groups, and those that are held back.",

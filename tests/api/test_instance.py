@@ -28,7 +28,7 @@ def test_newer_clients_find_the_limits(client, settings):
     settings.POST_MAX_CHARACTERS = 321
     body = client.get("/api/v2/instance").json()
     assert body["configuration"]["statuses"]["max_characters"] == 321
-    assert body["api_versions"] == {"mastodon": 9}
+    assert body["api_versions"] == {"mastodon": 10}
     assert body["thumbnail"]["url"].startswith("http")
 
 

@@ -24,6 +24,8 @@ TYPES = {
     "update",
     "poll",
     "moderation_warning",
+    "added_to_collection",
+    "collection_update",
 }
 
 
