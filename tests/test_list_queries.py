@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from apps.accounts.models import AccessToken
 from apps.admin_api.blocks import KINDS as BLOCKS
+from apps.admin_api.sign_up_blocks import KINDS as SIGN_UP_BLOCKS
 from apps.operations.models import CacheNode
 from apps.previews.cache import LOCAL
 from apps.search.suggestions import CARD_CACHE
@@ -103,6 +104,12 @@ LISTS = {
     "/api/v1/admin/reports": "fan{n}",
     "/api/v1/admin/trends/tags": "tea{n}",
     "/api/v1/admin/trends/statuses": "Post {n}",
+    "/api/v1/admin/trends/links": "Page {n}",
+    "/api/v1/trends/links": "Page {n}",
+    "/api/v1/timelines/link?url=https://news.example/tea": "Post {n}",
+    "/api/v1/admin/email_domain_blocks": "",
+    "/api/v1/admin/canonical_email_blocks": "",
+    "/api/v1/admin/ip_blocks": "",
     "/?limit=40": "Post {n}",
     "/@reader/{root}": "Reply {n}",
     "/@reader.atom": "Mine {n}",
@@ -228,8 +235,9 @@ OTHERS = {
     "accounts",  # at most five of one browser
     # one thing, a number, or always empty
     "api/v1/admin/accounts/<int:account_id>", "api/v1/admin/reports/<int:report_id>",
-    "api/v1/admin/trends/links", "api/v1/admin/trends/links/publishers",
+    "api/v1/admin/trends/links/publishers",
     *(f"api/v1/admin/{kind.name}{one}" for kind in BLOCKS for one in ("", "/<int:block_id>")),
+    *(f"api/v1/admin/{kind.name}/<int:block_id>" for kind in SIGN_UP_BLOCKS),
     "@<str:handle>/earlier/<int:number>",
     "@<str:handle>/card", "@<str:handle>/<post:post_id>/translation", "api/v1/instance/translation_languages",
     "@<str:handle>/<post:post_id>/card.png", "@<str:handle>/<post:post_id>/embed",
@@ -244,7 +252,7 @@ OTHERS = {
     "api/v1/notifications/requests/merged", "api/v1/notifications/unread_count", "api/v1/polls/<int:poll_id>",
     "api/v1/preferences", "api/v1/push/subscription", "api/v1/scheduled_statuses/<int:number>",
     "api/v1/statuses/<int:status_id>",
-    "api/v1/statuses/<int:status_id>/source", "api/v1/tags/<str:name>", "api/v1/trends/links",
+    "api/v1/statuses/<int:status_id>/source", "api/v1/tags/<str:name>", "api/v1/instance/activity",
     "api/v2/filters/keywords/<int:keyword_id>", "api/v2/filters/statuses/<int:row_id>", "api/v2/instance",
     "api/v2/notifications/<str:group_key>", "api/v2/notifications/policy", "api/v2/notifications/unread_count",
     "api/x/audit", "api/x/audit/mine", "api/x/explain/statuses/<int:status_id>", "api/x/feeds/<int:feed_id>",

@@ -1,8 +1,22 @@
 """The app of the API for staff. Optional; it has no tables."""
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.utils.translation import gettext_lazy as _
 
+TEXTS = {  # of the scopes that are useful here: the rest is about other sites, of which there are none
+    "admin:read": _("As staff, read all that this site's staff API shows"),
+    "admin:read:accounts": _("As staff, read accounts with their e-mail addresses"),
+    "admin:read:reports": _("As staff, read reports"),
+    "admin:read:email_domain_blocks": _("As staff, read blocks of mail domains"),
+    "admin:read:canonical_email_blocks": _("As staff, read blocks of e-mail addresses"),
+    "admin:read:ip_blocks": _("As staff, read blocks of address ranges"),
+    "admin:write": _("As staff, decide about accounts and reports, and block sign-ups"),
+    "admin:write:accounts": _("As staff, take measures about accounts"),
+    "admin:write:reports": _("As staff, assign and resolve reports"),
+    "admin:write:email_domain_blocks": _("As staff, block mail domains"),
+    "admin:write:canonical_email_blocks": _("As staff, block e-mail addresses"),
+    "admin:write:ip_blocks": _("As staff, block address ranges"),
+}
 SUBJECTS = ("accounts", "reports", "domain_allows", "domain_blocks", "ip_blocks", "email_domain_blocks",
         "canonical_email_blocks")  # fmt: skip
 
@@ -19,13 +33,12 @@ class AdminApiConfig(AppConfig):
 
         for module in ("accounts", "reports", "trends", "blocks"):
             MASTODON_ENDPOINTS.add(f"apps.admin_api.{module}")
+        if apps.is_installed("apps.sign_ups"):
+            MASTODON_ENDPOINTS.add("apps.admin_api.sign_up_blocks")
         MASTODON_V2_ENDPOINTS.add("apps.admin_api.accounts_v2")
         for access in ("admin:read", "admin:write"):
             scopes.COVERED[access] = frozenset(f"{access}:{name}" for name in SUBJECTS)
             added = {access, *scopes.COVERED[access]}
             for names in (scopes.NAMES, scopes.OFFERED, scopes.STAFF):
                 names.update(added)
-        DESCRIPTIONS["admin:read"] = _(
-            "Read what staff may read: accounts with e-mail addresses, reports"
-        )
-        DESCRIPTIONS["admin:write"] = _("Act as staff: decide about accounts and reports")
+        DESCRIPTIONS.update(TEXTS)

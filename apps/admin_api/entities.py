@@ -1,21 +1,18 @@
 """Accounts, reports, trends and blocks as JSON, in the shapes of Mastodon's API for staff."""
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from apps.accounts.models import User
 from apps.admin_api.queries import MEMBER, OWNER, STAFF
 from apps.api.entities.account import AccountJson, account_json
 from apps.api.entities.base import DateTime, optional_timestamp, timestamp
 from apps.api.entities.search import TagDayJson, TagJson, tag_json
-from apps.api.entities.status import StatusJson, status_json
+from apps.api.entities.status import PreviewCardJson, StatusJson, status_json
 from apps.moderation.house_rules import RuleJson, rules_json
 from apps.moderation.models import Category, Report
 from apps.tags.queries import TagUsage
 from apps.timeline.pipeline.items import FeedItem
-
-if TYPE_CHECKING:
-    from apps.sign_ups.models import SignUpBlock
 
 
 class StaffRoleJson(TypedDict):
@@ -169,8 +166,16 @@ def admin_trending_status_json(item: FeedItem) -> AdminTrendingStatusJson:
     return {**status_json(item), "requires_review": False}
 
 
+class AdminTrendsLinkJson(PreviewCardJson):
+    """A trending link. Nobody has to review it."""
+
+    id: str
+    history: list[TagDayJson]
+    requires_review: bool
+
+
 class AdminTrendsLinkPublisherJson(TypedDict):
-    """Only for the schema: the site does not count links."""
+    """Only for the schema: the sites of links are not reviewed."""
 
     id: str
     domain: str
@@ -178,54 +183,6 @@ class AdminTrendsLinkPublisherJson(TypedDict):
 
 
 # Only for the schema: the site has no such blocks, and their lists are always empty.
-
-
-class AdminIpBlockJson(TypedDict):
-    """A blocked range of IP addresses."""
-
-    id: str
-    ip: str
-    severity: Literal["sign_up_requires_approval", "sign_up_block", "no_access"]
-    comment: str
-    created_at: DateTime
-    expires_at: DateTime | None
-
-
-class AdminEmailDomainBlockJson(TypedDict):
-    """A domain whose e-mail addresses cannot sign up."""
-
-    id: str
-    domain: str
-    created_at: DateTime
-    history: list[TagDayJson]
-    allow_with_approval: bool
-
-
-def sign_up_block_json(row: "SignUpBlock") -> AdminIpBlockJson | AdminEmailDomainBlockJson:
-    """A sign-up block for an address range or a mail domain, as JSON."""
-    if row.kind == "range":
-        return {
-            "id": str(row.pk),
-            "ip": row.value,
-            "severity": "sign_up_block",
-            "comment": row.reason,
-            "created_at": timestamp(row.created_at),
-            "expires_at": optional_timestamp(row.expires_at),
-        }
-    return {
-        "id": str(row.pk),
-        "domain": row.value,
-        "created_at": timestamp(row.created_at),
-        "history": [],
-        "allow_with_approval": False,
-    }
-
-
-class AdminCanonicalEmailBlockJson(TypedDict):
-    """A blocked e-mail address, as its hash."""
-
-    id: str
-    canonical_email_hash: str
 
 
 class AdminDomainAllowJson(TypedDict):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from django.apps import apps
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
@@ -12,12 +13,12 @@ from apps.admin_api.accounts import TAGS, reader_of
 from apps.admin_api.entities import (
     AdminTagJson,
     AdminTrendingStatusJson,
+    AdminTrendsLinkJson,
     AdminTrendsLinkPublisherJson,
     admin_tag_json,
     admin_trending_status_json,
 )
 from apps.api.decorators import endpoint, operation
-from apps.api.entities.search import TrendsLinkJson
 from apps.api.openapi import EMPTY_OBJECT
 from apps.api.params import offset_of
 from apps.errors import Invalid
@@ -69,27 +70,47 @@ def statuses(request: Request) -> Response:
     return Response([admin_trending_status_json(item) for item in items])
 
 
-def _empty(name: str, summary: str, entity: type) -> Callable[..., Response]:
-    @operation(
-        summary,
-        list[entity],  # type: ignore[valid-type]  # a TypedDict
-        name=name,
-        tags=TAGS,
-        description="Always empty: the site does not count links.",
-        errors=[401, 403],
-    )
-    @endpoint(GET=READ)
-    def view(request: Request) -> Response:
-        reader_of(request, "search", "trendingpost")
-        return Response([])
-
-    return view
-
-
-links = _empty("admin_trending_links", "Trending links (staff)", TrendsLinkJson)
-publishers = _empty(
-    "admin_trends_publishers", "Sites of trending links (staff)", AdminTrendsLinkPublisherJson
+@operation(
+    "Trending links (staff)",
+    list[AdminTrendsLinkJson],
+    name="admin_trending_links",
+    tags=TAGS,
+    errors=[400, 401, 403],
+    parameters=_PAGE,
 )
+@endpoint(GET=READ)
+def links(request: Request) -> Response:
+    """The trending links as visitors see them; none without link previews."""
+    reader_of(request, "search", "trendingpost")
+    query = request.query_params
+    offset, limit = offset_of(query), Cursor.from_query(query).limit
+    return Response(_links()[offset : offset + limit])
+
+
+def _links() -> list[AdminTrendsLinkJson]:
+    if not apps.is_installed("apps.previews"):
+        return []
+    from apps.previews.api import trends_link_json  # noqa: PLC0415 -- only if the app is installed
+    from apps.previews.queries import trending_links  # noqa: PLC0415 -- likewise
+
+    return [
+        {**trends_link_json(link), "id": str(link.id), "requires_review": False}
+        for link in trending_links()
+    ]
+
+
+@operation(
+    "Sites of trending links: always empty (staff)",
+    list[AdminTrendsLinkPublisherJson],
+    name="admin_trends_publishers",
+    tags=TAGS,
+    errors=[401, 403],
+)
+@endpoint(GET=READ)
+def publishers(request: Request) -> Response:
+    """Always empty: trends are not reviewed, so there are no sites to approve."""
+    reader_of(request, "search", "trendingpost")
+    return Response([])
 
 
 def _review(kind: str, act: str) -> Callable[..., Response]:

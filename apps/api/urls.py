@@ -103,7 +103,6 @@ v1: list[URLPattern] = [
     # search
     path("accounts/search", search.search_accounts),
     path("trends/statuses", search.trending_statuses),
-    path("trends/links", search.trending_links),
     path("suggestions", search.suggested_accounts),
     path("suggestions/<int:account_id>", search.dismissed),
     path("tags/<str:name>", search.show_tag),

@@ -80,7 +80,10 @@ class Treatment(models.TextChoices):
 
 
 def treatment_field(name: "StrPromise") -> "models.CharField[str, str]":
-    return models.CharField(name, max_length=6, choices=Treatment.choices, default=Treatment.ACCEPT)
+    accept = Treatment.ACCEPT
+    return models.CharField(
+        name, max_length=6, choices=Treatment.choices, default=accept, db_default=accept
+    )
 
 
 class NotificationPolicy(models.Model):
@@ -93,6 +96,7 @@ class NotificationPolicy(models.Model):
     for_not_followers = treatment_field(_("by people who don't follow you"))
     for_new_accounts = treatment_field(_("by new accounts"))
     for_private_mentions = treatment_field(_("private mentions by people you don't follow"))
+    for_bots = treatment_field(_("by programs you don't follow"))
 
     class Meta:
         verbose_name, verbose_name_plural = _("notification policy"), _("notification policies")

@@ -13,7 +13,9 @@ from apps.notifications.models import NotificationPermission, NotificationPolicy
 from apps.posts.models import Post, Visibility
 
 NEW_ACCOUNT = timedelta(days=30)
-CONDITIONS = ("for_not_following", "for_not_followers", "for_new_accounts", "for_private_mentions")
+CONDITIONS = (
+    "for_not_following", "for_not_followers", "for_new_accounts", "for_private_mentions", "for_bots"
+)  # fmt: skip
 
 
 def treatment_of(
@@ -38,6 +40,7 @@ def treatment_of(
         "for_not_following": not is_followed,
         "for_not_followers": actor_id not in relations.followed_by,
         "for_new_accounts": "for_new_accounts" in chosen and _is_new(actor_id),
+        "for_bots": "for_bots" in chosen and not is_followed and _is_bot(actor_id),
         "for_private_mentions": not is_followed and _is_private(post_id),
     }
     verdicts = {getattr(policy, name) for name in chosen if applying[name]}
@@ -48,6 +51,10 @@ def treatment_of(
 def _is_new(account_id: int) -> bool:
     newest = timezone.now() - NEW_ACCOUNT
     return User.objects.filter(pk=account_id, created_at__gt=newest).exists()
+
+
+def _is_bot(account_id: int) -> bool:
+    return User.objects.filter(pk=account_id, is_bot=True).exists()
 
 
 def _is_private(post_id: int | None) -> bool:

@@ -9,11 +9,13 @@ class PreviewsConfig(AppConfig):
     verbose_name = _("link previews")
 
     def ready(self) -> None:
-        """Add previews of linked pages to posts, and serve the previews' pictures."""
+        """Add previews of links to posts, serve their pictures, and add Mastodon's endpoints for links."""
+        from apps.api.hooks import MASTODON_ENDPOINTS  # noqa: PLC0415 -- needs the models
         from apps.media.hooks import SERVED_FOLDERS, ServedFolder  # noqa: PLC0415 -- needs the models
         from apps.previews.models import FOLDER  # noqa: PLC0415 -- needs the models
         from apps.previews.queries import previews_of, serves  # noqa: PLC0415 -- needs the models
         from apps.timeline.pipeline.hooks import LINK_PREVIEWS  # noqa: PLC0415 -- needs the models
 
         LINK_PREVIEWS.add(previews_of)
+        MASTODON_ENDPOINTS.add("apps.previews.api")
         SERVED_FOLDERS.add(ServedFolder(FOLDER, serves))

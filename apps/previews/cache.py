@@ -77,7 +77,7 @@ def _nothing_yet() -> None:
     """A loader for `LOCAL.get` that loads nothing, so that only an existing entry is returned."""
 
 
-def _shown(row: Preview) -> LinkPreview:
+def shown(row: Preview) -> LinkPreview:
     return LinkPreview(
         url=row.url,
         title=row.title,
@@ -97,7 +97,7 @@ def load(addresses: Collection[str]) -> dict[str, LinkPreview]:
     """Read previews from PostgreSQL, `NOTHING` for pages without one. Pages that are being fetched are left out."""
     keys = {key_of(address): address for address in addresses}
     rows = Preview.objects.filter(key__in=keys).exclude(title="", state=State.PENDING)
-    return {keys[row.key]: _shown(row) if row.title else NOTHING for row in rows}
+    return {keys[row.key]: shown(row) if row.title else NOTHING for row in rows}
 
 
 def forget(address: str) -> None:

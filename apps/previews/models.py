@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from datetime import timedelta
 
+from django.contrib.postgres.indexes import HashIndex
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
@@ -61,6 +62,7 @@ class Preview(SlowRow):
             models.Index(
                 fields=["picture"], condition=~models.Q(picture=""), name="preview_picture"
             ),
+            HashIndex(fields=["url"], name="preview_url"),
         ]
 
     def __str__(self) -> str:
@@ -72,6 +74,9 @@ class PreviewedPost(models.Model):
 
     post_id = models.BigIntegerField(primary_key=True)
     preview = models.ForeignKey(Preview, models.CASCADE, related_name="posts")
+
+    class Meta:
+        indexes = [models.Index(fields=["preview", "post_id"], name="previewed_posts_of")]
 
     def __str__(self) -> str:
         return str(self.post_id)

@@ -1,10 +1,12 @@
 """Sign-up blocks, set by staff."""
 
 import re
+from hashlib import sha256
 from ipaddress import ip_network
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
@@ -13,20 +15,24 @@ VALUE_CHARACTERS = 253  # the maximum length of a host name
 REASON_CHARACTERS = 500
 WIDEST = {4: 8, 6: 16}  # the shortest prefix of a range, by the version of IP
 _DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _HANDLE = re.compile(r"[a-z0-9_]{1,30}|[a-z0-9_]{3,29}\*")
 
 
 class Kind(models.TextChoices):
     RANGE = "range", _("address range")
     DOMAIN = "domain", _("mail domain")
+    EMAIL = "email", _("e-mail address")
     HANDLE = "handle", _("handle")
 
 
 class SignUpBlock(models.Model):
-    """Blocks sign-ups from an address range, with an e-mail address of a domain or its subdomains, or with a handle.
+    """Blocks sign-ups from an address range, with an e-mail address, with one of a domain or its subdomains, or with a
+    handle.
 
-    `value` is normalised: a network with its prefix length, a domain in lower case and punycode, a handle, or
-    a prefix of handles followed by `*`.
+    `value` is normalised: a network with its prefix length; a domain in lower case, in punycode; the digest of an
+    e-mail address, because the site does not keep addresses of people who have no account; a handle, or a prefix of
+    handles followed by `*`.
     """
 
     kind = models.CharField(_("kind"), max_length=6, choices=Kind)
@@ -34,8 +40,9 @@ class SignUpBlock(models.Model):
         _("value"),
         max_length=VALUE_CHARACTERS,
         help_text=_(
-            "A range such as 203.0.113.0/24 or 2001:db8::/32; a domain such as example.org, which "
-            "includes its subdomains; a handle, or the beginning of one, such as spam*."
+            "A range such as 203.0.113.0/24 or 2001:db8::/32; a domain such as example.org, which includes its"
+            " subdomains; an e-mail address, of which only a hash is stored; a handle, or the beginning of one, such"
+            " as spam*."
         ),
     )
     reason = models.CharField(
@@ -72,6 +79,8 @@ def normalised(kind: str, value: str) -> str:
     value = value.strip().lower()
     if kind == Kind.RANGE:
         return _range(value)
+    if kind == Kind.EMAIL:
+        return value if _DIGEST.fullmatch(value) else _email(value)
     if kind == Kind.DOMAIN:
         value = _ascii(value.removeprefix("@").rstrip("."))
     pattern, message = (
@@ -92,6 +101,21 @@ def _range(value: str) -> str:
     if network.prefixlen < WIDEST[network.version]:
         raise ValidationError({"value": _("This range is too wide.")})
     return str(network)
+
+
+def _email(value: str) -> str:
+    try:
+        validate_email(value)
+    except ValidationError:
+        raise ValidationError({"value": _("Write an e-mail address.")}) from None
+    return email_digest(value)
+
+
+def email_digest(email: str) -> str:
+    """SHA-256 of an address as Mastodon writes it: in lower case, without dots and `+...` before the @."""
+    name, _at, domain = email.strip().lower().rpartition("@")
+    name = name.partition("+")[0].replace(".", "")
+    return sha256(f"{name}@{domain}".encode()).hexdigest()
 
 
 def _ascii(domain: str) -> str:

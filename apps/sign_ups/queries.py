@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from apps.accounts.models import User
 from apps.accounts.signals import SignUp
-from apps.sign_ups.models import Kind
+from apps.sign_ups.models import Kind, email_digest
 from apps.sql import rows_of
 
 # In a wave, an hour has more than TIMES the usual number of new accounts, and at least AT_LEAST. The usual number is
@@ -24,6 +24,7 @@ SELECT id, kind FROM sign_ups_signupblock
 WHERE (expires_at IS NULL OR expires_at > now()) AND CASE kind
     WHEN '{Kind.RANGE}' THEN nullif(%(address)s, '')::inet <<= value::inet
     WHEN '{Kind.DOMAIN}' THEN value = ANY(%(domains)s)
+    WHEN '{Kind.EMAIL}' THEN value = %(email)s
     WHEN '{Kind.HANDLE}' THEN value = %(handle)s OR right(value, 1) = '*' AND starts_with(%(handle)s, rtrim(value, '*'))
 END
 ORDER BY id LIMIT 1
@@ -48,6 +49,7 @@ def block_of(sign_up: SignUp) -> Applying | None:
     values = {
         "address": sign_up.address,
         "domains": [".".join(labels[start:]) for start in range(len(labels) - 1)],
+        "email": email_digest(sign_up.email) if sign_up.email else "",
         "handle": sign_up.handle,
     }
     return next((Applying(*row) for row in rows_of(_APPLYING, values)), None)

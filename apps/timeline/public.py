@@ -29,7 +29,7 @@ def public_timeline(
 ) -> Page[FeedItem]:
     read = partial(square.stored_ids, only_media=True) if only_media else square.ids
     source = stored(partial(read, viewer.pk if viewer else None))
-    return fill_page(source, Reader(viewer, FilterContext.PUBLIC), cursor=cursor, book=_PUBLIC)
+    return fill_page(source, Reader(viewer, FilterContext.PUBLIC), cursor=cursor, book=PUBLIC)
 
 
 def _is_public(item: FeedItem) -> bool:
@@ -37,7 +37,7 @@ def _is_public(item: FeedItem) -> bool:
     return item.post.visibility == Visibility.PUBLIC and not item.is_repost
 
 
-_PUBLIC = rulebook.only("public", _is_public, rulebook.NOT_MUTED)
+PUBLIC = rulebook.only("public", _is_public, rulebook.NOT_MUTED)
 
 
 @dataclass(frozen=True, slots=True)

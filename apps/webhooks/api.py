@@ -35,7 +35,7 @@ class WebhookJson(TypedDict):
 
     id: str
     url: Uri
-    types: Annotated[list[str], Kind.values]
+    types: list[Annotated[str, Kind]]
     enabled: bool
     disabled_reason: Annotated[str | None, [*Off.values, None]]
     failing_since: Annotated[

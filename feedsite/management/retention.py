@@ -103,6 +103,8 @@ RETENTION = (
               "the last fetch", "apps.previews.tasks.purge"),
     Retention("Sign-up blocks", "sign_ups.SignUpBlock", "until staff remove them, or until they end", "",
               "apps.sign_ups.tasks.purge"),
+    Retention("How many posts, logins and new accounts a week had", "site_activity.Week",
+              "apps.site_activity.actions.RETENTION", "it began", "apps.site_activity.tasks.count"),
     Retention("Reports to moderators", "moderation.Report moderation.ReportedPost curation.ReportedCollection", STAFF),
     Retention("The content of reported posts (longer while an appeal is pending)", "strikes.Evidence",
               "apps.strikes.actions.EVIDENCE_KEPT", "the decision", "apps.strikes.tasks.purge"),
@@ -115,7 +117,8 @@ RETENTION = (
               " operations.CacheEpoch operations.CacheNode operations.BurstPolicy timeline.PolicyChange"
               " timeline.SitePolicy", "for ever; a few rows a day"),
     Retention("Names of tags, permissions, and the progress of jobs", "tags.Tag auth.Permission auth.Group"
-              " contenttypes.ContentType graph.GraphImport search.IndexWalk demo.SeedRun", "for ever; few rows"),
+              " contenttypes.ContentType graph.GraphImport search.IndexWalk demo.SeedRun"
+              " site_activity.Progress", "for ever; few rows"),
 )  # fmt: skip
 
 

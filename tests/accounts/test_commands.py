@@ -1,9 +1,10 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.accounts.models import User
+from apps.accounts.models import AccessToken, User
 from tests.support.cases import each
 from tests.support.factories import user_of_token
+from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
 
@@ -60,3 +61,17 @@ def test_token_of_nobody_is_refused(db):
 def test_a_token_with_a_long_name_is_refused_or_cut(alice, capsys):
     call_command("token", "alice", "--name", "x" * 200)
     assert user_of_token(capsys.readouterr().out.split()[-1]) == alice
+
+
+def test_a_token_has_the_scopes_that_its_account_can_have(alice, capsys):
+    call_command("token", "alice", "--scopes", "read push")
+    assert user_of_token(capsys.readouterr().out.split()[-1]) == alice
+    assert AccessToken.objects.get().scopes == "read push"
+    for scopes in ("read admin:read", "nonsense", ""):
+        with pytest.raises(
+            CommandError, match="The scopes for @alice are: follow .*write:statuses$"
+        ):
+            call_command("token", "alice", "--scopes", scopes)
+    make_staff(handle="moderator")
+    call_command("token", "moderator", "--scopes", "admin:read admin:write:reports")
+    assert AccessToken.objects.latest("pk").scopes == "admin:read admin:write:reports"

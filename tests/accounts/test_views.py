@@ -14,6 +14,7 @@ from apps.accounts.models import AccessToken, User
 from tests.support.cases import each
 from tests.support.factories import PASSWORD, deliver, make_user, user_of_token
 from tests.support.pages import ERROR
+from tests.support.staff import browser_of, make_staff
 
 NEW = {
     "handle": "newcomer",
@@ -206,6 +207,19 @@ class TestSettings:
         assert user_of_token(token) == alice
         assert AccessToken.objects.get().scopes == "read follow"
         assert token not in browser.get("/settings/account").text
+
+    def test_scopes_of_staff_are_offered_to_staff_only(self, alice, page_of):
+        staff = browser_of(make_staff())
+        said = {"name": "my bot", "scopes": ["read", "admin:read:reports"]}
+        browser = page_of(alice)
+        assert "admin:" not in browser.get("/settings/account").text
+        assert browser.post("/settings/tokens", said).status_code == 422
+        assert not AccessToken.objects.exists()
+        page = staff.get("/settings/account").text
+        for scope in ("admin:read", "admin:write", "admin:write:ip_blocks"):
+            assert f'value="{scope}"' in page
+        assert staff.post("/settings/tokens", said).status_code == 303
+        assert AccessToken.objects.get().scopes == "read admin:read:reports"
 
     def test_tokens_of_others_are_out_of_reach(self, alice, page_of):
         carol = make_user("carol")

@@ -14,6 +14,7 @@ RIGHTS = (
     "moderation.change_report",
     "tags.view_tag",
     "search.view_trendingpost",
+    *(f"sign_ups.{act}_signupblock" for act in ("view", "add", "change", "delete")),
 )
 
 

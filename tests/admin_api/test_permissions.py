@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.admin_api import accounts, accounts_v2, blocks, reports, trends
+from apps.admin_api import accounts, accounts_v2, blocks, reports, sign_up_blocks, trends
 from apps.oauth.actions import register_application
 from apps.scopes import NAMES, STAFF
 from tests.admin_api.conftest import SCOPES
@@ -11,7 +11,7 @@ from tests.support.staff import make_staff
 
 pytestmark = pytest.mark.django_db
 
-MODULES = {"v1": (accounts, reports, trends, blocks), "v2": (accounts_v2,)}
+MODULES = {"v1": (accounts, reports, trends, blocks, sign_up_blocks), "v2": (accounts_v2,)}
 PATHS = [
     (f"/api/{version}/{one.pattern}", one.callback.cls)
     for version, modules in MODULES.items()

@@ -39,6 +39,7 @@ from apps.webhooks.models import Delivery
 from feedcache.ids import MAX_ID
 from tests.support.cases import each
 from tests.support.factories import make_user, publish
+from tests.support.links import previewed
 from tests.support.pictures import picture
 from tests.support.push_service import Device
 from tests.translation.libretranslate import Service
@@ -46,15 +47,15 @@ from tests.translation.libretranslate import Service
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
 
+@pytest.fixture(autouse=True)
+def _shows_previews(settings):
+    settings.LINK_PREVIEWS = True
+
+
 TRENDS = ("tags", "statuses", "links", "links/publishers")
-BLOCKS = (
-    "domain_allows",
-    "domain_blocks",
-    "email_domain_blocks",
-    "canonical_email_blocks",
-    "ip_blocks",
-)
-REFUSED = (*BLOCKS, "/approve", "/reject", "/unsensitive")  # by POST
+NO_BLOCKS = ("domain_allows", "domain_blocks")  # there are none
+BLOCKS = (*NO_BLOCKS, "email_domain_blocks", "canonical_email_blocks", "ip_blocks")
+REFUSED = (*NO_BLOCKS, "/approve", "/reject", "/unsensitive")  # by POST
 # (method, address, whether it needs a token)
 ENDPOINTS = [
     ("GET", "accounts/verify_credentials", True),
@@ -72,7 +73,7 @@ ENDPOINTS = [
     ("GET", "apps/verify_credentials", True),
     *(("GET", what, False) for what in ("instance", "v2/instance", "instance/rules", "custom_emojis")),
     *(("GET", f"instance/{what}", False) for what in ("peers", "domain_blocks", "extended_description",
-                                                      "privacy_policy", "languages")),
+                                                      "privacy_policy", "languages", "activity")),
     ("GET", "directory", False),
     ("GET", "accounts/<int:account_id>", False),
     ("GET", "accounts/<int:account_id>/statuses", False),
@@ -116,6 +117,7 @@ ENDPOINTS = [
     ("GET", "accounts/search", True),
     ("GET", "trends/statuses", False),
     ("GET", "trends/links", False),
+    ("GET", "timelines/link", False),
     ("GET", "suggestions", True),
     ("GET", "v2/suggestions", True),
     ("DELETE", "suggestions/<int:account_id>", True),
@@ -392,10 +394,19 @@ def call(client, method, address, number=0, *, slash="", **more):  # noqa: C901 
         data = {"quote_approval_policy": "nobody"}
     if address.endswith("/action"):
         data = {"type": "none"}
+    if address.startswith("admin/") and address.endswith("_blocks"):
+        data = data and {
+            "domain": "mail.example",
+            "email": "a@mail.example",
+            "ip": "10.0.0.1",
+            "severity": "sign_up_block",
+        }
     if address == "reports":
         data = {"account_id": str(number)}
     if method in {"GET", "HEAD"} and address == "accounts/lookup":
         path += "?acct=alice"
+    if address == "timelines/link":
+        path += f"?url={previewed().url}"
     return (
         client.generic(method, path, **more)
         if data is None

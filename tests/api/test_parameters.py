@@ -22,6 +22,7 @@ from apps.notifications.models import Notification
 from apps.posts.actions.drafts import Draft, PollDraft
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
+from apps.sign_ups.models import SignUpBlock
 from apps.webhooks.actions import create_endpoint
 from apps.webhooks.models import Endpoint
 from tests.api.test_endpoints import WEBHOOK, application_client, in_an_hour
@@ -179,7 +180,7 @@ def world(alice, bob, settings, tmp_path):
         "keyword_id": one.keywords.get().pk,
         "report_id": file_report(alice, bob).pk,
         "trend_id": "1",
-        "block_id": "1",
+        "block_id": SignUpBlock.objects.create(kind="range", value="203.0.113.0/24").pk,
         "media_id": upload_picture(alice, BytesIO(picture())).pk,
         "number": schedule_post(alice, Draft("Later."), in_an_hour()).pk,
         "name": "river",
@@ -344,9 +345,21 @@ def _samples(world):
         "public": True, "pinned": False, **rules,
     }  # fmt: skip
     policy = dict.fromkeys(
-        ("for_not_following", "for_not_followers", "for_new_accounts", "for_private_mentions"),
+        (
+            "for_not_following",
+            "for_not_followers",
+            "for_new_accounts",
+            "for_private_mentions",
+            "for_bots",
+        ),
         "accept",
     )
+    ip_block = {
+        "ip": "203.0.113.0/24",
+        "severity": "sign_up_block",
+        "comment": "A wave.",
+        "expires_in": 3600,
+    }
     status = {
         "status": "Hello", "in_reply_to_id": None, "quoted_status_id": None, "visibility": "public", "media_ids": [],
         "poll": None, "circle_id": None, "spoiler_text": "", "sensitive": False, "language": "en",
@@ -408,6 +421,11 @@ def _samples(world):
             "type": "none", "text": "", "report_id": str(world["report_id"]), "warning_preset_id": "",
             "send_email_notification": True,
         },
+        ("post", "/api/v1/admin/email_domain_blocks"): {"domain": "mail.example", "allow_with_approval": False},
+        ("post", "/api/v1/admin/canonical_email_blocks"): {"email": "a@mail.example", "canonical_email_hash": ""},
+        ("post", "/api/v1/admin/canonical_email_blocks/test"): {"email": "a@mail.example"},
+        ("post", "/api/v1/admin/ip_blocks"): ip_block,
+        ("put", "/api/v1/admin/ip_blocks/{block_id}"): ip_block,
         ("put", "/api/v1/scheduled_statuses/{number}"): {"scheduled_at": in_an_hour().isoformat()},
         ("post", "/api/v1/statuses"): status,
         ("put", "/api/v1/statuses/{status_id}"): edit,

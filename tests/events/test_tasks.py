@@ -296,6 +296,7 @@ TASKS = {
     "apps.push.tasks.sweep": run_plain,
     "apps.push.tasks.purge": run_plain,
     "apps.sign_ups.tasks.purge": run_plain,
+    "apps.site_activity.tasks.count": run_plain,
     "apps.strikes.tasks.purge": run_plain,
     "apps.digest.tasks.make": run_plain,
     "apps.digest.tasks.send": run_weekly,

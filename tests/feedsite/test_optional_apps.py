@@ -116,6 +116,7 @@ ALL = (
     "apps.ranking",
     "apps.second_level",
     "apps.sign_ups",
+    "apps.site_activity",
     "apps.strikes",
     "apps.syndication",
     "apps.translation",
@@ -157,14 +158,18 @@ ADMIN_ENDPOINTS = [
         for kind in ("tags", "statuses", "links", "links/publishers")
         for act in ("", "/{trend_id}/approve", "/{trend_id}/reject")
     ),
+    *(f"/api/v1/admin/{name}" for name in ADMIN_SUBJECTS[2:4]),
+    *(f"/api/v1/admin/{name}/{{block_id}}" for name in ADMIN_SUBJECTS[2:4]),
+]
+SIGN_UP_ENDPOINTS = [  # of two apps together
     "/api/v1/admin/canonical_email_blocks/test",
-    *(f"/api/v1/admin/{name}" for name in ADMIN_SUBJECTS[2:]),
-    *(f"/api/v1/admin/{name}/{{block_id}}" for name in ADMIN_SUBJECTS[2:]),
+    *(f"/api/v1/admin/{name}" for name in ADMIN_SUBJECTS[4:]),
+    *(f"/api/v1/admin/{name}/{{block_id}}" for name in ADMIN_SUBJECTS[4:]),
 ]
 # What each adds; two of them together add what both name.
 ADDED = {
     "apps.admin_api": {
-        "endpoints": ADMIN_ENDPOINTS,
+        "endpoints": [*ADMIN_ENDPOINTS, *SIGN_UP_ENDPOINTS],
         "scopes": [
             f"admin:{access}{subject}"
             for access in ("read", "write")
@@ -265,6 +270,7 @@ ADDED = {
         "admin": ["feeds.Feed"],
     },
     "apps.previews": {
+        "endpoints": ["/api/v1/timelines/link", "/api/v1/trends/links"],
         "link_previews": ["apps.previews.queries"],
         "served": ["previews/"],
         "subscribers": [
@@ -351,10 +357,15 @@ ADDED = {
         "periodic": ["apps.second_level.tasks.purge"],
     },
     "apps.sign_ups": {
+        "endpoints": SIGN_UP_ENDPOINTS,
         "moderation": ["wave_that_runs"],
         "sign_ups": ["refuse_blocked", "slow_down_wave"],
         "periodic": ["apps.sign_ups.tasks.purge"],
         "admin": ["sign_ups.SignUpBlock"],
+    },
+    "apps.site_activity": {
+        "endpoints": ["/api/v1/instance/activity"],
+        "periodic": ["apps.site_activity.tasks.count"],
     },
     "apps.strikes": {
         "pages": ["settings/strikes", "strikes/<str:token>"],

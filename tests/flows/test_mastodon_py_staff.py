@@ -90,12 +90,34 @@ def test_it_reads_trends_and_blocks(program):
             missing(1)
     for refused in (
         lambda: program.admin_create_domain_block("mastodon.example"),
-        lambda: program.admin_create_email_domain_block("mail.example"),
         lambda: program.admin_create_ip_block("10.0.0.0/8", "no_access"),
         lambda: program.admin_approve_trending_tag(1),
     ):
         with pytest.raises(MastodonAPIError, match="422"):
             refused()
+
+
+def test_it_blocks_sign_ups_and_lets_them_in_again(program):
+    domain = program.admin_create_email_domain_block("mail.example")
+    assert [one.domain for one in program.admin_email_domain_blocks()] == ["mail.example"]
+    program.admin_delete_email_domain_block(domain)
+    address = program.admin_create_canonical_email_block(email="a.b+c@mail.example")
+    assert [one.id for one in program.admin_test_canonical_email_block("ab@mail.example")] == [
+        address.id
+    ]
+    program.admin_delete_canonical_email_block(address)
+    block = program.admin_create_ip_block(
+        "203.0.113.0/24", "sign_up_block", comment="A wave.", expires_in=3600
+    )
+    changed = program.admin_update_ip_block(block, comment="Still.")
+    assert (changed.ip, changed.comment) == ("203.0.113.0/24", "Still.")
+    program.admin_delete_ip_block(block)
+    for read in (
+        program.admin_email_domain_blocks,
+        program.admin_canonical_email_blocks,
+        program.admin_ip_blocks,
+    ):
+        assert read() == []
 
 
 def test_a_member_is_granted_none_of_it(served, alice):

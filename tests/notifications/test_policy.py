@@ -94,6 +94,22 @@ def test_each_condition_holds_back_what_comes_after_it(
     assert User.objects.get(pk=alice.pk).counts.holds_notifications is bool(kept)
 
 
+@each(
+    "is_followed, verdict, number",
+    [(False, "filter", 0), (False, "accept", 1), (True, "filter", 1)],
+)
+def test_programs_are_held_back_unless_one_follows_them(alice, carol, is_followed, verdict, number):
+    User.objects.filter(pk=carol.pk).update(is_bot=True)
+    if is_followed:
+        follow_user(alice, carol)
+    change_policy(alice, for_bots=verdict)
+    delivered(carol, "@alice an answer by a program")
+    assert told(alice).count("mention carol") == number
+    person = make_user()
+    delivered(person, "@alice an answer by a person")
+    assert f"mention {person.handle}" in told(alice)
+
+
 def test_a_policy_and_dismissing_take_nothing_of_what_was_told(life, alice, bob, carol, api_of):
     client = api_of(alice)
     client.patch(POLICY, {"for_not_following": "filter"}, format="json")

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from apps.admin_api import accounts, accounts_v2, blocks, reports, trends
+from apps.admin_api import accounts, accounts_v2, blocks, reports, sign_up_blocks, trends
 from apps.curation import api as collections
 from apps.curation import pages as collection_pages
 from apps.engagement.actions import MARK_VERBS
@@ -44,7 +44,7 @@ ACCOUNT = "accounts/{author_id}"
 _LISTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (  # the kind, what the addresses begin with, how they end
     ("timeline", f"{V1}timelines/", (
         "home", "home?limit=5", "home?min_id=1&limit=7", "public", "public?only_media=1", "public?limit=3",
-        "list/{list}", "tag/river", "tag/river?limit=3")),
+        "list/{list}", "tag/river", "tag/river?limit=3", "link?url=https://news.example/tea")),
     ("timeline", f"{V1}{ACCOUNT}/statuses", (
         "", "?pinned=1", "?only_media=1", "?exclude_replies=1", "?exclude_reblogs=1", "?tagged=river", "?limit=3")),
     ("timeline", V1, ("accounts/{friend_id}/statuses",)),
@@ -237,7 +237,7 @@ ELSEWHERE: dict[str, str] = {
     **{
         f"api/{version}/{one.pattern}": _BY_STAFF
         for version, modules in {
-            "v1": (accounts, blocks, reports, trends),
+            "v1": (accounts, blocks, reports, sign_up_blocks, trends),
             "v2": (accounts_v2,),
         }.items()
         for module in modules
@@ -286,6 +286,7 @@ ELSEWHERE: dict[str, str] = {
             "api/v1/instance/extended_description",
             "api/v1/instance/privacy_policy",
             "api/v1/instance/languages",
+            "api/v1/instance/activity",
         ),
         _PLAIN,
     ),

@@ -4,6 +4,7 @@ from datetime import timedelta
 from io import BytesIO
 
 from django.contrib.sessions.models import Session
+from django.db.models import F
 from django.utils import timezone
 
 from apps.accounts.actions import issue_token
@@ -29,6 +30,7 @@ from apps.posts.actions.edit import edit_post, pin_post
 from apps.posts.actions.schedule import schedule_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.saved_drafts import save_draft
+from apps.previews.models import Preview
 from apps.privacy.models import Erasure, Export, Import
 from apps.search.trends import rank_posts
 from apps.sign_ups.models import SignUpBlock
@@ -41,6 +43,7 @@ from apps.webhooks.models import Delivery, Endpoint
 from apps.webhooks.models import Kind as Kinds
 from tests.promotions.conftest import make_campaign, make_segment, trait
 from tests.support.factories import deliver, make_user, publish, repost
+from tests.support.links import previewed
 from tests.support.pictures import each_decoded_once, picture
 
 
@@ -85,6 +88,13 @@ class Rows:
         count_days()
         rank_posts()
         TRENDING_CACHE.clear()
+        self._show_links()
+
+    def _show_links(self) -> None:
+        previewed(*self.posts)
+        for n in range(1, self.count + 1):
+            page = Preview.objects.filter(address=f"https://example.com/{n}")
+            page.update(url=F("address"), title=f"Page {n}", state=State.DONE)
 
     def _add_people(self, n: int) -> None:
         reader, fan = self.reader, make_user(f"fan{n}")
@@ -107,6 +117,7 @@ class Rows:
         deliver()
         like_post(fan, publish(friend, f"Friend {n} https://example.com/{n}").pk)
         publish(listed, f"Left out {n}", visibility="followers")
+        publish(stranger, f"https://example.com/{n}")  # two people link to it
         publish(stranger, f"@reader Request {n}", visibility="mentioned")
         publish(self.nag, f"@reader Nag {n}", visibility="mentioned")
         self.fans.append(fan)

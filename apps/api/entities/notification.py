@@ -151,6 +151,7 @@ class NotificationPolicyJson(TypedDict):
     for_not_followers: Annotated[str, Treatment]
     for_new_accounts: Annotated[str, Treatment]
     for_private_mentions: Annotated[str, Treatment]
+    for_bots: Annotated[str, Treatment]
     for_limited_accounts: Annotated[
         Literal["drop"], "Accounts that staff have limited notify only people who follow them."
     ]
@@ -165,6 +166,7 @@ def policy_json(
         "for_not_followers": policy.for_not_followers,
         "for_new_accounts": policy.for_new_accounts,
         "for_private_mentions": policy.for_private_mentions,
+        "for_bots": policy.for_bots,
         "for_limited_accounts": "drop",
         "summary": {
             "pending_requests_count": len(held),
@@ -248,6 +250,7 @@ class PolicyInput(Input):
     for_not_followers = serializers.ChoiceField(Treatment.values, required=False)
     for_new_accounts = serializers.ChoiceField(Treatment.values, required=False)
     for_private_mentions = serializers.ChoiceField(Treatment.values, required=False)
+    for_bots = serializers.ChoiceField(Treatment.values, required=False)
 
 
 class AccountIdsInput(Input):

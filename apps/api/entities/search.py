@@ -38,13 +38,13 @@ def tag_json(usage: TagUsage, featured: Collection[int] = ()) -> TagJson:
         "id": str(usage.tag.pk) if usage.is_in_use else None,
         "name": usage.tag.name,
         "url": absolute(usage.tag.url),
-        "history": [_day_json(day) for day in usage.history],
+        "history": [day_json(day) for day in usage.history],
         "following": usage.is_followed,
         "featuring": usage.tag.pk in featured,
     }
 
 
-def _day_json(day: Day) -> TagDayJson:
+def day_json(day: Day) -> TagDayJson:
     midnight = datetime.combine(day.day, time(), UTC)
     return {
         "day": str(int(midnight.timestamp())),
@@ -65,10 +65,3 @@ class SearchJson(TypedDict):
     accounts: list[AccountJson]
     statuses: list[StatusJson]
     hashtags: list[TagJson]
-
-
-class TrendsLinkJson(TypedDict):
-    """Only for the schema: the list of trending links is always empty."""
-
-    url: Uri
-    title: str

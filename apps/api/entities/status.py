@@ -221,9 +221,7 @@ class PreviewCardJson(TypedDict):
     published_at: DateTime | None
 
 
-def _preview_card(preview: LinkPreview | None) -> PreviewCardJson | None:
-    if preview is None:
-        return None
+def preview_card_json(preview: LinkPreview) -> PreviewCardJson:
     return {
         "url": preview.url,
         "title": preview.title,
@@ -400,7 +398,7 @@ def status_json(item: FeedItem) -> StatusJson:
             {"name": tag, "url": absolute(tag_address(name))} for name, tag in content.tags.items()
         ],
         "emojis": [],
-        "card": _preview_card(original.preview),
+        "card": preview_card_json(original.preview) if original.preview else None,
         "poll": poll_json(original) if content.poll else None,
         "application": _application(content.application),
         "replies_count": counts.replies,

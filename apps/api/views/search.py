@@ -23,7 +23,6 @@ from apps.api.entities.search import (
     FeaturedTagInput,
     SearchJson,
     TagJson,
-    TrendsLinkJson,
     tag_json,
 )
 from apps.api.entities.status import StatusJson, status_json
@@ -184,18 +183,6 @@ def recommended(request: Request) -> Response:
     viewer = viewer_of(request)
     items = recommended_posts(viewer, limit=limit) if shows_its_answer(request) else []
     return Response([status_json(item) for item in items])
-
-
-@operation(
-    "Trending links: always empty, because this site does not count links",
-    list[TrendsLinkJson],
-    tags=["trends"],
-    errors=[],
-)
-@endpoint(GET=ANY_TOKEN, public=True)
-def trending_links(_request: Request) -> Response:
-    """Always empty; for clients that request it."""
-    return Response([])
 
 
 @operation(

@@ -211,7 +211,7 @@ def session_end(request: AuthenticatedRequest, login_id: int) -> HttpResponseBas
 @second_factor_required
 def token_new(request: AuthenticatedRequest) -> HttpResponseBase:
     """Create an access token. The account page shows it once."""
-    form = TokenForm(request.POST)
+    form = TokenForm(request.user, request.POST)
     if not form.is_valid():
         return _account(request, EmailForm(initial=_initial_email(request.user)), form)
     scopes = " ".join(form.cleaned_data["scopes"])
@@ -232,7 +232,7 @@ def token_revoke(request: AuthenticatedRequest, token_id: int) -> HttpResponseBa
 def _account(
     request: AuthenticatedRequest, form: EmailForm, token_form: TokenForm | None = None
 ) -> HttpResponse:
-    token_form = token_form or TokenForm()
+    token_form = token_form or TokenForm(request.user)
     context = {
         "token_form": token_form,
         "tokens": tokens_of(request.user),

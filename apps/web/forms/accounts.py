@@ -24,14 +24,16 @@ from apps.accounts.models import (
     QuotePolicy,
     TextSize,
     Theme,
+    User,
 )
 from apps.addresses import without_own_host
 from apps.errors import DomainError
 from apps.languages import WRITTEN
 from apps.media.avatars import Cropped, parse_box
 from apps.media.sandbox import PICTURE_TYPES
+from apps.oauth.provider import DESCRIPTIONS
 from apps.privacy.moving.imports import offered_kinds
-from apps.scopes import OFFERED
+from apps.scopes import OFFERED, grantable
 from apps.tags.names import normalize
 from apps.throttling import Origin, check_rate_limit
 
@@ -373,26 +375,17 @@ class ResetForm(PasswordResetForm):
         sending.enqueue_mail(MailKind.PASSWORD_RESET, address=address)
 
 
-def _token_scopes() -> list[tuple[str, Any]]:
-    """The scopes that tokens can have; `push` only with the optional app for web push."""
-    texts = [
-        ("read", _("Read everything in your account")),
-        ("write", _("Post, like, follow and change your account")),
-        ("follow", _("Follow, mute and block people")),
-        ("push", _("Notify you on your devices")),
-        ("profile", _("See which account you use")),
-    ]
-    return [(name, text) for name, text in texts if name in OFFERED]
-
-
 class TokenForm(forms.Form):
     name = _text(_("What is it for?"), maximum=60, autocomplete="off")
     scopes = forms.MultipleChoiceField(
-        label=_("What it may do"),
-        choices=_token_scopes,
-        initial=["read"],
-        widget=forms.CheckboxSelectMultiple,
+        label=_("What it may do"), initial=["read"], widget=forms.CheckboxSelectMultiple
     )
+
+    def __init__(self, user: User, *args: Any) -> None:
+        super().__init__(*args)
+        names = grantable([name for name in DESCRIPTIONS if name in OFFERED], user)
+        scopes: Any = self.fields["scopes"]
+        scopes.choices = [(name, DESCRIPTIONS[name]) for name in names]
 
 
 class QuickAppearanceForm(forms.Form):

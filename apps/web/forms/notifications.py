@@ -1,5 +1,7 @@
 """Forms for the notification settings."""
 
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -14,21 +16,18 @@ VERDICTS = [
 ]
 
 
+def _treatment(label: Any) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, choices=VERDICTS, required=False)
+
+
 class PolicyForm(forms.Form):
     """How to treat notifications from each kind of sender; omitted fields stay unchanged."""
 
-    for_not_following = forms.ChoiceField(
-        label=_("By people you don't follow"), choices=VERDICTS, required=False
-    )
-    for_not_followers = forms.ChoiceField(
-        label=_("By people who don't follow you"), choices=VERDICTS, required=False
-    )
-    for_new_accounts = forms.ChoiceField(
-        label=_("By accounts that are less than 30 days old"), choices=VERDICTS, required=False
-    )
-    for_private_mentions = forms.ChoiceField(
-        label=_("Private mentions by people you don't follow"), choices=VERDICTS, required=False
-    )
+    for_not_following = _treatment(_("By people you don't follow"))
+    for_not_followers = _treatment(_("By people who don't follow you"))
+    for_new_accounts = _treatment(_("By accounts that are less than 30 days old"))
+    for_private_mentions = _treatment(_("Private mentions by people you don't follow"))
+    for_bots = _treatment(_("By programs you don't follow"))
 
     def verdicts(self) -> dict[str, str]:
         return {name: value for name, value in self.cleaned_data.items() if value}

@@ -27,6 +27,7 @@ pytestmark = [
 
 @pytest.fixture
 def world(alice, bob, carol, settings):
+    settings.LINK_PREVIEWS = True
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
     return make_world(alice, bob, carol)
 

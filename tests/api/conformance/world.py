@@ -23,6 +23,7 @@ from apps.posts.actions.uploads import upload_picture
 from apps.tags.actions import feature_tag, follow_tag
 from tests.api.test_endpoints import in_an_hour
 from tests.support.factories import deliver, make_user, publish, repost, seconds_ago, suspend
+from tests.support.links import PAGE, previewed
 from tests.support.pictures import picture
 from tests.support.staff import make_staff
 
@@ -62,6 +63,7 @@ def make_world(alice: Any, bob: Any, carol: Any) -> Mapping[str, Any]:
     follow_tag(alice, "sea")
     suspend(frank)
     deliver()
+    previewed(hello.pk, reply.pk)
     collection = create_collection(alice, [bob.pk], name="Good people")
     own_list = create_group(UserList, alice, name="Friends")
     add_members(UserList, alice, own_list.pk, [bob.pk])
@@ -80,6 +82,7 @@ def make_world(alice: Any, bob: Any, carol: Any) -> Mapping[str, Any]:
         "quote": quote.pk, "poll": poll.pk, "warned": warned.pk, "pictured": pictured.pk, "shared": shared.pk,
         "stranger": stranger.pk,
         "nothing": 1234567890123456789,
+        "page": PAGE,
         "list": own_list.pk, "filter": own_filter.pk, "keyword": own_filter.keywords.get().pk,
         "upload": upload_picture(alice, BytesIO(picture())).pk,
         "scheduled": schedule_post(alice, Draft("Later."), in_an_hour()).pk,

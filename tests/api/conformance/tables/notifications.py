@@ -106,20 +106,19 @@ NOTIFICATIONS = [
            differs="404: version 2"),
     expect("the policy", "alice GET v2/notifications/policy", 200,
            {"for_not_following": "accept", "for_not_followers": "accept", "for_new_accounts": "accept",
-            "for_private_mentions": Like("accept|filter"), "for_limited_accounts": Like("accept|filter|drop"),
+            "for_private_mentions": Like("accept|filter"), "for_bots": "accept",
+            "for_limited_accounts": Like("accept|filter|drop"),
             "summary.pending_requests_count": 0, "summary.pending_notifications_count": 0}),
     *[
         expect(f"the policy {name}", "alice PATCH v2/notifications/policy", 200, {name: "filter"},
                body={name: "filter"})
-        for name in ("for_not_following", "for_not_followers", "for_new_accounts", "for_private_mentions")
+        for name in ("for_not_following", "for_not_followers", "for_new_accounts", "for_private_mentions", "for_bots")
     ],
     expect("a policy drops", "alice PATCH v2/notifications/policy", 200, {"for_not_following": "drop"},
            body={"for_not_following": "drop"}),
     expect("the policy for_limited_accounts", "alice PATCH v2/notifications/policy", 200,
            {"for_limited_accounts": "drop"},
            body={"for_limited_accounts": "drop"}),
-    expect("4.6: `for_bots` of the policy", "alice PATCH v2/notifications/policy", 200, {"for_bots": "filter"},
-           body={"for_bots": "filter"}, differs="it is ignored: there is no such setting yet"),
     expect("the policy needs the scope", "alice[read] PATCH v2/notifications/policy", 403, body={}),
     expect("the policy of version 1", "alice GET notifications/policy", 200, {"filter_not_following": False},
            differs="404: use version 2"),

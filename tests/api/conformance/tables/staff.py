@@ -1,5 +1,7 @@
 """What programs of staff read and do: accounts, reports, trends and blocks."""
 
+from hashlib import sha256
+
 from tests.api.conformance.expectations import Like, expect, has, lacks
 
 MOD = "mod[admin:read admin:write]"
@@ -26,6 +28,16 @@ _BLOCKS = (
     "ip_blocks",
 )
 _NONE = "422, with the reason"
+_RANGE = {
+    "ip": "203.0.113.9/24",
+    "severity": "sign_up_block",
+    "comment": "A wave.",
+    "expires_in": 3600,
+}
+_NEW_RANGE = (f"{MOD} POST admin/ip_blocks", _RANGE)
+_NEW_DOMAIN = (f"{MOD} POST admin/email_domain_blocks", {"domain": "mail.example"})
+_NEW_EMAIL = (f"{MOD} POST admin/canonical_email_blocks", {"email": "A.b+c@Mail.example"})
+_DIGEST = sha256(b"ab@mail.example").hexdigest()
 
 STAFF = [
     *[
@@ -136,7 +148,9 @@ STAFF = [
            before=[f"{MOD} POST admin/reports/{{report}}/resolve"]),
     expect("trending tags (staff)", f"{MOD} GET admin/trends/tags?limit=1", 200, {"": list}),
     expect("trending posts (staff)", f"{MOD} GET admin/trends/statuses?limit=1", 200, {"": list}),
-    expect("trending links (staff)", f"{MOD} GET admin/trends/links", 200, {"": []}),
+    expect("trending links (staff)", f"{MOD} GET admin/trends/links?limit=1", 200,
+           {"0.id": str, "0.url": "{page}", "0.requires_review": False}),
+    expect("skipping trending links (staff)", f"{MOD} GET admin/trends/links?offset=100", 200, {"": []}),
     expect("their sites", f"{MOD} GET admin/trends/links/publishers", 200, {"": []}),
     *[
         expect(f"{act} a trend ({kind})", f"{MOD} POST admin/trends/{kind}/1/{act}", 200,
@@ -153,10 +167,58 @@ STAFF = [
         for kind, body in (
             ("domain_allows", {"domain": "mastodon.example"}),
             ("domain_blocks", {"domain": "mastodon.example"}),
-            ("email_domain_blocks", {"domain": "mail.example"}),
-            ("canonical_email_blocks", {"email": "a@mail.example"}),
-            ("ip_blocks", {"ip": "10.0.0.0/8", "severity": "no_access"}),
         )
+    ],
+    expect("a mail domain is blocked", f"{MOD} POST admin/email_domain_blocks", 200,
+           {"id": str, "domain": "mail.example", "created_at": Like("Z$"), "history": list,
+            "allow_with_approval": False},
+           body={"domain": "Mail.Example"}),
+    expect("blocked mail domains", f"{MOD} GET admin/email_domain_blocks?limit=1", 200,
+           {"*.domain": ["mail.example"]}, before=[_NEW_DOMAIN]),
+    expect("one mail domain", f"{MOD} GET admin/email_domain_blocks/{{1.id}}", 200, {"domain": "mail.example"},
+           before=[_NEW_DOMAIN]),
+    expect("a mail domain twice", f"{MOD} POST admin/email_domain_blocks", 422, body={"domain": "mail.example"},
+           before=[_NEW_DOMAIN]),
+    expect("what is no domain", f"{MOD} POST admin/email_domain_blocks", 422, body={"domain": "a b"}),
+    expect("a mail domain with approval", f"{MOD} POST admin/email_domain_blocks", 200,
+           body={"domain": "mail.example", "allow_with_approval": True}, differs="422: nobody approves new accounts"),
+    expect("a mail domain is free again", f"{MOD} DELETE admin/email_domain_blocks/{{1.id}}", 200, {"": {}},
+           before=[_NEW_DOMAIN]),
+    expect("members block no mail domain", "bob POST admin/email_domain_blocks", 403, body={"domain": "mail.example"}),
+    expect("an e-mail address is blocked", f"{MOD} POST admin/canonical_email_blocks", 200,
+           {"id": str, "canonical_email_hash": _DIGEST}, body={"email": "A.b+c@Mail.example"}),
+    expect("an e-mail address by its hash", f"{MOD} POST admin/canonical_email_blocks", 200,
+           {"canonical_email_hash": _DIGEST}, body={"canonical_email_hash": _DIGEST}),
+    expect("no e-mail address", f"{MOD} POST admin/canonical_email_blocks", 422, body={}),
+    expect("blocked e-mail addresses", f"{MOD} GET admin/canonical_email_blocks", 200,
+           {"*.canonical_email_hash": [_DIGEST]}, before=[_NEW_EMAIL]),
+    expect("one e-mail address", f"{MOD} GET admin/canonical_email_blocks/{{1.id}}", 200,
+           {"canonical_email_hash": _DIGEST}, before=[_NEW_EMAIL]),
+    expect("an e-mail address is free again", f"{MOD} DELETE admin/canonical_email_blocks/{{1.id}}", 200, {"": {}},
+           before=[_NEW_EMAIL]),
+    expect("an address written otherwise is the same", f"{MOD} POST admin/canonical_email_blocks/test", 200,
+           {"*.canonical_email_hash": [_DIGEST]}, body={"email": "ab@mail.example"}, before=[_NEW_EMAIL]),
+    expect("a range is blocked", f"{MOD} POST admin/ip_blocks", 200,
+           {"id": str, "ip": "203.0.113.0/24", "severity": "sign_up_block", "comment": "A wave.",
+            "created_at": Like("Z$"), "expires_at": Like("Z$")}, body=_RANGE),
+    expect("a range for ever", f"{MOD} POST admin/ip_blocks", 200, {"expires_at": None, "comment": ""},
+           body={"ip": "203.0.113.9", "severity": "sign_up_block"}),
+    expect("blocked ranges", f"{MOD} GET admin/ip_blocks", 200, {"*.ip": ["203.0.113.0/24"]}, before=[_NEW_RANGE]),
+    expect("one range", f"{MOD} GET admin/ip_blocks/{{1.id}}", 200, {"comment": "A wave."}, before=[_NEW_RANGE]),
+    expect("a range is changed", f"{MOD} PUT admin/ip_blocks/{{1.id}}", 200,
+           {"ip": "203.0.113.0/24", "comment": "Still.", "severity": "sign_up_block", "expires_at": Like("Z$")},
+           body={"comment": "Still."}, before=[_NEW_RANGE]),
+    expect("a range becomes another", f"{MOD} PUT admin/ip_blocks/{{1.id}}", 200,
+           {"ip": "198.51.100.0/24", "comment": "A wave."},
+           body={"ip": "198.51.100.0/24", "severity": "sign_up_block", "expires_in": 60}, before=[_NEW_RANGE]),
+    expect("a range is free again", f"{MOD} DELETE admin/ip_blocks/{{1.id}}", 200, {"": {}}, before=[_NEW_RANGE]),
+    expect("what is no range", f"{MOD} POST admin/ip_blocks", 422, body={"ip": "x", "severity": "sign_up_block"}),
+    expect("a range without severity", f"{MOD} POST admin/ip_blocks", 422, body={"ip": "203.0.113.0/24"}),
+    *[
+        expect(f"a range of severity {severity}", f"{MOD} POST admin/ip_blocks", 200,
+               body={"ip": "203.0.113.0/24", "severity": severity}, differs=f"422: {why}")
+        for severity, why in (("no_access", "ranges are blocked from signing up only"),
+                              ("sign_up_requires_approval", "nobody approves new accounts"))
     ],
     expect("whether an address is blocked", f"{MOD} POST admin/canonical_email_blocks/test", 200, {"": []},
            body={"email": "a@mail.example"}),

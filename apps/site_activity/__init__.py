@@ -1,0 +1,1 @@
+"""How many posts, logins and new accounts each week had, for directories of sites."""

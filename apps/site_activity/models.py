@@ -1,0 +1,32 @@
+"""The weeks of the site, and how far its posts and accounts are counted."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Week(models.Model):
+    """What happened in a week, which begins on Monday at midnight UTC. Nothing is taken away when posts or accounts are
+    deleted later.
+    """
+
+    first_day = models.DateField(primary_key=True)
+    statuses = models.PositiveBigIntegerField(db_default=0)  # without reposts
+    logins = models.PositiveBigIntegerField(db_default=0)
+    registrations = models.PositiveBigIntegerField(db_default=0)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("week of the site"), _("weeks of the site")
+
+    def __str__(self) -> str:
+        return str(self.first_day)
+
+
+class Progress(models.Model):
+    """The only row: posts and accounts with ids up to these are counted."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    post_id = models.BigIntegerField()
+    account_id = models.BigIntegerField(db_default=0)
+
+    def __str__(self) -> str:
+        return f"{self.post_id}, {self.account_id}"

@@ -1,0 +1,21 @@
+"""Reads the weeks of the site."""
+
+from datetime import date, timedelta
+
+from apps.site_activity.models import Week
+from apps.sql import database_time
+
+WEEKS = 12  # as Mastodon
+
+
+def first_day_of(day: date) -> date:
+    """The Monday of a day's week."""
+    return day - timedelta(days=day.weekday())
+
+
+def last_weeks() -> list[Week]:
+    """The last twelve weeks, the present one first; a week without a row had nothing."""
+    monday = first_day_of(database_time().date())
+    days = [monday - timedelta(weeks=back) for back in range(WEEKS)]
+    found = Week.objects.in_bulk(days)
+    return [found.get(day) or Week(first_day=day, statuses=0, logins=0, registrations=0) for day in days]  # fmt: skip
