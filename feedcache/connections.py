@@ -90,14 +90,14 @@ def _replicas(name: str) -> list[redis.Redis]:
 
 
 def counters() -> redis.Redis:
-    """The Redis of counts: one server, never a cluster. It must not evict them; a loss is rebuilt from PostgreSQL."""
+    """The Redis of counts: one server, never a cluster. It must not evict them; lost counts are rebuilt from PostgreSQL."""
     if _configured_url("counters").startswith(CLUSTERS):
         raise ValueError("the counters need one server, not a cluster")
     return client_at("counters", "")
 
 
 def existence() -> redis.Redis:
-    """The Redis of Bloom filters. It must not evict them; a loss is rebuilt from PostgreSQL."""
+    """The Redis server for the Bloom filters. It must not evict them; lost filters are rebuilt from PostgreSQL."""
     return client_at("existence", "")
 
 

@@ -25,14 +25,14 @@ def send_mail(mail_id: int) -> None:
 
 @shared_task
 def sweep_mail() -> None:
-    """Enqueue due mails again. Sending them here might take too long for a sweep."""
+    """Enqueue due e-mails again. Sending them here might take too long for a sweep."""
     for mail_id in sending.due():
         enqueue(sending.TASK, mail_id)
 
 
 @shared_task
 def purge_mail() -> None:
-    """Delete old mails that were sent or have failed."""
+    """Delete old e-mails that were sent or have failed for good."""
     sending.purge()
 
 

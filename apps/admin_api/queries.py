@@ -134,7 +134,7 @@ def all_reports(staff: User) -> QuerySet[Report]:
 
 
 def report_by_id(report_id: int, staff: User) -> Report:
-    """A report by its id. NotFound, even if the report exists but is about `staff`."""
+    """A report by its id. Raises NotFound if there is none, or if it is about `staff`."""
     report = all_reports(staff).filter(pk=report_id).first()
     if report is None:
         raise NotFound(_("There is no such report."))

@@ -94,7 +94,7 @@ class AuditRound(models.Model):
     ended_at = models.DateTimeField(null=True)  # of the last complete round; null during the first
     seconds = models.FloatField(
         null=True
-    )  # between the ends of the last two complete rounds, the longest time between two looks at a row
+    )  # between the ends of the last two complete rounds; no row went unchecked for longer than this
     total = models.BigIntegerField(null=True)  # rows compared in the last complete round
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ class AuditRound(models.Model):
 
 
 class AuditDay(models.Model):
-    """The number and the sums of a day's runs (UTC), and the speed of the day's deliveries; kept for 90 days."""
+    """A day's runs (UTC): their number, the sums of their figures, the speed of deliveries; kept for 90 days."""
 
     day = models.DateField(gettext_lazy("day"), primary_key=True)
     figures = models.JSONField(gettext_lazy("figures"), default=dict)

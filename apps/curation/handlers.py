@@ -48,7 +48,7 @@ def delete_notifications(payload: Payload) -> None:
 
 @handles("blocked")
 def part_blocked(payload: Payload) -> None:
-    """Remove the two accounts from each other's collections; the notifications end with the block."""
+    """Remove the two accounts from each other's collections; their notifications are deleted by another handler."""
     one, other = payload["owner_id"], payload["blocked_id"]
     pair = Q(collection__owner=one, member=other) | Q(collection__owner=other, member=one)
     CollectionItem.objects.filter(pair, left_at=None).delete()

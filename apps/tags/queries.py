@@ -30,7 +30,7 @@ DAYS = 7  # in a tag's history
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The numbers of uses of a tag on a day, and of accounts that used it."""
+    """How often a tag was used on one day, and by how many accounts."""
 
     day: date
     uses: int = 0

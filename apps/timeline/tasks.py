@@ -66,7 +66,7 @@ def publish_due() -> None:
 
 @shared_task
 def maintain_replicas() -> None:
-    """Move the marks of the replicas; a few batches per run."""
+    """Advance the `ReplicaMark` of each replica, up to which it is filled in; a few batches per run."""
     replica.maintain()
 
 

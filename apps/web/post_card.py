@@ -148,7 +148,7 @@ class PostCard(NamedTuple):
             html = _render_filtered(card)
         else:
             html = _render_cached(card)
-        if self.below:  # not cached, because it differs from visit to visit, such as a score
+        if self.below:  # not cached, because it (for example a score) differs from visit to visit
             html = html.replace(_BELOW, self.below)
         now = datetime.now(UTC)
         for placeholder, moment in zip(AGES, self.times, strict=False):

@@ -110,7 +110,8 @@ class Delivery(LeasedRow):
     """A message to an endpoint. Its content is made when it is sent, and is not stored.
 
     `subject_id` is the id of the notification or post, and `version` distinguishes the edits of a post. `status` is
-    from the last response. A message that is done without a status was not sent: its owner may no longer see it.
+    from the last response. A message that is done without a status was not sent: the
+    endpoint's owner can no longer see the post or notification.
     """
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="+", db_index=False)

@@ -20,7 +20,7 @@ def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
 
 
 def is_for_everybody(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Whether the response is the API's, to a request without a token or a session."""
+    """Whether this is an API response to a request without a token or session."""
     return (
         request.path.startswith(API)
         and request.method in {"GET", "HEAD"}

@@ -143,7 +143,7 @@ class ConfigurationJson(LimitsJson):
 
 
 class ThumbnailJson(TypedDict):
-    """A picture of the site."""
+    """The picture that represents the site."""
 
     url: str
     description: str

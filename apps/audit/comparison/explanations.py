@@ -13,7 +13,7 @@ from apps.timeline.fanout.receipts import unpack
 from apps.timeline.pipeline.reasons import Reason
 
 PAIRS_PER_READER = 20
-NEWEST = 2_000  # of home or the site; two thirds of the pairs are from these, as readers mostly ask about recent posts
+NEWEST = 2_000  # posts of home or the site: two thirds of the pairs, because readers mostly ask about recent posts
 FOLLOWED = {Reason.PUSH, Reason.BACKFILL, Reason.REBUILT, Reason.FOLLOWED, Reason.PULL, Reason.STORAGE}  # fmt: skip
 LATE = {Reason.WAITING: "pending", Reason.FAILED: "dead"}
 
@@ -85,7 +85,7 @@ def _fault(viewer: User, found: Explanation, oracle: Oracle, *, is_home: bool) -
 
 
 def _fault_of_present(viewer: User, found: Explanation, oracle: Oracle, ledger: Row) -> str:
-    """The fault in the explanation of a post that belongs on the home page, unless the reader hides read posts."""
+    """The fault in the explanation of a post that belongs on the home page, or is missing there only as read."""
     source = found.reason
     if not found.on_home:
         is_late = LATE.get(source) == (ledger["state"] or ledger["job"])

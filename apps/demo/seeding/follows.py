@@ -80,7 +80,7 @@ def _favourite(world: World) -> Member:
 
 
 class _WeightedDraw:
-    """Draws followees at random. Per language, the chance of an account grows with its `weight` and its followers."""
+    """Draws followees at random: in a language, an account's chance grows with its `weight` and its followers."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng

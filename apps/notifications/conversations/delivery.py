@@ -46,8 +46,8 @@ SELECT user_id FROM accounts_usercounts told WHERE user_id = ANY(%(users)s) AND 
 def add_post(post_id: int) -> None:
     """Make a post the newest in the conversations of its author and of the mentioned people.
 
-    People who mute the author, or with a block in either direction, are left out. If staff have hidden the post, so is
-    everybody except the author.
+    People who mute the author are left out, as are those with a block in either direction; if staff have hidden the
+    post, everybody except the author.
     """
     if not Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists():
         return  # true of nearly all posts

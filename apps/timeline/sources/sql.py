@@ -189,7 +189,7 @@ def home_nearby(page: Slice) -> str:
 
 
 def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """The first of `home_ids`, if they are among the site's next `NEARBY` posts. Fewer than `count` are not the end."""
+    """The first of `home_ids`, if they are among the site's next `NEARBY` posts. Fewer than `count` are not its end."""
     return _run(home_nearby, cursor, count, reader=reader_id)
 
 

@@ -56,7 +56,7 @@ def test_a_password_is_chosen_by_its_owner(alice):
     text = confirm(
         browser_of(staff), USERS, "mail_password", [alice], reason="asked at the desk"
     ).text
-    assert "1 mail is on its way." in text
+    assert "1 e-mail is on its way." in text
     assert mails() == [([OLD], "A new password")]
     [link] = links(0)
     assert link not in text
