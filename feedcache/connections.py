@@ -90,7 +90,7 @@ def _replicas(name: str) -> list[redis.Redis]:
 
 
 def counters() -> redis.Redis:
-    """The Redis of counts: one server, never a cluster. It must not evict them; lost counts are rebuilt from PostgreSQL."""
+    """The Redis of counts: one server, no cluster. It must not evict them; lost counts are rebuilt from PostgreSQL."""
     if _configured_url("counters").startswith(CLUSTERS):
         raise ValueError("the counters need one server, not a cluster")
     return client_at("counters", "")

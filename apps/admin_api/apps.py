@@ -4,7 +4,7 @@ from django.apps import AppConfig, apps
 from django.utils.translation import gettext_lazy as _
 
 TEXTS = {  # of the scopes that are useful here: the rest is about other sites, of which there are none
-    "admin:read": _("As staff, read all that this site's staff API shows"),
+    "admin:read": _("As staff, read accounts with their e-mail addresses, reports and blocks"),
     "admin:read:accounts": _("As staff, read accounts with their e-mail addresses"),
     "admin:read:reports": _("As staff, read reports"),
     "admin:read:email_domain_blocks": _("As staff, read blocks of mail domains"),

@@ -474,7 +474,7 @@ def open_layer(marks: Marks, generation: Generation, segment: int, layer: int) -
 
 
 def handle_lost(marks: Marks, generation: Generation, lost: Mapping[str, int]) -> None:
-    """Handle chunks (key -> segment) that are missing or garbage: drop the filter; for marks without rows, replace them."""
+    """Handle missing or garbage chunks (key -> segment): drop the filter; for marks without rows, replace them."""
     logger.warning("the existence filter for %s has lost %s of its chunks", marks.kind, len(lost))
     if marks.has_rows:
         delete_chunks(marks, drop_filters(marks.name, token=generation.token))

@@ -97,7 +97,7 @@ def test_what_was_left_out_is_summed_up_before_the_posts(alice, carol, online, p
     assert page.index("Why don't I see a post?") < page.index("4 posts were left out")
     browser.cookies["lang"] = "zh-hans"
     page = browser.get("/explain").content.decode()
-    assert "有 4 条未显示：2 条因静音，1 条因过滤规则，1 条已删除或你不能查看。" in page
+    assert "有 4 条未显示：2 条因静音，1 条因过滤规则，1 条已删除或你无权查看。" in page
 
 
 def test_a_short_address_is_understood(alice, online, page_of):

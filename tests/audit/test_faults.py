@@ -114,14 +114,14 @@ FAULTS = [
         "The follow of @alice by @bob was in only one of its two lists",
         True,
     ),
-    (lose_job, Kind.UNDELIVERED, "of @alice was published, and its delivery had never begun", True),
-    (lose_job_and_events, Kind.UNDELIVERED, "of @alice was published", True),
-    (falsify_receipt, Kind.RECEIPT, "of @alice was changed or removed", False),
-    (falsify_readers, Kind.RECEIPT, "of @alice was changed or removed", False),
-    (lose_last_receipt, Kind.RECEIPT, "of @alice was changed or removed", False),
+    (lose_job, Kind.UNDELIVERED, "by @alice was published, and its delivery had never begun", True),
+    (lose_job_and_events, Kind.UNDELIVERED, "by @alice was published", True),
+    (falsify_receipt, Kind.RECEIPT, "by @alice was changed or removed", False),
+    (falsify_readers, Kind.RECEIPT, "by @alice was changed or removed", False),
+    (lose_last_receipt, Kind.RECEIPT, "by @alice was changed or removed", False),
     (lose_window_id, Kind.WINDOW, "The home cache or inbox of @bob lacked post", True),
-    (change_count, Kind.COUNT, "of @alice was 7 instead of 0", True),
-    (lose_chunk, Kind.CHUNK, "of @alice had 4 parts, and only 3 of them were left", True),
+    (change_count, Kind.COUNT, "by @alice, the count was 7 instead of 0", True),
+    (lose_chunk, Kind.CHUNK, "by @alice had 4 parts, and only 3 of them were left", True),
 ]
 
 
@@ -160,7 +160,7 @@ def test_what_was_given_up_stays_on_record(posts, alice, capsys):
     FanoutChunk.objects.filter(job=posts[2], number=4).update(state=State.DEAD)
     assert discard_dead([posts[2]]) == 1
     assert violations()
-    assert "of @alice to 2 followers was given up for good. (NOT repaired)" in in_words(capsys)
+    assert "by @alice to 2 followers was given up for good. (NOT repaired)" in in_words(capsys)
     assert AuditFinding.objects.filter(kind=Kind.LOST).count() == 1
     assert violations() == 0
 

@@ -45,6 +45,7 @@ def test_the_policy_is_chosen_by_a_form_and_kept(alice, page_of):
         "accept",
         "drop",
         "accept",
+        "accept",
     ]
 
 

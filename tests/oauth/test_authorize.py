@@ -93,7 +93,7 @@ def test_an_allowed_program_gets_a_code_that_is_worth_one_token(alice, page_of, 
 
 
 def test_scopes_that_do_not_exist_are_asked_for_in_vain(alice, page_of, program):
-    asked = address(program, scope="read admin:read read:collections")
+    asked = address(program, scope="read admin:read read:horoscopes")
     page = page_of(alice).get(asked).text
     assert page.count("<li>") == 1
     answer = page_of(alice).post(asked, {"allow": "1"})

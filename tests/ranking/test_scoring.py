@@ -113,7 +113,7 @@ def test_the_reason_is_what_adds_most():
     talked = of_light(light, 40, 1, replies=300)
     assert talked.main_part is not None
     assert talked.main_part.factor.name == "engagement"
-    assert "answer" in talked.reason("alice")
+    assert "reply" in talked.reason("alice")
     assert "@alice" in of_light(light, 90, 1, reactions=9).reason("alice")
     assert scored(post(1), heavy, 0, 0, 0).main_part is None
     assert "time" in scored(post(1), heavy, 0, 0, 0).reason("alice")

@@ -10,7 +10,7 @@ from apps.graph.queries import mirror_faults
 
 
 class Command(BaseCommand):
-    help = "Compare the follower table with the followee table, and stored counts with the rows they count. The exit code is 1 if anything differs."
+    help = "Compare followers with followees, and stored counts with the rows they count. Exit code 1 on a difference."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object")
