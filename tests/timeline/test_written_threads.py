@@ -104,7 +104,7 @@ def test_no_thread_is_published_later(alice, page_of):
     at = timezone.now() + timedelta(days=1)
     page = page_of(alice).post("/posts", form("Two.", scheduled_at=f"{at:%Y-%m-%dT%H:%M}"))
     assert page.status_code == 422
-    assert "A thread can&#x27;t be published later." in page.text
+    assert "A thread can&#x27;t be scheduled." in page.text
     assert not Post.objects.exists()
     assert not ScheduledPost.objects.exists()
 

@@ -206,7 +206,7 @@ def test_a_service_that_is_down_is_left_alone_for_a_while(
     response = translate(api_of(bob), german, lang="en")
     assert response.status_code == 503
     assert response.headers["Retry-After"] == "30"
-    assert "does not answer" in response.json()["error"]
+    assert "not answering" in response.json()["error"]
     page = page_of(bob).get(f"/@alice/{german.pk}/translation")
     assert page.status_code == 503
 
