@@ -1,4 +1,4 @@
-"""Endpoints for staff: blocks of sign-ups by mail domain, e-mail address and address range. Need `apps.sign_ups`."""
+"""Endpoints for staff: sign-up blocks by mail domain, e-mail address and address range. Need `apps.sign_ups`."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -147,7 +147,7 @@ def _moment(seconds: int) -> datetime:
 
 
 class Kind(NamedTuple):
-    """A kind of blocks: its rows, its JSON, the body of its requests, and what these set."""
+    """A kind of block: its rows, its JSON, the body of its requests, and what these set."""
 
     name: str
     rows: BlockKind
@@ -156,6 +156,10 @@ class Kind(NamedTuple):
     as_json: Callable[[SignUpBlock], Any]
     input: type[Input]
     values: Callable[[dict[str, Any]], dict[str, Any]]
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ").capitalize()
 
 
 KINDS = [
@@ -176,10 +180,8 @@ def _scopes(access: str, kind: Kind) -> tuple[str, ...]:
 
 
 def _collection(kind: Kind) -> Callable[..., Response]:
-    title = kind.name.replace("_", " ").capitalize()
-
     @operation(
-        f"{title} (staff)",
+        f"{kind.title} (staff)",
         Entity(kind.entity, many=True),
         method="GET",
         name=f"admin_{kind.name}",
@@ -188,7 +190,7 @@ def _collection(kind: Kind) -> Callable[..., Response]:
         parameters=CURSOR_PARAMETERS,
     )
     @operation(
-        f"{title}: add one (staff)",
+        f"{kind.title}: add one (staff)",
         kind.entity,
         method="POST",
         name=f"admin_create_{kind.name}",
@@ -198,7 +200,7 @@ def _collection(kind: Kind) -> Callable[..., Response]:
     )
     @endpoint(GET=_scopes("read", kind), POST=_scopes("write", kind))
     def view(request: Request) -> Response:
-        """Blocks of sign-ups of a kind, the newest first. They concern new accounts only."""
+        """The sign-up blocks of a kind, the newest first. They concern new accounts only."""
         if request.method == "GET":
             _reader(request)
             rows = SignUpBlock.objects.filter(kind=kind.rows)
@@ -216,7 +218,6 @@ _SUMMARIES = {"GET": "read one", "PUT": "change one", "DELETE": "remove one"}
 
 
 def _one(kind: Kind) -> Callable[..., Response]:
-    title = kind.name.replace("_", " ").capitalize()
     read, write = _scopes("read", kind), _scopes("write", kind)
     scopes: dict[str, Any] = {"GET": read, "DELETE": write}
     if kind.rows == BlockKind.RANGE:  # the only kind with PUT in Mastodon
@@ -239,7 +240,7 @@ def _one(kind: Kind) -> Callable[..., Response]:
     for method in scopes:
         is_change = method == "PUT"
         view = operation(
-            f"{title}: {_SUMMARIES[method]} (staff)",
+            f"{kind.title}: {_SUMMARIES[method]} (staff)",
             EMPTY_OBJECT if method == "DELETE" else kind.entity,
             method=method,
             name=f"admin_{method.lower()}_{kind.name}",

@@ -1,4 +1,4 @@
-"""Writes of collections.
+"""Actions that change collections.
 
 Each locks the counts row of the owner, so that the limits hold, and those of the accounts that are added, so that a
 block at the same time either prevents the addition or ends it (`handlers`).
@@ -150,10 +150,10 @@ def leave(member: User, collection_id: int, item_id: int) -> None:
     record("uncollected", owner_id=row.owner_id, user_ids=[member.pk])
 
 
-def keep_reported(
+def store_reported(
     report: Report, _posts: Sequence[PostContent], collection_ids: Sequence[int]
 ) -> None:
-    """Keep the reported collections as they are. NotFound, unless the reported account owns all of them."""
+    """Store the reported collections as they are now. NotFound, unless the reported account owns all of them."""
     found = Collection.objects.filter(pk__in=collection_ids, owner=report.target_id)
     if len(collection_ids) > MAX_COLLECTIONS or found.count() < len(set(collection_ids)):
         raise not_found()

@@ -12,7 +12,7 @@ class CurationConfig(AppConfig):
     def ready(self) -> None:
         """Add pages, endpoints with their scopes, fields of the API, and what moderation and privacy need."""
         from apps.curation import privacy, queries  # noqa: PLC0415 -- needs the models
-        from apps.curation.actions import keep_reported  # noqa: PLC0415 -- needs the models
+        from apps.curation.actions import store_reported  # noqa: PLC0415 -- needs the models
         from apps.moderation.hooks import FILED  # noqa: PLC0415 -- needs the models
         from apps.notifications.hooks import ABOUT  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models
@@ -25,7 +25,7 @@ class CurationConfig(AppConfig):
         web.PROFILE_LINKS.add(web.ProfileLink(queries.HAS_COLLECTIONS, "/collections", name))
         web.INSERTS.add(web.Insert("person_menu", "curation/_menu.html"))
         web.INSERTS.add(web.Insert("case", "curation/_reported.html"))
-        FILED.add(keep_reported)
+        FILED.add(store_reported)
         ABOUT.add(queries.what_notifications_are_about)
         ARCHIVE.add(privacy.ARCHIVE)
         ERASURE.add(privacy.collections)

@@ -1,4 +1,4 @@
-"""Tells people that they were put into a collection or that it was changed, and ends the consequences of a block."""
+"""Notifies people who are added to a collection, or whose collection changes, and removes accounts after a block."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ KINDS = (NotificationKind.COLLECTED, NotificationKind.COLLECTION)
 
 @handles("collected")
 def notify_of_collection(payload: Payload) -> None:
-    """Notify the accounts that were added, unless they were removed meanwhile."""
+    """Notify the accounts that were added, unless they have been removed in the meantime."""
     items = CollectionItem.objects.filter(
         collection=payload["collection_id"], member__in=payload["user_ids"], left_at=None
     )
@@ -47,7 +47,7 @@ def delete_notifications(payload: Payload) -> None:
 
 
 @handles("blocked")
-def part_blocked(payload: Payload) -> None:
+def remove_blocked_from_collections(payload: Payload) -> None:
     """Remove the two accounts from each other's collections; their notifications are deleted by another handler."""
     one, other = payload["owner_id"], payload["blocked_id"]
     pair = Q(collection__owner=one, member=other) | Q(collection__owner=other, member=one)

@@ -1,4 +1,4 @@
-"""Reads of collections.
+"""Queries that read collections.
 
 A collection shows the accounts that may be shown to its reader now: no suspended or limited ones, none that no longer
 want to be recommended, and none that the reader has blocked or is blocked by.
@@ -68,7 +68,7 @@ def approval(user: User) -> str:
 def approval_json(user: User) -> dict[str, Any]:
     """Who may put an account into collections, as `feature_approval` of accounts.
 
-    One JSON of an account is kept for all readers. So `current_user` does not know who follows a locked account, and
+    The JSON of an account is the same for all readers: `current_user` does not know who follows a locked account, and
     says "unknown" of it.
     """
     agreed = approval(user)

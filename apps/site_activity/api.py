@@ -43,7 +43,7 @@ def week_json(week: Week) -> WeekJson:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def activity(_request: Request) -> Response:
-    """The present week first. Posts and accounts are counted every hour; logins since the app was installed."""
+    """The current week first. Posts and accounts are counted every hour; logins since the app was installed."""
     return Response([week_json(week) for week in last_weeks()])
 
 

@@ -14,7 +14,7 @@ def first_day_of(day: date) -> date:
 
 
 def last_weeks() -> list[Week]:
-    """The last twelve weeks, the present one first; a week without a row had nothing."""
+    """The last twelve weeks, the current one first; a week without a row had nothing."""
     monday = first_day_of(database_time().date())
     days = [monday - timedelta(weeks=back) for back in range(WEEKS)]
     found = Week.objects.in_bulk(days)

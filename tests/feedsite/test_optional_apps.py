@@ -215,7 +215,7 @@ ADDED = {
         "inserts": ["person_menu", "case"],
         "archive": ["collections.jsonl"],
         "erasure": ["collections"],
-        "moderation": ["keep_reported"],
+        "moderation": ["store_reported"],
         "about": ["apps.curation.queries"],
         "notification_fields": ["apps.curation.entities.COLLECTION"],
         "events": ["collected", "uncollected", "collection_changed"],
@@ -225,7 +225,7 @@ ADDED = {
                 "notify_of_collection",
                 "notify_of_change",
                 "delete_notifications",
-                "part_blocked",
+                "remove_blocked_from_collections",
             )
         ],
         "admin": ["curation.Collection", "curation.ReportedCollection"],
