@@ -605,7 +605,7 @@ class TieredCache:
         return collect
 
     def read_below(self, read: Read, refused: Collection[bytes]) -> None:
-        """Read some keys again, from the layers below those whose items are unusable."""
+        """Read the `refused` keys again, each from the layers below the one that returned an unusable item."""
         found_in: dict[Layer, list[bytes]] = {}
         for key in refused:
             found_in.setdefault(read.refuse(key), []).append(key)

@@ -383,8 +383,8 @@ def is_address(url: str) -> bool:
 def is_redis_address(name: str, url: str) -> bool:
     """Whether a text is redis://host:port/db, rediss://..., unix:///path?db=n or redis+cluster://host:port,host:port.
 
-    The address has no login, because staff can read it; the login in the settings is used. A range of counters needs
-    one server, not a cluster.
+    The address must not contain a login, because staff can read it; the login in the settings is used. Counters may not
+    be on a cluster, because each range of them needs a single server.
     """
     if name == "counters" and "+cluster:" in url:
         return False

@@ -99,7 +99,7 @@ def check_deliveries(audit_pass: AuditPass) -> None:
 
 
 def check_jobs(audit_pass: AuditPass) -> None:
-    """Report deliveries of a slice that never began, lack chunks or receipts, have a wrong seal, or were given up."""
+    """Report the deliveries of the next slice that never began, lack chunks or receipts, have a bad seal or gave up."""
     with next_slice(Subject.DELIVERIES, Post, DELIVERIES) as part:
         _check_jobs(audit_pass, _bounds(part, DELIVERIES))
 

@@ -141,7 +141,7 @@ def remove_hidden(owner: User, collection_id: int, shown_ids: Sequence[int]) -> 
 
 @transaction.atomic
 def leave(member: User, collection_id: int, item_id: int) -> None:
-    """Take oneself out of somebody's collection, for good. NotFound; NotAllowed for the item of another account."""
+    """Remove oneself from somebody's collection, for good. NotFound; NotAllowed if the item is another account."""
     row = collection_for(member.pk, collection_id)
     item = _item(row, item_id)
     if item.member_id != member.pk:

@@ -228,9 +228,9 @@ def ask_viewer_marks(batch: Batch, viewer_id: int | None) -> Future[ViewerMarks]
 
 @dataclass(frozen=True, slots=True)
 class HydratedPosts(VisiblePosts):
-    """Visible posts with their cache entries and authors, but without their sources; no suspended authors.
+    """Visible posts of authors who are not suspended, with their cache entries and authors, but without their sources.
 
-    `parents` are the visible posts among the `parents` requested, with the ids of their authors.
+    `parents` maps the ids of the requested parents that are visible to the ids of their authors.
     """
 
     entries: dict[int, CachedPost] = field(default_factory=dict)

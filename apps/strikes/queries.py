@@ -108,7 +108,7 @@ def languages() -> list[str]:
 class CasePost:
     """A reported post as it is and, if that differs, as it was when it was reported.
 
-    `seen` is the evidence, if the post has been deleted. `strikes` are those about the post that are in force.
+    `seen` is the evidence, if the post has been deleted. `strikes` are the strikes in force for this post.
     """
 
     post: Post

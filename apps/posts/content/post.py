@@ -259,8 +259,9 @@ class PostContent:
 class CachedPost:
     """The cache entry of a post, with everything that is the same for all viewers.
 
-    It contains the ids of its source's source and parent, so that a page can request everything for a repost before it
-    has read the source. The source's source may be outdated, because a quoted author can revoke a quote.
+    For a repost or quote, it contains the ids of the posts that its source quotes and replies to, so that a page can
+    request everything in one trip, before it has read the source. The source's source may be outdated, because a quoted
+    author can revoke a quote.
     """
 
     state: State

@@ -179,7 +179,7 @@ class CounterService:
         return loaded
 
     def settle(self, ids: Collection[int], found: Mapping[int, Found] | None) -> dict[int, Values]:
-        """Complete the counts from Redis. `found` is None if Redis did not answer, or its store is incomplete."""
+        """Add to `found` the counts that Redis did not have. It is None if Redis failed or is incomplete."""
         if found is not None and ASK_SOURCE not in found.values():  # the usual case
             return cast("dict[int, Values]", dict(found))
         return self.complete(ids, found)
