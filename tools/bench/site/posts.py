@@ -21,8 +21,6 @@ def run(directory: Path) -> list[Line]:
     with visitors(directory) as (ours, naive):
         for posts in POSTS:
             write_crowd(posts)
-            for visitor in (ours, naive):
-                visitor.close()  # writing takes longer than a server waits on an open connection
             busy = make_readers(f"grown{posts}x", here.crowd, FOLLOWEES, 1)
             quiet = make_readers(f"silent{posts}x", here.quiet, FOLLOWEES, 1)
             doing(f"a page among {posts:,} posts")

@@ -13,6 +13,7 @@ from typing import Any
 ROUNDS, TURN_SECONDS = 7, 0.15
 SLOW_MILLISECONDS = 1000
 SECONDS = 20  # the longest wait for a response
+IDLE_SECONDS = 5  # of a connection; our server closes it after ten
 Header = tuple[str, str]
 
 
@@ -55,6 +56,8 @@ class Visitor:
 
     def _status(self, path: str, header: Header, body: Mapping[str, str] | None) -> int:
         connection: HTTPConnection | None = getattr(self._local, "connection", None)
+        if connection is not None and time.perf_counter() > self._local.idle_until:
+            connection.close()  # the next request opens it again
         if connection is None:
             connection = HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
             self._local.connection = connection
@@ -66,6 +69,7 @@ class Visitor:
             connection.request("POST", path, json.dumps(body), headers)
         answer = connection.getresponse()
         answer.read()
+        self._local.idle_until = time.perf_counter() + IDLE_SECONDS
         return answer.status
 
     def close(self) -> None:
