@@ -232,12 +232,12 @@ def test_a_right_page_is_equal_and_a_wrong_one_says_what_it_lacks(
     monkeypatch.setattr(comparison, "SLACK_SECONDS", -60.0)
     found = check_page(reader(bob), Cursor(limit=40))
     assert (found.is_equal, found.posts >= 7) == (True, True)
-    assert ": equal." in page_of(bob).get("/home/check?page=1").content.decode()
+    assert ": matches the database." in page_of(bob).get("/home/check?page=1").content.decode()
     items = home_timeline(reader(bob), Cursor(limit=40)).items
     lost = next(item.id for item in items if item.post.body == "plain")
     HOME.remove(bob.pk, [lost])
     said = page_of(bob).get("/home/check?page=1").content.decode()
-    assert ": not equal." in said
+    assert ": differs from the database." in said
     assert f"/explain/{lost}" in said
     answer = api_of(bob).get("/api/x/audit/mine").json()
     assert answer["equal"] is False
@@ -249,15 +249,15 @@ def test_the_next_pages_follow_by_themselves(alice, bob, page_of):
         publish(alice, f"Number {number}.")
     deliver()
     first = page_of(bob).get("/home/check?page=1").content.decode()
-    assert "Page 1, 20 posts: equal." in first
-    assert "“Equal” means: the page has every post that belongs on it" in first
+    assert "Page 1, 20 posts: matches the database." in first
+    assert "“Matches the database” means: the page has exactly the posts that belong on it" in first
     assert 'hx-trigger="load"' in first
     older = first.split("page=2&amp;max_id=")[1].split('"')[0]
     assert len(home_timeline(reader(bob), Cursor.from_query({})).items) == 20  # as on the home page
     second = page_of(bob).get(f"/home/check?page=2&max_id={older}", headers={"HX-Request": "true"})
     older = second.content.decode().split("page=3&amp;max_id=")[1].split('"')[0]
     last = page_of(bob).get(f"/home/check?page=3&max_id={older}", headers={"HX-Request": "true"})
-    assert "Page 3, 5 posts: equal." in last.content.decode()
+    assert "Page 3, 5 posts: matches the database." in last.content.decode()
     assert "The check is complete. If every line says" in last.content.decode()
     assert "<html" not in last.content.decode()
 

@@ -103,9 +103,9 @@ def test_what_waits_is_counted_with_its_age(alice, bob, page_of):
     assert (backlog["posts"], backlog["readers"]) == (0, 1)
     assert 40 <= backlog["oldest_seconds"] < 60
     page = page_of(None).get(PAGE).content.decode()
-    assert "1 delivery to a follower is waiting. The oldest has waited 4" in page
+    assert "1 delivery to a follower is waiting. The oldest has been waiting for 4" in page
     assert "Nothing is waiting now." not in page
-    assert "wait for their delivery to begin" not in page
+    assert "waiting for their delivery to begin" not in page
 
 
 def test_the_page_says_how_pages_are_sampled_and_shows_no_puzzling_zero(found, page_of, settings):
@@ -211,7 +211,7 @@ def test_it_is_linked_where_people_look(page_of, alice):
 def test_the_demo_has_a_tour_until_it_is_closed(alice, bob, page_of, settings):
     browser = page_of(bob)
     post = delivered(alice)
-    step, close = "Ask why the first post is here", "Close the tour"
+    step, close = "Ask why the first post is here", "Close tour"
     assert step not in browser.get("/home").content.decode()
     settings.DEMO = True
     page = browser.get("/home").content.decode()

@@ -26,7 +26,7 @@ def change(browser, which, **fields):
 
 def test_the_page_moves_by_its_links(chief, one, other):
     page = text_of(chief.get(PAGE))
-    assert page.count(">Move elsewhere</a>") == 4
+    assert page.count(">Move to another server</a>") == 4
     fields = {"name": "timelines", "address": other.url}
     page = text_of(chief.post(f"{CHANGE}move/", {"seen": 0, **fields}))
     assert f"Write “timelines” to {other.url}, too?" in page
@@ -35,7 +35,7 @@ def test_the_page_moves_by_its_links(chief, one, other):
     page = text_of(chief.get(PAGE))
     assert other.url in page
     assert f"{CHANGE}switch/?name=timelines" in page
-    assert page.count(">Move elsewhere</a>") == 3
+    assert page.count(">Move to another server</a>") == 3
     assert 'class="error"' in change(chief, "switch", name="timelines")
     settle(one)
     change(chief, "switch", name="timelines")
@@ -50,7 +50,7 @@ def test_the_page_moves_by_its_links(chief, one, other):
 
 def test_a_page_that_may_not_move_offers_nothing(other):
     viewer = browser_of(make_staff("operations.view_cachenode"))
-    assert ">Move elsewhere</a>" not in text_of(viewer.get(PAGE))
+    assert ">Move to another server</a>" not in text_of(viewer.get(PAGE))
     for which in ("move", "switch", "leave"):
         assert viewer.get(f"{CHANGE}{which}/").status_code == 403
     fields = {"seen": 0, "confirmed": "yes", "name": "graph", "address": other.url}

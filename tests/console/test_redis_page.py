@@ -205,5 +205,5 @@ def test_who_may_not_look_sees_nothing(client, alice):
 def test_the_page_in_chinese(chief):
     chief.cookies["lang"] = "zh-hans"
     text = text_of(chief.get(PAGE))
-    for words in ("全部 1 个服务器都在工作", "停机期间", "在线读者的首页时间线", "没有可移动的槽"):
+    for words in ("全部 1 台服务器运行正常", "停机期间", "在线读者的首页时间线", "没有可移动的槽"):
         assert words in text

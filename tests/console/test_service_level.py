@@ -104,7 +104,7 @@ def test_a_day_is_drawn_with_its_targets(chief, monkeypatch):
     assert text.count("<polyline") == 11, "two spans with figures, and one hit rate"
     assert '<span class="name">1.0 to 2.0</span>' in text, "requests a second"
     assert '<span class="name">99.000 % to 100.000 %</span>' in text
-    assert "1 interval of ten minutes missed the target" in text
+    assert "1 ten-minute interval missed the target" in text
     assert '<td class="number">5.0 ms</td> <td class="number">80.0 %</td>' in text.replace(
         "</td><td", "</td> <td"
     )

@@ -34,7 +34,7 @@ def test_a_collection_is_made_and_filled(alice, bob, carol, page_of):
     assert answer["Location"] == made.url
     made.refresh_from_db()
     assert (made.name, made.tag, made.is_discoverable) == ("Better people", "", False)
-    assert "Delete the collection" in page.get(f"{made.url}/delete").text
+    assert "Delete collection" in page.get(f"{made.url}/delete").text
     assert page.post(f"{made.url}/delete")["Location"] == "/collections"
     assert not Collection.objects.exists()
 
@@ -97,7 +97,7 @@ def test_one_leaves_a_collection(alice, bob, carol, collection, page_of):
     page = page_of(bob)
     assert "Leave this collection" in page.get(collection.url).text
     assert "Good people" in page.get("/collections").text
-    assert "put you back" in page.get(f"{collection.url}/leave").text
+    assert "add you to it again" in page.get(f"{collection.url}/leave").text
     page.post(f"{collection.url}/leave")
     assert handles_in(collection) == []
     assert "Leave this collection" not in page.get(collection.url).text
@@ -127,7 +127,7 @@ def test_a_person_is_put_into_collections_from_the_profile(alice, bob, carol, pa
     page = page_of(alice)
     assert "/@carol/collect" in page.get("/@carol").text
     assert "/@carol/collect" not in page_of(None).get("/@carol").text
-    assert "Make a collection" in page.get("/@carol/collect").text
+    assert "Create a collection" in page.get("/@carol/collect").text
     one, two = (create_collection(alice, name=name) for name in ("One", "Two"))
     page.post("/@carol/collect", {"collection": [one.pk, two.pk]})
     assert (handles_in(one), handles_in(two)) == (["carol"], ["carol"])

@@ -104,7 +104,7 @@ def test_times_are_of_the_zone_of_the_browser(pages, transactional_db, visit):
         log_in(page, "boss")
         page.goto("/admin/")
         page.goto("/admin/moderation/report/")
-        assert "Times of Asia/Shanghai" in page.locator("#user-tools").inner_text()
+        assert "Time zone: Asia/Shanghai" in page.locator("#user-tools").inner_text()
 
 
 def test_a_filter_is_a_menu_that_works(pages, transactional_db, visit):

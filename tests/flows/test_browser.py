@@ -27,8 +27,8 @@ def test_from_signing_up_to_the_second_page(author, visit, scripts):
         page.goto("/")
         page.get_by_label("Handle").fill("newcomer")
         page.get_by_label("Password", exact=True).fill(PASSWORD)
-        page.get_by_role("button", name="Create the account").click()
-        page.get_by_role("link", name="To the home page").click()
+        page.get_by_role("button", name="Create account").click()
+        page.get_by_role("link", name="Go to the home page").click()
         expect(page.get_by_text("Follow someone to fill this page.")).to_be_visible()
         page.goto("/@author")
         page.locator(".profile").get_by_role("button", name="Follow").click()
@@ -67,7 +67,7 @@ def test_pressing_and_pressing_again(author, reader, visit, scripts, verb):
         expect(button).to_have_attribute("aria-pressed", "true")
         button.click()
         if scripts and verb == "Repost":
-            page.get_by_role("button", name="Undo the repost").click()
+            page.get_by_role("button", name="Undo repost").click()
         expect(page.locator(f'button[formaction$="/{verb.lower()}"]')).to_have_attribute(
             "aria-pressed", "false"
         )

@@ -432,7 +432,7 @@ def test_the_button_of_reposts_offers_a_quote(author, reader, visit):
         wait_until(reposts.exists, "it is reposted")
         expect(button).to_have_accessible_name("Repost, 1 repost")  # the server has answered
         button.click()
-        menu.get_by_role("button", name="Undo the repost").click()
+        menu.get_by_role("button", name="Undo repost").click()
         expect(button).to_have_accessible_name("Repost, 0 reposts")
         button.click()
         menu.get_by_role("link", name="Quote").click()

@@ -81,7 +81,7 @@ def test_the_tools_of_home_are_one_menu(scripts, followed, reader, visit):
         menu.get_by_label("Up to").fill("2026-11-01")
         menu.get_by_role("button", name="Jump").click()
         expect(
-            page.get_by_text("There is nothing here from that day or before it.")
+            page.get_by_text("There is nothing here from that day or earlier.")
         ).to_be_visible()
 
 
@@ -129,7 +129,7 @@ def test_arriving(scripts, pack, visit):
         page.goto("/join")
         page.get_by_label("Handle").fill("newcomer")
         page.get_by_label("Password", exact=True).fill(PASSWORD)
-        page.get_by_role("button", name="Create the account").click()
+        page.get_by_role("button", name="Create account").click()
         main = page.get_by_role("main")
 
         def go_on(heading):
@@ -161,7 +161,7 @@ def test_every_step_can_be_skipped_and_an_empty_home_offers_people(pack, visit):
         page.goto("/join")
         page.get_by_label("Handle").fill("newcomer")
         page.get_by_label("Password", exact=True).fill(PASSWORD)
-        page.get_by_role("button", name="Create the account").click()
+        page.get_by_role("button", name="Create account").click()
         for _step in range(2):
             page.get_by_role("link", name="Skip this step").click()
         page.get_by_role("main").get_by_role("link", name="Continue").click()

@@ -66,7 +66,7 @@ def test_an_avatar_is_cropped(reader, visit):
         page.goto("/settings/profile")
         file = {"name": "a.png", "mimeType": "image/png", "buffer": buffer.getvalue()}
         page.get_by_label("Picture", exact=True).set_input_files(file)
-        part = page.get_by_role("group", name="The part that is kept").first
+        part = page.get_by_role("group", name="Crop area").first
         expect(part).to_be_visible()
         part.focus()
         for _press in range(12):

@@ -83,7 +83,7 @@ def test_ten_tasks_of_a_moderator(reports, author, visit, tmp_path):
         done("take a report on")
 
         page.get_by_label("New note").fill("Third time this week.")
-        clicks.on("button", "Add the note")
+        clicks.on("button", "Add note")
         expect(page.locator("#notes + ul")).to_contain_text("Third time this week.")
         done("note something")
 
@@ -154,7 +154,7 @@ def test_an_appeal_from_the_decision_to_its_answer(reports, author, visit):
         page.get_by_role("link", name="has a message from the moderators").click()
         expect(page.get_by_role("heading", name="One of your posts is hidden.")).to_be_visible()
         expect(page.get_by_text("This insults people.")).to_be_visible()
-        page.get_by_label("Is this wrong?").fill("It is a quotation.")
+        page.get_by_label("Do you think this is wrong?").fill("It is a quotation.")
         page.get_by_role("button", name="Appeal").click()
         expect(page.get_by_text("It is waiting for an answer.")).to_be_visible()
     with visit() as page:
@@ -185,7 +185,7 @@ def test_who_cannot_log_in_reads_why_and_appeals(reports, author, visit):
         page.locator("form.form").get_by_role("button", name="Log in").click()
         expect(page.get_by_role("heading", name="Decisions about @author")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        page.get_by_label("Is this wrong?").fill("It was not me.")
+        page.get_by_label("Do you think this is wrong?").fill("It was not me.")
         page.get_by_role("button", name="Appeal").click()
         expect(page.get_by_text("It is waiting for an answer.")).to_be_visible()
 

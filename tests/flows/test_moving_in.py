@@ -68,7 +68,7 @@ def test_all_of_it_works_without_scripts(author, reader, visit, tmp_path):
         page.set_input_files("input[type=file]", FILE)
         page.click("form[action='/settings/import'] button")
         run_due(limit=1)
-        page.get_by_role("link", name="Look again").click()
+        page.get_by_role("link", name="Refresh").click()
         expect(page.locator(".section li")).to_have_count(2)
         with page.expect_download() as download:
             page.get_by_role("link", name="Download as CSV").click()
@@ -76,7 +76,7 @@ def test_all_of_it_works_without_scripts(author, reader, visit, tmp_path):
         assert "nobody" in (tmp_path / "report.csv").read_text()
         page.get_by_role("button", name="Undo this import").click()
         run_due(limit=1)
-        page.get_by_role("link", name="Look again").click()
+        page.get_by_role("link", name="Refresh").click()
         expect(page.locator("#import")).to_contain_text("has been undone")
 
 
@@ -157,7 +157,7 @@ def test_an_archive_comes_in_without_scripts(reader, visit):
         page.set_input_files("input[type=file]", ARCHIVE)
         page.click("form[action='/settings/import'] button")
         run_due(limit=1)
-        page.get_by_role("link", name="Look again").click()
+        page.get_by_role("link", name="Refresh").click()
         page.get_by_role("link", name="See your earlier posts").click()
         expect(page.locator("article")).to_have_count(3)
         page.click("article p.fine a >> nth=0")

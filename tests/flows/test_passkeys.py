@@ -52,10 +52,10 @@ def test_a_passkey_from_the_first_to_the_last(reader, visit, address):
         page.get_by_role("link", name="Add a passkey").click()
         page.get_by_label("Name").fill("My phone")
         page.get_by_label("Password", exact=True).fill(PASSWORD)
-        page.get_by_role("button", name="Add the passkey").click()
+        page.get_by_role("button", name="Add passkey").click()
         expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
         expect(page.locator(".codes li")).to_have_count(10)
-        page.get_by_role("link", name="I have kept them").click()
+        page.get_by_role("link", name="I have saved them").click()
         expect(page.get_by_text("My phone").first).to_be_visible()
 
         # as both factors at once
@@ -82,7 +82,7 @@ def test_a_passkey_from_the_first_to_the_last(reader, visit, address):
         page.goto("/login")
         asks(verified=False)
         page.get_by_role("button", name="Use a passkey").click()
-        expect(page.get_by_text("The passkey was not used. Try again.")).to_be_visible()
+        expect(page.get_by_text("The passkey could not be used. Try again.")).to_be_visible()
         page.goto("/settings/account")
         expect(page).to_have_url(re.compile(r"/login\?next="))
         asks(verified=True)
@@ -103,7 +103,7 @@ def test_a_passkey_of_another_account_is_no_second_factor(author, reader, visit,
         page.goto("/settings/security/passkeys")
         page.get_by_label("Name").fill("Mine")
         page.get_by_label("Password", exact=True).fill(PASSWORD)
-        page.get_by_role("button", name="Add the passkey").click()
+        page.get_by_role("button", name="Add passkey").click()
         expect(page.locator(".codes li")).to_have_count(10)
         WebAuthnCredential.objects.create(
             user=author, name="hers", credential_id=b"x", public_key=b"y", aaguid="z"
@@ -144,7 +144,7 @@ def test_an_app_without_javascript_too(reader, visit, address, scripts):
         page.get_by_role("link", name="Set up an authenticator app").click()
         page.get_by_label("Password", exact=True).fill(PASSWORD)
         page.get_by_role("button", name="Continue").click()
-        expect(page.get_by_role("img", name="The key as a picture")).to_be_visible()
+        expect(page.get_by_role("img", name="QR code with the key")).to_be_visible()
         assert page.locator("img.qr").evaluate("image => image.naturalWidth") > 100
         device = TOTPDevice.objects.get()
         page.get_by_label("Code").fill(shown(device))

@@ -202,14 +202,14 @@ def test_without_a_network_home_is_readable_and_other_pages_say_so(author, reade
         page.goto("/")
         expect(page.locator("#feed")).to_contain_text("Worth keeping.")
         expect(page.locator("[data-kept]")).to_have_text(
-            "You're offline. This is your home page as you saw it last."
+            "You're offline. This is your home page as you last saw it."
         )
         assert page.evaluate("getComputedStyle(document.querySelector('.shell')).display") == "grid"
         assert page.locator(".post .avatar").first.is_visible()
         expect(page.get_by_text("You're offline.")).to_have_count(1)
         page.goto("/public")
         expect(page.get_by_role("heading", name="You're offline")).to_be_visible()
-        page.get_by_role("link", name="Read your last home page").click()
+        page.get_by_role("link", name="Read your home page as you last saw it").click()
         expect(page.locator("#feed")).to_contain_text("Worth keeping.")
         page.context.set_offline(False)
         expect(page.locator("[data-kept]")).to_have_count(0)

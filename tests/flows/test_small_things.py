@@ -76,7 +76,7 @@ def test_after_following_the_hint_to_follow_is_gone(author, reader, visit):
         expect(page.get_by_text("Follow someone to fill this page.")).to_be_visible()
         page.locator(".who").get_by_role("button", name="Follow").first.click()
         expect(page.get_by_text("Follow someone to fill this page.")).to_have_count(0)
-        expect(page.get_by_role("link", name="Show the posts")).to_be_visible()
+        expect(page.get_by_role("link", name="Show posts")).to_be_visible()
 
 
 def test_rows_start_where_lines_start_and_messages_are_in_the_middle(author, reader, visit):

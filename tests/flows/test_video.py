@@ -38,7 +38,7 @@ def test_a_video_is_posted_and_plays(reader, visit, worker):
         with page.expect_file_chooser() as chooser:
             page.locator(".add-pictures summary").click()
         chooser.value.set_files([file])
-        expect(page.get_by_text("Being prepared.")).to_be_visible()
+        expect(page.get_by_text("Processing. This may take")).to_be_visible()
         post = page.get_by_role("button", name="Post", exact=True)
         page.get_by_label("What is happening?").fill("Look at this.")
         page.get_by_role("button", name="ALT").click()

@@ -27,7 +27,7 @@ def test_asking_is_a_button_that_says_so_and_takes_it_back(alice, carol, page_of
     browser = page_of(carol)
     assert "Requested" in browser.post("/@alice/follow", headers=HTMX).text
     assert "Requested" in browser.get("/@alice").text
-    assert "Approves its followers" in browser.get("/@alice").text
+    assert "Approves followers" in browser.get("/@alice").text
     assert "Requested" not in browser.post("/@alice/unfollow", headers=HTMX).text
     assert not FollowRequest.objects.exists()
 

@@ -200,7 +200,7 @@ def test_no_ghost_no_old_text_and_nothing_hidden_after_the_database_went_back(al
 
 def test_people_are_told_that_the_database_went_back(first, page_of):
     page = page_of(None)
-    sentence = "The database was restored to an earlier state"
+    sentence = "restored to an earlier state"
     assert sentence not in page.get("/status").text
     epoch._begin(Reason.WENT_BACK, after=CacheEpoch.objects.get(value=first))
     assert sentence in page.get("/status").text

@@ -144,7 +144,7 @@ def test_its_pictures_are_served_to_nobody_and_pages_say_so(alice, bob, media, p
             browser_of(moderator()).get(f"/admin/moderation/report/{complaint.pk}/change/"),
         ):
             assert page.status_code == 200
-            assert ("are shown to nobody" in page.text) == (status == 404)
+            assert ("nobody can open its pictures" in page.text) == (status == 404)
 
 
 def test_hiding_twice_is_hiding_once(alice):

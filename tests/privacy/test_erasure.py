@@ -137,7 +137,7 @@ def test_the_page_says_what_happens_and_asks_for_the_password(alice, page_of):
     assert User.objects.get(pk=alice.pk).is_active
     answer = browser.post(PAGE, MEANT, follow=True)
     assert answer.redirect_chain == [("/account-deleted", 303)]
-    assert b"<h1>Your account is deleted</h1>" in answer.content
+    assert b"<h1>Your account has been deleted</h1>" in answer.content
     assert browser.get("/settings/account").status_code == 302
 
 

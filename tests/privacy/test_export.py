@@ -194,7 +194,7 @@ def test_pictures_without_room_are_named(life, settings):
 
 def test_the_page_from_asking_to_downloading(alice, page_of):
     browser = page_of(alice)
-    assert b"Make an archive" in browser.get(PAGE).content
+    assert b"Create an archive" in browser.get(PAGE).content
     answer = browser.post(PAGE)
     assert (answer.status_code, answer.headers["Location"]) == (303, PAGE)
     assert b"<progress" in browser.get(PAGE).content
@@ -222,7 +222,7 @@ def test_an_archive_is_its_owners_only_and_for_a_while(alice, carol, page_of):
     assert page_of(None).get(f"/media/{row.name}").status_code == 404
     Export.objects.update(expires_at=timezone.now() - timedelta(minutes=5))
     assert page_of(alice).get(address).status_code == 404
-    assert b"Make an archive" in page_of(alice).get(PAGE).content
+    assert b"Create an archive" in page_of(alice).get(PAGE).content
     assert export.purge() == 1
     assert not storages["private"].exists(row.name)
     assert not Export.objects.exists()
@@ -237,7 +237,7 @@ def test_a_file_that_is_gone_is_a_plain_404(alice, page_of):
 def test_what_failed_says_so(alice, page_of):
     export.request_export(alice)
     Export.objects.update(state=State.DEAD)
-    assert b"could not be made" in page_of(alice).get(PAGE).content
+    assert b"could not be created" in page_of(alice).get(PAGE).content
 
 
 def test_an_archive_names_second_factors_without_their_keys(alice):

@@ -158,7 +158,7 @@ def test_the_time_to_appeal_ends(strike, alice, page_of):
         Strike.objects.update(created_at=timezone.now() - age)
         answer = page_of(alice).post(OWN, {"strike": strike.pk, "text": "It was a quotation."})
         assert answer.status_code == status
-    assert "The time to appeal is over." in page_of(alice).get(OWN).text
+    assert "It is too late to appeal." in page_of(alice).get(OWN).text
 
 
 def test_what_was_taken_back_cannot_be_appealed_against(strike, mod):

@@ -107,7 +107,7 @@ def test_messages_are_listed_and_sent_again(alice, page_of, hooked, sent, server
     sent()
     page = browser.get(where).text
     assert "The server did not accept the message" in page
-    assert "answer 500" in page
+    assert "response 500" in page
     assert "next attempt" in page
     assert "No message has arrived since" in page
     assert "failing since" in browser.get(PAGE).text
@@ -118,7 +118,7 @@ def test_messages_are_listed_and_sent_again(alice, page_of, hooked, sent, server
     assert answer.headers["Location"] == f"{where}#messages"
     assert [content["type"] for content in sent()] == ["test", "test"]
     page = browser.get(where).text
-    assert "answer 204" in page
+    assert "response 204" in page
     assert "No message has arrived since" not in page
 
 

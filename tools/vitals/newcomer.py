@@ -28,7 +28,7 @@ class Newcomer:
         self.tab.goto("/")
         self.tab.get_by_label("Handle").fill(self.handle)
         self.tab.get_by_label("Password", exact=True).fill(PASSWORD)
-        self._press("Create the account")
+        self._press("Create account")
 
     def introduces_herself(self) -> None:
         self.tab.get_by_label("Name", exact=True).fill("Nele Ahlers")
@@ -124,14 +124,14 @@ class Newcomer:
         self.tab.get_by_label("Words and phrases").fill("spoiler\n结局")
         where = self._main.get_by_role("group", name="Where")
         where.get_by_role("checkbox").first.check()
-        self._press("Make a filter")
+        self._press("Create a filter")
         self.tab.goto("/settings/filters")
         expect(self._main.get_by_role("link", name="Edit Endings")).to_be_visible()
 
     def makes_a_list(self) -> None:
         self.tab.goto("/lists")
         self.tab.get_by_label("Title").fill("Close by")
-        self._press("Make a list")
+        self._press("Create a list")
         self.tab.goto("/lists")
         self._main.get_by_role("link", name="Edit Close by").first.click()
         handle = self.friend.removeprefix("/@")
@@ -142,13 +142,13 @@ class Newcomer:
     def makes_a_circle(self) -> None:
         self.tab.goto("/settings/circles")
         self.tab.get_by_label("Name").fill("Choir")
-        self._press("Make a circle")
+        self._press("Create a circle")
         self.tab.goto("/settings/circles")
         expect(self._main.get_by_role("link", name="Edit Choir")).to_be_visible()
 
     def takes_the_data_along(self) -> None:
         self.tab.goto("/settings/export")
-        self._press("Make an archive")
+        self._press("Create an archive")
         ready = self._main.get_by_role("link", name="Download", exact=True)
         self._until("/settings/export", ready)
         with self.tab.expect_download() as download:
@@ -160,7 +160,7 @@ class Newcomer:
         self.tab.goto("/settings/delete")
         self.tab.get_by_label("Your password").fill(PASSWORD)
         self._main.get_by_role("checkbox").first.check()
-        self._press("Delete the account")
+        self._press("Delete account")
         self.tab.wait_for_url("**/account-deleted")
         answer = self.tab.goto(f"/@{self.handle}")
         if answer is None or answer.status not in {404, 410}:

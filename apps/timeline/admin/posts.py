@@ -171,7 +171,7 @@ class PostAdmin(StaffList):
         links = ((one.file.url, one.alt or one.file.name) for one in attachments)
         listed = format_html_join(", ", '<a href="{}">{}</a>', links)
         if listed and post.is_hidden:
-            unseen = _("While it is hidden, its pictures, video and audio are shown to nobody.")
+            unseen = _("While it is hidden, nobody can open its pictures, video or audio.")
             return format_html("{}<br>{}", listed, unseen)
         return listed or "-"
 

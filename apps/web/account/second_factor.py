@@ -191,7 +191,7 @@ def codes_new(request: AuthenticatedRequest) -> HttpResponseBase:
     def make() -> HttpResponseBase:
         return _codes_page(request, factors.new_codes(request.user))
 
-    return _with_password(request, make, title=title, text=text, button=_("Make new codes"))
+    return _with_password(request, make, title=title, text=text, button=_("Create new codes"))
 
 
 @sensitive_post_parameters("password")

@@ -140,7 +140,7 @@ class SignUpForm(forms.Form):
         **AS_TYPED,
     )
     display_name = _display_name()
-    email = _email(_("For a new password when you forget yours. Nobody sees it."))
+    email = _email(_("Used to reset your password if you forget it. It is not public."))
     password = _password(
         _("Password"), autocomplete="new-password", help_text=_("At least 12 characters.")
     )

@@ -81,7 +81,7 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
         (
             SettingsTab("export", gettext_lazy("Import and export"), icon="share-2",
                         about=gettext_lazy("Import lists, download your archive")),
-            SettingsTab("delete", gettext_lazy("Delete the account"), icon="trash-2",
+            SettingsTab("delete", gettext_lazy("Delete account"), icon="trash-2",
                         about=gettext_lazy("Permanently, with everything you wrote")),
         ),
     ),

@@ -78,7 +78,7 @@ def test_an_address_counts_once_its_owner_confirms_it_and_the_old_one_is_told(al
     assert browser.post(page(alice), said).status_code == 302
     alice.refresh_from_db()
     assert (alice.email, alice.pending_email) == (OLD, NEW)
-    assert mails() == [([NEW], "Confirm your address"), ([OLD], "The address of your account")]
+    assert mails() == [([NEW], "Confirm your address"), ([OLD], "Your e-mail address")]
     assert "Staff of" in mail.outbox[1].body
     [link] = links(0)
     log_in(client, alice)
@@ -94,7 +94,7 @@ def test_an_address_is_taken_away_and_told(alice):
     )
     alice.refresh_from_db()
     assert (alice.email, alice.pending_email) == (None, "")
-    assert mails() == [([OLD], "The address of your account")]
+    assert mails() == [([OLD], "Your e-mail address")]
 
 
 def test_a_correction_of_a_name_tells_nobody(alice):
@@ -110,7 +110,7 @@ def test_the_owner_is_told_of_a_lost_second_factor(alice, by):
     assert second_factor.has_second_factor(alice)
     reset_second_factor(alice, by=staff)
     assert not second_factor.has_second_factor(alice)
-    assert mails() == [([OLD], "The second factor of your account")]
+    assert mails() == [([OLD], "Your second factor")]
     assert "Staff of" in mail.outbox[0].body
 
 

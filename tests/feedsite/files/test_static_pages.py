@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
     ("address", "english", "chinese"),
     [
         ("/about", "About Rill", "关于"),
-        ("/about/api", "Examples for programs", "程序示例"),
+        ("/about/api", "API examples", "API 示例"),
         ("/about/shortcuts", "Next post", "下一条"),
         ("/privacy", "What is stored", "保存什么"),
         ("/rules", "Be civil", "文明"),

@@ -31,7 +31,7 @@ def test_lists_show_the_zone_of_the_reader(browser, said, zone, shown, name):
     browser.cookies["zone"] = zone
     page = browser.get(LIST).text
     assert f"March 1, 2026, {shown}" in page
-    assert f"Times of {name}" in page
+    assert f"Time zone: {name}" in page
 
 
 def test_forms_take_it_and_have_one_labelled_field_for_a_moment(browser, said):

@@ -261,9 +261,9 @@ def test_the_page_from_the_file_to_the_report_and_back(alice, bob, page_of):
             browser.get(path, headers={"HX-Request": "true"}).status_code == 286
         )  # htmx asks no more
     page = browser.get(f"{PAGE}/{row.pk}").text
-    assert "1 done, 0 already there, 1 failed." in page
+    assert "1 imported, 0 already there, 1 failed." in page
     assert "Not on this site." in page
-    assert "1 done, 1 failed" in browser.get("/settings/export").text
+    assert "1 imported, 1 failed" in browser.get("/settings/export").text
     file = browser.get(f"{PAGE}/{row.pk}/report.csv")
     assert file["Content-Type"].startswith("text/csv")
     assert list(csv.reader(io.StringIO(file.text)))[1:] == [

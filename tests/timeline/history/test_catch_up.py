@@ -125,7 +125,7 @@ def test_it_reaches_seven_days_down(alice, bob, page_of, api_of):
     assert catch_up(user_by_id(bob.pk), None).bound is None
     mark_read(bob, 5, timeline=HOME)
     text = page_of(bob).get(PAGE).text
-    assert "You left off earlier than this page goes back: these are the last 7 days." in text
+    assert "You left off further back than this page goes: it covers the last 7 days." in text
     assert 'href="/?max_id=' in text
     body = api_of(bob).get(API).json()
     assert (body["bound"], body["max_id"] is None) == ("days", False)
@@ -167,7 +167,7 @@ def test_nothing_new_and_nobody_followed(alice, bob, carol, page_of):
     assert "Mark all as read" not in text
     newcomer = page_of(carol).get(PAGE).text
     assert (
-        "No reading position is saved for your home page yet, so these are the last 7 days."
+        "No reading position is saved for your home page yet, so this page covers the last 7 days."
         in newcomer
     )
 
