@@ -167,7 +167,7 @@ def parse_day(text: str) -> datetime:
 
 
 def not_a_day() -> BadRequest:
-    return BadRequest(_("Write the day like this: 2026-11-20."), code="bad_moment")
+    return BadRequest(_("Enter the day like this: 2026-11-20."), code="bad_moment")
 
 
 def _day_bound(query: Mapping[str, str]) -> int | None:

@@ -224,7 +224,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
 
     def user_change_password(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
         """Refuse: nobody may set another account's password here. Operators use `manage changepassword`."""
-        raise NotAllowed(_("You may not do this."))
+        raise NotAllowed(_("You do not have permission to do this."))
 
     def view_on_site(self, obj: User) -> str:
         return obj.url
@@ -329,8 +329,8 @@ class UserAdmin(StaffList, DjangoUserAdmin):
             queryset,
             lambda user: reset_second_factor(user, by=staff),
             question=ngettext_lazy(
-                "Reset the second factor of %(count)d account? Then its password alone is enough to log in.",
-                "Reset the second factor of %(count)d accounts? Then their passwords alone are enough to log in.",
+                "Reset the second factor of %(count)d account? Its password alone will then be enough to log in.",
+                "Reset the second factor of %(count)d accounts? Their passwords alone will then be enough to log in.",
                 "count",
             ),
             done=ngettext_lazy(

@@ -140,7 +140,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     )
     # pairs of a name and a value
     lines = models.JSONField(
-        _("lines of the profile"),
+        _("profile lines"),
         default=list,
         blank=True,
         db_default=models.Value([], models.JSONField()),
@@ -148,7 +148,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_bot = models.BooleanField(_("a program"), default=False, db_default=False)
     is_discoverable = models.BooleanField(_("may be suggested"), default=True, db_default=True)
     is_indexable = models.BooleanField(
-        _("public posts may be found"), default=True, db_default=True
+        _("public posts may appear in search results"), default=True, db_default=True
     )
     post_visibility = models.CharField(
         _("visibility of new posts"),
@@ -199,7 +199,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         _("hides replies to strangers on home"), default=False, db_default=False
     )
     groups_reposts = models.BooleanField(
-        _("sees reposts of one post as one"), default=True, db_default=True
+        _("sees reposts of the same post as one"), default=True, db_default=True
     )
     plays_loops = models.BooleanField(
         _("plays short videos without sound"), default=True, db_default=True
@@ -220,7 +220,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     suspended_at = models.DateTimeField(_("suspended at"), null=True, blank=True)
     # set by staff: from then on, the posts reach followers only
     limited_at = models.DateTimeField(_("limited at"), null=True, blank=True, editable=False)
-    suspension_reason = models.TextField(_("reason of the suspension"), blank=True)
+    suspension_reason = models.TextField(_("reason for the suspension"), blank=True)
     erased_at = models.DateTimeField(_("deleted by its owner"), null=True, blank=True)
     created_at = models.DateTimeField(_("joined"), default=timezone.now)
 
@@ -456,7 +456,7 @@ class Mail(SlowRow):
     retry_after = timedelta(minutes=1)
 
     class Meta:
-        verbose_name, verbose_name_plural = _("mail"), _("mails")
+        verbose_name, verbose_name_plural = _("e-mail message"), _("e-mail messages")
         indexes = [
             models.Index(
                 fields=["due_at", "id"], condition=models.Q(state=State.PENDING), name="mail_due"

@@ -19,7 +19,7 @@ def require_permission(by: User, permission: str, *, over: User | None = None) -
     """Raise NotAllowed if `by` lacks the permission. Only superusers may act on a superuser (`over`)."""
     outranked = over is not None and over.is_superuser and not by.is_superuser
     if outranked or not is_permitted(by, permission):
-        raise NotAllowed(_("You may not do this."))
+        raise NotAllowed(_("You do not have permission to do this."))
 
 
 def log_action(by: User, target: Model, message: str) -> None:

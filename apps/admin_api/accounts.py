@@ -209,8 +209,8 @@ def _refused(name: str, message: Callable[[], str]) -> Callable[..., Response]:
 
 
 unsensitive = _refused("unsensitive", _not_sensitive)
-approve = _refused("approve", lambda: _("Nobody has to approve a new account on this site."))
-reject = _refused("reject", lambda: _("Nobody has to approve a new account on this site."))
+approve = _refused("approve", lambda: _("New accounts need no approval on this site."))
+reject = _refused("reject", lambda: _("New accounts need no approval on this site."))
 
 
 _ACCOUNT = "admin/accounts/<int:account_id>"

@@ -4,18 +4,18 @@ from django.apps import AppConfig, apps
 from django.utils.translation import gettext_lazy as _
 
 TEXTS = {  # of the scopes that are useful here: the rest is about other sites, of which there are none
-    "admin:read": _("As staff, read accounts with their e-mail addresses, reports and blocks"),
-    "admin:read:accounts": _("As staff, read accounts with their e-mail addresses"),
-    "admin:read:reports": _("As staff, read reports"),
-    "admin:read:email_domain_blocks": _("As staff, read blocks of mail domains"),
-    "admin:read:canonical_email_blocks": _("As staff, read blocks of e-mail addresses"),
-    "admin:read:ip_blocks": _("As staff, read blocks of address ranges"),
-    "admin:write": _("As staff, decide about accounts and reports, and block sign-ups"),
-    "admin:write:accounts": _("As staff, take measures about accounts"),
+    "admin:read": _("As staff, see accounts (with their e-mail addresses), reports and blocks"),
+    "admin:read:accounts": _("As staff, see accounts with their e-mail addresses"),
+    "admin:read:reports": _("As staff, see reports"),
+    "admin:read:email_domain_blocks": _("As staff, see blocked mail domains"),
+    "admin:read:canonical_email_blocks": _("As staff, see blocked e-mail addresses"),
+    "admin:read:ip_blocks": _("As staff, see blocked IP address ranges"),
+    "admin:write": _("As staff, act on accounts and reports, and block sign-ups"),
+    "admin:write:accounts": _("As staff, take action on accounts"),
     "admin:write:reports": _("As staff, assign and resolve reports"),
     "admin:write:email_domain_blocks": _("As staff, block mail domains"),
     "admin:write:canonical_email_blocks": _("As staff, block e-mail addresses"),
-    "admin:write:ip_blocks": _("As staff, block address ranges"),
+    "admin:write:ip_blocks": _("As staff, block IP address ranges"),
 }
 SUBJECTS = ("accounts", "reports", "domain_allows", "domain_blocks", "ip_blocks", "email_domain_blocks",
         "canonical_email_blocks")  # fmt: skip

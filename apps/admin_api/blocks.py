@@ -61,9 +61,7 @@ def _collection(kind: Kind) -> Callable[..., Response]:
             Cursor.from_query(request.query_params)  # 400 for a malformed one, as everywhere
             return paged(request, Page(), [])
         staff_of(request, CHANGE_USERS)
-        text = _(
-            "This site is not connected to other sites, so there are none to block or to allow."
-        )
+        text = _("This site is not connected to other sites, so there are none to block or allow.")
         raise Invalid(text, code="no_such_block")
 
     return view

@@ -66,7 +66,7 @@ def _accounts(query: Query, chosen: Iterable[Q]) -> QuerySet[User]:
     """The matching accounts. Names match by prefix, as in Mastodon."""
     if query.get("ip"):
         raise Invalid(
-            _("This site does not keep the addresses of its members."), code="no_addresses"
+            _("This site does not store the IP addresses of its members."), code="no_addresses"
         )
     rows = User.objects.filter(*chosen).select_related("counts")
     if username := query.get("username"):

@@ -119,7 +119,7 @@ class IpBlockInput(Input):
 
 def _domain_values(fields: dict[str, Any]) -> dict[str, Any]:
     if fields["allow_with_approval"]:
-        text = _("Nobody has to approve a new account on this site.")
+        text = _("New accounts need no approval on this site.")
         raise invalid("allow_with_approval", text, "no_approval")
     return {"value": fields["domain"]}
 
@@ -127,14 +127,14 @@ def _domain_values(fields: dict[str, Any]) -> dict[str, Any]:
 def _email_values(fields: dict[str, Any]) -> dict[str, Any]:
     value = fields.get("canonical_email_hash") or fields.get("email")
     if not value:
-        raise invalid("email", _("Give an e-mail address or its hash."), "blank")
+        raise invalid("email", _("Enter an e-mail address or its hash."), "blank")
     return {"value": value}
 
 
 def _range_values(fields: dict[str, Any]) -> dict[str, Any]:
     """What changes of a block; a field that is not given stays as it is."""
     if fields.get("severity", "sign_up_block") != "sign_up_block":
-        text = _("This site blocks ranges from signing up only: sign_up_block.")
+        text = _("Address ranges can only be blocked from signing up: sign_up_block.")
         raise invalid("severity", text, "no_such_severity")
     values = {"value": fields.get("ip"), "reason": fields.get("comment")}
     seconds = fields.get("expires_in")

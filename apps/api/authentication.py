@@ -71,7 +71,7 @@ def staff_of(request: Request, permission: str) -> User:
     """The account, if it is staff and has `permission` (such as "timeline.change_sitepolicy"). NotAllowed."""
     viewer = viewer_of(request)
     if not is_permitted(viewer, permission):
-        raise NotAllowed(_("You do not have the permission for this."))
+        raise NotAllowed(_("You do not have permission to do this."))
     if not may_act_as_staff(request):
-        raise NotAllowed(_("Staff need a second factor for this."))
+        raise NotAllowed(_("Staff need a second factor to do this."))
     return viewer

@@ -58,7 +58,7 @@ def _sentences(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def _sentence(error: Any) -> str:
     # the library's own message mentions Python types
-    return _("This has to be a list.") if getattr(error, "code", "") == "not_a_list" else str(error)
+    return _("This must be a list.") if getattr(error, "code", "") == "not_a_list" else str(error)
 
 
 def _detail(exception: Exception) -> str:

@@ -50,7 +50,7 @@ def id_params(request: Request, *, maximum: int) -> list[int]:
     try:
         return [parse_id(text) for text in texts[:maximum]]
     except ValueError:
-        raise BadRequest(_("An id is a number.")) from None
+        raise BadRequest(_("An id must be a number.")) from None
 
 
 def id_in_body(text: str, field: str) -> int:

@@ -353,11 +353,11 @@ def checklist(viewer: User, post_id: int) -> Checklist:
 
     The result is the same for deleted, restricted and nonexistent posts, and for posts by blocked accounts.
     """
-    exists = _("Does this post exist, and may you see it?")
+    exists = _("Does this post exist, and can you see it?")
     try:
         look = _look_up(viewer, post_id)
     except NotFound:
-        outcome = _("There is no such post, or you may not see it.")
+        outcome = _("There is no such post, or you can't see it.")
         return Checklist(outcome, None, [Check(exists, _("No."), Mark.FAILED)], 0)
     found = _explain_look(viewer, look)
     questions, reason = _questions(look), None if found.on_home else found.reason

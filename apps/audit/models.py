@@ -17,14 +17,14 @@ class Kind(models.TextChoices):
     EXTRA = "extra", gettext_lazy("shown to somebody it is not for")
     REPEATED = "repeated", gettext_lazy("twice on a page")
     ORDER = "order", gettext_lazy("in the wrong order")
-    WINDOW = "window", gettext_lazy("missing in a window")
-    UNDELIVERED = "undelivered", gettext_lazy("never handed to delivery")
+    WINDOW = "window", gettext_lazy("missing from a window")
+    UNDELIVERED = "undelivered", gettext_lazy("never handed over for delivery")
     STUCK = "stuck", gettext_lazy("delivery has stopped")
     DEAD = "dead", gettext_lazy("delivery given up")
     CHUNK = "chunk", gettext_lazy("part of a delivery is gone")
     RECEIPT = "receipt", gettext_lazy("changed receipt")
     LOST = "lost", gettext_lazy("delivery given up for good")
-    MIRROR = "mirror", gettext_lazy("half a follow")
+    MIRROR = "mirror", gettext_lazy("incomplete follow")
     COUNT = "count", gettext_lazy("wrong count")
     CACHED = "cached", gettext_lazy("wrong cached value")
 
@@ -37,8 +37,8 @@ class Subject(models.TextChoices):
     RECEIPTS = "receipts", gettext_lazy("receipts")
     FOLLOWING = "following", gettext_lazy("follows, by follower")
     FOLLOWERS = "followers", gettext_lazy("follows, by followee")
-    POST_COUNTS = "post counts", gettext_lazy("counts of posts")
-    USER_COUNTS = "user counts", gettext_lazy("counts of accounts")
+    POST_COUNTS = "post counts", gettext_lazy("counters of posts")
+    USER_COUNTS = "user counts", gettext_lazy("counters of accounts")
     POSTS = "posts", gettext_lazy("cached posts")
     ACCOUNTS = "accounts", gettext_lazy("cached accounts and their lists of posts")
 
@@ -172,20 +172,18 @@ def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
         Kind.REPEATED: _("A home page of %(who)s showed post %(post)s twice."),
         Kind.ORDER: _("On a home page of %(who)s, post %(post)s was in the wrong place."),
         Kind.WINDOW: _("The home cache or inbox of %(who)s lacked post %(post)s."),
-        Kind.UNDELIVERED: _("Post %(post)s was published, and its delivery had never begun."),
-        Kind.STUCK: _(
-            "A piece of the delivery of post %(post)s was due, but no worker processed it."
-        ),
-        Kind.DEAD: _("A piece of the delivery of post %(post)s was given up after five tries."),
+        Kind.UNDELIVERED: _("Post %(post)s was published, but its delivery never began."),
+        Kind.STUCK: _("Part of the delivery of post %(post)s was due, but no worker processed it."),
+        Kind.DEAD: _("Part of the delivery of post %(post)s was given up after five tries."),
         Kind.MIRROR: _(
-            "The follow of %(followee)s by %(follower)s was in only one of its two lists."
+            "The follow from %(follower)s to %(followee)s was in only one of the two lists."
         ),
         Kind.COUNT: _(
-            "%(number)s counts of %(counts)s in %(where)s were wrong; for %(which)s, the count "
-            "was %(has)s instead of %(should)s."
+            "%(number)s counts of %(counts)s in %(where)s were wrong. For %(which)s, for example, the count was "
+            "%(has)s instead of %(should)s."
         ),
         Kind.CHUNK: _(
-            "The delivery of post %(post)s had %(parts)s parts, and only %(present)s of them were left."
+            "The delivery of post %(post)s had %(parts)s parts, of which only %(present)s were left."
         ),
         Kind.RECEIPT: _(
             "A receipt of the delivery of post %(post)s was changed or removed after it was written."
@@ -205,9 +203,11 @@ def _cached_texts() -> dict[str | None, str]:
         "post": _("The cached text of post %(post)s differed from the database."),
         "card": _("The cached profile of %(who)s differed from the database."),
         "outbox": _("The cached list of the posts of %(who)s differed from the database."),
-        "week": _("The cached posts of %(who)s of the last two weeks differed from the database."),
+        "week": _("Cached posts of %(who)s from the last two weeks differed from the database."),
         "second level": _("The stored home page of %(who)s lacked posts that the database has."),
-        "ranked": _("The ranked home page of %(who)s had scores that do not match its reasons."),
+        "ranked": _(
+            "The ranked home page of %(who)s had scores that do not match the reasons given for them."
+        ),
     }
 
 

@@ -145,7 +145,7 @@ class CacheNodeAdmin(StaffList):
         if form.is_valid():
             policy = form.save()
             self.log_change(request, policy, form.summary())
-            self.message_user(request, _("The rules for bursts are saved."))
+            self.message_user(request, _("The rules for bursts have been saved."))
             return HttpResponseRedirect(reverse("admin:operations_hot_keys"))
         return self._form_page(request, form, back="admin:operations_hot_keys")
 
@@ -247,6 +247,6 @@ class TopologyVersionAdmin(StaffList):
         author = Author(request.user.get_username())
         done = self.attempt(request, rows, lambda row: actions.roll_back(row.pk, by=author), note=question)  # fmt: skip
         if done:
-            text = _("The nodes are those of version %(version)d again.") % {"version": rows[0].pk}
+            text = _("The nodes of version %(version)d are in use again.") % {"version": rows[0].pk}
             self.message_user(request, text)
         return None

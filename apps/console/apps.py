@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 class ConsoleConfig(AppConfig):
     name = "apps.console"
-    verbose_name = _("console of the caches")
+    verbose_name = _("cache console")
 
     def ready(self) -> None:
         """Add an endpoint. The pages are in the admin."""

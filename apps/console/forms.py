@@ -110,7 +110,7 @@ class AddL1Form(ChangeForm):
     )
     megabytes = _megabytes(
         gettext_lazy(
-            "The same number as in Memcached's option -m. A group should have a tenth to a sixth of Main."
+            "The same number as in Memcached's option -m. A group should be a tenth to a sixth as large as Main."
         )
     )
 
@@ -136,7 +136,7 @@ class ReplaceForm(ChangeForm):
     address = forms.CharField(
         label=gettext_lazy("Address of the new node"),
         help_text=gettext_lazy(
-            "host:port or unix:/path. The same address again empties the node and ends its draining."
+            "host:port or unix:/path. Enter the same address again to empty the node and put it back into use."
         ),
         max_length=MAX_URL_CHARACTERS,
     )
@@ -203,8 +203,8 @@ class GrowForm(ChangeForm):
     pool = forms.ChoiceField(label=gettext_lazy("Pool"), choices=POOLS)
     addresses = _addresses(
         gettext_lazy(
-            "host:port or unix:/path, one for each new slot, separated by spaces or commas. The site takes the steps"
-            " automatically, in half a minute or more; pages stay correct in the meantime."
+            "host:port or unix:/path, one for each new slot, separated by spaces or commas. The steps are automatic "
+            "and take at least half a minute; pages stay correct in the meantime."
         )
     )
     megabytes = _megabytes(gettext_lazy("The same number as in Memcached's option -m."))
@@ -294,8 +294,8 @@ class MoveForm(ChangeForm):
     address = forms.CharField(
         label=gettext_lazy("Address of the new server"),
         help_text=gettext_lazy(
-            "redis://host:port/db, unix:///path?db=1 or redis+cluster://host:port,host:port; the login is taken from"
-            " the settings. “settings” is the address of the settings. At first, data is written to both servers."
+            "redis://host:port/db, unix:///path?db=1 or redis+cluster://host:port,host:port; the login is taken from "
+            "the settings. “settings” means the address in the settings. At first, data is written to both servers."
         ),
         max_length=MAX_URL_CHARACTERS,
     )

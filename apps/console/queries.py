@@ -127,7 +127,7 @@ def redis_calls() -> list[Calls] | None:
 
 
 _HOLDS = {
-    "timelines": gettext_lazy("Home timelines of readers who are online, lists of posts, figures of this console"),
+    "timelines": gettext_lazy("Home timelines of readers who are online, lists of posts, figures for this console"),
     "graph": gettext_lazy("Who follows, blocks and mutes whom"),
     "counters": gettext_lazy("Counts for each post and account (likes, followers and so on)"),
     "existence": gettext_lazy("Filters that show which actions somebody has never taken"),
@@ -136,11 +136,11 @@ _HOLDS = {
     "broadcasts": gettext_lazy("Updates for open streams; nothing is stored"),
 }  # fmt: skip
 _WITHOUT = {
-    "timelines": gettext_lazy("Pages are read from PostgreSQL, which is slower. New posts are delivered later."),
+    "timelines": gettext_lazy("Pages are read from PostgreSQL, which is slower. New posts are delivered late."),
     "graph": gettext_lazy("Relations are read from PostgreSQL, which is slower."),
     "counters": gettext_lazy("Counts are read from PostgreSQL, which is slower."),
-    "existence": gettext_lazy("Every mark is read from PostgreSQL."),
+    "existence": gettext_lazy("Likes, bookmarks and other marks are all read from PostgreSQL."),
     "limits": gettext_lazy("Each process counts for itself, so limits are less strict."),
-    "cache": gettext_lazy("Nothing is missing."),
+    "cache": gettext_lazy("No effect."),
     "broadcasts": gettext_lazy("Open pages show new posts late."),
 }  # fmt: skip

@@ -58,7 +58,7 @@ def create_collection(owner: User, member_ids: Sequence[int] = (), **fields: Any
     lock_each(UserCounts, [owner.pk, *ids])
     if Collection.objects.filter(owner=owner).count() >= MAX_COLLECTIONS:
         raise Invalid(
-            _("You have %(count)d collections, the maximum.") % {"count": MAX_COLLECTIONS}
+            _("You have %(count)d collections, which is the maximum.") % {"count": MAX_COLLECTIONS}
         )
     made = Collection.objects.create(owner=owner, **clean)
     _add(owner, made, ids)
@@ -145,7 +145,7 @@ def leave(member: User, collection_id: int, item_id: int) -> None:
     row = collection_for(member.pk, collection_id)
     item = _item(row, item_id)
     if item.member_id != member.pk:
-        raise NotAllowed(_("This is not you."))
+        raise NotAllowed(_("You can only remove yourself from this collection."))
     CollectionItem.objects.filter(pk=item.pk).update(left_at=Now())
     record("uncollected", owner_id=row.owner_id, user_ids=[member.pk])
 
@@ -212,10 +212,10 @@ def _add(owner: User, row: Collection, member_ids: list[int]) -> None:
             message = _("@%(handle)s is in this collection already.")
             raise invalid("account_id", message % {"handle": users[pk].handle})
         if pk in present or not _may_add(owner, users[pk], related):
-            message = _("@%(handle)s can't be put into this collection.")
+            message = _("@%(handle)s can't be added to this collection.")
             raise NotAllowed(message % {"handle": users[pk].handle})
     if len(inside) + len(member_ids) > MAX_ITEMS:
-        message = _("At most %(count)d accounts in a collection.") % {"count": MAX_ITEMS}
+        message = _("A collection can have at most %(count)d accounts.") % {"count": MAX_ITEMS}
         raise invalid("account_id", message)
     check_rate_limit("collect", str(owner.pk), cost=len(member_ids))
     CollectionItem.objects.bulk_create(

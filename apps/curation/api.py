@@ -208,7 +208,7 @@ def in_collections(request: Request, account_id: int) -> Response:
     """For one's own account only."""
     viewer, window = viewer_of(request), _window(request)
     if user_by_id(account_id) != viewer:
-        raise NotAllowed(_("Only people themselves see which collections they are in."))
+        raise NotAllowed(_("You can only see which collections you yourself are in."))
     return _page(request, collections_with(viewer), viewer.pk, window)
 
 

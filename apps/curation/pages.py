@@ -195,8 +195,8 @@ def follow_all(request: AuthenticatedRequest, collection_id: int) -> HttpRespons
         messages.success(request, text % {"n": done.followed})
     if done.asked:
         text = ngettext(
-            "You have asked %(n)d account that approves its followers.",
-            "You have asked %(n)d accounts that approve their followers.",
+            "You have sent %(n)d follow request.",
+            "You have sent %(n)d follow requests.",
             done.asked,
         )
         messages.success(request, text % {"n": done.asked})

@@ -46,7 +46,7 @@ def prepare_pictures(user: User, post: Record, archive: Archive) -> Pictures:
     room = _room(user)
     for medium in post["media"]:
         if len(pictures.ready) == MAX_PICTURES:
-            pictures.missing.append(_("It has more pictures than a post here can have."))
+            pictures.missing.append(_("It has more pictures than a post can have here."))
             break
         if time.monotonic() > end:
             pictures.missing.append(_("Not all of its pictures could be prepared in time."))
@@ -74,7 +74,7 @@ def make_earlier_post(
     body = _body(post)
     missing = " ".join(dict.fromkeys(pictures.missing))
     if not body and not pictures.ready:
-        raise Invalid(missing or _("There is nothing in it that could be shown."))
+        raise Invalid(missing or _("There is nothing in it that can be shown."))
     row = EarlierPost.objects.create(
         owner=user,
         origin=post["origin"],

@@ -137,7 +137,7 @@ def _post_of(
     if not is_own or note.get("type") not in TYPES:
         refusal = _("This is not a post by the account that the archive belongs to.")
     elif visibility is None:
-        refusal = _("It is for the people it mentions only: such posts are not imported.")
+        refusal = _("It is only for the people it mentions. Such posts are not imported.")
     elif not _address(origin):
         refusal = _("It has no usable address.")
     elif published is None or published > timezone.now() + _CLOCKS_DIFFER:
@@ -282,7 +282,7 @@ def _check_directory(file: IO[bytes]) -> None:
 
 def _no_archive() -> Invalid:
     message = _(
-        "This is not the archive of an account: a .zip file with outbox.json and actor.json."
+        "This is not the archive of an account. It must be a .zip file with outbox.json and actor.json."
     )
     return _refused(message, "not_an_archive")
 

@@ -175,4 +175,4 @@ def _check_choices(poll: Poll, chosen: list[int]) -> None:
     if chosen[0] < 0 or chosen[-1] >= len(poll.options):
         raise invalid("choices", _("There is no such option."), "unknown")
     if len(chosen) > 1 and not poll.multiple:
-        raise invalid("choices", _("Choose one option."), "too_many")
+        raise invalid("choices", _("Choose only one option."), "too_many")

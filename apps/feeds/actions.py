@@ -55,7 +55,7 @@ def create_feed(owner: User, **fields: Any) -> Feed:
     """
     _lock(owner)
     if Feed.objects.filter(owner=owner).count() >= MAX_FEEDS:
-        raise invalid("name", _("At most %(count)d feeds.") % {"count": MAX_FEEDS})
+        raise invalid("name", _("You can have up to %(count)d feeds.") % {"count": MAX_FEEDS})
     feed = _apply(Feed(owner=owner), {"name": "", **fields})
     feed.slug = _free_slug(owner, feed.name)
     return _save(feed)
@@ -95,7 +95,7 @@ def _apply(feed: Feed, fields: Mapping[str, Any]) -> Feed:
         message = _("At most %(count)d people, tags and words in all.") % {"count": MAX_RULES}
         raise invalid("include_people", message)
     if len(feed.include_words) > MAX_PHRASES:
-        message = _("At most %(count)d lines of words.") % {"count": MAX_PHRASES}
+        message = _("At most %(count)d lines with words.") % {"count": MAX_PHRASES}
         raise invalid("include_words", message)
     return feed
 
@@ -103,7 +103,9 @@ def _apply(feed: Feed, fields: Mapping[str, Any]) -> Feed:
 def _save(feed: Feed) -> Feed:
     feed.save()
     if Feed.objects.filter(owner=feed.owner, is_pinned=True).count() > MAX_PINNED:
-        raise invalid("pinned", _("At most %(count)d feeds as tabs.") % {"count": MAX_PINNED})
+        raise invalid(
+            "pinned", _("At most %(count)d feeds can be shown as tabs.") % {"count": MAX_PINNED}
+        )
     _count(feed.owner)
     return feed
 

@@ -26,7 +26,7 @@ def for_readers(request: SiteRequest, handle: str, slug: str, form: str) -> Http
 def _source(feed: Feed) -> Source:
     return Source(
         title=f"{feed.name} (@{feed.owner.handle})",
-        about=_("Public posts that @%(handle)s chose by rules") % {"handle": feed.owner.handle},
+        about=_("Public posts selected by rules of @%(handle)s") % {"handle": feed.owner.handle},
         page=feed.url,
         posts=lambda cursor: feed_timeline(feed, None, cursor),
     )

@@ -114,7 +114,7 @@ class _Candidates:
             )
             caught = self._caught(found)
         except TooSlow:
-            message = _("This feed takes too long: its words are in too many posts.")
+            message = _("This feed takes too long to load: its words appear in too many posts.")
             raise Invalid(message, code="too_slow") from None
         self.places |= {post_id: found[post_id] for post_id in caught}
         ids = [post_id for post_id in found if post_id in caught][:count]

@@ -59,7 +59,7 @@ def create_filter(owner: User, change: FilterChange) -> Filter:
     """Create a filter. Invalid without a title or places, for unknown places, and beyond the limits."""
     _lock(owner)
     if Filter.objects.filter(owner=owner).count() >= MAX_FILTERS:
-        raise invalid("title", _("At most %(count)d filters.") % {"count": MAX_FILTERS})
+        raise invalid("title", _("You can have up to %(count)d filters.") % {"count": MAX_FILTERS})
     complete = replace(change, title=change.title or "", places=change.places or [])
     return _apply(owner, Filter(owner=owner), complete)
 
@@ -144,7 +144,7 @@ def add_post(owner: User, filter_id: int, post_id: int) -> FilterPost:
     if post_id not in visible_posts(owner.pk, [post_id]).posts:
         raise NotFound(_("This post isn't here."))
     if found.posts.exclude(post_id=post_id).count() >= MAX_POSTS:
-        raise invalid("status_id", _("At most %(count)d posts.") % {"count": MAX_POSTS})
+        raise invalid("status_id", _("At most %(count)d posts per filter.") % {"count": MAX_POSTS})
     row, _created = FilterPost.objects.get_or_create(filter=found, post_id=post_id)
     _changed(owner)
     return row
@@ -189,7 +189,7 @@ def _change_keyword(found: Filter, change: KeywordChange) -> None:
         return
     if change.id is None and rows.count() >= MAX_KEYWORDS_OF_FILTER:
         maximum = {"count": MAX_KEYWORDS_OF_FILTER}
-        raise invalid("keyword", _("At most %(count)d keywords.") % maximum)
+        raise invalid("keyword", _("At most %(count)d keywords per filter.") % maximum)
     if change.keyword is not None or change.id is None:
         row.keyword = _clean_keyword(change.keyword or "")
     row.whole_word = row.whole_word if change.whole_word is None else change.whole_word
@@ -201,10 +201,10 @@ def _check_allowance(owner: User) -> None:
     rows = FilterKeyword.objects.filter(filter__owner=owner)
     keywords = list(rows.values_list("keyword", flat=True)[: MAX_KEYWORDS + 1])
     if len(keywords) > MAX_KEYWORDS:
-        message = _("At most %(count)d keywords in all filters.")
+        message = _("All filters together can have at most %(count)d keywords.")
         raise invalid("keyword", message % {"count": MAX_KEYWORDS})
     if sum(len(fold(keyword)) for keyword in keywords) > MAX_FOLDED_CHARACTERS:
-        message = _("At most %(count)d characters in the keywords of all filters.")
+        message = _("The keywords of all filters together can have at most %(count)d characters.")
         raise invalid("keyword", message % {"count": MAX_FOLDED_CHARACTERS})
 
 

@@ -297,14 +297,14 @@ def _end_of_mute(seconds: int | None) -> datetime | None:
     if not seconds:
         return None
     if not 0 < seconds <= MAX_MUTE.total_seconds():
-        message = _("Choose a time of at most a year.")
+        message = _("Choose a duration of at most a year.")
         raise Invalid(message, errors={"duration": message})
     return timezone.now() + timedelta(seconds=seconds)
 
 
 def _require_other(one: User, other: User) -> None:
     if one.pk == other.pk:
-        raise Invalid(_("This doesn't work with your own account."), code="self")
+        raise Invalid(_("You can't do this to your own account."), code="self")
 
 
 Counts = dict[int, UserCounts]

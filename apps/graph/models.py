@@ -330,8 +330,8 @@ class UserList(Group):
     error_messages = {
         "not_found": _("There is no such list."),
         "no_name": _("Give the list a title."),
-        "max_groups": _("At most %(count)d lists."),
-        "max_members": _("At most %(count)d people in a list."),
+        "max_groups": _("You can have up to %(count)d lists."),
+        "max_members": _("A list can have at most %(count)d people."),
     }
 
     name = models.CharField(_("title"), max_length=NAME_MAX_CHARACTERS)
@@ -374,8 +374,8 @@ class Circle(Group):
     error_messages = {
         "not_found": _("There is no such circle."),
         "no_name": _("Give the circle a name."),
-        "max_groups": _("At most %(count)d circles."),
-        "max_members": _("At most %(count)d members."),
+        "max_groups": _("You can have up to %(count)d circles."),
+        "max_members": _("A circle can have at most %(count)d members."),
     }
 
     is_shared = models.BooleanField(_("members may post"), default=False)

@@ -131,7 +131,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
     del exception
-    return _error(request, 403, _("You may not do this."))
+    return _error(request, 403, _("You do not have permission to do this."))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

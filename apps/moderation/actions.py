@@ -53,7 +53,7 @@ def file_report(  # noqa: PLR0913 -- the parts of a report, all but two of them 
     unknown category or rule, or a comment that is too long; TooMany.
     """
     if reporter.pk == target.pk:
-        raise Invalid(_("This doesn't work with your own account."), code="self")
+        raise Invalid(_("You can't do this to your own account."), code="self")
     comment = comment.strip()
     category = category or (Category.VIOLATION if rule_ids else Category.OTHER)
     if category not in Category.values:
@@ -101,7 +101,7 @@ def _language_of(reporter: User, target: User, posts: Collection[PostContent]) -
 def require_other(by: User, user_id: int) -> None:
     """Raise NotAllowed if `by` is the account that a decision is about."""
     if by.pk == user_id:
-        raise NotAllowed(_("This doesn't work with your own account."))
+        raise NotAllowed(_("You can't do this to your own account."))
 
 
 @transaction.atomic
@@ -272,7 +272,7 @@ def restore_user(user: User, *, by: User, reason: str) -> None:
     """
     require_permission(by, CHANGE_USERS, over=user)
     if user.erased_at is not None:
-        raise NotAllowed(_("Its owner has deleted this account."))
+        raise NotAllowed(_("The owner has deleted this account."))
     user.suspended_at, user.suspension_reason, user.is_active = None, "", True
     _save_suspension(user)
     announce_account_visibility(user.pk)

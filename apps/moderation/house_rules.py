@@ -8,7 +8,7 @@ from django.utils.translation import gettext, gettext_noop, override
 # Numbers are permanent: reports refer to them.
 RULES = {
     1: gettext_noop("Be civil. Argue about what is said, not about who says it."),
-    2: gettext_noop("No threats, no harassment, no hatred of people for what they are."),
+    2: gettext_noop("No threats, no harassment, no hatred of people for who they are."),
     3: gettext_noop("Nothing illegal, and nobody's private information without their consent."),
     4: gettext_noop("Put a content warning on posts that are not for everybody's eyes."),
     5: gettext_noop("Do not pose as somebody else, and do not advertise in bulk."),

@@ -22,11 +22,11 @@ class NotificationKind(models.TextChoices):
     REQUEST = "request", _("follow request")
     POST = "post", _("new post")
     EDIT = "edit", _("edit")
-    QUOTED_EDIT = "q_edit", _("edit of a quoted post")
+    QUOTED_EDIT = "q_edit", _("edit to a quoted post")
     POLL = "poll", _("end of a poll")
-    STRIKE = "strike", _("decision of the moderators")
-    COLLECTED = "collect", _("collection with you")
-    COLLECTION = "coll_upd", _("change of a collection with you")
+    STRIKE = "strike", _("moderation decision")
+    COLLECTED = "collect", _("added to a collection")
+    COLLECTION = "coll_upd", _("change to a collection you are in")
 
 
 def choices() -> list[tuple[str, "StrPromise"]]:
@@ -102,7 +102,7 @@ TOLD: dict[str, Told] = {
     ),
     NotificationKind.POST: Told(
         "status",
-        _("New posts by people you asked to be notified about"),
+        _("Somebody you asked to be notified about publishes a post"),
         "bell",
         _("published a post"),
     ),
@@ -133,13 +133,13 @@ TOLD: dict[str, Told] = {
     ),
     NotificationKind.COLLECTED: Told(
         "added_to_collection",
-        _("Somebody puts you into a collection"),
+        _("Somebody adds you to a collection"),
         "users",
-        _("put you into a collection"),
+        _("added you to a collection"),
     ),
     NotificationKind.COLLECTION: Told(
         "collection_update",
-        _("A collection that you are in is changed"),
+        _("A collection you are in changes"),
         "users",
         _("changed a collection that you are in"),
     ),

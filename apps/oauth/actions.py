@@ -55,11 +55,11 @@ def register_application(
     errors: dict[str, str] = {}
     clean = single_line(name)
     if not clean or len(clean) > NAME_MAX_CHARACTERS:
-        errors["client_name"] = _("Give a name of at most %(count)d characters.") % {
+        errors["client_name"] = _("Enter a name of at most %(count)d characters.") % {
             "count": NAME_MAX_CHARACTERS
         }
     if not redirect_uris or len(redirect_uris) > MAX_ADDRESSES:
-        errors["redirect_uris"] = _("Give 1 to %(count)d addresses.") % {"count": MAX_ADDRESSES}
+        errors["redirect_uris"] = _("Enter 1 to %(count)d addresses.") % {"count": MAX_ADDRESSES}
     elif not all(map(_may_redirect_to, redirect_uris)):
         errors["redirect_uris"] = _("A code cannot be sent to this address.")
     if website and not _is_web_address(website):

@@ -65,7 +65,7 @@ class CacheEpoch(models.Model):
     beats = models.BigIntegerField(default=0)
 
     class Meta:
-        verbose_name, verbose_name_plural = _("epoch of the caches"), _("epochs of the caches")
+        verbose_name, verbose_name_plural = _("cache epoch"), _("cache epochs")
 
     def __str__(self) -> str:
         return f"{self.value:x}: {self.reason}"
@@ -83,7 +83,7 @@ class TopologyVersion(models.Model):
     after = models.TextField(_("after"))
 
     class Meta:
-        verbose_name, verbose_name_plural = _("change of the caches"), _("changes of the caches")
+        verbose_name, verbose_name_plural = _("cache change"), _("cache changes")
         ordering = ("-version",)
 
     def __str__(self) -> str:
@@ -117,10 +117,10 @@ class BurstPolicy(models.Model):
         _("maximum number of L1 groups"),
         default=L1_GROUPS[1],
         validators=[MinValueValidator(1), MaxValueValidator(MAX_NODES)],
-        help_text=_("Including the groups of the settings. No more are added automatically."),
+        help_text=_("Includes those in the settings. No more than this are added automatically."),
     )
     calm_minutes = models.PositiveSmallIntegerField(
-        _("minutes of calm"),
+        _("minutes before removal"),
         default=10,
         validators=[MinValueValidator(1), MaxValueValidator(10)],
         help_text=_("A group is removed when it has not been needed for this many minutes (up to 10)."),

@@ -187,7 +187,7 @@ CLUSTERS: Mapping[str, Callable[[], Redis]] = {
 _TEXTS = {
     "no_main": gettext_lazy("Main has no node. The other layers depend on it."),
     "empty_group": gettext_lazy("L1 group %(group)s has no node."),
-    "too_many": gettext_lazy("%(count)s nodes are too many: at most %(most)s."),
+    "too_many": gettext_lazy("%(count)s nodes are too many: the maximum is %(most)s."),
     "bad_address": gettext_lazy(
         "“%(url)s” at %(place)s is not an address: give host:port or unix:/path."
     ),

@@ -190,7 +190,7 @@ def shrinking(current: Topology, pool: Pool, slots: Collection[int], *, version:
     if not slots or not set(slots) <= set(range(len(group))):
         raise ImpossibleError
     if pool is Pool.MAIN and not rest:
-        raise Invalid(_("Main needs one slot at least."))
+        raise Invalid(_("Main needs at least one slot."))
     return _with(
         current, pool, group, Resize(Phase.JOINING, old, rebalanced(old, rest)), version=version
     )

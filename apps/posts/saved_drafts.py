@@ -28,7 +28,7 @@ def save_draft(
         if row is None:
             User.objects.select_for_update().get(pk=author.pk)  # a lock, so that the limit holds
             if SavedDraft.objects.filter(author=author).count() >= MAX_DRAFTS:
-                text = _("At most %(count)d drafts. Delete some of them first.")
+                text = _("You can have up to %(count)d drafts. Delete some of them first.")
                 raise invalid("status", text % {"count": MAX_DRAFTS}, "too_many")
             row = SavedDraft(author=author)
         row.fields, row.updated_at = fields, timezone.now()

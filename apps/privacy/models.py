@@ -125,7 +125,7 @@ class Outcome(models.TextChoices):
     WAITING = "waiting", _("waiting")
     DONE = "done", _("done")
     SAME = "same", _("already there")
-    REFUSED = "refused", _("not done")
+    REFUSED = "refused", _("not imported")
     UNDONE = "undone", _("undone")
 
 

@@ -86,7 +86,9 @@ def set_traits(user: User, slugs: Collection[str]) -> None:
     if len(traits) < len(added):
         raise _invalid("traits", _("Choose one of the options."))
     if len(set(slugs)) > MAX_TRAITS:
-        raise _invalid("traits", _("At most %(count)d traits.") % {"count": MAX_TRAITS})
+        raise _invalid(
+            "traits", _("You can choose at most %(count)d traits.") % {"count": MAX_TRAITS}
+        )
     removed = [pk for slug, pk in present.items() if slug not in slugs]
     UserTrait.objects.filter(pk__in=removed).delete()
     UserTrait.objects.bulk_create(UserTrait(user=user, trait=trait) for trait in traits)
@@ -290,7 +292,7 @@ def _require_runnable(campaign: Campaign) -> None:
         message = _("Each segment needs at least %(count)d people.")
         raise Invalid(message % {"count": settings.CAMPAIGN_MIN_PEOPLE}, code="people")
     if running >= MAX_RUNNING:
-        raise NotAllowed(_("At most %(count)d campaigns at once.") % {"count": MAX_RUNNING})
+        raise NotAllowed(_("At most %(count)d campaigns can run at once.") % {"count": MAX_RUNNING})
 
 
 @transaction.atomic

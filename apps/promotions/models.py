@@ -248,7 +248,7 @@ class PromotionSwitch(models.Model):
     )
 
     class Meta:
-        verbose_name = verbose_name_plural = _("switch of promotions")
+        verbose_name = verbose_name_plural = _("promotion switch")
         constraints = [models.CheckConstraint(condition=models.Q(id=1), name="one_switch")]
 
     def __str__(self) -> str:
@@ -264,7 +264,7 @@ class CampaignState(models.TextChoices):
 
 class EndReason(models.TextChoices):
     STAFF = "staff", _("by staff")
-    TIME = "time", _("its time was over")
+    TIME = "time", _("its time ran out")
     BUDGET = "budget", _("its budget was used up")
     ACCOUNT = "account", _("its account was deleted")
 
@@ -284,7 +284,7 @@ class Campaign(models.Model):
     starts_at = models.DateTimeField(_("starts"), default=timezone.now)
     ends_at = models.DateTimeField(_("ends"))
     budget_impressions = models.PositiveIntegerField(
-        _("budget of impressions"),
+        _("impression budget"),
         validators=[MinValueValidator(1), MaxValueValidator(MAX_BUDGET)],
         help_text=_("The campaign ends when all of them are used."),
     )

@@ -19,7 +19,7 @@ class PreferencesForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
-    policy = forms.ChoiceField(label=_("Whose activity"), choices=Policy.choices)
+    policy = forms.ChoiceField(label=_("Activity by"), choices=Policy.choices)
     texts = forms.ChoiceField(
         label=_("Show the text of posts"),
         choices=Texts.choices,
@@ -38,7 +38,7 @@ class PreferencesForm(forms.Form):
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
     )
     time_zone = forms.CharField(
-        label=_("Time zone of the quiet hours"),
+        label=_("Time zone for quiet hours"),
         max_length=ZONE_MAX_CHARACTERS,
         required=False,
         help_text=_("Type a city to find it, as in Europe/Berlin or Asia/Shanghai."),
@@ -61,7 +61,7 @@ class PreferencesForm(forms.Form):
     def clean(self) -> None:
         cleaned = self.cleaned_data
         if (cleaned.get("quiet_from") is None) != (cleaned.get("quiet_until") is None):
-            self.add_error("quiet_until", _("Quiet hours have a beginning and an end."))
+            self.add_error("quiet_until", _("Quiet hours need a beginning and an end."))
 
     def preferences(self) -> dict[str, Any]:
         """The values as fields of `Preferences`."""

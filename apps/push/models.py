@@ -21,10 +21,10 @@ ZONE_MAX_CHARACTERS = 40
 class Policy(models.TextChoices):
     """The people whose actions a device is notified of; the names are Mastodon's."""
 
-    ALL = "all", _("Everybody's")
+    ALL = "all", _("Everybody")
     FOLLOWED = "followed", _("People you follow")
     FOLLOWER = "follower", _("Your followers")
-    NONE = "none", _("Nobody's")
+    NONE = "none", _("No one")
 
 
 class Texts(models.TextChoices):

@@ -46,7 +46,7 @@ class RankingChoice(models.Model):
     algorithm = models.CharField(_("algorithm"), max_length=NAME_MAX_CHARACTERS)
 
     class Meta:
-        verbose_name, verbose_name_plural = _("choice of ranking"), _("choices of ranking")
+        verbose_name, verbose_name_plural = _("ranking choice"), _("ranking choices")
         indexes = [models.Index(fields=["algorithm", "user"], name="ranking_choice_of")]
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class FactorWeight(models.Model):
     )
 
     class Meta:
-        verbose_name, verbose_name_plural = _("weight of a factor"), _("weights of factors")
+        verbose_name, verbose_name_plural = _("factor weight"), _("factor weights")
 
     def __str__(self) -> str:
         return self.name

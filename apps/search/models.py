@@ -72,7 +72,7 @@ class IndexWalk(models.Model):
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
 
     class Meta:
-        verbose_name = verbose_name_plural = _("progress of the index")
+        verbose_name = verbose_name_plural = _("index progress")
 
     def __str__(self) -> str:
         return f"{self.kind} {self.version}: {self.after}"

@@ -58,7 +58,7 @@ class SignUpBlock(models.Model):
     )
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     expires_at = models.DateTimeField(
-        _("ends at"), null=True, blank=True, help_text=_("Leave empty for no end.")
+        _("ends at"), null=True, blank=True, help_text=_("Leave empty for a permanent block.")
     )
     refused = models.PositiveIntegerField(_("refused sign-ups"), default=0, editable=False)
 
@@ -84,9 +84,9 @@ def normalised(kind: str, value: str) -> str:
     if kind == Kind.DOMAIN:
         value = _ascii(value.removeprefix("@").rstrip("."))
     pattern, message = (
-        (_DOMAIN, _("Write a domain like example.org."))
+        (_DOMAIN, _("Enter a domain such as example.org."))
         if kind == Kind.DOMAIN
-        else (_HANDLE, _("Write a handle, or at least its first three characters followed by *."))
+        else (_HANDLE, _("Enter a handle, or at least its first three characters followed by *."))
     )
     if not pattern.fullmatch(value):
         raise ValidationError({"value": message})
@@ -97,7 +97,7 @@ def _range(value: str) -> str:
     try:
         network = ip_network(value, strict=False)
     except ValueError:
-        raise ValidationError({"value": _("Write a range like 203.0.113.0/24.")}) from None
+        raise ValidationError({"value": _("Enter a range such as 203.0.113.0/24.")}) from None
     if network.prefixlen < WIDEST[network.version]:
         raise ValidationError({"value": _("This range is too wide.")})
     return str(network)
@@ -107,7 +107,7 @@ def _email(value: str) -> str:
     try:
         validate_email(value)
     except ValidationError:
-        raise ValidationError({"value": _("Write an e-mail address.")}) from None
+        raise ValidationError({"value": _("Enter an e-mail address.")}) from None
     return email_digest(value)
 
 

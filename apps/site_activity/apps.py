@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 class SiteActivityConfig(AppConfig):
     name = "apps.site_activity"
-    verbose_name = _("weeks of the site")
+    verbose_name = _("weekly statistics")
 
     def ready(self) -> None:
         """Count logins, and add Mastodon's endpoint."""

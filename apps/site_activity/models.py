@@ -15,7 +15,7 @@ class Week(models.Model):
     registrations = models.PositiveBigIntegerField(db_default=0)
 
     class Meta:
-        verbose_name, verbose_name_plural = _("week of the site"), _("weeks of the site")
+        verbose_name, verbose_name_plural = _("weekly statistics"), _("weekly statistics")
 
     def __str__(self) -> str:
         return str(self.first_day)

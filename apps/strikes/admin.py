@@ -251,7 +251,7 @@ class CaseAdmin(ReportAdmin):
 
     def _require_view(self, request: HttpRequest) -> None:
         if not self.has_view_permission(request):
-            raise NotAllowed(_("You may not do this."))
+            raise NotAllowed(_("You do not have permission to do this."))
 
     def _context(self, request: HttpRequest, title: str) -> dict[str, Any]:
         return {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
@@ -345,7 +345,7 @@ class LogAdmin(StaffList):
     def export(self, request: HttpRequest) -> HttpResponseBase:
         """The list as CSV, with the filters of the list, at most `CSV_MAX_LINES` lines."""
         if not self.has_view_permission(request):
-            raise NotAllowed(_("You may not do this."))
+            raise NotAllowed(_("You do not have permission to do this."))
         try:
             rows = self.get_changelist_instance(request).get_queryset(request)
         except IncorrectLookupParameters:

@@ -60,7 +60,7 @@ def _second_factor(request: HttpRequest, owner: User, token: str) -> HttpRespons
             if device is not None:
                 request.session[VERIFIED] = token
                 return SeeOther(request.path)
-            form.add_error("code", _("This code is wrong, or was used before."))
+            form.add_error("code", _("This code is wrong or has been used before."))
     context = {"form": form, "handle": owner.handle}
     return render_form(request, "strikes/closed.html", context, form)
 

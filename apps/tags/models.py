@@ -127,7 +127,7 @@ class TagDay(models.Model):
     accounts = models.PositiveIntegerField()
 
     class Meta:
-        verbose_name, verbose_name_plural = _("day of a tag"), _("days of tags")
+        verbose_name, verbose_name_plural = _("daily tag statistics"), _("daily tag statistics")
         constraints = [models.UniqueConstraint("tag", "day", name="tag_day_once")]
         indexes = [models.Index(fields=["day", "-accounts", "-uses"], name="tag_day_top")]
 

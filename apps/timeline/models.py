@@ -27,8 +27,8 @@ class FollowerScan(LeasedRow):
     is estimated. `parts` is the number of chunks created.
     """
 
-    scanned_to = models.BigIntegerField(_("split up to edge"), default=0)
-    virtual_scanned_to = models.BigIntegerField(_("split up to virtual edge"), default=0)
+    scanned_to = models.BigIntegerField(_("split as far as edge"), default=0)
+    virtual_scanned_to = models.BigIntegerField(_("split as far as virtual edge"), default=0)
     followers = models.PositiveIntegerField(_("followers at the beginning"), default=0)
     parts = models.PositiveIntegerField(_("chunks"), default=0)
 
@@ -111,7 +111,7 @@ class FanoutChunk(Chunk):
     """
 
     job = models.ForeignKey(FanoutJob, models.CASCADE, related_name="chunks")
-    number = models.PositiveIntegerField(_("number of the receipt"), default=0)
+    number = models.PositiveIntegerField(_("receipt number"), default=0)
     reached = models.BinaryField(_("readers reached"), null=True)
     digest = models.BinaryField(_("digest"), default=b"")
     seal = models.BinaryField(_("seal"), default=b"")
@@ -158,7 +158,7 @@ class Policy(models.TextChoices):
     ONLINE = "online", _("push to those online")
     PULL = "pull", _("pull at read time")
     AUTO = "auto", _("whichever costs least")
-    SITE = "site", _("same as the site")
+    SITE = "site", _("the site's policy")
 
 
 class SitePolicy(models.Model):
@@ -178,7 +178,7 @@ class SitePolicy(models.Model):
     version = models.PositiveBigIntegerField(_("version"), default=0)
 
     class Meta:
-        verbose_name = verbose_name_plural = _("policy of the site")
+        verbose_name = verbose_name_plural = _("site policy")
         constraints = [models.CheckConstraint(condition=Q(pk=1), name="site_policy_once")]
 
     def __str__(self) -> str:
@@ -206,7 +206,7 @@ class AuthorPolicy(models.Model):
     measured_at = models.DateTimeField(_("measured at"), null=True, blank=True)
 
     class Meta:
-        verbose_name, verbose_name_plural = _("policy of an author"), _("policies of authors")
+        verbose_name, verbose_name_plural = _("author policy"), _("author policies")
         indexes = [
             models.Index(
                 fields=["author"], condition=Q(pulled_since__isnull=False), name="policy_pulled"
@@ -230,7 +230,7 @@ class PolicyChange(models.Model):
     made_at = models.DateTimeField(_("made at"), default=timezone.now)
 
     class Meta:
-        verbose_name, verbose_name_plural = _("change of policy"), _("changes of policies")
+        verbose_name, verbose_name_plural = _("policy change"), _("policy changes")
 
     def __str__(self) -> str:
         return f"{self.before} -> {self.after}"

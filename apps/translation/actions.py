@@ -87,7 +87,7 @@ def _supported(target: str, source: str) -> str:
     """The service's name for the target language. Invalid if it is not supported, or is the post's own language."""
     primary = target.partition("-")[0].lower()
     if primary == source:
-        raise _cannot(_("The post is in this language already."))
+        raise _cannot(_("The post is already in this language."))
     known = {name for targets in service.languages().values() for name in targets}
     candidates = (target, *_ALIASES.get(primary, (primary,)))
     for name in candidates:

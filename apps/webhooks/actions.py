@@ -44,7 +44,9 @@ def create_endpoint(
     fields = {"address": _checked_address(address), "kinds": _checked_kinds(kinds, bearer)}
     lock_each(UserCounts, [owner.pk])
     if Endpoint.objects.filter(owner=owner).count() >= MAX_ENDPOINTS:
-        raise Invalid(_("You have %(count)d webhooks, the maximum.") % {"count": MAX_ENDPOINTS})
+        raise Invalid(
+            _("You have %(count)d webhooks, which is the maximum.") % {"count": MAX_ENDPOINTS}
+        )
     secret = new_secret()
     token = token_of(bearer) if bearer else {}
     made = Endpoint.objects.create(owner=owner, sealed_secret=seal(secret), **fields, **token)

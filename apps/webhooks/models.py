@@ -43,7 +43,7 @@ class Failure(models.TextChoices):
     UNREACHABLE = "unreachable", _("The server could not be reached")
     CERTIFICATE = "certificate", _("The certificate of the server is not valid")
     NOT_PUBLIC = "not_public", _("The server is not on the public internet")
-    ENDPOINT_OFF = "off", _("The endpoint was switched off before the message was sent")
+    ENDPOINT_OFF = "off", _("The webhook was switched off before the message was sent")
     INTERNAL = "internal", _("This site could not send the message")
 
 

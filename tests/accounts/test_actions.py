@@ -308,7 +308,7 @@ def test_a_replaced_and_a_removed_avatar_leave_no_file(
 
 @pytest.mark.parametrize(
     ("language", "message"),
-    [("en", "Use at least 12 characters."), ("zh-hans", "至少 12 个字符。")],
+    [("en", "Use at least 12 characters."), ("zh-hans", "请至少使用 12 个字符。")],
 )
 def test_a_short_password_is_refused_in_the_language_of_the_page(language, message):
     with translation.override(language), pytest.raises(Invalid) as refusal:

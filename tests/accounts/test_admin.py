@@ -212,7 +212,7 @@ def test_nobody_suspends_themselves_and_moderators_no_superusers(chief, moderato
     boss = User.objects.get(handle="chief")
     confirm(chief, USERS, "suspend", [boss], reason="tired")
     text = confirm(moderator, USERS, "suspend", [boss], reason="revenge").content.decode()
-    assert "You may not do this." in text
+    assert "You do not have permission to do this." in text
     boss.refresh_from_db()
     assert not boss.is_suspended
 

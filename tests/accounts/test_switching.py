@@ -43,7 +43,7 @@ def test_there_and_back(browser, alice, bob):
 
 
 def test_who_logs_out_is_the_other_one(browser, bob):
-    assert "You are @bob now." in browser.post("/logout", follow=True).text
+    assert "Switched to @bob." in browser.post("/logout", follow=True).text
     assert others(browser) == set()
     browser.post("/logout")
     assert browser.get("/accounts").status_code == 302

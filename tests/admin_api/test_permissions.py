@@ -100,7 +100,7 @@ def test_staff_need_their_second_factor_where_the_site_asks_for_it(program, sett
     answer = program.get("/api/v1/admin/accounts")
     assert (answer.status_code, answer.json()["error"]) == (
         403,
-        "Staff need a second factor for this.",
+        "Staff need a second factor to do this.",
     )
 
 

@@ -110,7 +110,7 @@ def test_a_followed_tag_and_a_post_that_is_not_public(alice, carol):
     carol = user_by_id(carol.pk)
     post = delivered(alice, "the #rivers", visibility="unlisted")
     assert way(carol, post) == Reason.TAG_NOT_PUBLIC
-    assert "only public posts" in explain(carol, post.pk).text
+    assert "only show public posts" in explain(carol, post.pk).text
 
 
 def test_a_filter_that_hides_it_is_the_reason_everywhere(alice, online, api_of, page_of):
@@ -346,7 +346,7 @@ def test_as_pages_from_the_menu_of_a_post_in_both_languages(alice, online, page_
     assert f'<time class="when" datetime="{second}' in row
     User.objects.filter(pk=online.pk).update(interface_language="zh-hans")
     page = browser.get("/explain").content.decode()
-    assert "已放到你的首页上" in page
+    assert "已放入你的首页" in page
 
 
 def test_visitors_are_asked_to_log_in(alice, page_of):

@@ -111,17 +111,17 @@ FAULTS = [
     (
         lose_mirror,
         Kind.MIRROR,
-        "The follow of @alice by @bob was in only one of its two lists",
+        "The follow from @bob to @alice was in only one of the two lists",
         True,
     ),
-    (lose_job, Kind.UNDELIVERED, "by @alice was published, and its delivery had never begun", True),
+    (lose_job, Kind.UNDELIVERED, "by @alice was published, but its delivery never began", True),
     (lose_job_and_events, Kind.UNDELIVERED, "by @alice was published", True),
     (falsify_receipt, Kind.RECEIPT, "by @alice was changed or removed", False),
     (falsify_readers, Kind.RECEIPT, "by @alice was changed or removed", False),
     (lose_last_receipt, Kind.RECEIPT, "by @alice was changed or removed", False),
     (lose_window_id, Kind.WINDOW, "The home cache or inbox of @bob lacked post", True),
-    (change_count, Kind.COUNT, "by @alice, the count was 7 instead of 0", True),
-    (lose_chunk, Kind.CHUNK, "by @alice had 4 parts, and only 3 of them were left", True),
+    (change_count, Kind.COUNT, "by @alice, for example, the count was 7 instead of 0", True),
+    (lose_chunk, Kind.CHUNK, "by @alice had 4 parts, of which only 3 were left", True),
 ]
 
 

@@ -48,7 +48,7 @@ def test_bad_input_is_said_beside_the_field(alice, bob, collection, page_of):
     bob.save()
     other = create_collection(alice, name="Other")
     answer = page.post(f"{other.url}/add", {"handles": "bob"})
-    assert (answer.status_code, "@bob can&#x27;t be put" in answer.text) == (422, True)
+    assert (answer.status_code, "@bob can&#x27;t be added" in answer.text) == (422, True)
     assert page.post(f"{other.url}/add", {"handles": "nobody-here"}).status_code == 422
     assert page.post(f"{other.url}/edit", {"name": ""}).status_code == 422
 
@@ -76,7 +76,7 @@ def test_follow_all_follows_and_says_what_failed(alice, bob, carol, collection, 
     assert "Follow all" in page.get(collection.url).text
     answer = page.post(f"{collection.url}/follow", follow=True)
     assert "You follow 2 more accounts." in answer.text
-    assert "You have asked 1 account" in answer.text
+    assert "You have sent 1 follow request" in answer.text
     assert Followee.objects.filter(owner=frank).count() == 2
     assert FollowRequest.objects.filter(requester=frank, owner=carol).exists()
     assert "Follow all" not in page.get(collection.url).text
@@ -107,7 +107,7 @@ def test_one_leaves_a_collection(alice, bob, carol, collection, page_of):
 def test_a_notification_leads_to_the_collection(alice, bob, collection, page_of):
     deliver()
     text = page_of(bob).get("/notifications").text
-    assert f'<a href="{collection.url}">put you into a collection</a>' in text
+    assert f'<a href="{collection.url}">added you to a collection</a>' in text
 
 
 def test_a_profile_leads_to_its_collections(alice, bob, collection, page_of):
@@ -136,7 +136,7 @@ def test_a_person_is_put_into_collections_from_the_profile(alice, bob, carol, pa
     carol.is_discoverable = False
     carol.save()
     assert "not every account wants" in page.get("/@carol/collect").text
-    assert "can&#x27;t be put" in page.post("/@carol/collect", {"collection": [one.pk]}).text
+    assert "can&#x27;t be added" in page.post("/@carol/collect", {"collection": [one.pk]}).text
 
 
 def test_the_owner_removes_those_that_are_not_shown(alice, bob, collection, page_of):

@@ -67,7 +67,7 @@ def test_posts_come_in_with_their_dates_and_nothing_else_happens(alice, bob, bri
     assert post.written_at.isoformat() == "2019-05-01T10:00:01+00:00"
     assert told() == before
     assert reasons(alice, row) == [
-        "It is for the people it mentions only: such posts are not imported."
+        "It is only for the people it mentions. Such posts are not imported."
     ]
 
 
@@ -167,7 +167,7 @@ def test_a_post_of_which_nothing_is_left_is_refused(alice, bring):
     assert outcomes(row) == ["refused", "refused"]
     assert reasons(alice, row) == [
         "One of its pictures is not in the archive.",
-        "There is nothing in it that could be shown.",
+        "There is nothing in it that can be shown.",
     ]
 
 
@@ -180,7 +180,7 @@ def test_more_pictures_than_a_post_can_have(alice, bring, monkeypatch):
         files=dict.fromkeys(names, picture()),
     )
     assert EarlierPicture.objects.count() == 4
-    assert reasons(alice, row) == ["It has more pictures than a post here can have."]
+    assert reasons(alice, row) == ["It has more pictures than a post can have here."]
 
 
 def test_pictures_that_take_too_long_are_left_out(alice, bring, monkeypatch):

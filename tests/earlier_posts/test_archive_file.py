@@ -78,8 +78,8 @@ def test_addresses_may_stand_alone():
 @pytest.mark.parametrize(
     ("activity", "reason"),
     [
-        (note(to=["https://far.example/users/cleo"], cc=[]), "for the people it mentions only"),
-        (note(to=[], cc=[]), "for the people it mentions only"),
+        (note(to=["https://far.example/users/cleo"], cc=[]), "only for the people it mentions"),
+        (note(to=[], cc=[]), "only for the people it mentions"),
         (note(attributedTo=f"{SITE}/users/eve"), "not a post by the account"),
         ({**note(), "actor": f"{SITE}/users/eve"}, "not a post by the account"),
         (note(type="Event"), "not a post by the account"),

@@ -81,7 +81,7 @@ def test_limits_of_feeds_and_tabs(bob):
         create_feed(bob, name="x", include_tags=["tea"], is_pinned=n < MAX_PINNED)
         for n in range(MAX_FEEDS)
     ]
-    assert "At most 20 feeds." in refused(create_feed, bob, name="x", include_tags=["tea"])["name"]
+    assert "up to 20 feeds" in refused(create_feed, bob, name="x", include_tags=["tea"])["name"]
     assert "pinned" in refused(change_feed, bob, feeds[-1].pk, is_pinned=True)
     assert pinned_feeds(bob) == feeds[:MAX_PINNED]
     change_feed(bob, feeds[0].pk, is_pinned=False)

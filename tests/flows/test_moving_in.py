@@ -88,7 +88,7 @@ def test_a_bad_file_says_so_in_the_form(reader, visit):
             "input[type=file]", FilePayload(name="a.zip", mimeType="", buffer=b"PK\x03\x04\x00")
         )
         page.click("form[action='/settings/import'] button")
-        expect(page.locator("form .errorlist")).to_have_text("This is not a text file in UTF-8.")
+        expect(page.locator("form .errorlist")).to_have_text("This is not a UTF-8 text file.")
         look(page, "refused")
 
 

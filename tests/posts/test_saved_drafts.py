@@ -67,7 +67,7 @@ def test_only_ones_own_waiting_pictures_are_held(alice, bob):
 def test_drafts_are_bounded_in_number_and_size(alice, monkeypatch):
     monkeypatch.setattr(drafts, "MAX_DRAFTS", 2)
     rows = [save_draft(alice, {"body": str(number)}, []) for number in range(2)]
-    with pytest.raises(Invalid, match="At most 2 drafts"):
+    with pytest.raises(Invalid, match="up to 2 drafts"):
         save_draft(alice, {"body": "3"}, [])
     save_draft(alice, {"body": "1 again"}, [], number=rows[1].pk)
     with pytest.raises(Invalid, match="too long"):

@@ -133,7 +133,7 @@ def test_the_page_says_what_happens_and_asks_for_the_password(alice, page_of):
     assert 'name="password"' in page
     assert browser.post(PAGE, {"password": PASSWORD}).status_code == 422
     wrong = browser.post(PAGE, {**MEANT, "password": "something else"})
-    assert (wrong.status_code, b"This is not your password." in wrong.content) == (422, True)
+    assert (wrong.status_code, b"This password is wrong." in wrong.content) == (422, True)
     assert User.objects.get(pk=alice.pk).is_active
     answer = browser.post(PAGE, MEANT, follow=True)
     assert answer.redirect_chain == [("/account-deleted", 303)]

@@ -49,7 +49,7 @@ def test_in_chinese():
         ("en", "大一新生", TRAIT, "Promoted to you because you said so (first-year student)."),
         ("en", "readers", RuleFact("trait", "读书人"), "Promoted to readers because you said so."),
         ("zh-hans", "first-year students", TAG, "向你推广，因为你关注了话题 #rivers。"),
-        ("zh-hans", "大一新生", RuleFact("trait", "night owl"), "向大一新生推广，因为你自己这么说。"),
+        ("zh-hans", "大一新生", RuleFact("trait", "night owl"), "向大一新生推广，因为你是这样介绍自己的。"),
     ],
 )  # fmt: skip
 def test_what_staff_wrote_in_another_language_is_left_out(language, people, because, said):

@@ -118,7 +118,7 @@ def test_staff_add_change_and_remove_blocks_and_it_is_on_record():
     again = browser.post(f"{LIST}add/", {**values, "value": "spam.example"})
     assert (again.status_code, SignUpBlock.objects.count()) == (200, 1)
     wrong = browser.post(f"{LIST}add/", {**values, "value": "spam"})
-    assert "Write a domain like example.org." in wrong.text
+    assert "Enter a domain such as example.org." in wrong.text
     assert browser.post(f"{LIST}{row.pk}/change/", {**values, "reason": "x"}).status_code == 302
     assert browser.post(f"{LIST}{row.pk}/delete/", {"post": "yes"}).status_code == 302
     assert not SignUpBlock.objects.exists()

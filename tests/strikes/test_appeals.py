@@ -273,7 +273,7 @@ def test_strikes_are_taken_back_from_their_list(alice, mod, chief):
     few = browser_of(make_staff("strikes.view_strike", "moderation.change_report"))
     freeze_user(alice, by=mod)
     page = confirm(few, address, "take_back", chosen.filter(undone_at=None), reason="A mistake.")
-    assert "You may not do this." in page.text
+    assert "You do not have permission to do this." in page.text
     assert not User.objects.get(pk=alice.pk).is_active
 
 

@@ -388,7 +388,9 @@ def test_nobody_decides_about_superusers(carol, mod):
     chief = make_staff(superuser=True, handle="boss")
     report = file_report(carol, chief, post_ids=[publish(chief).pk])
     for measure in Measure.values:
-        assert "You may not do this." in press(browser_of(mod), report, f"decide:{measure}")
+        assert "You do not have permission to do this." in press(
+            browser_of(mod), report, f"decide:{measure}"
+        )
     assert on_record() == []
 
 
@@ -407,7 +409,7 @@ def test_nobody_decides_about_themselves(carol, mod):
         *(partial(decide, report, one, by=mod, post_ids=[post.pk]) for one in ("", *Measure)),
     ]
     for act in refused:
-        with pytest.raises(NotAllowed, match="with your own account"):
+        with pytest.raises(NotAllowed, match="to your own account"):
             act()
     assert on_record() == before
     assert Strike.objects.get().undone_at is None

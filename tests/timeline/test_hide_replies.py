@@ -158,7 +158,7 @@ def test_explain_says_so_in_a_sentence_both_ways(bob, posts, page_of):
     stay, hidden = posts
     reader = hide(bob)
     sentence = (
-        "It replies to somebody you do not follow, and your home page leaves such replies out."
+        "It replies to somebody you do not follow, and your home page leaves out such replies."
     )
     for post_id in hidden:
         found = explain(reader, post_id)

@@ -72,7 +72,7 @@ def test_what_was_interrupted_says_so_and_keeps_the_rest(alice, page_of, monkeyp
     assert page.status_code == 429
     assert ERROR in page.text
     assert (
-        "1 post is published; the rest is still here: Too many requests. Try again in 40 seconds."
+        "1 post has been published; the rest is still here: Too many requests. Try again in 40 seconds."
         in page.text
     )
     assert bodies() == ["One."]

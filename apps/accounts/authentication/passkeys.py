@@ -76,7 +76,7 @@ def can_use_passkeys(request: HttpRequest) -> bool:
 def begin_registration(request: HttpRequest, user: User) -> dict[str, Any]:
     """The browser's options for a new passkey. Raises Invalid if the account has the maximum number of passkeys."""
     if WebAuthnCredential.objects.filter(user=user).count() >= MAX_PASSKEYS:
-        raise Invalid(_("At most %(count)d passkeys.") % {"count": MAX_PASSKEYS})
+        raise Invalid(_("You can have up to %(count)d passkeys.") % {"count": MAX_PASSKEYS})
     options, state = Ceremony(request).register_begin(user)
     _store_challenge(request, ADDING, user, state)
     return dict(options)

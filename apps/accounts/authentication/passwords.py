@@ -38,5 +38,5 @@ def check_own_password(user: AbstractBaseUser, password: str, origin: Origin | N
 def require_password(user: AbstractBaseUser, password: str, origin: Origin | None = None) -> None:
     """Raise Invalid if a logged-in user's password is wrong, and TooMany after several wrong ones."""
     if not check_own_password(user, password, origin):
-        message = _("This is not your password.")
+        message = _("This password is wrong.")
         raise Invalid(message, errors={"password": message})

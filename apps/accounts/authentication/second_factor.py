@@ -74,7 +74,7 @@ def begin_app(user: User) -> Any:
     """Begin adding an app, which is in use only after `confirm_app`. Raises Invalid if the account has one."""
     with _locked(user):
         if TOTPDevice.objects.filter(user=user, confirmed=True).exists():
-            raise Invalid(_("First remove the authenticator app that you already have."))
+            raise Invalid(_("Remove your current authenticator app first."))
         TOTPDevice.objects.filter(user=user).delete()
         return TOTPDevice.objects.create(user=user, name="app", confirmed=False)
 
@@ -91,7 +91,7 @@ def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
     """
     device = _verified(TOTPDevice, user, _clean(code), pk=device_id, confirmed=False)
     if device is None:
-        message = _("This code is wrong. Check the clock of your device.")
+        message = _("This code is wrong. Check the clock on your device.")
         raise Invalid(message, errors={"code": message})
     with _locked(user):
         TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
@@ -186,8 +186,8 @@ def _verified(model: Any, user: User, clean: str, **which: Any) -> Any | None:
 def _too_soon(wait: timedelta) -> TooMany:
     seconds = int(wait.total_seconds()) + 1
     text = ngettext(
-        "Wait %(count)d second before the next code.",
-        "Wait %(count)d seconds before the next code.",
+        "Wait %(count)d second before you try another code.",
+        "Wait %(count)d seconds before you try another code.",
         seconds,
     )
     return TooMany(text % {"count": seconds}, retry_after=seconds)

@@ -26,7 +26,7 @@ def require_rescuer(user: User, by: User) -> None:
     require_permission(by, CHANGE_USERS, over=user)
     require_permission(by, RESCUE)
     if by.pk == user.pk or (user.is_staff and not by.is_superuser):
-        raise NotAllowed(_("You may not do this."))
+        raise NotAllowed(_("You do not have permission to do this."))
 
 
 def mail_new_password(user: User, *, by: User) -> None:

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='user',
             name='groups_reposts',
-            field=models.BooleanField(db_default=True, default=True, verbose_name='sees reposts of one post as one'),
+            field=models.BooleanField(db_default=True, default=True, verbose_name='sees reposts of the same post as one'),
         ),
         migrations.AddField(
             model_name='user',

@@ -446,7 +446,7 @@ class LinesField(serializers.Field[Any, Any, Any, Any]):
     def to_internal_value(self, data: Any) -> list[tuple[str, str]]:
         rows = LineInput(data=list(data.values()) if isinstance(data, dict) else data, many=True)
         if not rows.is_valid():
-            raise serializers.ValidationError(_("A line has a name and a value."))
+            raise serializers.ValidationError(_("A line needs a name and a value."))
         return [(row["name"], row["value"]) for row in rows.validated_data]
 
     def to_representation(self, value: Any) -> Any:

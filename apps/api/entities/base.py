@@ -37,7 +37,7 @@ class Input(serializers.Serializer[Any]):
     accept them. If the field accepts null (for example as "never"), "" means null, because forms cannot send null.
     """
 
-    default_error_messages = {"invalid": _("This has to be an object.")}
+    default_error_messages = {"invalid": _("This must be an object.")}
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):

@@ -660,7 +660,7 @@ class FocusField(serializers.CharField):
         try:
             x, y = (float(part) for part in parts)
         except ValueError:
-            raise serializers.ValidationError(_("Two numbers from -1 to 1.")) from None
+            raise serializers.ValidationError(_("Enter two numbers from -1 to 1.")) from None
         return x, y
 
 

@@ -237,7 +237,7 @@ def _join(request: Request) -> Response:
 
 def _new_account(fields: dict[str, Any], client: str) -> User:
     if not fields["agreement"]:
-        message = _("Agree to the rules of the site.")
+        message = _("You must agree to the rules of the site.")
         raise Invalid(message, code="not_accepted", errors={"agreement": message})
     return register(
         handle=fields["username"], email=fields["email"], password=fields["password"], client=client

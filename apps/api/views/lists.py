@@ -138,7 +138,7 @@ def _account_ids(request: Request) -> list[int]:
     try:
         return [parse_id(text) for text in texts]
     except ValueError:
-        raise BadRequest(_("An account id is a number.")) from None
+        raise BadRequest(_("An account id must be a number.")) from None
 
 
 def _texts(fields: Any) -> list[str]:

@@ -196,7 +196,7 @@ def actor_of(request: Request) -> int | None:
     try:
         return parse_id(text)
     except ValueError:
-        raise BadRequest(_("An account id is a number.")) from None
+        raise BadRequest(_("An account id must be a number.")) from None
 
 
 @operation(

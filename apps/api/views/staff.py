@@ -103,7 +103,7 @@ def site_policy(request: Request) -> Response:
     if request.method == "PUT":
         staff, fields = staff_of(request, CHANGE_SITE_POLICY), _policy_fields(request)
         if fields["policy"] == Policy.SITE:
-            message = _("Only authors can have this policy.")
+            message = _("This policy is only for single authors.")
             raise Invalid(message, errors={"policy": message})
         row = switch.set_site_policy(by=staff.handle, **fields)
         log_action(staff, row, f"{fields['policy']}: {fields['reason']}")

@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
             name='AuditFinding',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('missing', 'left out of a page'), ('extra', 'shown to somebody it is not for'), ('repeated', 'twice on a page'), ('order', 'in the wrong order'), ('window', 'missing in a window'), ('undelivered', 'never handed to delivery'), ('stuck', 'delivery stands still'), ('dead', 'delivery given up'), ('mirror', 'half a follow'), ('count', 'wrong count')], max_length=12, verbose_name='what')),
+                ('kind', models.CharField(choices=[('missing', 'left out of a page'), ('extra', 'shown to somebody it is not for'), ('repeated', 'twice on a page'), ('order', 'in the wrong order'), ('window', 'missing from a window'), ('undelivered', 'never handed over for delivery'), ('stuck', 'delivery stands still'), ('dead', 'delivery given up'), ('mirror', 'incomplete follow'), ('count', 'wrong count')], max_length=12, verbose_name='what')),
                 ('viewer_id', models.BigIntegerField(null=True, verbose_name='account')),
                 ('post_id', models.BigIntegerField(null=True, verbose_name='post')),
                 ('details', models.JSONField(default=dict, verbose_name='details')),

@@ -11,6 +11,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='auditfinding',
             name='kind',
-            field=models.CharField(choices=[('missing', 'left out of a page'), ('extra', 'shown to somebody it is not for'), ('repeated', 'twice on a page'), ('order', 'in the wrong order'), ('window', 'missing in a window'), ('undelivered', 'never handed to delivery'), ('stuck', 'delivery stands still'), ('dead', 'delivery given up'), ('chunk', 'part of a delivery is gone'), ('receipt', 'changed receipt'), ('lost', 'delivery given up for good'), ('mirror', 'half a follow'), ('interrupted', 'half a post'), ('count', 'wrong count')], max_length=12, verbose_name='what'),
+            field=models.CharField(choices=[('missing', 'left out of a page'), ('extra', 'shown to somebody it is not for'), ('repeated', 'twice on a page'), ('order', 'in the wrong order'), ('window', 'missing from a window'), ('undelivered', 'never handed over for delivery'), ('stuck', 'delivery stands still'), ('dead', 'delivery given up'), ('chunk', 'part of a delivery is gone'), ('receipt', 'changed receipt'), ('lost', 'delivery given up for good'), ('mirror', 'incomplete follow'), ('interrupted', 'half a post'), ('count', 'wrong count')], max_length=12, verbose_name='what'),
         ),
     ]

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='AuditRound',
             fields=[
-                ('subject', models.CharField(choices=[('windows', 'home windows'), ('deliveries', 'deliveries'), ('receipts', 'receipts'), ('following', 'follows, by follower'), ('followers', 'follows, by followee'), ('post counts', 'counts of posts'), ('user counts', 'counts of accounts'), ('posts', 'cached posts'), ('accounts', 'cached accounts and their lists of posts')], max_length=16, primary_key=True, serialize=False)),
+                ('subject', models.CharField(choices=[('windows', 'home windows'), ('deliveries', 'deliveries'), ('receipts', 'receipts'), ('following', 'follows, by follower'), ('followers', 'follows, by followee'), ('post counts', 'counters of posts'), ('user counts', 'counters of accounts'), ('posts', 'cached posts'), ('accounts', 'cached accounts and their lists of posts')], max_length=16, primary_key=True, serialize=False)),
                 ('after', models.BigIntegerField(default=0)),
                 ('compared', models.BigIntegerField(default=0)),
                 ('began_at', models.DateTimeField(default=django.utils.timezone.now)),
@@ -41,6 +41,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='auditfinding',
             name='kind',
-            field=models.CharField(choices=[('missing', 'left out of a page'), ('extra', 'shown to somebody it is not for'), ('repeated', 'twice on a page'), ('order', 'in the wrong order'), ('window', 'missing in a window'), ('undelivered', 'never handed to delivery'), ('stuck', 'delivery stands still'), ('dead', 'delivery given up'), ('chunk', 'part of a delivery is gone'), ('receipt', 'changed receipt'), ('lost', 'delivery given up for good'), ('mirror', 'half a follow'), ('interrupted', 'half a post'), ('count', 'wrong count'), ('cached', 'cached value that is not so')], max_length=12, verbose_name='what'),
+            field=models.CharField(choices=[('missing', 'left out of a page'), ('extra', 'shown to somebody it is not for'), ('repeated', 'twice on a page'), ('order', 'in the wrong order'), ('window', 'missing from a window'), ('undelivered', 'never handed over for delivery'), ('stuck', 'delivery stands still'), ('dead', 'delivery given up'), ('chunk', 'part of a delivery is gone'), ('receipt', 'changed receipt'), ('lost', 'delivery given up for good'), ('mirror', 'incomplete follow'), ('interrupted', 'half a post'), ('count', 'wrong count'), ('cached', 'cached value that is not so')], max_length=12, verbose_name='what'),
         ),
     ]

@@ -223,5 +223,5 @@ def _clean_name(kind: type[Group], owner: User, text: str, group_id: int) -> str
         message = _("At most %(count)d characters.") % {"count": kind.NAME_MAX_CHARACTERS}
         raise invalid(kind.NAME_PARAMETER, message)
     if kind is Circle and kind.of(owner).filter(name=name).exclude(pk=group_id).exists():
-        raise invalid(kind.NAME_PARAMETER, _("You have a circle of this name."))
+        raise invalid(kind.NAME_PARAMETER, _("You already have a circle with this name."))
     return name

@@ -119,7 +119,7 @@ def require_may_post(user_id: int, circle_id: int) -> None:
     if circle is None:
         raise not_found(Circle)
     if circle.owner_id != user_id and not circle.is_shared:
-        raise NotAllowed(_("Only its owner posts to this circle."))
+        raise NotAllowed(_("Only the owner can post to this circle."))
 
 
 def circles_to_post_to(user: User) -> list[CircleChoice]:

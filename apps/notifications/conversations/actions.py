@@ -35,7 +35,7 @@ def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
     Invalid, NotAllowed, TooMany, Unavailable.
     """
     if not people:
-        raise invalid("to", _("Choose who gets it."), "blank")
+        raise invalid("to", _("Choose at least one recipient."), "blank")
     parent_id = _parent_id(author, people, idempotency_key)
     draft = replace(draft, reply_to_id=parent_id)
     return _send(author, people, draft, idempotency_key=idempotency_key)
@@ -75,7 +75,7 @@ def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
     if not people:
         raise NotAllowed(_("Everybody else has left."))
     if others and not reached:
-        raise NotAllowed(_("You can't write to this account."))
+        raise NotAllowed(_("You can't message this account."))
     if not is_visible(draft.body) and not draft.media_ids:
         raise invalid("status", _("Write something first."), "blank")
     message = replace(

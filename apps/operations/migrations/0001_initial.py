@@ -22,8 +22,8 @@ class Migration(migrations.Migration):
                 ('after', models.TextField(verbose_name='after')),
             ],
             options={
-                'verbose_name': 'change of the caches',
-                'verbose_name_plural': 'changes of the caches',
+                'verbose_name': 'cache change',
+                'verbose_name_plural': 'cache changes',
                 'ordering': ('-version',),
             },
         ),

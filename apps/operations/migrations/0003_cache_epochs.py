@@ -24,8 +24,8 @@ class Migration(migrations.Migration):
                 ('beats', models.BigIntegerField(default=0)),
             ],
             options={
-                'verbose_name': 'epoch of the caches',
-                'verbose_name_plural': 'epochs of the caches',
+                'verbose_name': 'cache epoch',
+                'verbose_name_plural': 'cache epochs',
             },
         ),
     ]

@@ -174,24 +174,24 @@ def check_picture(alt: str | None, focus: Focus | None) -> None:
         maximum = {"count": ALT_MAX_CHARACTERS}
         raise invalid("description", _("At most %(count)d characters.") % maximum, "too_long")
     if focus is not None and not all(isfinite(part) and -1 <= part <= 1 for part in focus):
-        raise invalid("focus", _("Two numbers from -1 to 1."), "out_of_range")
+        raise invalid("focus", _("Enter two numbers from -1 to 1."), "out_of_range")
 
 
 def check_poll(poll: PollDraft) -> None:
     """Raise Invalid for a wrong number of options, a wrong duration, or a long, empty or repeated option."""
     options = [normalise(option) for option in poll.options]
     if not POLL_OPTIONS[0] <= len(options) <= POLL_OPTIONS[1]:
-        raise invalid("poll", _("A poll has 2 to 4 options."), "options")
+        raise invalid("poll", _("A poll needs 2 to 4 options."), "options")
     if any(
         not is_visible(option) or is_too_long(option, POLL_OPTION_MAX_CHARACTERS)
         for option in options
     ):
         maximum = {"count": POLL_OPTION_MAX_CHARACTERS}
-        raise invalid("poll", _("An option has 1 to %(count)d characters.") % maximum, "options")
+        raise invalid("poll", _("Options need 1 to %(count)d characters.") % maximum, "options")
     if len(set(options)) < len(options):
         raise invalid("poll", _("Two options are the same."), "duplicate")
     if not POLL_SECONDS[0] <= poll.seconds <= POLL_SECONDS[1]:
-        raise invalid("poll", _("A poll is open for five minutes to a month."), "out_of_range")
+        raise invalid("poll", _("A poll can be open for five minutes to a month."), "out_of_range")
 
 
 def check_labels(visibility: str, content_warning: str, pictures: int) -> None:

@@ -64,7 +64,7 @@ def schedule_post(
             return earlier.scheduled
         User.objects.select_for_update().get(pk=author.pk)  # a lock, so that the limit holds
         if _pending(author).count() >= settings.SCHEDULED_POSTS_MAX:
-            text = _("At most %(count)d posts can wait.") % {"count": settings.SCHEDULED_POSTS_MAX}
+            text = _("At most %(count)d scheduled posts.") % {"count": settings.SCHEDULED_POSTS_MAX}
             raise invalid("scheduled_at", text, "too_many")
         data = {**asdict(draft), "body": body}
         data.pop("pictures")
@@ -123,7 +123,7 @@ def failure_reason(row: ScheduledPost) -> str:
     kind, _colon, message = row.last_error.partition(": ")
     if kind in DOMAIN_ERRORS:
         return _(message)  # stored untranslated
-    return _("Something went wrong on our side. Nothing is lost: try it again.")
+    return _("Something went wrong on our side. Nothing is lost. Please try again.")
 
 
 def retry_failed(author: User, number: int) -> None:

@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('number', models.PositiveIntegerField(verbose_name='line')),
                 ('cells', models.JSONField()),
-                ('outcome', models.CharField(choices=[('waiting', 'waiting'), ('done', 'done'), ('same', 'already there'), ('refused', 'not done'), ('undone', 'undone')], default='waiting', max_length=7, verbose_name='outcome')),
+                ('outcome', models.CharField(choices=[('waiting', 'waiting'), ('done', 'done'), ('same', 'already there'), ('refused', 'not imported'), ('undone', 'undone')], default='waiting', max_length=7, verbose_name='outcome')),
                 ('reason', models.TextField(blank=True, verbose_name='reason')),
                 ('trace', models.JSONField(default=dict)),
                 ('job', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='lines', to='privacy.import')),

@@ -40,7 +40,7 @@ def read_lines(kind: ImportKind, data: bytes) -> list[Line]:
     needed = NEEDED.get(kind, 1)
     what = _POST if kind == ImportKind.BOOKMARKS else _ACCOUNT
     if not any(len(row) >= needed and what.fullmatch(row[needed - 1]) for _number, row in lines):
-        raise _refused(_("Nothing in this file can be read as this kind of list."), "wrong_columns")
+        raise _refused(_("Nothing in this file looks like a list of this kind."), "wrong_columns")
     return lines
 
 
@@ -51,24 +51,24 @@ def plain_cell(text: str) -> str:
 
 def _rows(data: bytes) -> list[tuple[int, list[str]]]:
     if len(data) > MAX_BYTES:
-        message = _("At most %(count)d KB: cut the file into several.")
+        message = _("This file is larger than %(count)d KB. Split it into several files.")
         raise _refused(message % {"count": MAX_BYTES // 1024}, "too_large")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise _refused(_("This is not a text file in UTF-8."), "encoding")
+        raise _refused(_("This is not a UTF-8 text file."), "encoding")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows = []
     try:
         for row in reader:
             rows.append((reader.line_num, row))
             if len(rows) > MAX_LINES:
-                message = _("At most %(count)d lines: cut the file into several.")
+                message = _("This file has more than %(count)d lines. Split it into several files.")
                 raise _refused(message % {"count": MAX_LINES}, "too_many_lines")
     except csv.Error:
-        message = _("This is not a table of comma-separated values (CSV): line %(number)d.")
+        message = _("This is not a valid CSV file. See line %(number)d.")
         raise _refused(message % {"number": reader.line_num}, "not_csv") from None
     return rows
 

@@ -64,7 +64,7 @@ def do_line(kind: ImportKind, user: User, row: Sequence[str], people: People) ->
     cells: list[Any] = list(row)
     if act.account is not None:
         if len(row) <= act.account:
-            raise Invalid(_("A column is missing in this line."))
+            raise Invalid(_("A column is missing from this line."))
         cells[act.account] = _named(row[act.account], people)
     return act.do(user, *cells)
 

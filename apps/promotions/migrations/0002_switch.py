@@ -26,8 +26,8 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "verbose_name": "switch of promotions",
-                "verbose_name_plural": "switch of promotions",
+                "verbose_name": "promotion switch",
+                "verbose_name_plural": "promotion switch",
                 "constraints": [
                     models.CheckConstraint(condition=models.Q(("id", 1)), name="one_switch")
                 ],

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to=settings.AUTH_USER_MODEL)),
                 ('silent_kinds', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=8), blank=True, default=list, size=None)),
-                ('policy', models.CharField(choices=[('all', "Everybody's"), ('followed', 'People you follow'), ('follower', 'Your followers'), ('none', "Nobody's")], default='all', max_length=8)),
+                ('policy', models.CharField(choices=[('all', "Everybody"), ('followed', 'People you follow'), ('follower', 'Your followers'), ('none', "No one")], default='all', max_length=8)),
                 ('texts', models.CharField(choices=[('all', 'For all posts'), ('open', 'Only for posts that everybody may read'), ('none', 'For no posts')], default='all', max_length=4)),
                 ('quiet_from', models.TimeField(blank=True, null=True)),
                 ('quiet_until', models.TimeField(blank=True, null=True)),
@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
                 ('auth', models.CharField(max_length=32)),
                 ('is_standard', models.BooleanField(default=True)),
                 ('kinds', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=8), blank=True, default=list, size=None)),
-                ('policy', models.CharField(choices=[('all', "Everybody's"), ('followed', 'People you follow'), ('follower', 'Your followers'), ('none', "Nobody's")], default='all', max_length=8)),
+                ('policy', models.CharField(choices=[('all', "Everybody"), ('followed', 'People you follow'), ('follower', 'Your followers'), ('none', "No one")], default='all', max_length=8)),
                 ('sealed_token', models.TextField(blank=True, default='')),
                 ('language', models.CharField(blank=True, default='', max_length=10)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),

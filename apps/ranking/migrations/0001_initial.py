@@ -21,8 +21,8 @@ class Migration(migrations.Migration):
                 ('preset', models.CharField(choices=[('newest', 'Newest first'), ('balanced', 'Balanced'), ('discussed', 'Most discussed')], max_length=9, verbose_name='preset')),
             ],
             options={
-                'verbose_name': 'choice of ranking',
-                'verbose_name_plural': 'choices of ranking',
+                'verbose_name': 'ranking choice',
+                'verbose_name_plural': 'ranking choices',
             },
         ),
         migrations.CreateModel(

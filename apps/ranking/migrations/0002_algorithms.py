@@ -50,8 +50,8 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "verbose_name": "weight of a factor",
-                "verbose_name_plural": "weights of factors",
+                "verbose_name": "factor weight",
+                "verbose_name_plural": "factor weights",
             },
         ),
     ]

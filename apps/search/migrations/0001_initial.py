@@ -31,8 +31,8 @@ class Migration(migrations.Migration):
                 ('finished_at', models.DateTimeField(blank=True, null=True, verbose_name='finished at')),
             ],
             options={
-                'verbose_name': 'progress of the index',
-                'verbose_name_plural': 'progress of the index',
+                'verbose_name': 'index progress',
+                'verbose_name_plural': 'index progress',
             },
         ),
         migrations.CreateModel(

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('value', models.CharField(help_text='A range such as 203.0.113.0/24 or 2001:db8::/32; a domain such as example.org, which includes its subdomains; a handle, or the beginning of one, such as spam*.', max_length=253, verbose_name='value')),
                 ('reason', models.CharField(blank=True, help_text='For staff only.', max_length=500, verbose_name='reason')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
-                ('expires_at', models.DateTimeField(blank=True, help_text='Leave empty for no end.', null=True, verbose_name='ends at')),
+                ('expires_at', models.DateTimeField(blank=True, help_text='Leave empty for a permanent block.', null=True, verbose_name='ends at')),
                 ('refused', models.PositiveIntegerField(default=0, editable=False, verbose_name='refused sign-ups')),
                 ('by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by')),
             ],

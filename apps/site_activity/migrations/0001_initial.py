@@ -28,8 +28,8 @@ class Migration(migrations.Migration):
                 ('registrations', models.PositiveBigIntegerField(db_default=0)),
             ],
             options={
-                'verbose_name': 'week of the site',
-                'verbose_name_plural': 'weeks of the site',
+                'verbose_name': 'weekly statistics',
+                'verbose_name_plural': 'weekly statistics',
             },
         ),
     ]

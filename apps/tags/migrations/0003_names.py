@@ -9,6 +9,6 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AlterModelOptions(
             "tagday",
-            {"verbose_name": "day of a tag", "verbose_name_plural": "days of tags"},
+            {"verbose_name": "daily tag statistics", "verbose_name_plural": "daily tag statistics"},
         ),
     ]

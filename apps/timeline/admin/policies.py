@@ -62,7 +62,7 @@ class SiteForm(WhyForm):
     def clean_policy(self) -> str:
         policy = str(self.cleaned_data["policy"])
         if policy == Policy.SITE:
-            raise forms.ValidationError(_("Only authors can have this policy."))
+            raise forms.ValidationError(_("This policy is only for single authors."))
         return policy
 
 
@@ -148,8 +148,8 @@ class PolicyAdmin(StaffList):
             act()
         except RedisError:
             text = _(
-                "Redis does not answer, so readers cannot be notified. The switch continues by itself when Redis"
-                " answers again."
+                "Redis does not answer, so the new policy cannot be announced to readers yet. The switch of policy "
+                "continues automatically when Redis answers again."
             )
             self.message_user(request, text, messages.WARNING)
             return False

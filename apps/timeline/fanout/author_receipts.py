@@ -127,7 +127,7 @@ def delivery_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Delive
     Raises NotFound if the viewer may not see the post, NotAllowed if they may, but are not its author.
     """
     if not as_staff and visible_item(viewer.pk, post_id).author.pk != viewer.pk:
-        raise NotAllowed(_("Only the author of a post sees its delivery."))
+        raise NotAllowed(_("Only the author of a post can see its delivery."))
     post = Post.objects.filter(pk=post_id, deleted_at=None).first()
     if post is None:
         raise NotFound(_("This post isn't here."))

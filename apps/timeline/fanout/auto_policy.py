@@ -168,7 +168,7 @@ def choose(measured: MeasuredCost, current: Mode | None) -> Choice:
     }
     is_cheaper = measured.push_seconds >= factor * measured.pull_seconds
     if measured.followers >= threshold and is_cheaper:
-        why = _("pull from %(threshold)d followers up if it is cheaper") % {"threshold": threshold}
+        why = _("from %(threshold)d followers on, pull if it is cheaper") % {"threshold": threshold}
         return Choice(Mode.PULL, f"{figures}; {costs}: {why}")
     if measured.followers <= settings.AUTO_PUSH_FOLLOWERS:
         why = _("with up to %(most)d followers, everybody gets it") % {
@@ -212,7 +212,7 @@ def measure_all() -> int:
                 author,
                 Policy.AUTO,
                 by=Policy.AUTO,
-                reason=_("The policy of the site is automatic."),
+                reason=_("The site's policy is automatic."),
             )
     longest_ago = AuthorPolicy.objects.filter(policy=Policy.AUTO).order_by("measured_at")
     authors = list(longest_ago.values_list("pk", flat=True)[:AUTHORS_BATCH_SIZE])

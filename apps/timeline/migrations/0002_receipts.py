@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='fanoutchunk',
             name='number',
-            field=models.PositiveIntegerField(default=0, verbose_name='number of the receipt'),
+            field=models.PositiveIntegerField(default=0, verbose_name='receipt number'),
         ),
         migrations.AddField(
             model_name='fanoutchunk',

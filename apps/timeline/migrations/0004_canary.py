@@ -5,7 +5,7 @@ POLICIES = [
     ("online", "push to those online"),
     ("pull", "pull at read time"),
     ("auto", "whichever costs least"),
-    ("site", "same as the site"),
+    ("site", "the site's policy"),
 ]
 
 

@@ -21,7 +21,7 @@ class Reason(TextChoices):
     BACKFILL = (
         "backfill",
         gettext_lazy(
-            "It is older than your follow: it was added to your page when you followed @%(who)s on %(when)s."
+            "It was written before you followed @%(who)s, and was added to your page when you did (%(when)s)."
         ),
     )
     REBUILT = (
@@ -50,8 +50,8 @@ class Reason(TextChoices):
     SPACED = (
         "spaced",
         gettext_lazy(
-            "@%(who)s is promoted to you, but not in this position: at most one post in eight is promoted, below"
-            " seven others."
+            "@%(who)s is promoted to you, but not in this position: at most one post in eight is promoted, after "
+            "seven others."
         ),
     )
     NOT_FOLLOWED = "not_followed", gettext_lazy("You do not follow @%(who)s.")
@@ -59,7 +59,7 @@ class Reason(TextChoices):
     TAG_NOT_PUBLIC = (
         "tag_not_public",
         gettext_lazy(
-            "You follow #%(who)s, but not its author, and it is not public: a tag shows only public posts."
+            "You follow #%(who)s, but not the author of this post. Tags only show public posts, and it is not public."
         ),
     )
     LISTED = (
@@ -72,11 +72,11 @@ class Reason(TextChoices):
     )
     MUTED = "muted", gettext_lazy("You mute @%(who)s.")
     HIDDEN_REPOST = "unshared", gettext_lazy("You hide reposts by @%(who)s.")
-    LANGUAGE = "language", gettext_lazy("You read @%(who)s in other languages only.")
+    LANGUAGE = "language", gettext_lazy("You only read @%(who)s in other languages.")
     REPLY = (
         "reply",
         gettext_lazy(
-            "It replies to somebody you do not follow, and your home page leaves such replies out."
+            "It replies to somebody you do not follow, and your home page leaves out such replies."
         ),
     )
     FILTERED = "filtered", gettext_lazy("Your filter hides it: %(who)s.")
@@ -100,8 +100,8 @@ class Reason(TextChoices):
     LOST = (
         "lost",
         gettext_lazy(
-            "It belongs on your page and is missing, which is our mistake. When the program that "
-            "checks pages finds it, it puts the post back."
+            "It belongs on your page and is missing, which is our mistake. The program that checks pages will put it "
+            "back when it notices."
         ),
     )
 

@@ -186,9 +186,7 @@ LISTED = Rule(
     Reason.LISTED,
     lambda item, facts: item.post.author_id in facts.listed,
     applies=lambda facts: bool(facts.listed),
-    question=lambda _item: _(
-        "Is its author in a list whose posts you leave out of your home page?"
-    ),
+    question=lambda _item: _("Is its author in a list whose posts you hide from your home page?"),
 )
 LANGUAGE = Rule(
     Reason.LANGUAGE,

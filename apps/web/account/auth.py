@@ -56,7 +56,7 @@ def log_in(request: SiteRequest) -> HttpResponseBase:
         if address := _address_of_closed(request):
             guess.give_back()
             return SeeOther(address)
-        form.add_error(None, _("Handle or password is wrong."))
+        form.add_error(None, _("Wrong handle or password."))
     return entry_page(request, "accounts/login.html", form)
 
 
@@ -96,7 +96,7 @@ def password_change(request: AuthenticatedRequest) -> HttpResponseBase:
         # Django has rotated the key of this session; all other sessions are invalid now
         remember_login(request, request.user)
         remember_device(request, response, request.user)
-    return _finish(request, response, _("Your password is changed."))
+    return _finish(request, response, _("Your password has been changed."))
 
 
 @require_get_or_post
@@ -125,7 +125,7 @@ def password_reset_confirm(request: SiteRequest, uidb64: str, token: str) -> Htt
     view = auth.PasswordResetConfirmView.as_view(
         template_name="accounts/password_reset_confirm.html", success_url="/login"
     )
-    message = _("Your password is changed. Log in with it.")
+    message = _("Your password has been changed. Log in with the new one.")
     response = view(request, uidb64=uidb64, token=token)
     if _was_link_valid(response):
         guess.give_back()

@@ -39,7 +39,7 @@ def confirm(request: SiteRequest, token: str) -> HttpResponseBase:
     guess.give_back()
     if request.method == "POST":
         user = confirm_email(token)
-        messages.success(request, _("Your address is confirmed."))
+        messages.success(request, _("Your address has been confirmed."))
         return SeeOther("/" if request.user == user else "/login")
     context = {"address": account.pending_email, "handle": account.handle}
     return render(request, "accounts/email_confirm.html", context)

@@ -71,7 +71,7 @@ def report_file(request: AuthenticatedRequest, import_id: int) -> HttpResponseBa
     lines = refused_lines(request.user, import_id)
     response = HttpResponse()
     table = csv.writer(response)
-    table.writerow([_("Line"), _("Text of the line"), _("Why it failed")])
+    table.writerow([_("Line"), _("Text of the line"), _("Why it was not imported")])
     for line in lines:
         table.writerow([line.number, escape_formula(str(line)), line.reason])
     return as_download(response, f"import-{import_id}.csv", CSV)

@@ -72,7 +72,7 @@ def code(request: SiteRequest) -> HttpResponseBase:
             if record_failure(request):
                 messages.error(request, _("Too many wrong codes. Log in again."))
                 return SeeOther("/login")
-            form.add_error("code", _("This code is wrong, or was used before."))
+            form.add_error("code", _("This code is wrong or has been used before."))
     return _code_page(request, pending, form)
 
 

@@ -65,7 +65,7 @@ def go_on_as_another(request: SiteRequest, response: HttpResponseBase) -> None:
     if others:
         *left, last = others
         _enter(request, response, last, left)
-        messages.success(request, _("You are @%(handle)s now.") % {"handle": others[last].handle})
+        messages.success(request, _("Switched to @%(handle)s.") % {"handle": others[last].handle})
 
 
 def _enter(request: SiteRequest, response: HttpResponseBase, key: str, others: list[str]) -> None:

@@ -55,8 +55,8 @@ _ROUNDS = {
     Subject.RECEIPTS: gettext_lazy("Records of deliveries"),
     Subject.FOLLOWING: gettext_lazy("Follows, by follower"),
     Subject.FOLLOWERS: gettext_lazy("Follows, by followee"),
-    Subject.POST_COUNTS: gettext_lazy("Counts of posts"),
-    Subject.USER_COUNTS: gettext_lazy("Counts of people"),
+    Subject.POST_COUNTS: gettext_lazy("Counters of posts"),
+    Subject.USER_COUNTS: gettext_lazy("Counters of people"),
     Subject.POSTS: gettext_lazy("Posts in fast memory"),
     Subject.ACCOUNTS: gettext_lazy("Profiles and lists in fast memory"),
 }

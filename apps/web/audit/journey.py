@@ -206,7 +206,7 @@ def _way_out(journey: Journey) -> list[Row]:
     ]
     if receipt.pending:
         text = _("Followers it has not reached yet.")
-        rows.append((text, _("Must deliver: every chunk is a row"), exact(receipt.pending)))
+        rows.append((text, _("Guaranteed delivery: every chunk is a row"), exact(receipt.pending)))
     if receipt.failed:
         text = _("Followers it could not be delivered to.")
         rows.append((text, _("Dead letters"), exact(receipt.failed)))
@@ -234,12 +234,12 @@ def _afterwards(journey: Journey) -> list[Row]:
     rows = [
         (
             _("A follower opened it for the first time. The site does not record who."),
-            _("Existence: read or not"),
+            _("Existence filter: has it been read?"),
             _first_read(journey),
         )
     ]
     if journey.reads is not None:
-        text = _("People who have opened it.")
+        text = _("The number of people who have opened it.")
         rows.append((text, _("Counter service"), exact(journey.reads)))
     rows += [
         (
@@ -249,7 +249,7 @@ def _afterwards(journey: Journey) -> list[Row]:
         ),
         (
             _("Mistakes that the auditor found and repaired."),
-            _("Must deliver: compared with the tables"),
+            _("Guaranteed delivery: compared with the tables"),
             _corrections(journey),
         ),
     ]

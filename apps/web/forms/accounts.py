@@ -282,7 +282,7 @@ class ProfileForm(IntroductionForm):
     lines = forms.CharField(
         label=_("Lines"),
         required=False,
-        help_text=_("Up to four, each a name and a value: Web: https://example.org"),
+        help_text=_("Up to four, each with a name and a value, such as Web: https://example.org"),
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
     )
     featured_tags = _text(

@@ -45,7 +45,7 @@ class CircleMembersForm(forms.Form):
 class PrivacyForm(forms.Form):
     is_locked = switch(_("Ask me before anybody follows me"))
     hides_activity = switch(
-        _("Hide what I like, repost and follow from other people's activity pages")
+        _("Keep my likes, reposts and follows off other people's activity pages")
     )
     tells_seen = switch(
         _("Show people that I have seen their messages, and show me who has seen mine")

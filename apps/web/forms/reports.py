@@ -10,7 +10,7 @@ from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category
 class ReportForm(forms.Form):
     category = forms.ChoiceField(
         label=_("What is wrong?"),
-        help_text=_("It decides who looks at the report first."),
+        help_text=_("This decides who looks at the report first."),
         choices=Category.choices,
         initial=Category.SPAM,
         widget=forms.RadioSelect,

@@ -57,7 +57,7 @@ MAX_HELD = 80  # accounts with notifications that are held back
 MAX_ROWS = 100  # notifications of one account
 ANSWERS = {"accept": accept_notifications_from, "dismiss": dismiss_notifications_from}
 MESSAGES = {
-    "accept": gettext_lazy("You get notifications from @%(handle)s from now on."),
+    "accept": gettext_lazy("You will get notifications from @%(handle)s from now on."),
     "dismiss": gettext_lazy("The held-back notifications from @%(handle)s were deleted."),
 }
 

@@ -78,7 +78,7 @@ _MESSAGES = {
     "watch": gettext_lazy("You will be notified of new posts by @%(handle)s."),
     "unwatch": gettext_lazy("You will no longer be notified of new posts by @%(handle)s."),
     "approve": gettext_lazy("@%(handle)s follows you now."),
-    "reject": gettext_lazy("The follow request of @%(handle)s was removed."),
+    "reject": gettext_lazy("The follow request from @%(handle)s was rejected."),
 }
 
 

@@ -230,7 +230,7 @@ def _created(request: AuthenticatedRequest, posts: Sequence[AnyPost]) -> HttpRes
         return HttpResponseClientRedirect("/scheduled") if request.htmx else SeeOther("/scheduled")
     said = _said_of(post)
     if len(posts) > 1:
-        said = _("%(count)d posts are published.") % {"count": len(posts)}
+        said = _("%(count)d posts have been published.") % {"count": len(posts)}
     if request.htmx:
         return _insert(request, [one.pk for one in posts], {"text": said, "draft": draft})
     messages.success(request, said, extra_tags=draft)

@@ -29,8 +29,8 @@ class Interrupted(Exception):
         """The error message for the author: how many posts were published, and why the others were not."""
         count = len(self.published)
         text = ngettext(
-            "%(count)d post is published; the rest is still here: %(reason)s",
-            "%(count)d posts are published; the rest is still here: %(reason)s",
+            "%(count)d post has been published; the rest is still here: %(reason)s",
+            "%(count)d posts have been published; the rest is still here: %(reason)s",
             count,
         )
         return text % {"count": count, "reason": self.error.message}

@@ -42,7 +42,7 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
         pgettext_lazy("settings", "Writing"),
         (
             SettingsTab("writing", gettext_lazy("Writing"), icon="pencil",
-                        about=gettext_lazy("Who sees new posts, pictures, keyboard shortcuts")),
+                        about=gettext_lazy("Visibility of new posts, pictures, keyboard shortcuts")),
         ),
     ),
     (

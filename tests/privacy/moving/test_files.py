@@ -82,7 +82,7 @@ def test_size_and_number_of_lines_are_bounded(monkeypatch):
         read_lines(ImportKind.BLOCKS, b"bob\nann\n")
     monkeypatch.undo()
     monkeypatch.setattr(files, "MAX_LINES", 1)
-    with pytest.raises(Invalid, match="At most 1 lines"):
+    with pytest.raises(Invalid, match="more than 1 lines"):
         read_lines(ImportKind.BLOCKS, b"bob\nann\n")
 
 

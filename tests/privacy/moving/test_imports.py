@@ -278,8 +278,8 @@ def test_the_page_from_the_file_to_the_report_and_back(alice, bob, page_of):
 @pytest.mark.parametrize(
     ("kind", "data", "words"),
     [
-        ("follows", b"\xff\xfe", "This is not a text file in UTF-8."),
-        ("follows", b"", "Nothing in this file can be read"),
+        ("follows", b"\xff\xfe", "This is not a UTF-8 text file."),
+        ("follows", b"", "Nothing in this file looks like"),
         (
             "follows",
             b"Account address,Hide notifications\nbob,true\n",

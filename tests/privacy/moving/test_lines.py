@@ -98,10 +98,10 @@ def test_bookmarks_of_this_site(alice, bob, path):
     [
         ("follows", ["bob@other.example"], "Not on this site."),
         ("follows", ["nobody"], "There is no account @nobody."),
-        ("follows", ["alice"], "This doesn't work with your own account."),
+        ("follows", ["alice"], "You can't do this to your own account."),
         ("follows", ["dora"], "You can't follow this account."),
-        ("blocks", ["alice"], "This doesn't work with your own account."),
-        ("lists", ["Cooks"], "A column is missing in this line."),
+        ("blocks", ["alice"], "You can't do this to your own account."),
+        ("lists", ["Cooks"], "A column is missing from this line."),
         (
             "lists",
             ["Cooks", "bob"],

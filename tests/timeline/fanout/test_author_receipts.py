@@ -177,4 +177,4 @@ def test_it_is_on_the_page_of_ones_own_post_and_in_its_menu(alice, readers, page
     browser.cookies["lang"] = "zh-hans"
     page = browser.get(f"/@alice/{post.pk}/receipt").content.decode()
     assert "已送达 10 位粉丝中的 6 位，用时 " in page
-    assert "；4 人回来时会收到。" in page
+    assert "；4 人再次来访时会收到。" in page
