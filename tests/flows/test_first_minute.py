@@ -80,9 +80,7 @@ def test_the_tools_of_home_are_one_menu(scripts, followed, reader, visit):
         expect(menu.get_by_role("button", name="Show read posts")).to_be_visible()
         menu.get_by_label("Up to").fill("2026-11-01")
         menu.get_by_role("button", name="Jump").click()
-        expect(
-            page.get_by_text("There is nothing here from that day or earlier.")
-        ).to_be_visible()
+        expect(page.get_by_text("There is nothing here from that day or earlier.")).to_be_visible()
 
 
 def test_tabs_that_do_not_fit_scroll_below_the_button(followed, reader, visit):
