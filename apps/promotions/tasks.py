@@ -7,7 +7,7 @@ from celery import shared_task
 from apps.events.actions import enqueue
 from apps.promotions import actions
 
-# The length of one run; each batch is a separate transaction of some tens of milliseconds.
+# The length of one run; each batch is a separate transaction of tens of milliseconds.
 SWEEP_SECONDS = 10.0
 
 
