@@ -37,8 +37,8 @@ class Subject(models.TextChoices):
     RECEIPTS = "receipts", gettext_lazy("receipts")
     FOLLOWING = "following", gettext_lazy("follows, by follower")
     FOLLOWERS = "followers", gettext_lazy("follows, by followee")
-    POST_COUNTS = "post counts", gettext_lazy("counters of posts")
-    USER_COUNTS = "user counts", gettext_lazy("counters of accounts")
+    POST_COUNTS = "post counts", gettext_lazy("post counts")
+    USER_COUNTS = "user counts", gettext_lazy("account counts")
     POSTS = "posts", gettext_lazy("cached posts")
     ACCOUNTS = "accounts", gettext_lazy("cached accounts and their lists of posts")
 

@@ -92,11 +92,11 @@ class NotificationPolicy(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
     )
-    for_not_following = treatment_field(_("by people you don't follow"))
-    for_not_followers = treatment_field(_("by people who don't follow you"))
-    for_new_accounts = treatment_field(_("by new accounts"))
+    for_not_following = treatment_field(_("from people you don't follow"))
+    for_not_followers = treatment_field(_("from people who don't follow you"))
+    for_new_accounts = treatment_field(_("from new accounts"))
     for_private_mentions = treatment_field(_("private mentions by people you don't follow"))
-    for_bots = treatment_field(_("by programs you don't follow"))
+    for_bots = treatment_field(_("from programs you don't follow"))
 
     class Meta:
         verbose_name, verbose_name_plural = _("notification policy"), _("notification policies")

@@ -70,7 +70,7 @@ class StarterPackForm(forms.ModelForm):
         found = user_ids_by_handle(handles)
         if missing := sorted(handles - found.keys()):
             raise forms.ValidationError(
-                gettext("There is no account %(handles)s."),
+                gettext("These accounts do not exist: %(handles)s."),
                 params={"handles": ", ".join(f"@{handle}" for handle in missing)},
             )
         return list(found.values())

@@ -67,7 +67,7 @@ _PARTS = (
                 "Most pages cannot be read right now, and nothing can be posted."
             ),
             "postgresql writes": gettext_lazy(
-                "Nothing can be posted or changed right now; reading works."
+                "Nothing can be posted or changed right now, but everything can still be read."
             ),
         },
     ),

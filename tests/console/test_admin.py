@@ -237,7 +237,7 @@ def test_main_grows_with_its_progress_and_is_given_up(chief, settled, spare):
     assert not TopologyVersion.objects.exists()
     page = text_of(change(chief, "grow", **fields))
     assert "Main is changing its slots: step 1 of 3" in page
-    assert "33.3 % of its keys move." in page
+    assert "In all, 33.3 % of its keys have to move." in page
     assert f"{CONSOLE}change/abort/?pool=main" in page
     assert "A pool is changing its slots." in text_of(change(chief, "shrink", place="backup-0-0"))
     page = text_of(change(chief, "abort", pool="main"))

@@ -76,7 +76,7 @@ def test_staff_make_a_starter_pack_by_handles_and_change_it(chief, alice, bob):
 
 def test_a_pack_names_accounts_that_are_there_and_not_too_many(chief, alice):
     page = chief.post(f"{PACKS}add/", {**PACK, "handles": "alice nobody_here"}).text
-    assert "There is no account @nobody_here." in page
+    assert "These accounts do not exist: @nobody_here." in page
     many = " ".join(f"name{number}" for number in range(31))
     assert "At most 30 accounts." in chief.post(f"{PACKS}add/", {**PACK, "handles": many}).text
     assert not StarterPack.objects.exists()

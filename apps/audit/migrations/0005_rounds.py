@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='AuditRound',
             fields=[
-                ('subject', models.CharField(choices=[('windows', 'home windows'), ('deliveries', 'deliveries'), ('receipts', 'receipts'), ('following', 'follows, by follower'), ('followers', 'follows, by followee'), ('post counts', 'counters of posts'), ('user counts', 'counters of accounts'), ('posts', 'cached posts'), ('accounts', 'cached accounts and their lists of posts')], max_length=16, primary_key=True, serialize=False)),
+                ('subject', models.CharField(choices=[('windows', 'home windows'), ('deliveries', 'deliveries'), ('receipts', 'receipts'), ('following', 'follows, by follower'), ('followers', 'follows, by followee'), ('post counts', 'post counts'), ('user counts', 'account counts'), ('posts', 'cached posts'), ('accounts', 'cached accounts and their lists of posts')], max_length=16, primary_key=True, serialize=False)),
                 ('after', models.BigIntegerField(default=0)),
                 ('compared', models.BigIntegerField(default=0)),
                 ('began_at', models.DateTimeField(default=django.utils.timezone.now)),

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='notificationpolicy',
             name='for_bots',
-            field=models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], db_default='accept', default='accept', max_length=6, verbose_name="by programs you don't follow"),
+            field=models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], db_default='accept', default='accept', max_length=6, verbose_name="from programs you don't follow"),
         ),
         migrations.AlterField(
             model_name='notificationpolicy',
@@ -23,12 +23,12 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='notificationpolicy',
             name='for_not_followers',
-            field=models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], db_default='accept', default='accept', max_length=6, verbose_name="by people who don't follow you"),
+            field=models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], db_default='accept', default='accept', max_length=6, verbose_name="from people who don't follow you"),
         ),
         migrations.AlterField(
             model_name='notificationpolicy',
             name='for_not_following',
-            field=models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], db_default='accept', default='accept', max_length=6, verbose_name="by people you don't follow"),
+            field=models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], db_default='accept', default='accept', max_length=6, verbose_name="from people you don't follow"),
         ),
         migrations.AlterField(
             model_name='notificationpolicy',

@@ -27,8 +27,8 @@ class Reason(TextChoices):
     REBUILT = (
         "rebuilt",
         gettext_lazy(
-            "You follow @%(who)s. When this post was published, no home page was prepared for "
-            "you; yours was built at your next visit."
+            "You follow @%(who)s. When this post was published, you had no stored home page; "
+            "it was built on your next visit."
         ),
     )
     FOLLOWED = "followed", gettext_lazy("You follow @%(who)s.")

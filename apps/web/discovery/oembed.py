@@ -57,7 +57,7 @@ def _oembed_json(item: FeedItem, width: int, height: int) -> dict[str, Any]:
 def _post_at(address: str) -> FeedItem:
     """The public post at a URL of this site."""
     if not address or len(address) > URL_MAX_CHARACTERS:
-        raise BadRequest(_("Specify the post: url=its address."), code="bad_url")
+        raise BadRequest(_("Specify the post: url=address."), code="bad_url")
     match = _POST.fullmatch(address.removeprefix(absolute("/")))
     if match is None:
         raise _not_found()

@@ -23,11 +23,11 @@ def _treatment(label: Any) -> forms.ChoiceField:
 class PolicyForm(forms.Form):
     """How to treat notifications from each kind of sender; omitted fields stay unchanged."""
 
-    for_not_following = _treatment(_("By people you don't follow"))
-    for_not_followers = _treatment(_("By people who don't follow you"))
-    for_new_accounts = _treatment(_("By accounts that are less than 30 days old"))
+    for_not_following = _treatment(_("From people you don't follow"))
+    for_not_followers = _treatment(_("From people who don't follow you"))
+    for_new_accounts = _treatment(_("From accounts that are less than 30 days old"))
     for_private_mentions = _treatment(_("Private mentions by people you don't follow"))
-    for_bots = _treatment(_("By programs you don't follow"))
+    for_bots = _treatment(_("From programs you don't follow"))
 
     def verdicts(self) -> dict[str, str]:
         return {name: value for name, value in self.cleaned_data.items() if value}
