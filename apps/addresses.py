@@ -16,14 +16,14 @@ def own_host() -> str:
 
 
 def is_own_host(host: str) -> bool:
-    """Whether a host is this site's. Ignores upper and lower case; the port may be missing."""
+    """Whether a host is this site's. Ignores case; the port may be missing."""
     return host.lower() in {own_host(), own_host().partition(":")[0]}
 
 
 def without_own_host(name: str) -> str:
     """A handle as people write it, without its @ and without this site's host: `@bob@this.site` becomes `bob`.
 
-    The host of another site stays: `@bob@other.site` becomes `bob@other.site`.
+    The host of another site is kept: `@bob@other.site` becomes `bob@other.site`.
     """
     handle, _at, host = name.removeprefix("@").partition("@")
     return handle if not host or is_own_host(host) else f"{handle}@{host}"

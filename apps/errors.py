@@ -26,7 +26,7 @@ class DomainError(Exception):
 
 
 class BadRequest(DomainError):
-    """The request itself is malformed: an invalid cursor, a NUL byte."""
+    """The request itself is malformed: it contains an invalid cursor or a NUL byte, for example."""
 
     code, status = "bad_request", 400
 
@@ -50,7 +50,7 @@ class Conflict(DomainError):
 
 
 class Invalid(DomainError):
-    """The content breaks a rule: too long, empty, unknown value."""
+    """The content breaks a rule: it is too long or empty, or contains an unknown value."""
 
     code, status = "validation_failed", 422
 

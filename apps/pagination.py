@@ -1,10 +1,10 @@
 """Cursors and pages: keyset paging by id, the same for HTML and JSON. There are no offsets.
 
-`max_id` is exclusive and reads down from it, `since_id` is exclusive and reads down from the newest, `min_id` is
-exclusive and reads the page immediately above it. Pages are always newest first.
+All bounds are exclusive: `max_id` reads down from its id, `since_id` reads down from the newest id to its own, and
+`min_id` reads the page immediately above its id. Pages are always newest first.
 
-The high bits of a post's id are the second of its creation, so a moment can be a bound: lists of posts also take `date`
-and `until`.
+The high bits of a post's id are the second of its creation, so a time can serve as a bound: lists of posts also accept
+`date` and `until`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,9 +47,9 @@ class Cursor:
         maximum: int = MAX_LIMIT,
         by_time: bool = False,
     ) -> "Cursor":
-        """Read request parameters; the limit is clamped to 1..`maximum`. `by_time`: also `date` and `until`, for posts.
+        """Read request parameters; clamp the limit to 1..`maximum`. With `by_time`, also `date` and `until`, for posts.
 
-        BadRequest for a malformed bound or limit, and for a time parameter that this list does not support.
+        Raises BadRequest for a malformed bound or limit, and for a time parameter that this list does not support.
         """
         supported = {"date", "until"} if by_time else set()
         refuse_moments(query, [name for name in MOMENTS if name not in supported])
@@ -124,7 +124,7 @@ def to_page(rows: Sequence[T], cursor: Cursor, *, id_of: Callable[[T], int]) -> 
 
 
 def link_header(url: str, query: Mapping[str, Sequence[str]], page: Page[Any]) -> str:
-    """The `Link` header (RFC 8288), `next` first, with the other parameters of the query. Empty without items.
+    """The `Link` header (RFC 8288), `next` first, with the other query parameters. Empty if there are no items.
 
     `query` maps each name to all its values, as in `QueryDict.lists`.
     """
@@ -145,7 +145,7 @@ def refuse_moments(query: Mapping[str, str], names: Sequence[str] = MOMENTS) -> 
 
 
 def parse_moment(text: str, name: str) -> datetime:
-    """A moment in ISO 8601, UTC unless it names its zone; BadRequest."""
+    """A moment in ISO 8601, UTC unless it names its zone. Raises BadRequest for anything else."""
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
@@ -154,12 +154,12 @@ def parse_moment(text: str, name: str) -> datetime:
 
 
 def id_after(moment: datetime) -> int:
-    """The lowest id above all ids of the second of a moment."""
+    """The lowest id above all ids that belong to the same second as a moment."""
     return max(0, min(first_id_at(int(moment.timestamp()) + 1), MAX_ID))
 
 
 def parse_day(text: str) -> datetime:
-    """The start (UTC) of a day given as 2026-11-20. BadRequest for anything else."""
+    """The start (UTC) of a day given as 2026-11-20. Raises BadRequest for anything else."""
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Reads from PostgreSQL's streaming replicas (REPLICA_DATABASE_URLS). No router: only callers of `read` use them.
+"""Reads from PostgreSQL's streaming replicas (REPLICA_DATABASE_URLS), only for callers of `read`: there is no router.
 
-The results may be some seconds old, so they are lists of ids that are checked afterwards: the primary decides whether a
-post still exists, and who may see it. Users read their own writes: after each write the position of the WAL (LSN) is
-stored in Redis, and a replica that has not replayed it is not read for that user.
+The results may be a few seconds old, so they are lists of ids that are checked afterwards: the primary decides whether
+a post still exists, and who may see it. Users read their own writes: after each write the WAL position (LSN) is stored
+in Redis, and a replica that has not replayed it is not read for that user.
 """
 
 import logging
@@ -85,7 +85,7 @@ def _position_of(reader_id: int) -> int | None:
 
 
 def _note(user_id: int, position: int) -> None:
-    """Store a position unless a higher one is stored: requests may end in another order than they committed."""
+    """Store a position unless a higher one is stored: requests may end in a different order from their commits."""
     key = _key(user_id)
     commands = [("ZADD", key, "GT", position, "lsn"), ("EXPIRE", key, POSITION_SECONDS)]
     execute(limits(), commands)
@@ -120,7 +120,7 @@ class Replica:
         self._fresh_at = float("-inf")  # everything that was committed by then has been replayed
 
     def has(self, position: int) -> bool:
-        """Whether the replica has replayed a position, and lags by REPLICA_MAX_LAG_SECONDS at most."""
+        """Whether the replica has replayed a position, and lags by at most REPLICA_MAX_LAG_SECONDS."""
         if time.monotonic() >= self._next_check and self._lock.acquire(blocking=False):
             try:
                 self._check()

@@ -1,6 +1,6 @@
 """OAuth scopes: the rights of bearer tokens, and the rights that each endpoint needs.
 
-The names and their coverage are Mastodon's. `apps.api.decorators.endpoint` declares those of an endpoint;
+The names and their coverage are Mastodon's. `apps.api.decorators.endpoint` declares an endpoint's scopes;
 `apps.api.authentication` checks them.
 """
 

@@ -100,7 +100,7 @@ WHERE p.groupid IN (SELECT groupid FROM there)
 
 
 def reachable(account_ids: Iterable[int]) -> list[int]:
-    """The accounts among these whose rows can be read now. Only for a distributed site, after `is_worker_away`."""
+    """The accounts among these whose rows can be read now. Only distributed sites call this, after `is_worker_away`."""
     return [row[0] for row in rows_of(_REACHABLE, {"accounts": list(account_ids)})]
 
 
@@ -120,7 +120,7 @@ class TimeLimit:
     def rows_of(
         self, sql: str, params: Mapping[str, Any], *, database: str = DEFAULT_DB_ALIAS
     ) -> list[Row]:
-        """The rows, in one round trip. TooSlow if the time is up; PostgreSQL has then cancelled the statement."""
+        """The rows, in one round trip. Raises TooSlow if PostgreSQL cancels the statement because the time is up."""
         left = max(1, int(1000 * (self._until - monotonic())))
         bounded = f"{_BOUND}; {sql}; SET LOCAL statement_timeout = DEFAULT"
         try:
@@ -170,7 +170,7 @@ def change(sql: str, **params: Any) -> int:
 
 
 def purge(rows: QuerySet[Any], *, seconds: float = PURGE_SECONDS) -> int:
-    """Delete rows in their order, a thousand per statement, until none are left or the time is over; returns how many.
+    """Delete rows in their order, a thousand per statement, until none are left or time is up; returns the number.
 
     Rows deleted by cascade are not counted. A row that no longer matches when its batch is deleted stays. In autocommit
     each statement is a separate transaction, so no lock is held for long.
@@ -236,7 +236,7 @@ def count_statements_of(connection: BaseDatabaseWrapper, **_signal: Any) -> None
 
 
 def _counted(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001 -- Django's interface
-    """Count a statement as a call of its database; only lost connections and time-outs count as failures."""
+    """Count a statement as a call to its database; only lost connections and time-outs count as failures."""
     began, failed = perf_counter(), False
     try:
         return execute(sql, params, many, context)

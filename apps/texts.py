@@ -1,4 +1,4 @@
-"""Cleans texts before they are parsed: characters that are not stored, Unicode forms, blank text. Pure functions."""
+"""Cleans text before it is parsed: removes characters that are not stored, normalises Unicode. Pure functions."""
 
 import unicodedata
 

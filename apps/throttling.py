@@ -1,6 +1,6 @@
 """Throttling: the limits of `settings.RATE_LIMITS`, checked in the actions, so that pages and the API share one count.
 
-`feedcache.structures.rate_limit` counts; `apps.api.throttling` limits the requests of the API.
+`feedcache.structures.rate_limit` counts; `apps.api.throttling` limits API requests.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def rate_limit(name: str, subject: str) -> Limit:
 def check_rate_limit(
     name: str, subject: str, *, cost: int = 1, counted: RateLimitResult | None = None
 ) -> None:
-    """Count against one of `RATE_LIMITS`; TooMany when it is used up. With cost 0, only check.
+    """Count against one of `RATE_LIMITS`. Raises TooMany when it is used up. With cost 0, only check.
 
     Pass the result as `counted` if the caller has counted already.
     """
@@ -35,7 +35,7 @@ def check_rate_limit(
 
 
 def check_sign_up(address: str) -> None:
-    """Count a new account, for the client's address and for the site; TooMany."""
+    """Count a new account, for the client's address and for the site. Raises TooMany."""
     check_rate_limit("sign_up", address)
     check_rate_limit("sign_up_site", SITE)
 
@@ -62,12 +62,12 @@ class GuessLimit:
     counted: Sequence[Limit]
 
     def give_back(self) -> None:
-        """Undo the count of a right guess, because only failures use up the limits."""
+        """Undo the count of a correct guess, because only failures use up the limits."""
         count_each(self.counted, cost=-1)
 
 
 def begin_guess(subject: str, origin: Origin) -> GuessLimit:
-    """Count a guess of a secret of `subject` before anything costly is done for it; TooMany when a limit is used up.
+    """Count a guess of a secret of `subject` before anything costly is done for it. Raises TooMany beyond a limit.
 
     `subject` is the name as it was typed, not the account that it belongs to; otherwise the limit of a handle would
     reveal its e-mail address. On a device that the account has used before, only the limit of that device refuses

@@ -69,12 +69,12 @@ def register(
     client: str = "",
     by_operator: bool = False,
 ) -> User:
-    """Create an account. Raises Invalid, with a message for each field; TooMany if the address gets too many mails.
+    """Create an account. Raises Invalid, with a message for each field, or TooMany if the address gets too much e-mail.
 
     `client` is the network address of the client, in the form that rate limits use.
 
     An e-mail address that another account already has raises no error: only the owner of that account is notified, by
-    mail (`email.sending`). Operators at the command line may use reserved handles and any password; their addresses
+    e-mail (`email.sending`). Operators at the command line may use reserved handles and any password; their addresses
     need no confirmation.
     """
     address = clean_email(email)

@@ -82,7 +82,7 @@ def staff_of(request: HttpRequest) -> User:
 
 
 def account_ids(term: str) -> list[int]:
-    """The id of the account with this handle, if it exists. Uses a separate query; a join would scan the table."""
+    """The id of the account with this handle, if it exists. A separate query finds it: a join would scan the table."""
     handle = term.strip().removeprefix("@").lower()
     return list(User.objects.filter(handle=handle).values_list("pk", flat=True))
 
@@ -144,20 +144,20 @@ class ProfileForm(forms.ModelForm):
         )
 
     def clean_display_name(self) -> str:
-        """Clean the name as on the settings page."""
+        """Clean the name in the same way as the settings page."""
         try:
             return clean_name(self.cleaned_data["display_name"])
         except DomainError as error:
             raise forms.ValidationError(error.message) from None
 
     def clean_email(self) -> str | None:
-        """The address in lower case; None without an address."""
+        """The address in lower case; None if it is empty."""
         return clean_email(self.cleaned_data["email"])
 
 
 @admin.register(User)
 class UserAdmin(StaffList, DjangoUserAdmin):
-    """Accounts. They are created by sign-up or `manage create_user`, and are suspended instead of deleted."""
+    """Accounts, which are created by sign-up or `manage create_user`. Staff suspend them instead of deleting them."""
 
     form = ProfileForm
     list_display = (
@@ -210,7 +210,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Search in lower case, as handles and addresses are stored."""
+        """Search for the term in lower case, because handles and addresses are stored in lower case."""
         term = search_term[:SEARCH_MAX_CHARACTERS].strip().removeprefix("@").lower()
         return super().get_search_results(request, queryset, term)
 
@@ -258,7 +258,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         return user.counts.following
 
     def line(self, row: User) -> str:
-        """An account with its numbers of posts and followers, for the confirmation of an action."""
+        """An account with its post and follower counts, shown when staff confirm an action."""
         return _("%(user)s: %(posts)d posts, %(followers)d followers") % {
             "user": row, "posts": row.counts.posts, "followers": row.counts.followers
         }  # fmt: skip
@@ -351,8 +351,8 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     ) -> TemplateResponse | None:
         """Show `question` and ask for a reason; once confirmed, call `act` for each account and show `done`.
 
-        Both texts may contain the placeholder `count` (of accounts); the question may also contain `posts`. A `note` is
-        added to each account's history, with the reason; omit it if `act` adds an entry itself.
+        Both texts may contain the placeholder `count` (the number of accounts); the question may also contain `posts`.
+        A `note` is added to each account's history, with the reason; omit it if `act` adds an entry itself.
         """
         users = self.chosen(request, queryset)
         if users:

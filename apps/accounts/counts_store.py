@@ -1,7 +1,7 @@
 """A table of counts as the source of a CounterService; committed changes are put into Redis afterwards.
 
-Every change of counts except `raise_to` and `add_to` increases the revision, so puts may be late, repeated, or in any
-order. Changes use SQL with RETURNING, which the ORM lacks, to return the values that they wrote.
+Every change of counts except `raise_to` and `add_to` increases the revision, so puts may arrive late, repeatedly or in
+any order. Changes use SQL with RETURNING, which the ORM lacks, to return the values that they wrote.
 """
 
 import logging
@@ -138,7 +138,7 @@ class CountsTable:
 
     @cached_property
     def author(self) -> str:
-        """The name of the author column, if the ids are ids of posts; otherwise ""."""
+        """The name of the author column, if the ids are post ids; otherwise ""."""
         return getattr(self.model._meta.pk, "author_column", "")
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Handlers for logins, logouts, revoked access, and events of accounts."""
+"""Handlers for logins, logouts, revoked access, and account events."""
 
 from typing import Any
 

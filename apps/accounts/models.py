@@ -1,4 +1,4 @@
-"""Users, their counts, tokens, logins, former handles, and mails to them."""
+"""Users, their counts, tokens, logins, former handles, and the e-mails sent to them."""
 
 import hashlib
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ class TextSize(models.TextChoices):
 
 
 class Keys(models.TextChoices):
-    """The keyboard shortcuts that are on."""
+    """Which keyboard shortcuts are enabled."""
 
     ON = "on", _("On")
     MASTODON = "mastodon", _("On, with b to repost and Shift+b to bookmark, as in Mastodon")
@@ -64,7 +64,7 @@ class Density(models.TextChoices):
 
 
 class PostVisibility(models.TextChoices):
-    """The default visibility of new posts, in the words of `Visibility`."""
+    """The default visibility of new posts, with the same values as in `Visibility`."""
 
     PUBLIC = "public", _("Public")
     UNLISTED = "unlisted", _("Quiet public")
@@ -270,7 +270,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         self.has_new_password, self.session_hash = True, ""
 
     def check_password(self, raw_password: str | None) -> bool:
-        """Check a password; if its hash is outdated, store a new hash, which does not revoke access."""
+        """Check a password; if its hash is outdated, store a new hash without revoking access."""
 
         def rehash(right: str) -> None:
             self.password = make_password(right)
@@ -302,12 +302,12 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @property
     def avatar_url(self) -> str:
-        """The path of the avatar; empty if there is none, and then one is generated from the handle."""
+        """The path of the avatar; empty if there is none, in which case one is generated from the handle."""
         return path_of(self.avatar.name) if self.avatar.name else ""
 
     @property
     def header_url(self) -> str:
-        """The path of the header; empty if there is none, and then one is generated from the handle."""
+        """The path of the header; empty if there is none, in which case one is generated from the handle."""
         return path_of(self.header.name) if self.header.name else ""
 
     @property
@@ -320,8 +320,8 @@ class UserCounts(models.Model):
     """The counts of a user. A transaction that inserts or deletes counted rows locks this row first, and updates it.
 
     `posts` and `last_open_post_id` cover open posts only, so everybody may see them. `last_post_id` keeps the author's
-    ids in order when a clock is set back. A cache entry contains the revision that it was built from; a reader with a
-    newer revision treats it as a miss.
+    ids in order when a clock is set back. A cache entry contains the revision that it was built from; if the reader's
+    revision is newer, it is a miss.
     """
 
     # PostgreSQL's Unix time when the row was locked (`posts.store`).
@@ -376,7 +376,7 @@ class UserCounts(models.Model):
 
 
 class AccessToken(models.Model):
-    """A bearer token of the API; only its digest is stored."""
+    """An API bearer token; only its digest is stored."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="access_tokens")
     digest = models.CharField(max_length=64, unique=True)
@@ -398,7 +398,7 @@ class AccessToken(models.Model):
 
 
 class Login(models.Model):
-    """A login of a user, for the list of sessions. The session itself is Django's."""
+    """A user's login, for the list of sessions. The session itself is Django's."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="logins")
     session_key = models.CharField(max_length=40, unique=True)
@@ -415,7 +415,7 @@ class Login(models.Model):
 class FormerHandle(models.Model):
     """The handle of a deleted account, which stays taken. Only a keyed digest is stored, which does not reveal it.
 
-    With another SECRET_KEY the handles become free, unless the old key stays in SECRET_KEY_FALLBACKS.
+    If SECRET_KEY changes, the handles become free, unless the old key stays in SECRET_KEY_FALLBACKS.
     """
 
     digest = models.CharField(max_length=64, unique=True)
@@ -443,9 +443,9 @@ class MailKind(models.TextChoices):
 
 
 class Mail(SlowRow):
-    """A mail to be sent. It contains no link and no token: the worker makes them when it sends the mail.
+    """An e-mail to be sent. It contains no link and no token: the worker makes them when it sends the e-mail.
 
-    `address` is the recipient of mails that do not go to the address of `user`. Mails for a new password have an
+    `address` is the recipient of e-mails that are not sent to the address of `user`. E-mails for a new password have an
     `address` and no `user`: the worker looks up the account.
     """
 

@@ -45,7 +45,7 @@ def clean_name(text: str) -> str:
 
 
 def single_line(text: str) -> str:
-    """A text on one line, without characters that reorder or hide text; empty if nothing visible remains."""
+    """The text on one line, without characters that reorder or hide text; empty if nothing visible remains."""
     line = " ".join(_INVISIBLE.sub("", without_control_characters(text)).split())
     return line if is_visible(line) else ""
 

@@ -63,12 +63,12 @@ def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
 
 
 def user_by_handle(handle: str) -> User:
-    """The account with this handle. Ignores case, and allows a leading @ and this site's host. NotFound."""
+    """The account with this handle. Ignores case, and allows a leading @ and this site's host. Raises NotFound."""
     return user_by_id(user_id_by_handle(without_own_host(handle)))
 
 
 def user_id_by_handle(handle: str) -> int:
-    """The id of the account with this handle. Ignores case. NotFound."""
+    """The id of the account with this handle. Ignores case. Raises NotFound."""
     for (user_id,) in rows_of(_BY_HANDLE, {"handle": handle.lower()}):
         return int(user_id)
     raise NotFound(_("There is no account with this handle."))
@@ -84,7 +84,7 @@ def account_of(row: Row) -> User:
 
 
 def active_viewer(user_id: int) -> User | None:
-    """An account with its counts; None if it is suspended or inactive. No SQL if it is cached."""
+    """An account with its counts; None if it is suspended or inactive. Runs no SQL if it is cached."""
     viewer = cached_viewer(user_id)
     if viewer is not None:
         return viewer.user()
@@ -108,7 +108,7 @@ def cached_users(user_ids: Collection[int]) -> dict[int, User]:
 
 
 def user_by_id(user_id: int) -> User:
-    """An account that is not suspended, with its counts; NotFound."""
+    """An account that is not suspended, with its counts. Raises NotFound."""
     user = users_by_id([user_id]).get(user_id)
     if user is None:
         raise NotFound(_("There is no such account."))

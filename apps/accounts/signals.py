@@ -1,4 +1,4 @@
-"""Signals of accounts, and the hook with which optional apps refuse sign-ups. A signal is lost if the process dies, so
+"""Account signals, and the hook with which optional apps refuse sign-ups. A signal is lost if the process dies, so
 anything that must not be lost is recorded as an event instead.
 """
 

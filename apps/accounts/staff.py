@@ -1,4 +1,4 @@
-"""Permissions of staff, for pages, API and admin alike, and the log of their actions."""
+"""Staff permissions, for pages, the API and the admin alike, and the log of staff actions."""
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import Model
@@ -11,7 +11,7 @@ CHANGE_USERS = "accounts.change_user"
 
 
 def is_permitted(by: User, permission: str) -> bool:
-    """Whether somebody is staff and has a permission of the admin, such as "posts.delete_post"."""
+    """Whether somebody is staff and has an admin permission, such as "posts.delete_post"."""
     return by.is_staff and by.has_perm(permission)
 
 

@@ -1,4 +1,4 @@
-"""Celery tasks of accounts."""
+"""Celery tasks for accounts."""
 
 from celery import shared_task
 
@@ -19,7 +19,7 @@ def maintain_counts() -> None:
 
 @shared_task
 def send_mail(mail_id: int) -> None:
-    """Send a mail, unless another worker is sending it or has sent it."""
+    """Send an e-mail, unless another worker is sending it or has sent it."""
     sending.run_due(limit=1, only=[mail_id])
 
 

@@ -1,4 +1,4 @@
-"""Endpoints for staff: accounts, and the measures about them."""
+"""Endpoints for staff: accounts, and measures against them."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ NAMED = [
 
 
 def reader_of(request: Request, app: str, model: str) -> User:
-    """The member of staff who made the request. NotAllowed without permission to view or change rows of the model."""
+    """The staff member who made the request. Raises NotAllowed if they may neither view nor change rows of `model`."""
     change = f"{app}.change_{model}"
     is_changer = viewer_of(request).has_perm(change)
     return staff_of(request, change if is_changer else f"{app}.view_{model}")
@@ -72,7 +72,7 @@ def listed(request: Request, rows: QuerySet[User]) -> Response:
 )
 @endpoint(GET=READ)
 def accounts(request: Request) -> Response:
-    """The newest accounts first, including suspended and frozen ones."""
+    """Accounts, newest first, including suspended and frozen ones."""
     reader_of_accounts(request)
     return listed(request, queries.accounts_v1(request.query_params))
 
@@ -96,7 +96,7 @@ def _shown(account_id: int) -> Response:
 
 
 class AdminActionInput(Input):
-    """A measure about an account: `none` is a warning, `silence` a limit, `disable` a freeze."""
+    """A measure against an account: `none` is a warning, `silence` a limit, `disable` a freeze."""
 
     type = serializers.ChoiceField(
         [*actions.MEASURES, "sensitive"],
@@ -129,7 +129,7 @@ class AdminActionInput(Input):
 )
 @endpoint(POST=WRITE)
 def action(request: Request, account_id: int) -> Response:
-    """Take a measure, as on the pages of staff: the owner can read it and appeal, and staff can take it back."""
+    """Take a measure, as on the staff pages: the owner can read about it and appeal, and staff can undo it."""
     staff = reader_of_accounts(request)
     fields = validated(AdminActionInput(data=request.data))
     if fields.get("warning_preset_id"):

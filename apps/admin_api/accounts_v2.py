@@ -28,7 +28,7 @@ from apps.api.decorators import endpoint, operation
 )
 @endpoint(GET=READ)
 def accounts(request: Request) -> Response:
-    """The newest accounts first, including suspended and frozen ones."""
+    """Accounts, newest first, including suspended and frozen ones."""
     reader_of_accounts(request)
     return listed(request, queries.accounts_v2(request.query_params))
 

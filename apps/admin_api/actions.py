@@ -1,4 +1,4 @@
-"""The actions of programs for staff. Each locks the account or report, and does nothing if that has the state already.
+"""The actions of staff programs. Each locks the account or report, and does nothing if it is already in the new state.
 
 The functions called here (`apps.moderation.actions`, and those of `apps.strikes` if it is installed) check permissions
 and write the history and strikes.
@@ -32,10 +32,10 @@ MEASURES = {
 def take_measure(
     user_id: int, measure: Measure, *, by: User, text: str = "", report_id: int | None = None
 ) -> None:
-    """Take a measure about an account; with `report_id`, decide that report with it.
+    """Take a measure against an account; with `report_id`, this also decides that report.
 
-    NotFound. Conflict for a resolved report. NotAllowed without the permission for the measure, and for one's own
-    account. Invalid for a warning if `apps.strikes` is not installed.
+    Raises NotFound, Conflict for a resolved report, NotAllowed without the permission for the measure or for one's own
+    account, and Invalid for a warning if `apps.strikes` is not installed.
     """
     require_other(by, user_id)
     if report_id is not None:
@@ -80,7 +80,7 @@ def _strikes() -> Any:
 
 @transaction.atomic
 def unsilence(user_id: int, *, by: User) -> None:
-    """Lift the limit of an account. NotFound; NotAllowed without the permission."""
+    """Lift the limit of an account. Raises NotFound, or NotAllowed without the permission."""
     user = _locked_account(user_id, by)
     if user.limited_at is not None:
         acts.unlimit_user(user, by=by)
@@ -88,7 +88,7 @@ def unsilence(user_id: int, *, by: User) -> None:
 
 @transaction.atomic
 def enable(user_id: int, *, by: User) -> None:
-    """Lift the freeze of an account. NotFound; NotAllowed without the permission, and while it is suspended."""
+    """Lift the freeze of an account. Raises NotFound, or NotAllowed without the permission or while it is suspended."""
     user = _locked_account(user_id, by)
     if not user.is_active:
         acts.unfreeze_user(user, by=by)
@@ -96,7 +96,7 @@ def enable(user_id: int, *, by: User) -> None:
 
 @transaction.atomic
 def unsuspend(user_id: int, *, by: User) -> None:
-    """Lift a suspension. NotFound; NotAllowed without the permission, and for accounts that their owners deleted."""
+    """Lift a suspension. Raises NotFound, or NotAllowed without the permission or if the owner deleted the account."""
     user = _locked_account(user_id, by)
     if user.is_suspended:
         acts.restore_user(user, by=by, reason="")
@@ -110,13 +110,13 @@ def _locked_account(user_id: int, by: User) -> User:
 
 @transaction.atomic
 def assign(report_id: int, *, by: User, to: User | None) -> None:
-    """Assign a report to a member of staff, or to nobody. NotFound; NotAllowed without permission to change reports."""
+    """Assign a report to staff, or to nobody. Raises NotFound, or NotAllowed without permission to change reports."""
     acts.assign_report(_locked_report(report_id, by), by=by, to=to)
 
 
 @transaction.atomic
 def resolve(report_id: int, *, by: User) -> None:
-    """Close a report without a measure. NotFound; NotAllowed without permission to change reports."""
+    """Close a report without a measure. Raises NotFound, or NotAllowed without permission to change reports."""
     report = _locked_report(report_id, by)
     if report.resolved_at is None:
         acts.resolve_report(report, by=by, outcome="")
@@ -143,7 +143,7 @@ def classify(
 
 
 def _locked_report(report_id: int, by: User) -> Report:
-    """A report that `by` may change. NotAllowed, NotFound."""
+    """A report that `by` may change, locked. Raises NotAllowed or NotFound."""
     require_permission(by, CHANGE_REPORTS)
     Report.objects.select_for_update(of=("self",)).filter(pk=report_id).first()
     return report_by_id(report_id, by)

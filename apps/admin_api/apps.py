@@ -1,4 +1,4 @@
-"""The app of the API for staff. Optional; it has no tables."""
+"""The app for the staff API. Optional; it has no tables."""
 
 from django.apps import AppConfig, apps
 from django.utils.translation import gettext_lazy as _

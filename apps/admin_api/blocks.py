@@ -1,4 +1,4 @@
-"""Endpoints for staff: blocks of other sites, of which there are none."""
+"""Endpoints for staff: blocks of other sites. The site does not federate, so there are none."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ KINDS = [
 
 
 def _collection(kind: Kind) -> Callable[..., Response]:
-    """The list, which is empty, and POST, which is refused."""
+    """The endpoint of a list, which is always empty; POST is refused."""
 
     @operation(
         f"{_title(kind)}: always empty (staff)",
@@ -55,7 +55,7 @@ def _collection(kind: Kind) -> Callable[..., Response]:
     )
     @endpoint(GET=_scopes("read", kind), POST=_scopes("write", kind))
     def view(request: Request) -> Response:
-        """Always empty; POST says why none can be added."""
+        """The list is always empty; the response to POST says why nothing can be added."""
         if request.method == "GET":
             reader_of_accounts(request)
             Cursor.from_query(request.query_params)  # 400 for a malformed one, as everywhere
@@ -68,14 +68,14 @@ def _collection(kind: Kind) -> Callable[..., Response]:
 
 
 def _one(kind: Kind) -> Callable[..., Response]:
-    """One of them: there is none."""
+    """The endpoint of a single block, which never exists."""
     methods = {"GET": "read", "DELETE": "write", **({"PUT": "write"} if kind.changes else {})}
 
     scopes: Any = {method: _scopes(access, kind) for method, access in methods.items()}
 
     @endpoint(**scopes)
     def view(request: Request, block_id: int) -> Response:
-        """Always 404."""
+        """The response is always 404."""
         del block_id
         if request.method == "GET":
             reader_of_accounts(request)

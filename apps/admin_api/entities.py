@@ -28,7 +28,7 @@ class StaffRoleJson(TypedDict):
 
 
 class AdminIpJson(TypedDict):
-    """Only for the schema: the site does not keep addresses."""
+    """Only for the schema: the site does not store its members' IP addresses."""
 
     ip: str
     used_at: DateTime
@@ -138,7 +138,7 @@ def admin_report_json(report: Report, items: Collection[FeedItem]) -> AdminRepor
 
 
 class AdminTagJson(TagJson):
-    """A trending tag. No review is needed."""
+    """A trending tag. Nobody has to review it."""
 
     listable: bool
     trendable: bool
@@ -157,7 +157,7 @@ def admin_tag_json(usage: TagUsage) -> AdminTagJson:
 
 
 class AdminTrendingStatusJson(StatusJson):
-    """A trending status. No review is needed."""
+    """A trending status. Nobody has to review it."""
 
     requires_review: bool
 
@@ -175,7 +175,7 @@ class AdminTrendsLinkJson(PreviewCardJson):
 
 
 class AdminTrendsLinkPublisherJson(TypedDict):
-    """Only for the schema: the sites of links are not reviewed."""
+    """Only for the schema: the sites that links lead to are not reviewed."""
 
     id: str
     domain: str

@@ -41,14 +41,14 @@ ROLES = {
 
 
 def accounts_v1(query: Query) -> QuerySet[User]:
-    """Accounts that match the parameters of /api/v1, which has a parameter for each state. BadRequest, Invalid."""
+    """Accounts that match the parameters of /api/v1: one parameter for each state. Raises BadRequest or Invalid."""
     named = {**ORIGINS, **STATES, **PERMISSIONS}
     chosen = [condition for name, condition in named.items() if optional_bool(query, name)]
     return _accounts(query, chosen)
 
 
 def accounts_v2(query: Query) -> QuerySet[User]:
-    """Accounts that match the parameters of /api/v2. BadRequest, Invalid."""
+    """Accounts that match the parameters of /api/v2. Raises BadRequest or Invalid."""
     if query.get("invited_by"):
         raise Invalid(_("There are no invitations on this site."), code="no_invitations")
     chosen = [
@@ -100,7 +100,7 @@ def _any_of(conditions: Iterable[Q]) -> Q:
 
 
 def account_by_id(user_id: int) -> User:
-    """An account in any state, with its counts; NotFound."""
+    """An account in any state, with its counts. Raises NotFound."""
     user = User.objects.filter(pk=user_id).select_related("counts").first()
     if user is None:
         raise NotFound(_("There is no such account."))
@@ -108,7 +108,7 @@ def account_by_id(user_id: int) -> User:
 
 
 def reports(query: Query, staff: User) -> QuerySet[Report]:
-    """Reports that match the parameters of a list, open ones by default, without those about `staff`. BadRequest."""
+    """Reports that match a list's parameters, by default open ones, except those about `staff`. Raises BadRequest."""
     is_resolved = bool(optional_bool(query, "resolved"))
     rows = all_reports(staff).filter(resolved_at__isnull=not is_resolved)
     if account_id := _id_in(query, "account_id"):
@@ -144,7 +144,7 @@ def report_by_id(report_id: int, staff: User) -> Report:
 def reported_items(
     found: Collection[Report], staff: User, *, restricted: bool = False
 ) -> dict[int, list[FeedItem]]:
-    """The posts of reports by the id of the report, including hidden ones. Deleted posts are left out, and so are
+    """The reported posts by the id of their report, including hidden ones. Deleted posts are left out, and so are
     restricted ones unless `restricted` is set.
     """
     ids = {row.post_id for report in found for row in report.posts.all()}

@@ -50,7 +50,7 @@ def _staff(request: Request) -> User:
 )
 @endpoint(GET=READ)
 def reports(request: Request) -> Response:
-    """The newest reports first, without those about the reader."""
+    """Reports, newest first, without those about the reader."""
     staff = _staff(request)
     cursor = Cursor.from_query(request.query_params, default=PER_PAGE, maximum=MAX_PER_PAGE)
     page = page_of_rows(queries.reports(request.query_params, staff), cursor)
@@ -60,7 +60,7 @@ def reports(request: Request) -> Response:
 
 
 class AdminReportInput(Input):
-    """Corrections of a report; absent fields keep their values."""
+    """Corrections to a report; absent fields keep their values."""
 
     category = serializers.ChoiceField(Category.values, required=False)
     rule_ids = serializers.ListField(

@@ -1,4 +1,4 @@
-"""Endpoints for staff: sign-up blocks by mail domain, e-mail address and address range. Need `apps.sign_ups`."""
+"""Endpoints for staff: sign-up blocks by mail domain, e-mail address and IP range. They need `apps.sign_ups`."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -48,7 +48,7 @@ class AdminCanonicalEmailBlockJson(TypedDict):
 
 
 class AdminIpBlockJson(TypedDict):
-    """A range of addresses from which nobody can sign up."""
+    """A range of IP addresses from which nobody can sign up."""
 
     id: str
     ip: str
@@ -102,7 +102,7 @@ class CanonicalEmailBlockInput(Input):
 
 
 class IpBlockInput(Input):
-    """A range of addresses."""
+    """A range of IP addresses."""
 
     ip = serializers.CharField(help_text="`203.0.113.0/24`, or one address.")
     severity = serializers.ChoiceField(
@@ -132,7 +132,7 @@ def _email_values(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _range_values(fields: dict[str, Any]) -> dict[str, Any]:
-    """What changes of a block; a field that is not given stays as it is."""
+    """The columns of a block that change; columns whose fields are not given keep their values."""
     if fields.get("severity", "sign_up_block") != "sign_up_block":
         text = _("Address ranges can only be blocked from signing up: sign_up_block.")
         raise invalid("severity", text, "no_such_severity")
@@ -147,7 +147,7 @@ def _moment(seconds: int) -> datetime:
 
 
 class Kind(NamedTuple):
-    """A kind of block: its rows, its JSON, the body of its requests, and what these set."""
+    """A kind of block: its rows, its JSON, the body of its requests, and the columns that a body sets."""
 
     name: str
     rows: BlockKind
@@ -200,7 +200,7 @@ def _collection(kind: Kind) -> Callable[..., Response]:
     )
     @endpoint(GET=_scopes("read", kind), POST=_scopes("write", kind))
     def view(request: Request) -> Response:
-        """The sign-up blocks of a kind, the newest first. They concern new accounts only."""
+        """The sign-up blocks of a kind, the newest first. They affect new accounts only."""
         if request.method == "GET":
             _reader(request)
             rows = SignUpBlock.objects.filter(kind=kind.rows)
@@ -259,7 +259,7 @@ def _row(kind: Kind, block_id: int) -> SignUpBlock:
 
 
 def _saved(kind: Kind, row: SignUpBlock, values: dict[str, Any], staff: User) -> Response:
-    """The block with these values. Invalid names the field of the request."""
+    """Save a block with these values and return its JSON. Raises Invalid, which names the field of the request."""
     try:
         saved = actions.save_block(row, by=staff, **values)
     except Invalid as error:

@@ -114,7 +114,7 @@ def publishers(request: Request) -> Response:
 
 
 def _review(kind: str, act: str) -> Callable[..., Response]:
-    """The endpoint `approve` or `reject` of a kind of trends, which refuses every request."""
+    """The endpoint `approve` or `reject` for one kind of trends; it refuses every request."""
 
     @operation(
         f"{act.capitalize()} a trend: refused, because nobody reviews trends (staff)",
@@ -125,7 +125,7 @@ def _review(kind: str, act: str) -> Callable[..., Response]:
     )
     @endpoint(POST=WRITE)
     def view(request: Request, trend_id: str) -> Response:
-        """Refuse the request: always 422."""
+        """Refuse the request. The response is always 422."""
         del trend_id
         reader_of(request, "search", "trendingpost")
         text = _("Trends are not reviewed on this site. A post that is hidden does not trend.")

@@ -1,4 +1,4 @@
-"""The page of the aggregate feed. Equal actions by several people on the same object are one line."""
+"""The page of the aggregate feed. The same action by several people on the same object is shown as one line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -134,7 +134,7 @@ class ActionCursor:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "ActionCursor":
-        """Read `after` and `limit`. BadRequest if one is malformed."""
+        """Read `after` and `limit`. Raises BadRequest if one is malformed."""
         refuse_moments(query)
         limit = Cursor.from_query({"limit": query.get("limit", "")}).limit
         after = query.get("after")
@@ -164,7 +164,7 @@ class ActionCursor:
         )
 
     def beyond(self, actions: Sequence[Action | _Row]) -> "ActionCursor":
-        """The cursor after these actions, which come newest first."""
+        """The cursor after these actions, which are ordered newest first."""
         last = {str(action.verb): action.id for action in actions}
         return replace(self, **last)
 

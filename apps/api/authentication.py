@@ -23,7 +23,7 @@ class BearerAuthentication(BaseAuthentication):
     """Authenticates by `Authorization: Bearer TOKEN`, with the token of a person or of an application."""
 
     def authenticate(self, request: Request) -> tuple[User | AnonymousUser, Bearer] | None:
-        """The account and the token; None without the header.
+        """The account and the token; None if the header is missing.
 
         Raises AuthenticationFailed for an invalid token, and NotAllowed for missing scopes. Scopes are checked here,
         because an endpoint with its own permission classes would skip a check there. To save a round trip, one batch
@@ -68,7 +68,7 @@ def viewer_of(request: Request) -> User:
 
 
 def staff_of(request: Request, permission: str) -> User:
-    """The account, if it is staff and has `permission` (such as "timeline.change_sitepolicy"). NotAllowed."""
+    """The account, which must be staff and have `permission` (e.g. "timeline.change_sitepolicy"). Raises NotAllowed."""
     viewer = viewer_of(request)
     if not is_permitted(viewer, permission):
         raise NotAllowed(_("You do not have permission to do this."))

@@ -45,7 +45,7 @@ def endpoint(
 
 
 def _head(view: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
-    """The response of GET, whose body the server omits. The view gets a GET request (but see `shows_its_answer`)."""
+    """Respond as to GET; the server omits the body. The view gets a GET request (but see `shows_its_answer`)."""
     request.method = "GET"
     answer: Response = view.get(request, *args, **kwargs)
     return answer

@@ -44,7 +44,7 @@ def _field_errors(exception: Exception) -> dict[str, str]:
 
 
 def _sentences(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """The errors of a body by field; nested fields are named as in a form: `poll[options]`, `media_ids[0]`."""
+    """The errors in a body, by field; nested fields are named as in a form: `poll[options]`, `media_ids[0]`."""
     if isinstance(detail, list) and not any(isinstance(part, dict | list) for part in detail):
         yield path, " ".join(map(_sentence, detail))
     elif isinstance(detail, dict | list):

@@ -13,7 +13,7 @@ from apps.timeline.pipeline.items import FeedItem
 
 
 class StatusField(NamedTuple):
-    """A field that an app adds to `feedsite` in statuses; `kind` is its type, written as in entities."""
+    """A field that an app adds to `feedsite` in statuses; `kind` is its type, written as in an entity."""
 
     name: str
     kind: Any
@@ -48,7 +48,7 @@ SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()
 
 
 def vapid_key() -> str:
-    """The public key of web push; empty without web push."""
+    """The public key for web push; empty if the site has no web push."""
     return next((key() for key in VAPID_KEY), "")
 
 

@@ -223,7 +223,7 @@ _LIMITS = [name for name in HEADERS if name.startswith("X-RateLimit")]
 
 
 def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-    """A drf-spectacular hook that completes every operation with the details that client generators need."""
+    """A drf-spectacular hook that adds to every operation the details that client generators need."""
     schemas = result.get("components", {}).get("schemas", {})
     if "Problem" not in schemas:
         return result
@@ -247,7 +247,7 @@ def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
 
 
 def _say_default(field: Object) -> None:
-    """Move the default into the description, because openapi-typescript would make a field with a default required."""
+    """Move the default into the description: openapi-typescript would mark a field that has a default as required."""
     default = field.pop("default", None)
     if default or default is False:
         said = f"By default {json.dumps(default)}."

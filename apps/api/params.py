@@ -18,7 +18,7 @@ MAX_OFFSET = 150  # so that offset and page together are not too many ids for `h
 
 
 def validated(serializer: BaseSerializer[Any]) -> dict[str, Any]:
-    """The validated data of a serializer; ValidationError (422)."""
+    """The validated data of a serializer. Raises ValidationError (422)."""
     serializer.is_valid(raise_exception=True)
     data: dict[str, Any] = serializer.validated_data
     return data
@@ -45,7 +45,7 @@ def optional_bool(query: Mapping[str, str], name: str) -> bool | None:
 
 
 def id_params(request: Request, *, maximum: int) -> list[int]:
-    """The ids in the parameter `id[]` or `id`, in order; BadRequest."""
+    """The ids in the parameter `id[]` or `id`, in order. Raises BadRequest."""
     texts = request.query_params.getlist("id[]") or request.query_params.getlist("id")
     try:
         return [parse_id(text) for text in texts[:maximum]]
@@ -62,7 +62,7 @@ def id_in_body(text: str, field: str) -> int:
 
 
 def offset_of(query: Mapping[str, str]) -> int:
-    """The parameter `offset`, for the few endpoints that are paged by offset instead of by id; BadRequest."""
+    """The parameter `offset`, for the few endpoints that are paged by offset instead of by id. Raises BadRequest."""
     text = query.get("offset") or "0"
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise BadRequest("offset is not a number.", code="bad_offset")

@@ -1,7 +1,7 @@
-"""Parsers of the API for strict JSON, and for forms with nested data in their names: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
+"""The API's parsers for strict JSON, and for forms with nested data in field names: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
 
 Clients send the format that their library prefers, so every endpoint accepts all formats and gets the same nested
-data. Control characters are removed from all texts (`apps.texts.without_control_characters`).
+data. Control characters are removed from all strings (`apps.texts.without_control_characters`).
 """
 
 import re
@@ -62,7 +62,7 @@ def nested(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _path(name: str) -> list[str]:
-    """The steps of a name: `a[b][]` has the steps a, b and an empty one; any other name is one step."""
+    """The steps of a name: `a[b][]` has the steps a, b and an empty one; a name of any other form is one step."""
     match = _NAME.fullmatch(name)
     if match is None:
         return [name]
@@ -122,7 +122,7 @@ class StrictJSONParser(BaseParser):
     media_type = "application/json"
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """The decoded object; ParseError."""
+        """The decoded object. Raises ParseError."""
         del media_type, parser_context
         body = stream.read(MAX_BYTES + 1)
         if len(body) > MAX_BYTES:
@@ -173,7 +173,7 @@ def _texts(data: Any) -> list[str]:
 
 
 def _remove_control_characters(data: dict[str, Any]) -> None:
-    """Remove control characters from all texts of a body, in place."""
+    """Remove control characters from all strings in a body, in place."""
     stack: list[dict[Any, Any] | list[Any]] = [data]
     while stack:
         container = stack.pop()

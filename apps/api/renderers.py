@@ -1,4 +1,4 @@
-"""The JSON renderer of the API, and the content negotiation that selects it."""
+"""The API's JSON renderer, and the content negotiation that selects it."""
 
 from typing import Any
 

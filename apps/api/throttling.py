@@ -1,4 +1,4 @@
-"""DRF's throttle: counts the requests of the API. `apps.throttling` has the limits that actions check.
+"""DRF's throttle, which counts API requests. `apps.throttling` contains the limits that actions check.
 
 Requests with a valid token count against their account or application; all others, including those with an invalid
 token, against their IP address. Refused requests count as well.
@@ -47,7 +47,7 @@ class ApiThrottle(BaseThrottle):
 def refuse_early(request: HttpRequest) -> None:
     """Raise TooMany if this process has already seen the limit used up, so that refusing a flood costs little.
 
-    A token that was revoked in the meantime also gets TooMany, instead of 401, until the window ends.
+    A request with a token that was revoked in the meantime also gets TooMany, instead of 401, until the window ends.
     """
     token = bearer_token(request)
     if token is None:
@@ -73,12 +73,12 @@ def bearer_token(request: HttpRequest | Request) -> str | None:
 
 
 def count_by_address(request: HttpRequest | Request) -> None:
-    """Count a request by its IP address. TooMany."""
+    """Count a request by its IP address. Raises TooMany."""
     count_request(request, "api_address", client_address(request))
 
 
 def count_request(request: HttpRequest | Request, name: str, subject: str) -> None:
-    """Count a request against the limit of its class, and store the result in its environment. TooMany."""
+    """Count a request against the limit of its class, and store the result in its environment. Raises TooMany."""
     name = _limit_name(request, name)
     result = count_each([rate_limit(name, subject)])[0]
     request.META[RATE_LIMIT] = name, result

@@ -114,10 +114,10 @@ def run_once() -> AuditRun:
 def compare_tables() -> AuditPass:
     """Check the whole delivery ledger, all receipts, follows and counts, using only the tables, and repair nothing.
 
-    For a restored database that no site uses. The Redis and Memcached that this process can reach belong to the live
-    database, so no check may use them. Restored rounds, runs and findings are deleted first, because a violation on
-    record would only be counted again, and not reported. Deliveries that were in progress at the time of the backup are
-    not reported, because they are still waiting for workers.
+    This is for a restored database that no site uses. The Redis and Memcached that this process can reach belong to the
+    live database, so no check may use them. Restored rounds, runs and findings are deleted first, because a violation
+    on record would only be counted again, and not reported. Deliveries that were in progress at the time of the backup
+    are not reported, because they are still waiting for workers.
     """
     audit_pass = AuditPass(repairs=False)
     AuditRound.objects.all().delete()

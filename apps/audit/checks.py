@@ -99,7 +99,7 @@ def check_deliveries(audit_pass: AuditPass) -> None:
 
 
 def check_jobs(audit_pass: AuditPass) -> None:
-    """Report the deliveries of the next slice that never began, lack chunks or receipts, have a bad seal or gave up."""
+    """In the next slice, report deliveries never begun, lacking chunks or receipts, badly sealed, or given up."""
     with next_slice(Subject.DELIVERIES, Post, DELIVERIES) as part:
         _check_jobs(audit_pass, _bounds(part, DELIVERIES))
 
@@ -167,7 +167,7 @@ def _found_once(
     repair: Callable[[], object],
     details: dict[str, Any],
 ) -> None:
-    """Record and repair a finding, or only count it if it is on record: a chunk that dies again is left to staff."""
+    """Record and repair a finding, or only count it if it is on record: staff handle a chunk that dies again."""
     earlier = AuditFinding.objects.filter(kind=kind, post_id=post_id, details__id=details["id"])
     if not repairs.count_again(earlier):
         audit_pass.found(kind, repair, post_id=post_id, details=details)

@@ -118,7 +118,7 @@ class Explanation:
 
 
 def explain(viewer: User, post_id: int) -> Explanation:
-    """Explain why a post is or is not on a viewer's home page. NotFound if the viewer may not see the post.
+    """Explain why a post is or is not on a viewer's home page. Raises NotFound if the viewer may not see the post.
 
     If only reposts of the post are on the page, the newest of them is explained.
     """
@@ -128,7 +128,7 @@ def explain(viewer: User, post_id: int) -> Explanation:
 def _look_up(viewer: User, post_id: int) -> Look:
     """Look up the post, or the newest of its `MAX_REPOSTS` newest reposts that is on the home page.
 
-    NotFound if the viewer may not see the post.
+    Raises NotFound if the viewer may not see the post.
     """
     look = look_up(viewer, post_id)
     if look is None:
@@ -146,7 +146,7 @@ def _explain_look(viewer: User, look: Look) -> Explanation:
 
 
 def explain_home(viewer: User, cursor: Cursor) -> Page[Explanation]:
-    """A page of a viewer's home as explanations."""
+    """A page of a viewer's home, with an explanation for each post."""
     made = assemble_home(viewer, cursor, exclude_read=viewer.hides_read)
     verdicts = [Verdict(item) for item in made.page.items]
     return made.page.with_items(explained(viewer, verdicts, made.via))
@@ -282,7 +282,7 @@ _ADDRESS = re.compile(
 
 
 def post_id_in(text: str, *, host: str) -> int | None:
-    """The post id in a pasted text, which is the address or short address of a post of this site, or a plain id.
+    """The post id in a pasted string: the address or short address of a post on this site, or a plain id.
 
     `host` is the host of the request; the site's configured address is accepted too.
     """
@@ -476,7 +476,7 @@ class Assembly:
 def assembly(viewer: User, cursor: Cursor) -> Assembly:
     """Assemble a page of a viewer's home, with the time of each stage, and with the dropped posts and the reasons.
 
-    The page is assembled by the code that serves it, with timers, and with its verdicts. Deleted posts and posts that
+    The code that serves the page assembles it, with timers, and keeps its verdicts. Deleted posts and posts that
     the viewer may not see are only counted, because the reasons would reveal blocks.
     """
     began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The auditor's runs and their findings, with texts in plain words for staff."""
+"""The auditor's runs and their findings, with descriptions in plain words for staff."""
 
 from collections.abc import Iterable, Mapping
 
@@ -102,7 +102,7 @@ class AuditRound(models.Model):
 
 
 class AuditDay(models.Model):
-    """A day's runs (UTC): their number, the sums of their figures, the speed of deliveries; kept for 90 days."""
+    """The runs of one day (UTC): their number, the sums of their figures, the speed of deliveries; kept for 90 days."""
 
     day = models.DateField(gettext_lazy("day"), primary_key=True)
     figures = models.JSONField(gettext_lazy("figures"), default=dict)
@@ -115,7 +115,7 @@ class AuditDay(models.Model):
 
 
 class AuditFinding(models.Model):
-    """A violation. It has the ids of the account and the post instead of foreign keys, so that it outlives both.
+    """A violation. It stores the ids of the account and the post instead of foreign keys, so that it outlives both.
 
     A violation that cannot be repaired stays a single row, which counts how often it was found.
     """
@@ -198,7 +198,7 @@ def finding_text(finding: AuditFinding, names: Mapping[int, str]) -> str:
 
 
 def _cached_texts() -> dict[str | None, str]:
-    """Texts by the names in `apps.audit.comparison.cached.caches`."""
+    """The text for each name in `apps.audit.comparison.cached.caches`."""
     return {
         "post": _("The cached text of post %(post)s differed from the database."),
         "card": _("The cached profile of %(who)s differed from the database."),

@@ -1,7 +1,7 @@
 """The correct content of every page, computed from the tables in plain Python: slow, and independent of the read path.
 
 It imports Django's database connection but nothing from the project (a contract of import-linter), so that it cannot
-repeat a mistake of the read path. Home pages use the naive query of source 001, `WHERE author_uid IN (SELECT
+repeat a mistake in the read path. Home pages use the naive query of source 001, `WHERE author_uid IN (SELECT
 following_uid ...) ORDER BY time DESC LIMIT n`, which sorts all matching posts and is too slow for production.
 """
 
@@ -138,7 +138,7 @@ class Oracle:
         also: Collection[int] = (),
         maximum: int = MAX_POSTS,
     ) -> Self:
-        """The part for a viewer's home between two ids (exclusive), with at most the newest `maximum` posts.
+        """The part needed for a viewer's home between two ids (exclusive), with at most the newest `maximum` posts.
 
         `also` are further posts to read. If there are more than `maximum` posts, `answers_above` is one below the
         lowest id read. Counts, likes and bookmarks are not read.
@@ -244,7 +244,7 @@ class Oracle:
                 self.texts[post_id] += f"{_fold(text)}\uffff"
 
     def may_see(self, viewer: int, post_id: int) -> bool:
-        """Whether a viewer may see a post, by a second implementation of the site's rules."""
+        """Whether a viewer may see a post, according to a second implementation of the site's rules."""
         post = self.posts.get(post_id)
         if post is None or post["deleted_at"] is not None or post["author_id"] in self.suspended:
             return False
@@ -267,7 +267,7 @@ class Oracle:
         return followed or viewer in self.named[post["id"]]
 
     def is_shown(self, viewer: int, post_id: int) -> bool:
-        """Whether a post is visible to the viewer, and for a repost its source too."""
+        """Whether the viewer may see a post and, if it is a repost, its source too."""
         if not self.may_see(viewer, post_id):
             return False
         post = self.posts[post_id]
@@ -288,7 +288,7 @@ class Oracle:
         return bool((authors & self.limited) - self.follows[viewer] - {viewer})
 
     def is_filtered(self, viewer: int, post: Row) -> bool:
-        """Whether the viewer's filters hide a post on home pages, by its own texts or those of the quoted post."""
+        """Whether the viewer's filters hide a post on home pages, because of its own text or the quoted post's."""
         post = self.posts[self.shown_id(post["id"])]
         if post["author_id"] == viewer:
             return False
@@ -487,7 +487,7 @@ def _promoted(readers: Readers) -> Pairs:
 def _newest(promoted: Pairs, below: int) -> Pairs:
     """For each promoted account, the newest open post below an id, without reposts, quotes and replies.
 
-    Pages may not have posts of the last minute yet, so the post before such a post is included too.
+    Pages may not yet contain posts from the last minute, so the post before such a post is included too.
     """
     found: Pairs = defaultdict(set)
     if accounts := sorted(set().union(*promoted.values())):

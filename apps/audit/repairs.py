@@ -1,4 +1,4 @@
-"""Repairs of the auditor's findings, which drop or rebuild derived data or deliver again, but never edit a post."""
+"""Repairs of the auditor's findings. They drop or rebuild derived data or deliver again, but never edit a post."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ def drop_reader_caches(viewer_id: int) -> None:
 def redeliver(post_id: int) -> None:
     """Start or resume the delivery of a post, dead chunks included. Idempotent.
 
-    The first `IMMEDIATE_CHUNKS` are delivered in this process, and the others enqueued.
+    The first `IMMEDIATE_CHUNKS` are delivered in this process, and the others are enqueued.
     """
     dispatch.retry_dead([post_id])
     dispatch.start_job(post_id)

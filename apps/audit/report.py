@@ -59,9 +59,9 @@ SELECT (SELECT coalesce(sum(expected), 0) FROM timeline_fanoutchunk WHERE state 
 class AuditReport:
     """The figures of the report.
 
-    `figures` are sums over the runs of the last 24 hours. `speed` has the number of readers delivered to, and the
-    seconds until half and 95 % of them were reached (None if there were none). `backlog` has the numbers of waiting
-    readers and posts, and the age of the oldest.
+    `figures` are sums over the runs of the last 24 hours. `speed` contains the number of readers delivered to, and the
+    seconds until half and 95 % of them were reached (None if there were none). `backlog` contains the numbers of
+    waiting readers and posts, and the age of the oldest.
     """
 
     made_at: datetime
@@ -108,7 +108,7 @@ def _make_report() -> AuditReport:
 
 
 def keep_days() -> None:
-    """Store the figures of today and yesterday (UTC), from the runs and the ledger; delete days older than 90 days."""
+    """Store today's and yesterday's figures (UTC), from the runs and the ledger; delete days older than 90 days."""
     today = database_time().astimezone(UTC).date()
     for day in (today - timedelta(days=1), today):
         since = datetime.combine(day, clock.min, UTC)
@@ -133,7 +133,7 @@ def _sums(since: datetime, until: datetime) -> dict[str, int]:
 
 
 def _speed(since: datetime, until: datetime) -> dict[str, Any]:
-    """The speed of the newest `MAX_RECEIPTS` receipts of posts published in a period."""
+    """The delivery speed in the newest `MAX_RECEIPTS` receipts of posts published in a period."""
     first, end = (first_id_at(ceil(moment.timestamp())) for moment in (since, until))
     return rows(_SPEED, {"first": first, "end": end, "maximum": MAX_RECEIPTS})[0]
 

@@ -96,7 +96,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/console.html", context)
 
     def service_level_page(self, request: HttpRequest) -> TemplateResponse:
-        """Requests, backend calls and hit rates of all processes: charts of a day, and the last hour."""
+        """Requests, backend calls and hit rates of all processes: charts for a day, and figures for the last hour."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("Only staff may open this page."))
         try:
@@ -118,7 +118,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/service_level.html", context)
 
     def hot_keys_page(self, request: HttpRequest) -> TemplateResponse:
-        """The most-read keys, and the change of L1 that their load requires, if any."""
+        """The most-read keys, and the change to L1 that their load requires, if any."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("Only staff may open this page."))
         try:
@@ -138,7 +138,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/hot_keys.html", context)
 
     def burst_rules_page(self, request: HttpRequest) -> HttpResponse:
-        """The rules for automatic changes of L1 in a burst."""
+        """The rules for automatic changes to L1 during a burst."""
         if not self.has_intervene_permission(request):
             raise NotAllowed(_("You may look at the caches, but not change them."))
         form = BurstPolicyForm(request.POST or None, instance=burst_policy())

@@ -39,7 +39,7 @@ class CacheNodeJson(TypedDict):
 
 
 class HitRateJson(TypedDict):
-    """The number of keys requested within the last hour (`asked`), and of those that were found (`answered`)."""
+    """The number of keys requested within the last hour (`asked`), and the number of those found (`answered`)."""
 
     name: str
     answered: int

@@ -1,4 +1,4 @@
-"""A server for programs not written in Python: it speaks Memcached's text protocol and stores values in the tiers.
+"""A server for programs that are not written in Python: speaks Memcached's text protocol, stores values in the tiers.
 
 It accepts `get`, `gets`, `set`, `cas`, `delete`, `version` and `quit`, and answers ERROR to everything else (`add`,
 `incr` and similar commands cannot be atomic in several layers). All keys get a prefix, so that programs neither read

@@ -19,13 +19,13 @@ REDIS = "redis "  # begins the names of backends that are classes of data in Red
 
 
 def place_code(place: Place) -> str:
-    """A place as it is written in a URL: pool, group and slot, as in `main-0-1`."""
+    """A place as it is written in a URL: pool, group and slot, for example `main-0-1`."""
     return f"{place.pool}-{place.group}-{place.slot}"
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedKey:
-    """A hot key: the kind of its value, and the node of Main that stores it."""
+    """A hot key: the kind of its value, and the Main node that stores it."""
 
     name: str
     reads: float
@@ -70,7 +70,7 @@ class ClassStatus:
 
     @property
     def without(self) -> str:
-        """The effect that people notice while the server of the class does not answer."""
+        """The effect that people notice while the class's server does not answer."""
         return str(_WITHOUT[self.name])
 
 

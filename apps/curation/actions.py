@@ -1,7 +1,7 @@
 """Actions that change collections.
 
-Each locks the counts row of the owner, so that the limits hold, and those of the accounts that are added, so that a
-block at the same time either prevents the addition or ends it (`handlers`).
+Each locks the owner's counts row, so that the limits hold. It also locks the counts rows of the accounts that are
+added, so that a concurrent block either prevents the addition or ends it (`handlers`).
 """
 
 from collections.abc import Sequence
@@ -48,10 +48,10 @@ declare(
 
 @transaction.atomic
 def create_collection(owner: User, member_ids: Sequence[int] = (), **fields: Any) -> Collection:
-    """Make a collection of these accounts: with all of them, or not at all.
+    """Create a collection of all these accounts, or none at all if one cannot be added.
 
-    `fields` are columns of `Collection`. Invalid for bad fields, and at the limits; NotFound and NotAllowed as in
-    `add_account`; TooMany.
+    `fields` are columns of `Collection`. Raises Invalid for bad fields or beyond the limits, NotFound and NotAllowed as
+    in `add_account`, and TooMany.
     """
     ids = list(dict.fromkeys(member_ids))
     clean = _clean({"name": "", **fields})
@@ -67,7 +67,7 @@ def create_collection(owner: User, member_ids: Sequence[int] = (), **fields: Any
 
 @transaction.atomic
 def change_collection(owner: User, collection_id: int, **fields: Any) -> Collection:
-    """Change only these fields. NotFound, NotAllowed, Invalid."""
+    """Change the given fields of a collection. Raises NotFound, NotAllowed or Invalid."""
     lock_each(UserCounts, [owner.pk])
     row = own_collection(owner, collection_id)
     changed = {name: value for name, value in _clean(fields).items() if value != getattr(row, name)}
@@ -81,14 +81,14 @@ def change_collection(owner: User, collection_id: int, **fields: Any) -> Collect
 
 @transaction.atomic
 def delete_collection(owner: User, collection_id: int) -> None:
-    """NotFound, NotAllowed."""
+    """Delete one of the owner's collections. Raises NotFound or NotAllowed."""
     lock_each(UserCounts, [owner.pk])
     _delete(own_collection(owner, collection_id))
 
 
 @transaction.atomic
 def take_down(row: Collection) -> None:
-    """Delete a collection, by staff."""
+    """Delete a collection on behalf of staff."""
     lock_each(UserCounts, [row.owner_id])
     _delete(row)
 
@@ -97,8 +97,8 @@ def take_down(row: Collection) -> None:
 def add_account(owner: User, collection_id: int, member_id: int) -> CollectionItem:
     """Add an account that agrees to be in collections (`queries.approval`).
 
-    NotFound; NotAllowed for an account that does not agree, has left this collection, or is on either side of a block;
-    Invalid for one that is in it, and for a full collection; TooMany.
+    Raises NotFound; NotAllowed for an account that does not agree, has left this collection, or is on either side of a
+    block; Invalid if the account is already in it or the collection is full; and TooMany.
     """
     return add_accounts(owner, collection_id, [member_id])[0]
 
@@ -107,7 +107,7 @@ def add_account(owner: User, collection_id: int, member_id: int) -> CollectionIt
 def add_accounts(
     owner: User, collection_id: int, member_ids: Sequence[int]
 ) -> list[CollectionItem]:
-    """Add accounts, all or none, as `add_account`."""
+    """Add all of these accounts or none, with the rules of `add_account`."""
     ids = list(dict.fromkeys(member_ids))
     lock_each(UserCounts, [owner.pk, *ids])
     row = own_collection(owner, collection_id)
@@ -117,7 +117,7 @@ def add_accounts(
 
 @transaction.atomic
 def remove_item(owner: User, collection_id: int, item_id: int) -> None:
-    """Remove an account from one's collection. NotFound, NotAllowed."""
+    """Remove an account from one of the owner's collections. Raises NotFound or NotAllowed."""
     lock_each(UserCounts, [owner.pk])
     row = own_collection(owner, collection_id)
     item = _item(row, item_id)
@@ -127,7 +127,7 @@ def remove_item(owner: User, collection_id: int, item_id: int) -> None:
 
 @transaction.atomic
 def remove_hidden(owner: User, collection_id: int, shown_ids: Sequence[int]) -> int:
-    """Remove all accounts but these items from one's collection; returns their number. NotFound, NotAllowed."""
+    """Remove all accounts except these items from a collection; returns how many. Raises NotFound or NotAllowed."""
     lock_each(UserCounts, [owner.pk])
     rows = CollectionItem.objects.filter(
         collection=own_collection(owner, collection_id), left_at=None
@@ -141,7 +141,7 @@ def remove_hidden(owner: User, collection_id: int, shown_ids: Sequence[int]) -> 
 
 @transaction.atomic
 def leave(member: User, collection_id: int, item_id: int) -> None:
-    """Remove oneself from somebody's collection, for good. NotFound; NotAllowed if the item is another account."""
+    """Remove oneself from a collection permanently. Raises NotFound, or NotAllowed if the item is another account."""
     row = collection_for(member.pk, collection_id)
     item = _item(row, item_id)
     if item.member_id != member.pk:
@@ -153,7 +153,7 @@ def leave(member: User, collection_id: int, item_id: int) -> None:
 def store_reported(
     report: Report, _posts: Sequence[PostContent], collection_ids: Sequence[int]
 ) -> None:
-    """Store the reported collections as they are now. NotFound, unless the reported account owns all of them."""
+    """Store the reported collections as they are now. Raises NotFound unless the reported account owns them all."""
     found = Collection.objects.filter(pk__in=collection_ids, owner=report.target_id)
     if len(collection_ids) > MAX_COLLECTIONS or found.count() < len(set(collection_ids)):
         raise not_found()
@@ -166,7 +166,7 @@ def store_reported(
 
 
 class Followed(NamedTuple):
-    """What became of following several accounts; `failed` has each that could not be followed, with the reason."""
+    """The result of following several accounts; `failed` lists those that could not be followed, with the reasons."""
 
     followed: int
     asked: int
@@ -176,7 +176,7 @@ class Followed(NamedTuple):
 def follow_each(follower: User, members: Sequence[User]) -> Followed:
     """Follow those of at most `MAX_ITEMS` accounts that the follower does not follow yet, each in its own transaction.
 
-    When a limit is used up, it is the reason of all that come after.
+    Once a limit is used up, all remaining follows fail for that reason.
     """
     ids = [member.pk for member in members[:MAX_ITEMS]]
     before = exact_relations(follower.pk, ids)
@@ -196,7 +196,7 @@ def follow_each(follower: User, members: Sequence[User]) -> Followed:
 
 
 def _add(owner: User, row: Collection, member_ids: list[int]) -> None:
-    """Add accounts, all or none. The counts rows of the owner and of all of them are locked."""
+    """Add all of these accounts or none. The caller has locked their counts rows and the owner's."""
     if not member_ids:
         return
     present = dict(
@@ -225,7 +225,7 @@ def _add(owner: User, row: Collection, member_ids: list[int]) -> None:
 
 
 def may_add(owner: User, user: User) -> bool:
-    """Whether an account could be put into a collection of this owner, if it has not left it."""
+    """Whether the owner may add this account to a collection, unless the account has left that collection."""
     return _may_add(owner, user, exact_relations(owner.pk, [user.pk]))
 
 
@@ -237,7 +237,7 @@ def _may_add(owner: User, user: User, related: ExactRelations) -> bool:
 
 
 def item_of(row: Collection, member: User) -> CollectionItem:
-    """The item of an account that is in a collection. NotFound."""
+    """The item of an account in a collection. Raises NotFound if the account is not in it."""
     return _found(CollectionItem.objects.filter(collection=row, member=member))
 
 

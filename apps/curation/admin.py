@@ -1,4 +1,4 @@
-"""Staff see all collections, and delete those that break the rules."""
+"""Staff pages that list all collections, and delete those that break the rules."""
 
 from django.contrib import admin
 from django.db.models import QuerySet

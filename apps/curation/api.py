@@ -1,4 +1,4 @@
-"""Mastodon's endpoints of collections."""
+"""Mastodon's endpoints for collections."""
 
 from urllib.parse import urlencode
 
@@ -52,7 +52,7 @@ PAGE_PARAMETERS = [
 
 
 class CollectionChange(Input):
-    """The fields to change; those left out keep their values. `validated_data` has the names of the columns."""
+    """The fields to change; those left out keep their values. `validated_data` uses the names of the columns."""
 
     name = serializers.CharField(max_length=NAME_MAX_CHARACTERS, required=False)
     description = serializers.CharField(
@@ -102,7 +102,7 @@ class ItemInput(Input):
 )
 @endpoint(POST=WRITE)
 def collections(request: Request) -> Response:
-    """Make a collection of up to 25 accounts."""
+    """Create a collection of up to 25 accounts."""
     viewer = viewer_of(request)
     fields = validated(CollectionInput(data=request.data))
     ids = [id_in_body(text, "account_ids") for text in fields.pop("account_ids", ())]
@@ -154,7 +154,7 @@ def collection(request: Request, collection_id: int) -> Response:
 )
 @endpoint(POST=WRITE)
 def items(request: Request, collection_id: int) -> Response:
-    """Add an account that agrees to be in collections, which `feature_approval` of accounts says."""
+    """Add an account that agrees to be in collections, as its `feature_approval` shows."""
     viewer = viewer_of(request)
     own_collection(viewer, collection_id)  # 404 and 403 come before errors of the body
     member_id = id_in_body(validated(ItemInput(data=request.data))["account_id"], "account_id")
@@ -167,7 +167,7 @@ def items(request: Request, collection_id: int) -> Response:
 )
 @endpoint(DELETE=WRITE)
 def item(request: Request, collection_id: int, item_id: int) -> Response:
-    """Remove an account from one's own collection."""
+    """Remove an account from one of the viewer's own collections."""
     actions.remove_item(viewer_of(request), collection_id, item_id)
     return Response({})
 
@@ -175,7 +175,7 @@ def item(request: Request, collection_id: int, item_id: int) -> Response:
 @operation("Leave somebody's collection", EMPTY_OBJECT, name="leave_collection", tags=TAGS)
 @endpoint(POST=WRITE)
 def revoke(request: Request, collection_id: int, item_id: int) -> Response:
-    """Take oneself out of a collection, for good."""
+    """Remove the viewer from a collection permanently."""
     actions.leave(viewer_of(request), collection_id, item_id)
     return Response({})
 
@@ -189,7 +189,7 @@ def revoke(request: Request, collection_id: int, item_id: int) -> Response:
 )
 @endpoint(GET=READ, public=True)
 def account_collections(request: Request, account_id: int) -> Response:
-    """The newest first; of other accounts only the discoverable ones."""
+    """An account's collections, newest first; other people see only its discoverable ones."""
     viewer_id = viewer_id_of(request)
     window = _window(request)
     rows = collections_of(user_by_id(account_id), viewer_id)
@@ -205,7 +205,7 @@ def account_collections(request: Request, account_id: int) -> Response:
 )
 @endpoint(GET=READ)
 def in_collections(request: Request, account_id: int) -> Response:
-    """For one's own account only."""
+    """The collections that the viewer is in. Other accounts' ids are refused."""
     viewer, window = viewer_of(request), _window(request)
     if user_by_id(account_id) != viewer:
         raise NotAllowed(_("You can only see which collections you yourself are in."))
@@ -218,7 +218,7 @@ def _wrapped(row: Collection, viewer_id: int) -> Response:
 
 
 def _window(request: Request) -> tuple[int, int]:
-    """`limit` and `offset`; BadRequest."""
+    """The parameters `limit` and `offset`. Raises BadRequest."""
     limit = min(_number(request, "limit", PEOPLE_DEFAULT) or PEOPLE_DEFAULT, MAX_PEOPLE)
     return limit, _number(request, "offset", 0)
 
@@ -229,7 +229,7 @@ def _page(
     viewer_id: int | None,
     window: tuple[int, int],
 ) -> Response:
-    """A page by offset, as in Mastodon, with links to the pages around it."""
+    """A page, selected by offset as in Mastodon, with links to the next and previous pages."""
     limit, offset = window
     found = list(rows[offset : offset + limit + 1])
     links = []
@@ -245,7 +245,7 @@ def _page(
 
 
 def _number(request: Request, name: str, default: int) -> int:
-    """BadRequest."""
+    """A parameter as a number. Raises BadRequest if it is not one."""
     text = request.query_params.get(name) or str(default)
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise BadRequest(f"{name} is not a number.", code="bad_parameter")

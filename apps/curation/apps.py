@@ -1,4 +1,4 @@
-"""The app of collections. Optional."""
+"""The app for collections. Optional."""
 
 from django.apps import AppConfig
 from django.urls import reverse_lazy
@@ -10,7 +10,7 @@ class CurationConfig(AppConfig):
     verbose_name = _("collections")
 
     def ready(self) -> None:
-        """Add pages, endpoints with their scopes, fields of the API, and what moderation and privacy need."""
+        """Add pages, endpoints with their scopes, API fields, and the parts for moderation and privacy."""
         from apps.curation import privacy, queries  # noqa: PLC0415 -- needs the models
         from apps.curation.actions import store_reported  # noqa: PLC0415 -- needs the models
         from apps.moderation.hooks import FILED  # noqa: PLC0415 -- needs the models

@@ -63,7 +63,7 @@ class CollectionsJson(TypedDict):
 
 
 class CollectionWithAccountsJson(TypedDict):
-    """A collection with its accounts: first its owner, then those in it."""
+    """A collection with its accounts: first its owner, then its members."""
 
     accounts: list[AccountJson]
     collection: CollectionJson

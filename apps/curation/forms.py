@@ -1,4 +1,4 @@
-"""Forms of collections. The actions validate what they get."""
+"""Forms for collections. The actions validate the values."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def _text(**attributes: Any) -> forms.TextInput:
 
 
 class CollectionForm(forms.Form):
-    """The fields have the names of the columns."""
+    """The form for a collection. Its fields have the names of the columns."""
 
     name = forms.CharField(
         label=pgettext_lazy("of a collection", "Name"),

@@ -1,4 +1,4 @@
-"""Notifies people who are added to a collection, or whose collection changes, and removes accounts after a block."""
+"""Notifies people who are added to a collection or whose collection changes, and removes accounts after a block."""
 
 from datetime import datetime
 
@@ -37,7 +37,7 @@ def notify_of_change(payload: Payload) -> None:
 
 @handles("uncollected")
 def delete_notifications(payload: Payload) -> None:
-    """Delete the notifications of accounts that are in none of the owner's collections any more."""
+    """Delete the notifications of accounts that are no longer in any of the owner's collections."""
     owner_id, gone = payload["owner_id"], set(payload["user_ids"])
     still = CollectionItem.objects.filter(
         collection__owner=owner_id, member__in=gone, left_at=None
@@ -56,7 +56,7 @@ def remove_blocked_from_collections(payload: Payload) -> None:
 
 @transaction.atomic
 def _notify(member_id: int, kind: NotificationKind, owner_id: int, since: datetime) -> None:
-    """Notify an account; an older notification of this kind by the same actor makes room, so that there is one."""
+    """Notify an account, replacing an older notification of this kind by the same actor, so that there is only one."""
     older = Notification.objects.filter(user=member_id, kind=kind, actor=owner_id)
     older.filter(created_at__lt=since).delete()
     notify(member_id, kind, actor_id=owner_id)

@@ -13,7 +13,7 @@ DESCRIPTION_MAX_CHARACTERS = 100
 
 
 class Collection(models.Model):
-    """Accounts that `owner` recommends. Everybody may look at it; one that is not discoverable is listed nowhere.
+    """Accounts that `owner` recommends. Everybody may look at the collection; profiles list only discoverable ones.
 
     `updated_at` is when the owner last changed one of the fields; adding and removing accounts does not change it.
     """
@@ -44,7 +44,7 @@ class Collection(models.Model):
 
 
 class CollectionItem(models.Model):
-    """`member` is in a collection. The row of somebody who has left stays, so that nobody puts them back."""
+    """`member` is in a collection. The row stays after a member has left, so that nobody adds them again."""
 
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="+", db_index=False)
     member = account_field()
@@ -64,7 +64,7 @@ class CollectionItem(models.Model):
 
 
 class ReportedCollection(models.Model):
-    """A collection in a report to staff, with its texts as they were, because its owner may change or delete it."""
+    """A collection in a report, with its name and description as they were: its owner may change or delete it."""
 
     report = models.ForeignKey(Report, models.CASCADE, related_name="+", db_index=False)
     collection_id = models.BigIntegerField()

@@ -1,4 +1,4 @@
-"""The pages of collections: of one, of an account, of the viewer; and the forms that change them."""
+"""The pages for collections: a single one, those of an account, the viewer's; and the forms that change them."""
 
 from collections import defaultdict
 from typing import Any
@@ -77,7 +77,7 @@ def of_account(request: SiteRequest, handle: str) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def index(request: AuthenticatedRequest) -> HttpResponseBase:
-    """The viewer's collections, a form for a new one, and those of others that the viewer is in."""
+    """The viewer's collections, a form for a new one, and other people's collections that the viewer is in."""
     viewer, form = request.user, CollectionForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -104,7 +104,7 @@ def index(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def edit(request: AuthenticatedRequest, collection_id: int) -> HttpResponseBase:
-    """The fields of a collection, and its people."""
+    """The page for changing the fields of a collection and its people."""
     row = own_collection(request.user, collection_id)
     form = CollectionForm(request.POST or None, collection=row)
     if request.method == "POST" and form.is_valid():
@@ -137,7 +137,7 @@ def add(request: AuthenticatedRequest, collection_id: int) -> HttpResponseBase:
 @require_POST
 @login_required
 def remove(request: AuthenticatedRequest, collection_id: int, item_id: int) -> HttpResponseBase:
-    """Remove one of the people."""
+    """Remove one person from a collection."""
     row = own_collection(request.user, collection_id)
     actions.remove_item(request.user, collection_id, item_id)
     messages.success(request, _("Removed from the collection."))
@@ -147,7 +147,7 @@ def remove(request: AuthenticatedRequest, collection_id: int, item_id: int) -> H
 @require_POST
 @login_required
 def remove_hidden(request: AuthenticatedRequest, collection_id: int) -> HttpResponseBase:
-    """Remove the people whom nobody is shown."""
+    """Remove the people who are hidden from everybody."""
     row = own_collection(request.user, collection_id)
     [one] = shown([row], None)
     actions.remove_hidden(request.user, collection_id, [item.id for item in one.items])
@@ -158,7 +158,7 @@ def remove_hidden(request: AuthenticatedRequest, collection_id: int) -> HttpResp
 @require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest, collection_id: int) -> HttpResponseBase:
-    """Ask for confirmation, then delete."""
+    """Ask for confirmation, then delete a collection."""
     row = own_collection(request.user, collection_id)
     if request.method != "POST":
         back = reverse("collection_edit", args=[row.pk])
@@ -171,7 +171,7 @@ def delete(request: AuthenticatedRequest, collection_id: int) -> HttpResponseBas
 @require_get_or_post
 @login_required
 def leave(request: AuthenticatedRequest, collection_id: int) -> HttpResponseBase:
-    """Ask for confirmation, then take the viewer out of somebody's collection."""
+    """Ask for confirmation, then remove the viewer from somebody's collection."""
     row = collection_for(request.user.pk, collection_id)
     if request.method != "POST":
         context = {"collection": row, "owner": row.owner, "back": row.url}
@@ -184,7 +184,7 @@ def leave(request: AuthenticatedRequest, collection_id: int) -> HttpResponseBase
 @require_POST
 @login_required
 def follow_all(request: AuthenticatedRequest, collection_id: int) -> HttpResponseBase:
-    """Follow everybody in a collection, and say what could not be done."""
+    """Follow everybody in a collection, and tell the viewer who could not be followed."""
     viewer = request.user
     [one] = shown([collection_for(viewer.pk, collection_id)], viewer.pk)
     done = actions.follow_each(viewer, [item.member for item in one.items])
@@ -214,7 +214,7 @@ def follow_all(request: AuthenticatedRequest, collection_id: int) -> HttpRespons
 @require_get_or_post
 @login_required
 def of_person(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Choose the viewer's collections that an account is in."""
+    """Choose which of the viewer's collections an account is in."""
     viewer, person = request.user, user_by_handle(handle)
     own = shown(list(collections_of(viewer, viewer.pk)), viewer.pk)
     if request.method == "POST":

@@ -35,7 +35,7 @@ ARCHIVE = Part(
 
 
 def collections(user: User, limit: int) -> int:
-    """Take the account out of collections, delete its own, and the texts of those that were reported."""
+    """Remove the account from collections, delete its own collections, and delete the stored texts of reported ones."""
     inside = CollectionItem.objects.filter(member=user).values("pk")[:limit]
     done = CollectionItem.objects.filter(pk__in=inside).delete()[0]
     own = Collection.objects.filter(owner=user).values("pk")[:limit]

@@ -1,7 +1,7 @@
 """Queries that read collections.
 
-A collection shows the accounts that may be shown to its reader now: no suspended or limited ones, none that no longer
-want to be recommended, and none that the reader has blocked or is blocked by.
+A collection shows only accounts that may be shown to its reader now. It leaves out suspended and limited accounts,
+accounts that no longer want to be recommended, and accounts with a block between them and the reader.
 """
 
 from collections import defaultdict
@@ -36,7 +36,7 @@ class Item:
 class Shown:
     """A collection as a reader sees it: the accounts that are shown, in the order in which they were added.
 
-    `hidden` is the number of accounts that nobody is shown now.
+    `hidden` is the number of accounts that are hidden from everybody now.
     """
 
     collection: Collection
@@ -58,7 +58,7 @@ class Shown:
 def approval(user: User) -> str:
     """Who may put an account into collections: "public", its "followers" if it is locked, or nobody ("").
 
-    An account that does not want to be suggested does not want to be in collections either.
+    An account that does not want to be suggested cannot be put into collections either.
     """
     if not user.is_discoverable or user.limited_at or user.suspended_at:
         return ""
@@ -66,10 +66,10 @@ def approval(user: User) -> str:
 
 
 def approval_json(user: User) -> dict[str, Any]:
-    """Who may put an account into collections, as `feature_approval` of accounts.
+    """Who may put an account into collections, in the form of an account's `feature_approval`.
 
-    The JSON of an account is the same for all readers: `current_user` does not know who follows a locked account, and
-    says "unknown" of it.
+    The JSON of an account is the same for all readers, so `current_user` cannot depend on who follows a locked account,
+    and is "unknown" for it.
     """
     agreed = approval(user)
     return {
@@ -80,7 +80,7 @@ def approval_json(user: User) -> dict[str, Any]:
 
 
 def collection_for(viewer_id: int | None, collection_id: int) -> Collection:
-    """A collection with its owner. NotFound; NotAllowed for an account that its owner has blocked."""
+    """A collection with its owner. Raises NotFound, or NotAllowed for a viewer whom its owner has blocked."""
     rows = Collection.objects.filter(pk=collection_id, owner__suspended_at=None)
     found = rows.select_related("owner__counts").first()
     if found is None:
@@ -91,7 +91,7 @@ def collection_for(viewer_id: int | None, collection_id: int) -> Collection:
 
 
 def own_collection(owner: User, collection_id: int) -> Collection:
-    """One of an account's collections. NotFound; NotAllowed if it belongs to somebody else."""
+    """One of an account's collections. Raises NotFound, or NotAllowed if it belongs to somebody else."""
     found = collection_for(owner.pk, collection_id)
     if found.owner_id != owner.pk:
         raise NotAllowed(_("This collection belongs to somebody else."))
@@ -99,7 +99,7 @@ def own_collection(owner: User, collection_id: int) -> Collection:
 
 
 def collections_of(owner: User, viewer_id: int | None) -> QuerySet[Collection]:
-    """An account's collections, newest first: others see the discoverable ones, and those it has blocked none."""
+    """An account's collections, newest first: others see only discoverable ones; viewers it has blocked see none."""
     rows = Collection.objects.filter(owner=owner).select_related("owner").order_by("-pk")
     if viewer_id == owner.pk:
         return rows
@@ -109,7 +109,7 @@ def collections_of(owner: User, viewer_id: int | None) -> QuerySet[Collection]:
 
 
 def collections_with(member: User) -> QuerySet[Collection]:
-    """The collections that an account is in, the newest first, including those that are listed nowhere."""
+    """The collections that an account is in, newest first, including those that are not discoverable."""
     inside = CollectionItem.objects.filter(member=member, left_at=None).values("collection")
     rows = Collection.objects.filter(pk__in=inside, owner__suspended_at=None)
     return rows.select_related("owner").order_by("-pk")
@@ -137,9 +137,9 @@ def shown(collections: Sequence[Collection], viewer_id: int | None) -> list[Show
 
 
 def what_notifications_are_about(viewer: User, rows: Sequence[Notification]) -> dict[int, Shown]:
-    """The collections of notifications: of each actor the one that was last filled, or last changed.
+    """The collection that each notification is about: the one that its actor last added the viewer to, or last changed.
 
-    There is one notification of each kind for each actor, and it is renewed.
+    There is at most one notification of each kind per actor: a new one replaces it.
     """
     added, changed = NotificationKind.COLLECTED, NotificationKind.COLLECTION
     actors = {row.actor_id for row in rows if row.kind in {added, changed}}
@@ -162,7 +162,7 @@ def what_notifications_are_about(viewer: User, rows: Sequence[Notification]) -> 
 
 
 def reported_collections(report: Report) -> list[ReportedCollection]:
-    """The collections of a report, as they were when it was filed."""
+    """The collections in a report, as they were when it was filed."""
     return list(ReportedCollection.objects.filter(report=report).order_by("pk"))
 
 

@@ -43,7 +43,7 @@ ReportProgress = Callable[[str, int], None]  # a kind of rows, and the number of
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """The numbers of new rows. `earlier` is an earlier run of the same size; if there is one, nothing was added."""
+    """The numbers of rows added. `earlier` is an earlier run of the same size; if there is one, nothing was added."""
 
     accounts: int = 0
     follows: int = 0

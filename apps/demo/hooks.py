@@ -1,4 +1,4 @@
-"""The hook with which optional apps add to the demo data."""
+"""The hook with which optional apps contribute to the demo data."""
 
 from apps.events.hooks import Hook
 

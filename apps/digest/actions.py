@@ -1,4 +1,4 @@
-"""Subscribes members to the weekly mail, and unsubscribes them, also by a link in the mail."""
+"""Subscribes members to the weekly e-mail, and unsubscribes them, either in the settings or by a link in the e-mail."""
 
 from django.core import signing
 from django.utils.translation import gettext as _
@@ -18,12 +18,12 @@ def choose(user: User, *, wants: bool) -> None:
 
 
 def end_token(user: User) -> str:
-    """The token in a mail's unsubscribe link. It is valid until SECRET_KEY changes, and can only unsubscribe."""
+    """The token in an e-mail's unsubscribe link. It is valid until SECRET_KEY changes, and can only unsubscribe."""
     return signing.dumps(user.pk, salt=SALT)
 
 
 def reader_of(token: str) -> User:
-    """The member that an unsubscribe link is for, subscribed or not. Raises NotFound for an invalid link."""
+    """The member whom an unsubscribe link is for, subscribed or not. Raises NotFound for an invalid link."""
     try:
         number = signing.loads(token, salt=SALT)
     except signing.BadSignature:

@@ -1,4 +1,4 @@
-"""The app of the weekly mail. Optional."""
+"""The app for the weekly e-mail. Optional."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _

@@ -1,4 +1,4 @@
-"""Subscribers of the weekly mail, and the mails of each week."""
+"""Subscribers to the weekly e-mail, and the e-mails of each week."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from apps.events.leases import SlowRow, State
 
 
 class DigestReader(models.Model):
-    """A member who has subscribed to the mail, and the time of the subscription."""
+    """A member who has subscribed to the e-mail, and the time of the subscription."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
@@ -23,7 +23,7 @@ class DigestReader(models.Model):
 
 
 class Issue(SlowRow):
-    """The mail to one member in the week that begins on the Monday `week`."""
+    """The e-mail to one member in the week that begins on the Monday `week`."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

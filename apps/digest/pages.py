@@ -1,4 +1,4 @@
-"""The switch for the weekly mail, and the page to unsubscribe without a login."""
+"""The switch for the weekly e-mail, and the page to unsubscribe without a login."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -25,7 +25,7 @@ def settings(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_get_or_post
 @never_cache
 def end(request: HttpRequest, token: str) -> HttpResponse:
-    """GET only shows a button, because mail servers open every link in a mail. POST unsubscribes."""
+    """GET only shows a button, because mail servers open every link in an e-mail. POST unsubscribes."""
     reader = reader_of(token)
     if request.method == "POST":
         choose(reader, wants=False)

@@ -1,4 +1,4 @@
-"""Exports a subscription to the weekly mail into archives, and erases it with the account."""
+"""Exports a subscription to the weekly e-mail into archives, and erases it with the account."""
 
 from collections.abc import Iterable, Sequence
 
@@ -21,7 +21,7 @@ ARCHIVE = Part(
 
 
 def digests(user: User, limit: int) -> int:
-    """Delete the subscription, and the rows of sent and pending mails."""
+    """Delete the subscription, and the rows of sent and pending e-mails."""
     readers = DigestReader.objects.filter(user=user).delete()[0]
     rows = Issue.objects.filter(user=user).values("pk")[:limit]
     return readers + Issue.objects.filter(pk__in=rows).delete()[0]

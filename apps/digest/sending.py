@@ -1,6 +1,6 @@
-"""Sends the weekly mail: each reader and week has a row, which a task sends (`apps.events.leases`).
+"""Sends the weekly e-mail: each e-mail to a reader is a row, which a task sends (`apps.events.leases`).
 
-The mail shows posts of the last seven days that are on the home page, except restricted ones, because mails are not
+The e-mail shows posts of the last seven days that are on the home page, except restricted ones, because e-mail is not
 encrypted. It contains no pictures or links that reveal who opened it.
 """
 
@@ -41,7 +41,7 @@ SELECT user_id, %(week)s, %(state)s, 0, '' FROM digest_digestreader WHERE since 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The content of a mail."""
+    """The content of an e-mail."""
 
     user: User
     items: list[FeedItem]
@@ -55,20 +55,20 @@ class Digest:
 
 
 def make_issues(today: date | None = None) -> int:
-    """Insert the missing rows of this week; returns their number. A second run inserts none."""
+    """Insert this week's missing rows and return their number. A second run inserts none."""
     today = today or timezone.now().date()
     monday = today - timedelta(days=today.weekday())
     return sql.change(_MAKE, week=monday, state=State.PENDING.value)
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Send due mails, unless enough workers are sending already; returns the number of claimed rows."""
+    """Send due e-mails, unless enough workers are sending already; returns the number of claimed rows."""
     at_once = settings.EMAIL_CONCURRENCY
     return leases.run_few(Issue, _send, at_once=at_once, limit=limit, only=only)
 
 
 def due() -> list[int]:
-    """The ids of some due mails, only a few at a time, to spare the mail server."""
+    """The ids of some due e-mails, only a few at a time, to spare the mail server."""
     return leases.due_ids(Issue, limit=SWEEP_BATCH_SIZE)
 
 
@@ -98,7 +98,7 @@ def _may_be_mailed(user: User, item: FeedItem) -> bool:
 
 
 def _send(row: Issue) -> None:
-    """Send a mail, unless the member has unsubscribed, has no confirmed address, or missed nothing."""
+    """Send an e-mail, unless the member has unsubscribed, has no confirmed address, or missed nothing."""
     readers = DigestReader.objects.select_related("user__counts")
     reader = readers.filter(user=row.user_id).first()
     if reader is None or not _may_get_mail(reader.user):
@@ -114,7 +114,7 @@ def _may_get_mail(user: User) -> bool:
 
 
 def message_of(digest: Digest) -> EmailMessage:
-    """The mail in the current language, with headers that let mail programs unsubscribe (RFC 2369, RFC 8058)."""
+    """The e-mail in the current language, with headers that let mail programs unsubscribe (RFC 2369, RFC 8058)."""
     context = {
         "digest": digest,
         "site_name": settings.SITE_NAME,

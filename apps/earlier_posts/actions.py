@@ -65,7 +65,7 @@ def prepare_pictures(user: User, post: Record, archive: Archive) -> Pictures:
 def make_earlier_post(
     user: User, post: Record, pictures: Pictures
 ) -> tuple[Mapping[str, Any] | None, str]:
-    """The data for `remove_earlier_post` (None if the post was imported before), and a text about its missing parts.
+    """Import a post; returns data for `remove_earlier_post` (None if imported before) and a note on missing parts.
 
     Raises Invalid if nothing of the post could be imported. Call it in a transaction.
     """

@@ -1,4 +1,4 @@
-"""The list of earlier posts, for staff who handle reports. A post is deleted on its own page."""
+"""The list of earlier posts, for staff who handle reports. They delete a post on its own page."""
 
 from django.contrib import admin
 from django.urls import reverse

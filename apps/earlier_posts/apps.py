@@ -1,4 +1,4 @@
-"""The app of earlier posts. Optional."""
+"""The app for earlier posts. Optional."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _

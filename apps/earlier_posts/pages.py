@@ -1,4 +1,4 @@
-"""Pages of earlier posts: the list of an account with its search, one post, and its deletion."""
+"""Pages for earlier posts: an account's list with its search, a single post, and its deletion."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ TITLE_CHARACTERS = 60
 
 @require_safe
 def index(request: SiteRequest, handle: str) -> HttpResponseBase:
-    """The earlier posts of an account; optionally those that contain a text (`q`), or those up to a day (`date`)."""
+    """An account's earlier posts; optionally only those that contain the text `q`, or those up to the day `date`."""
     owner, viewer = user_by_handle(handle), viewer_of(request)
     if handle != owner.handle:
         return redirect("earlier_posts", owner.handle, permanent=True)

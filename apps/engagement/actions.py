@@ -2,7 +2,7 @@
 
 All actions except `vote` are idempotent.
 
-The existence filter is set before the commit, so it never lacks a row that can be read.
+The existence filter is updated before the commit, so it never lacks a row that can be read.
 """
 
 from collections.abc import Callable, Collection
@@ -28,7 +28,7 @@ from feedcache.structures.bloom import Marks, mark_many
 
 
 def like_post(user: User, post_id: int) -> None:
-    """Like a post, or the source of a repost. NotFound if the user may not see it."""
+    """Like a post, or the source of a repost. Raises NotFound if the user may not see it."""
     add_mark(LIKE, user, post_id)
 
 
@@ -38,7 +38,7 @@ def unlike_post(user: User, post_id: int) -> None:
 
 
 def bookmark_post(user: User, post_id: int) -> None:
-    """Bookmark a post, or the source of a repost. NotFound if the user may not see it."""
+    """Bookmark a post, or the source of a repost. Raises NotFound if the user may not see it."""
     add_mark(BOOKMARK, user, post_id)
 
 
@@ -48,7 +48,7 @@ def unbookmark_post(user: User, post_id: int) -> None:
 
 
 def add_mark(mark: RowMark, user: User, post_id: int, choice: str = "") -> None:
-    """Mark a post, or the source of a repost; `choice` replaces an earlier one. NotFound, Invalid."""
+    """Mark a post, or the source of a repost; `choice` replaces an earlier one. Raises NotFound or Invalid."""
     if mark.choice and choice not in mark.counts:
         raise invalid("name", _("There is no such option."), "unknown")
     chosen = {mark.choice: choice} if mark.choice else {}
@@ -101,7 +101,7 @@ MARK_VERBS: dict[str, Callable[[User, int], None]] = {
 
 
 def mark_post_read(user: User, post_id: int) -> bool:
-    """Mark a post as read by a user. Returns whether the read was counted: only the first is, and none by the author.
+    """Mark a post as read by a user. Returns whether this was counted: repeated reads and the author's own are not.
 
     Does nothing while Redis is down.
     """
@@ -123,7 +123,7 @@ def mark_recommended(user_id: int, post_ids: Collection[int]) -> None:
 
 
 def vote(user: User, post_id: int, choices: Collection[int]) -> None:
-    """Vote in the poll of a post; `choices` are numbers of options from 0. A vote is final. Invalid, NotFound."""
+    """Vote in a post's poll; `choices` are option numbers from 0 on. A vote is final. Raises Invalid or NotFound."""
     post = visible_posts(user.pk, [post_id]).posts.get(post_id)
     if post is None or post.poll is None:
         raise NotFound(_("There is no such poll."))
@@ -144,7 +144,7 @@ def vote(user: User, post_id: int, choices: Collection[int]) -> None:
 
 @transaction.atomic
 def withdraw_vote(user: User, post_id: int) -> None:
-    """Delete the vote of a user whose account is being deleted, both rows and counts. Idempotent."""
+    """Delete the vote of a user whose account is being deleted: its rows, and its share of the counts. Idempotent."""
     poll = Poll.objects.select_for_update().filter(pk=post_id).first()
     votes = Vote.objects.filter(poll=post_id, user=user)
     chosen = set(votes.values_list("choice", flat=True))

@@ -1,4 +1,4 @@
-"""Event handlers of engagement."""
+"""Event handlers for engagement."""
 
 from apps.engagement.marks import FILTERS
 from apps.engagement.rebuild import invalidate
@@ -10,7 +10,7 @@ from feedcache.structures.bloom import mark_many
 
 @handles("mark_missed")
 def mark_again(payload: Payload) -> None:
-    """Repeat a failed mark, or drop the filter, because a filter that lacks marks must not answer "no"."""
+    """Set a mark in the filter again after a failure, or drop the filter: one that lacks marks must not answer "no"."""
     marks = FILTERS[payload["kind"]]
     try:
         mark_many(marks, [(payload["user_id"], payload["post_id"])])
@@ -21,7 +21,7 @@ def mark_again(payload: Payload) -> None:
 
 @handles("filter_outdated")
 def invalidate_filters(payload: Payload) -> None:
-    """Drop a filter that lacks rows, because its store was down when they were inserted."""
+    """Drop a filter that lacks rows because its store was down when they were inserted."""
     invalidate(FILTERS[payload["kind"]])
 
 

@@ -30,7 +30,7 @@ class ViewerFlags(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """The API's paths to set and remove a mark: `POST /api/:api/statuses/:id/:verb`, and `:unverb`.
+    """The API's paths for setting and removing a mark: `POST /api/:api/statuses/:id/:verb`, and `:unverb`.
 
     If the mark has choices, the name of the chosen option follows the verb.
     """
@@ -48,7 +48,7 @@ class Mark:
 
     `counts` are columns of `PostCounts`, `flag` is a field of `ViewerFlags`, and `status` names the fields of the API's
     statuses that show them. The filter `exists` shows whether a reader may have set the mark. `archive` is a file in a
-    member's archive, and `erasure` a step of erasure; both are empty if nothing is stored about a member.
+    member's archive, and `erasure` an erasure step; both are empty if nothing is stored about a member.
     """
 
     kind: str

@@ -82,7 +82,7 @@ class Reaction(models.Model):
 
 
 class Vote(models.Model):
-    """An option that `user` chose in a poll, by its number from 0; one row for each chosen option."""
+    """An option that `user` chose in a poll, by its number, starting at 0; one row for each chosen option."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

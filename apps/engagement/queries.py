@@ -1,4 +1,4 @@
-"""Reads the marks of viewers on posts.
+"""Reads viewers' marks on posts.
 
 The existence filters answer most reads, so a viewer who has marked nothing on a page causes no query. For marks with
 rows, every "perhaps" is confirmed by the row, so that no false like appears and a removed like disappears immediately.
@@ -50,7 +50,7 @@ class Engaged:
 
 
 def engaged(viewer_id: int | None, post_ids: Collection[int]) -> Engaged:
-    """The marks of a viewer on these posts, in at most one query; empty for visitors."""
+    """A viewer's marks on these posts, in at most one query; empty for visitors."""
     if viewer_id is None or not post_ids:
         return Engaged()
     return confirmed(viewer_id, [check_many(viewer_id, dict.fromkeys(ON_PAGES.values(), post_ids))])
@@ -66,12 +66,12 @@ def ask_existence(
 
 
 def recommended_earlier(viewer_id: int, post_ids: Collection[int]) -> AbstractSet[int]:
-    """The posts that were recommended to a viewer before, and wrongly about 1 % of the others; one round trip."""
+    """The posts that were recommended to a viewer earlier and, by mistake, about 1 % of the others. One round trip."""
     return check_many(viewer_id, {RECOMMENDED: post_ids})[RECOMMENDED].perhaps
 
 
 def confirmed(viewer_id: int | None, answers: Sequence[Existence]) -> Engaged:
-    """The marks of a viewer, from the filters' answers of one or more batches, confirmed in at most one query."""
+    """A viewer's marks, from the filters' answers in one or more batches, confirmed in at most one query."""
     result = Engaged()
     doubtful: dict[str, list[int]] = {mark.flag: [] for mark in ROW_MARKS}
     for answer in filter(None, answers):

@@ -57,7 +57,7 @@ _CLEAR_STATISTICS = "SELECT pg_stat_clear_snapshot()"
 
 
 class Outcome(Enum):
-    """The outcome of a step of a rebuild."""
+    """The outcome of a rebuild step."""
 
     DONE = "done"
     UNFINISHED = "unfinished"  # out of time; the next step continues
@@ -76,7 +76,7 @@ def maintain(marks: Marks, *, seconds: float) -> Outcome:
 
 
 def rebuild(marks: Marks, *, seconds: float, restart: bool = False) -> Outcome:
-    """Do a step of a rebuild, for at most `seconds`; `restart` discards an unfinished one. RedisError.
+    """Do a rebuild step, for at most `seconds`; `restart` discards an unfinished rebuild. Raises RedisError.
 
     The old filter is used until the new one replaces it.
     """
@@ -148,7 +148,7 @@ def _fill(
 
 
 def catch_up(marks: Marks) -> Outcome:
-    """Add the marks of all rows since the filter was last complete. RedisError."""
+    """Add the marks of all rows since the filter was last complete. Raises RedisError."""
     now, complete_until = int(time.time()), bloom.complete_until(marks.name)
     if now - complete_until > MAX_GAP_SECONDS:
         invalidate(marks)

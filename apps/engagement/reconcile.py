@@ -1,8 +1,8 @@
 """Finds and repairs wrong counts: in PostgreSQL by counting the rows again, and in Redis by comparing with PostgreSQL.
 
-It works in batches of some hundred ids, while others write. One statement compares the counts of a batch with the rows,
-so both are from the same snapshot. A difference is checked again while its row is locked, and a repair is a change with
-a new revision, so that it never overwrites anything newer.
+It works in batches of a few hundred ids, while other processes write. One statement compares the counts of a batch with
+the rows, so both are from the same snapshot. A difference is checked again while its row is locked, and a repair is a
+change with a new revision, so that it never overwrites anything newer.
 """
 
 import logging
@@ -40,7 +40,7 @@ _PollCounts = tuple[list[int], int]
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A wrong count in the store `where`."""
+    """A wrong count in the store named `where`."""
 
     where: str
     id: int
@@ -55,7 +55,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Subject:
-    """The counts of posts or of accounts. `truth` has the SQL that counts the rows of each field: (id, n) for `ids`."""
+    """The counts of posts or accounts. `truth` holds SQL that counts the rows of each field: (id, n) for `ids`."""
 
     service: CounterService
     table: CountsTable
@@ -217,7 +217,7 @@ def _compare(subject: Subject, rows: list[Row], report: Report, *, fix: bool) ->
 
 @transaction.atomic
 def _recount(subject: Subject, id_: int) -> list[Drift]:
-    """Set counts to the numbers of their rows, under the lock that all writers take; returns the wrong ones."""
+    """Set counts to the numbers of their rows, under the lock that all writers take; returns the wrong counts."""
     if subject.table.locked(id_) is None:
         return []
     drifts = subject.drifted([id_])

@@ -188,8 +188,8 @@ def sweep(
     """Find rows whose message was lost: call `run_batch`, which handles up to `limit` rows, until none are due.
 
     Stops after `seconds`, before the time limit of the task would leave rows under a lease; the next sweep continues. A
-    full first batch means a backlog, as after an outage of Redis: then `task` is enqueued `helpers` times, and
-    these runs enqueue no more. Their messages expire with the sweep, because their rows may be done by then.
+    full first batch means a backlog, as after a Redis outage: then `task` is enqueued `helpers` times, and these runs
+    enqueue no more. Their messages expire with the sweep, because their rows may be done by then.
     """
     until = time.monotonic() + seconds
     while done := run_batch():
@@ -202,7 +202,7 @@ def sweep(
 
 
 def retry_dead(event_ids: list[int]) -> int:
-    """Give dead letters five more attempts, beginning now; returns their number."""
+    """Give dead letters five more attempts, beginning now, and return their number."""
     dead = leases.revive_dead(Event, pk__in=event_ids)
     if dead:
         enqueue("apps.events.tasks.dispatch", dead)
@@ -210,13 +210,13 @@ def retry_dead(event_ids: list[int]) -> int:
 
 
 def discard_dead(event_ids: list[int]) -> int:
-    """Delete dead letters; returns their number."""
+    """Delete dead letters and return their number."""
     deleted, _by_model = Event.objects.filter(pk__in=event_ids, state=leases.State.DEAD).delete()
     return deleted
 
 
 def purge_done() -> int:
-    """Delete events that were done more than `EVENT_DAYS` ago; returns their number."""
+    """Delete events that were done more than `EVENT_DAYS` ago, and return their number."""
     horizon = timezone.now() - timedelta(days=settings.EVENT_DAYS)
     done = Event.objects.filter(state=leases.State.DONE, finished_at__lt=horizon)
     return purge(done.order_by("finished_at"))

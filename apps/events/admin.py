@@ -57,7 +57,7 @@ class MomentInput(forms.DateTimeInput):
 
 
 class StaffList(admin.ModelAdmin):
-    """A list with bounded cost. Rows change only through the actions of the apps."""
+    """A list with bounded cost. Rows change only through the apps' actions."""
 
     paginator = BoundedPaginator
     list_per_page = PER_PAGE
@@ -141,7 +141,7 @@ class StaffList(admin.ModelAdmin):
         *,
         note: str = "",
     ) -> int:
-        """Call `act` for each row, show refusals, and return the number of successes. Their history gets the `note`."""
+        """Call `act` for each row, show refusals, add the `note` to the history, and return the number of successes."""
         done = 0
         for row in rows:
             try:

@@ -22,7 +22,7 @@ class Hook(list[T]):
         self._maximum = maximum
 
     def add(self, *values: T) -> None:
-        """Add values. ImproperlyConfigured if there are too many, such as two values for a hook that takes one."""
+        """Add values. Raises ImproperlyConfigured if there are too many, e.g. two values for a hook that takes one."""
         self += [value for value in values if value not in self]
         if self._maximum is not None and len(self) > self._maximum:
             raise ImproperlyConfigured(f"a hook takes at most {self._maximum} of {self}")

@@ -71,7 +71,7 @@ class State(models.TextChoices):
 
 
 class LeasedRow(models.Model):
-    """A row of work. It may be claimed from `due_at` on, which is immediately, at the end of a lease, or after a pause.
+    """A row of work, which may be claimed from `due_at` on: immediately, when a lease ends, or after a pause.
 
     All times in it are from PostgreSQL's clock, because the clocks of web servers and workers differ.
     """
@@ -205,7 +205,7 @@ def free_places(model: type[SlowRow], at_once: int) -> int:
 
 @contextmanager
 def under_way(row: SlowRow) -> Iterator[None]:
-    """Count a row as being processed while the context lasts."""
+    """Count a row as being processed while the block runs."""
     row_of = type(row)._default_manager.filter(pk=row.pk)
     row_of.update(started_at=Now())
     try:
@@ -225,7 +225,7 @@ def due_ids(model: type[LeasedRow], *, limit: int) -> list[int]:
 
 
 def has_due(kinds: Sequence[type[LeasedRow]]) -> bool:
-    """Whether a row of one of these models is due. One statement without the ORM, because beat runs it every second."""
+    """Whether a row of one of these models is due. Runs one statement without the ORM: beat calls it every second."""
     looks = [f"EXISTS ({_IS_DUE.format(table=one._meta.db_table)})" for one in kinds]
     [(found,)] = rows_of(f"SELECT {' OR '.join(looks)}", {"pending": State.PENDING.value})
     return bool(found)

@@ -1,4 +1,4 @@
-"""Celery tasks of the event outbox. `leases` claims rows, counts failed attempts and sets the next one."""
+"""Celery tasks for the event outbox. `leases` claims rows, counts failed attempts and sets the next one."""
 
 from functools import partial
 

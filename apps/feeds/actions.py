@@ -43,7 +43,7 @@ SWITCHES = (
 
 
 def draft_feed(owner: User, **fields: Any) -> Feed:
-    """An unsaved feed, to preview its posts. Invalid as for `create_feed`, except that it needs no name."""
+    """An unsaved feed, to preview its posts. Raises Invalid as for `create_feed`, except that it needs no name."""
     return _apply(Feed(owner=owner), {**fields, "name": "-"})
 
 
@@ -51,7 +51,7 @@ def draft_feed(owner: User, **fields: Any) -> Feed:
 def create_feed(owner: User, **fields: Any) -> Feed:
     """Create a feed. `fields` are columns of `Feed`, with people as handles, and with tags and words as typed.
 
-    Invalid without a name or an include rule, for unknown people or impossible tags, and beyond the limits.
+    Raises Invalid if there is no name or include rule, for unknown people or impossible tags, and beyond the limits.
     """
     _lock(owner)
     if Feed.objects.filter(owner=owner).count() >= MAX_FEEDS:
@@ -63,14 +63,14 @@ def create_feed(owner: User, **fields: Any) -> Feed:
 
 @transaction.atomic
 def change_feed(owner: User, feed_id: int, **fields: Any) -> Feed:
-    """Change the given fields; the address stays the same. NotFound, and Invalid as for `create_feed`."""
+    """Change the given fields; the address stays the same. Raises NotFound, and Invalid as for `create_feed`."""
     _lock(owner)
     return _save(_apply(own_feed(owner, feed_id), fields))
 
 
 @transaction.atomic
 def delete_feed(owner: User, feed_id: int) -> None:
-    """Delete one of the owner's feeds. NotFound."""
+    """Delete one of the owner's feeds. Raises NotFound."""
     _lock(owner)
     own_feed(owner, feed_id).delete()
     _count(owner)

@@ -1,4 +1,4 @@
-"""The app of rule-based feeds. Optional."""
+"""The app for rule-based feeds. Optional."""
 
 from django.apps import AppConfig, apps
 from django.utils.translation import gettext_lazy as _

@@ -15,25 +15,25 @@ def feeds_of(owner: User) -> list[Feed]:
 
 
 def pinned_feeds(viewer: User | None) -> list[Feed]:
-    """The feeds that a viewer has as tabs, oldest first; no query for viewers without any."""
+    """The feeds that a viewer has as tabs, oldest first; makes no query for viewers who have none."""
     if viewer is None or not viewer.counts.pinned_feeds:
         return []
     return [feed for feed in feeds_of(viewer) if feed.is_pinned]
 
 
 def own_feed(owner: User, feed_id: int) -> Feed:
-    """One of the owner's feeds. NotFound."""
+    """One of the owner's feeds. Raises NotFound."""
     return _found(Feed.objects.filter(pk=feed_id, owner=owner).select_related("owner").first())
 
 
 def readable_feed(viewer_id: int | None, feed_id: int) -> Feed:
-    """A feed that is the viewer's own, or public; the owner must not be suspended. NotFound."""
+    """A feed that is the viewer's own, or public; the owner must not be suspended. Raises NotFound."""
     rows = Feed.objects.filter(pk=feed_id, owner__suspended_at=None)
     return _readable(viewer_id, rows.select_related("owner").first())
 
 
 def feed_at(viewer_id: int | None, owner: User, slug: str) -> Feed:
-    """The feed at an address, if it is public or the viewer's own. NotFound."""
+    """The feed at an address, if it is public or the viewer's own. Raises NotFound."""
     rows = Feed.objects.filter(owner=owner, slug=slug)
     return _readable(viewer_id, rows.select_related("owner").first())
 

@@ -77,9 +77,9 @@ _NOT_BLOCKED = """
 
 
 def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedItem]:
-    """A page of a feed, saved or not. The owner sees which rules matched each post; others see public posts only.
+    """A page of a feed, saved or not. The owner sees which rules matched each post; other people see only public posts.
 
-    Candidates are read at most `page.MAX_ROUNDS` times, within `SEARCH_SECONDS` in all; Invalid if they take longer.
+    Candidates are read at most `page.MAX_ROUNDS` times. Raises Invalid if this takes longer than `SEARCH_SECONDS`.
     If nearly all are excluded, the page is short, with a cursor to continue from.
     """
     candidates = _Candidates(feed, is_own=viewer is not None and viewer.pk == feed.owner_id)
@@ -99,7 +99,7 @@ def feed_timeline(feed: Feed, viewer: User | None, cursor: Cursor) -> Page[FeedI
 
 @dataclass(slots=True)
 class _Candidates:
-    """The candidates of a page. `places` maps the posts in the feed to the places of the rules that they match."""
+    """The candidates of a page. `places` maps the posts in the feed to the positions of the rules that they match."""
 
     feed: Feed
     is_own: bool
@@ -140,7 +140,7 @@ class _Candidates:
         return [post_id for post_id, shown_id in passing.items() if shown_id in shown]
 
     def _passing(self, ids: Collection[int], conditions: list[str]) -> dict[int, int]:
-        """The posts that meet conditions, with the ids of the posts that they show."""
+        """The posts that meet the conditions, each with the id of the post that it shows."""
         sql = _PASSING.replace("{conditions}", " AND ".join(conditions) or "true")
         values = {"ids": list(ids), "authors": list(authors_of(ids)), **_values(self.feed)}
         return dict(self.time_limit.rows_of(sql, values)) if ids else {}
@@ -151,7 +151,7 @@ def _conditions(rules: Mapping[str, str], feed: Feed) -> list[str]:
 
 
 def _labels(feed: Feed) -> list[str]:
-    """The include rules in the order of their places, as shown to people."""
+    """The include rules in the order of their positions, as shown to people."""
     handles = handles_in([feed])
     people = [f"@{handles.get(pk, '')}" for pk in feed.include_people]
     tags = [f"#{name}" for name in feed.include_tags]
@@ -159,7 +159,7 @@ def _labels(feed: Feed) -> list[str]:
 
 
 def _statement(feed: Feed, cursor: Cursor, *, is_own: bool) -> tuple[str, dict[str, Any]]:
-    """The statement that reads candidates, with the places of the rules that they match, and its values."""
+    """The statement that reads candidates with the positions of the rules that they match, and its parameters."""
     page = Slice(cursor.ascending, SCAN)
     values = _values(feed) | {
         "reader": feed.owner_id if is_own else None,

@@ -56,7 +56,7 @@ class FilterChange:
 
 @transaction.atomic
 def create_filter(owner: User, change: FilterChange) -> Filter:
-    """Create a filter. Invalid without a title or places, for unknown places, and beyond the limits."""
+    """Create a filter. Raises Invalid if there is no title or no place, for unknown places, and beyond the limits."""
     _lock(owner)
     if Filter.objects.filter(owner=owner).count() >= MAX_FILTERS:
         raise invalid("title", _("You can have up to %(count)d filters.") % {"count": MAX_FILTERS})
@@ -66,14 +66,14 @@ def create_filter(owner: User, change: FilterChange) -> Filter:
 
 @transaction.atomic
 def change_filter(owner: User, filter_id: int, change: FilterChange) -> Filter:
-    """Change a filter and its keywords, all or nothing. NotFound, Invalid."""
+    """Change a filter and its keywords, all or nothing. Raises NotFound or Invalid."""
     _lock(owner)
     return _apply(owner, own_filter(owner, filter_id), change)
 
 
 @transaction.atomic
 def delete_filter(owner: User, filter_id: int) -> None:
-    """Delete a filter. NotFound."""
+    """Delete a filter. Raises NotFound."""
     _lock(owner)
     own_filter(owner, filter_id).delete()
     _changed(owner)
@@ -81,7 +81,7 @@ def delete_filter(owner: User, filter_id: int) -> None:
 
 @transaction.atomic
 def add_keyword(owner: User, filter_id: int, *, keyword: str, whole_word: bool) -> FilterKeyword:
-    """Add a keyword to a filter. NotFound, Invalid."""
+    """Add a keyword to a filter. Raises NotFound or Invalid."""
     _lock(owner)
     found = own_filter(owner, filter_id)
     _change_keywords(owner, found, [KeywordChange(None, keyword, whole_word)])
@@ -93,7 +93,7 @@ def add_keyword(owner: User, filter_id: int, *, keyword: str, whole_word: bool) 
 def change_keyword(
     owner: User, keyword_id: int, *, keyword: str | None, whole_word: bool | None
 ) -> FilterKeyword:
-    """Change a keyword; None leaves a field unchanged. NotFound, Invalid."""
+    """Change a keyword; None leaves a field unchanged. Raises NotFound or Invalid."""
     _lock(owner)
     row = own_keyword(owner, keyword_id)
     _change_keywords(owner, row.filter, [KeywordChange(keyword_id, keyword, whole_word)])
@@ -103,7 +103,7 @@ def change_keyword(
 
 @transaction.atomic
 def delete_keyword(owner: User, keyword_id: int) -> None:
-    """Delete a keyword. NotFound."""
+    """Delete a keyword. Raises NotFound."""
     _lock(owner)
     own_keyword(owner, keyword_id).delete()
     _changed(owner)
@@ -111,9 +111,9 @@ def delete_keyword(owner: User, keyword_id: int) -> None:
 
 @transaction.atomic
 def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> None:
-    """Change a keyword and, if it is the only one of its filter, the filter, as version 1 of the API does.
+    """Change a keyword and, if it is its filter's only one, the filter too, as version 1 of the API does.
 
-    NotFound. Invalid if the filter has several keywords and the change affects more than this one.
+    Raises NotFound, or Invalid if the filter has several keywords and the change affects more than this one.
     """
     _lock(owner)
     found = own_keyword(owner, keyword_id).filter
@@ -127,7 +127,7 @@ def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> N
 
 @transaction.atomic
 def delete_last_keyword(owner: User, keyword_id: int) -> None:
-    """Delete a keyword, and its filter if no other keyword or post is left in it. NotFound."""
+    """Delete a keyword, and its filter if no other keyword or post is left in it. Raises NotFound."""
     _lock(owner)
     keyword = own_keyword(owner, keyword_id)
     keyword.delete()
@@ -138,7 +138,7 @@ def delete_last_keyword(owner: User, keyword_id: int) -> None:
 
 @transaction.atomic
 def add_post(owner: User, filter_id: int, post_id: int) -> FilterPost:
-    """Add a post that the owner may see. Idempotent. NotFound; Invalid beyond 100 posts."""
+    """Add a post that the owner may see. Idempotent. Raises NotFound, or Invalid beyond 100 posts."""
     _lock(owner)
     found = own_filter(owner, filter_id)
     if post_id not in visible_posts(owner.pk, [post_id]).posts:
@@ -152,7 +152,7 @@ def add_post(owner: User, filter_id: int, post_id: int) -> FilterPost:
 
 @transaction.atomic
 def remove_post(owner: User, row_id: int) -> None:
-    """Remove a post from a filter, by the id of its `FilterPost` row. NotFound."""
+    """Remove a post from a filter, by the id of its `FilterPost` row. Raises NotFound."""
     _lock(owner)
     own_filter_post(owner, row_id).delete()
     _changed(owner)
@@ -197,7 +197,7 @@ def _change_keyword(found: Filter, change: KeywordChange) -> None:
 
 
 def _check_allowance(owner: User) -> None:
-    """Raise Invalid if an account's keywords are too many, or too long in total."""
+    """Raise Invalid if an account has too many keywords, or if they are too long in total."""
     rows = FilterKeyword.objects.filter(filter__owner=owner)
     keywords = list(rows.values_list("keyword", flat=True)[: MAX_KEYWORDS + 1])
     if len(keywords) > MAX_KEYWORDS:

@@ -1,4 +1,4 @@
-"""The staff page of accounts' filters and where they apply, to answer "where is my post?". Keywords are not shown."""
+"""The staff page for accounts' filters and where they apply, to answer "where is my post?". Keywords are not shown."""
 
 from django.contrib import admin
 

@@ -1,4 +1,4 @@
-"""Caches readers' filters in Memcached. The key contains a revision, so after a change another entry is read."""
+"""Caches readers' filters in Memcached. The key contains a revision, so a different entry is read after each change."""
 
 from datetime import datetime
 from functools import lru_cache
@@ -24,7 +24,7 @@ def _encode(reader: Filters) -> bytes:
 
 @lru_cache(maxsize=16)  # for readers who open the next page; each entry takes up to 8 MB
 def _decode(data: bytes) -> Filters:
-    """Decode the bytes that `_encode` returns. ValueError for any others."""
+    """Decode the bytes that `_encode` returns. Raises ValueError for any others."""
     try:
         return Filters(
             [

@@ -1,8 +1,8 @@
 """Finds which of a reader's filters match a text. Keywords are never treated as regular expressions.
 
-Text and keywords are compared case-folded, in NFKC, and with any run of white space as one blank. "Whole words only"
-requires a word boundary where the keyword begins or ends with a letter of a script that separates words by spaces.
-Chinese does not separate words, and Korean does not separate words from their endings, so neither needs one.
+Text and keywords are compared case-folded, in NFKC, and with each run of white space replaced by one space. "Whole
+words only" requires a word boundary where the keyword begins or ends with a letter of a script that separates words by
+spaces. Chinese does not separate words, and Korean does not separate words from their endings, so neither needs one.
 
 Every page is searched for all keywords of its reader, so the cost must not grow with posts times keywords. Therefore
 keywords are folded when they are read from the database, texts once per process, and `Automaton` finds any number of
@@ -94,7 +94,7 @@ class Filters:
         return bool(self.filters)
 
     def matches(self, post_id: int, texts: Iterable[str], now: datetime) -> tuple[FilterMatch, ...]:
-        """The filters that match a post now: the first `MAX_FILTERS_TOLD`, and those with other actions or places."""
+        """The filters that match a post now: the first `MAX_FILTERS_TOLD`, and those that add actions or places."""
         found = self._remembered(_divided(_BETWEEN_TEXTS.join(texts)))
         if post_id in self._naming:
             found = self._with_those_that_name(post_id, found)
@@ -164,8 +164,8 @@ NO_FILTERS = Filters()
 class Automaton:
     """Finds which of many sequences are in a text, in time linear in the text (Aho and Corasick).
 
-    Written here because the published packages list every occurrence: with the keywords "a", "aa", "aaa" up to 100
-    letters, each letter of a text that repeats "a" would give 100 occurrences.
+    It is written here because the published packages list every occurrence: with the keywords "a", "aa", "aaa" up to
+    100 letters, each letter of a text that repeats "a" would give 100 occurrences.
 
     A state stands for the prefix of a sequence that was just read. `_next` leads to the next state by an item. If
     there is none, `_shorter` leads to the longest suffix of that prefix that is itself the prefix of a sequence.
@@ -228,7 +228,7 @@ class Automaton:
 
 
 def fold(text: str) -> str:
-    """A text in NFKC, case-folded, with each run of white space as one blank."""
+    """A text in NFKC, case-folded, with each run of white space replaced by one space."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

@@ -27,7 +27,7 @@ def active_filters_of(viewer: User | None) -> Filters:
 
 
 def ask_active_filters(batch: Batch, viewer: User | None) -> Future[Filters]:
-    """Like `active_filters_of`, but read in a batch."""
+    """Like `active_filters_of`, but reads them in a batch."""
     if viewer is None or not viewer.counts.filters:
         return lambda: NO_FILTERS
     found = batch.get_many(FILTERS, [_key(viewer)], _load, stage="rules")
@@ -57,7 +57,7 @@ def filters_of(owner: User) -> list[Filter]:
 
 
 def own_filter(owner: User, filter_id: int) -> Filter:
-    """An account's filter with keywords and posts. NotFound."""
+    """An account's filter with keywords and posts. Raises NotFound."""
     found = _with_contents(Filter.objects.filter(pk=filter_id, owner=owner)).first()
     if found is None:
         raise NotFound(_("There is no such filter."))
@@ -65,7 +65,7 @@ def own_filter(owner: User, filter_id: int) -> Filter:
 
 
 def own_keyword(owner: User, keyword_id: int) -> FilterKeyword:
-    """A keyword in one of the owner's filters. NotFound."""
+    """A keyword in one of the owner's filters. Raises NotFound."""
     rows = FilterKeyword.objects.filter(pk=keyword_id, filter__owner=owner)
     if (found := rows.select_related("filter").first()) is None:
         raise NotFound(_("There is no such keyword."))
@@ -73,7 +73,7 @@ def own_keyword(owner: User, keyword_id: int) -> FilterKeyword:
 
 
 def own_filter_post(owner: User, row_id: int) -> FilterPost:
-    """A post in one of the owner's filters, by the id of the row. NotFound."""
+    """A post in one of the owner's filters, by the id of the row. Raises NotFound."""
     rows = FilterPost.objects.filter(pk=row_id, filter__owner=owner)
     if (found := rows.select_related("filter").first()) is None:
         raise NotFound(_("This filter does not include this post."))

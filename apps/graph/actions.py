@@ -63,12 +63,12 @@ def follow_user(
     languages: Sequence[str] | None = None,
     limit: str = "follow",
 ) -> None:
-    """Follow an account, or send a follow request if it is locked. Idempotent. All is written in one transaction.
+    """Follow an account, or send a follow request if it is locked. Idempotent. Writes everything in one transaction.
 
     The options of the follow: `reposts` (default True) includes the account's reposts, `notify` (default False)
     notifies of each new post, and `languages` (default: all) limits its posts on the home page; None leaves an option
-    unchanged. `limit` is the name of the rate limit; imports have their own. NotAllowed if either account blocks the
-    other; TooMany; Invalid if the follower already follows MAX_FOLLOWEES accounts.
+    unchanged. `limit` is the name of the rate limit; imports have their own. Raises NotAllowed if either account blocks
+    the other, TooMany, and Invalid beyond MAX_FOLLOWEES.
     """
     _require_other(follower, followee)
     chosen = None if languages is None else tuple(dict.fromkeys(languages))
@@ -106,7 +106,7 @@ def unfollow_user(follower: User, followee: User) -> None:
 def approve_request(owner: User, requester: User) -> None:
     """Turn a follow request into a follow, with both rows, both counts and the event.
 
-    NotFound if there is no request. Invalid if the requester already follows MAX_FOLLOWEES accounts; the request stays.
+    Raises NotFound if there is no request. Beyond MAX_FOLLOWEES accounts, raises Invalid, and the request stays.
     """
     counts = _lock(owner, requester)
     if counts[requester.pk].following >= settings.MAX_FOLLOWEES:
@@ -120,7 +120,7 @@ def approve_request(owner: User, requester: User) -> None:
 
 @transaction.atomic
 def reject_request(owner: User, requester: User) -> None:
-    """Delete a follow request; the requester is not notified and may ask again. NotFound if there is none."""
+    """Delete a follow request; the requester is not notified and may ask again. Raises NotFound if there is none."""
     _lock(owner, requester)
     if _delete_request(requester, owner) is None:
         raise NotFound(_("There is no such follow request."))
@@ -199,7 +199,7 @@ def mute_user(
 ) -> None:
     """Hide an account's posts, and optionally its `notifications`, from the owner. Muting again replaces the mute.
 
-    `seconds` is the duration, at most a year; with None or 0 the mute does not expire. Invalid.
+    `seconds` is the duration, at most a year (else Invalid is raised); with None or 0 the mute does not expire.
     """
     _require_other(owner, other)
     terms = {"hides_notifications": notifications, "expires_at": _end_of_mute(seconds)}
@@ -248,7 +248,7 @@ def purge_past_relations() -> None:
 
 @transaction.atomic
 def endorse_user(owner: User, other: User) -> None:
-    """Recommend an account on the owner's profile. Idempotent; Invalid unless the owner follows the account."""
+    """Recommend an account on the owner's profile. Idempotent. Raises Invalid unless the owner follows the account."""
     _lock(owner)  # so that a concurrent unfollow sees the endorsement
     if not Followee.objects.filter(owner=owner, followee=other).exists():
         raise Invalid(_("Follow this account first."), code="not_followed")
@@ -262,7 +262,7 @@ def unendorse_user(owner: User, other: User) -> None:
 
 @transaction.atomic
 def note_about(owner: User, other: User, text: str) -> None:
-    """Save a private note of at most 2,000 characters about an account; an empty text deletes the note. Invalid."""
+    """Save a private note of at most 2,000 characters about an account; "" deletes the note. Raises Invalid."""
     _require_other(owner, other)
     text = text.strip()
     if len(text) > NOTE_MAX_CHARACTERS:

@@ -1,4 +1,4 @@
-"""Staff pages for follows, blocks and mutes, which staff can undo by the same actions as the owners."""
+"""Staff pages for follows, blocks and mutes, which staff can undo by the same actions that the owners use."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -63,7 +63,7 @@ class RelationAdmin(SearchedByAccount):
 
     @admin.action(description=gettext_lazy("Remove"), permissions=["discard"])
     def remove(self, request: HttpRequest, queryset: QuerySet[Any]) -> TemplateResponse | None:
-        """End the chosen relations by their owners' actions, after a confirmation."""
+        """End the chosen relations by the same actions that their owners use, after a confirmation."""
         rows = self.chosen(request, queryset)
         question = ngettext(
             "Remove %(count)d relation?", "Remove %(count)d relations?", len(rows)

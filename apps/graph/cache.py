@@ -1,9 +1,9 @@
 """The relations between accounts, and the newest pages of long lists of people, in Redis.
 
-Each entry has a revision of its owner's counts row, which every change increments in its transaction:
+Each entry stores a revision from its owner's counts row, which every change increments in its transaction:
 `graph_revision` for the owner's follows, hidden reposts, blocks (in both directions) and mutes, and
 `followers_revision` for followers. An entry with another revision is a miss. Entries are loaded on demand, and expire
-if their owner stays away. They never authorize a restricted post.
+if their owner stays away. They never decide who may see a restricted post.
 """
 
 import logging
@@ -85,7 +85,7 @@ RECENT_FOLLOWS: ReadThrough[tuple[int, int], dict[int, float]] = ReadThrough(
 
 
 def load_recent_follows(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], dict[int, float]]:
-    """Each reader's newest `MAX_RECENT` follows of the last `RECENT_DAYS`, with one query per reader."""
+    """Each reader's newest `MAX_RECENT` follows from the last `RECENT_DAYS`, with one query per reader."""
     oldest = timezone.now() - timedelta(days=RECENT_DAYS)
     return {
         (reader_id, revision): {

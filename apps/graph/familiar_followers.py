@@ -37,7 +37,7 @@ ORDER BY followee_id LIMIT %(enough)s
 
 @dataclass(frozen=True, slots=True)
 class FamiliarFollowers:
-    """The familiar followers, those with the most followers first. `more`: not all could be checked."""
+    """The familiar followers, those with the most followers first. `more` is True if not all could be checked."""
 
     people: list[User]
     more: bool = False
@@ -48,7 +48,7 @@ def common_followers(
 ) -> dict[int, FamiliarFollowers]:
     """For each of the other accounts, up to `limit` of its followers that the viewer follows too.
 
-    `viewer` and `others` must have counts that were just read. Empty for the viewer's own account and across a block.
+    `viewer` and `others` must have counts that were just read. Empty for the viewer's own account or after a block.
     """
     found = _common_ids(viewer, [other for other in others if other.pk != viewer.pk], limit)
     people = users_by_id(list(chain(*(shared.ids for shared in found.values()))))
@@ -73,7 +73,7 @@ class _Shared(NamedTuple):
 
 
 class FamiliarKey(NamedTuple):
-    """A viewer with an epoch, which changes with their follows and blocks, and an account with a followers revision.
+    """A viewer and their epoch, which changes with their follows and blocks; an account and its followers revision.
 
     The revision is 0 for accounts with too many followers to be cached, because their followers change all the time.
     """
@@ -85,7 +85,7 @@ class FamiliarKey(NamedTuple):
 
 
 def _decode(data: bytes) -> _Shared:
-    """Decode a cached value. ValueError for bytes in another format."""
+    """Decode a cached value. Raises ValueError for bytes in another format."""
     more, ids = orjson.loads(data)
     if not isinstance(more, bool) or not all(isinstance(one, int) for one in ids):
         raise ValueError("not familiar followers")
@@ -107,7 +107,7 @@ FAMILIAR: ReadThrough[FamiliarKey, _Shared] = ReadThrough(
 
 @dataclass(frozen=True, slots=True)
 class FamiliarNames:
-    """The first few familiar followers, and the number of others. `more`: not all could be checked."""
+    """The first few familiar followers, and the number of others. `more` is True if not all could be checked."""
 
     people: Sequence[User] = ()
     others: int = 0

@@ -53,7 +53,7 @@ def approve_all(payload: Payload) -> None:
 
 @handles("follow_request_ended")
 def remove_requested_from_lists(payload: Payload) -> None:
-    """Remove an account from the requester's lists when the request was rejected or withdrawn, not when approved."""
+    """Remove an account from the requester's lists if the request was rejected or withdrawn, not if it was approved."""
     remove_from_lists(payload["requester_id"], payload["owner_id"])
 
 

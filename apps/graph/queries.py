@@ -111,7 +111,7 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class ExactRelations(Relations):
-    """A viewer's relations from PostgreSQL, including follows of the viewer and follow requests in both directions."""
+    """A viewer's relations from PostgreSQL, including their followers, and follow requests in both directions."""
 
     followed_by: set[int] = field(default_factory=set)
     requested: set[int] = field(default_factory=set)
@@ -129,7 +129,7 @@ def relations(
     """A viewer's relations to up to 1,000 others, from Redis in one round trip; empty for anonymous viewers.
 
     `revision` is the viewer's `graph_revision`, which the caller has just read, after any change of its own; without
-    it, one more query is made. The result never authorizes a restricted post; for that, use `exact_relations`.
+    it, one more query is made. For access to a restricted post, use `exact_relations`.
     """
     others = _others(viewer_id, other_ids)
     if viewer_id is None or not others:
@@ -159,7 +159,7 @@ def _related(viewer_id: int, others: set[int], read: Future[Contained | None]) -
 def ask_relations(
     batch: Batch, viewer_id: int | None, other_ids: Collection[int], revision: int
 ) -> Future[Relations]:
-    """Like `relations`, but read in a batch, at a revision that the caller has just read."""
+    """Like `relations`, but reads in a batch, at a revision that the caller has just read."""
     others = _others(viewer_id, other_ids)
     if viewer_id is None or not others:
         return Relations
@@ -235,8 +235,8 @@ def followee_ids(reader_id: int, *, revision: int | None = None) -> Collection[i
 def all_follower_ids(owner_id: int, *, expected: int) -> list[int] | None:
     """All followers of an account, from Redis, where a miss loads them. None unless their number is `expected`.
 
-    For deliveries, which must not miss anybody. The revision is read after the followers were counted, so the result
-    contains every counted follower who still follows.
+    This is for deliveries, which must not miss anybody. The revision is read after the followers were counted, so the
+    result contains every counted follower who still follows.
     """
     if expected > FOLLOWERS.maximum:
         return None
@@ -266,7 +266,7 @@ def followers_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[U
 
 
 def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """The accounts that an account follows, like `followers_page`."""
+    """A page of the accounts that an account follows; otherwise like `followers_page`."""
     page = None
     if owner.counts.following >= settings.GRAPH_LIST_FROM:
         page = _page_of_prefix(FOLLOWING_LIST, owner.pk, owner.counts.graph_revision, cursor)
@@ -276,7 +276,7 @@ def following_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[U
 
 
 def friends_page(owner: User, viewer_id: int | None, cursor: Cursor) -> Page[User]:
-    """The friends of an account, like `followers_page`. The cursor is the id of the edge to the friend."""
+    """A page of an account's friends, like `followers_page`. The cursor is the id of the edge to the friend."""
     return people_of(
         owner.pk, _page_of_edges(_friendships(owner.pk), "followee_id", cursor), viewer_id
     )
@@ -304,7 +304,7 @@ def _page_of_edges(edges: QuerySet[Any], name: str, cursor: Cursor) -> Page[Entr
 def _page_of_prefix(
     prefixes: ListPrefixes, owner_id: int, revision: int, cursor: Cursor
 ) -> Page[Entry] | None:
-    """A page of a long list from Redis. None below the cached prefix, for ascending cursors, and without Redis."""
+    """A page of a long list from Redis. None below the cached prefix, for ascending cursors, and if Redis is down."""
     if cursor.ascending:
         return None
     count, floor = cursor.limit + 1, cursor.floor
@@ -323,7 +323,7 @@ def _page_of_prefix(
 
 
 def people_of(owner_id: int, page: Page[Entry], viewer_id: int | None) -> Page[User]:
-    """The accounts of a page of an owner's entries, except accounts blocked in either direction.
+    """The accounts on a page of an owner's entries, except accounts blocked in either direction.
 
     Empty if the owner has blocked the viewer.
     """
@@ -343,7 +343,7 @@ def people_of(owner_id: int, page: Page[Entry], viewer_id: int | None) -> Page[U
 def chosen_languages(
     reader: User, *, among: Collection[int] | None = None
 ) -> dict[int, frozenset[str]]:
-    """The languages, in lower case, that a reader chose for followed accounts. No query for readers who chose none.
+    """The languages, in lower case, that a reader chose for followed accounts. Runs no query if there are none.
 
     `among` limits the lookup to these accounts.
     """
@@ -366,7 +366,7 @@ def ask_recent_follows(batch: Batch, reader_id: int, revision: int) -> Future[Ma
 
 
 def mirror_faults() -> dict[str, int]:
-    """The numbers of edges with only one row, and of wrong counts. For operators, because it reads whole tables."""
+    """The numbers of edges with only one row, and of wrong counts. Only for operators: it reads whole tables."""
     followees = Followee.objects.values_list("owner_id", "followee_id")
     followers = Follower.objects.values_list("follower_id", "owner_id")
     return {
@@ -450,7 +450,7 @@ def _relationship(other_id: int, found: dict[tuple[str, int], Any]) -> Relations
 
 
 def silenced_ids(owner_id: int, muted_ids: Collection[int]) -> set[int]:
-    """The accounts in `muted_ids` whose notifications are hidden too. No query if `muted_ids` is empty."""
+    """The accounts in `muted_ids` whose notifications are hidden too. Runs no query if `muted_ids` is empty."""
     if not muted_ids:
         return set()
     rows = Mute.objects.filter(owner=owner_id, muted__in=muted_ids, hides_notifications=True)

@@ -52,7 +52,7 @@ def problem_json(
     request_id: str = "",
     errors: Mapping[str, str] | None = None,
 ) -> ProblemJson:
-    """The JSON of an error. `errors` maps names of fields to messages."""
+    """The JSON of an error. `errors` maps field names to messages."""
     return {
         "error": message,
         "type": "about:blank",
@@ -179,7 +179,7 @@ class DomainErrorMiddleware:
 class ProblemTypeMiddleware:
     """Sends `application/problem+json` to clients that name it in `Accept` (decision 0047).
 
-    Others get the same body as `application/json`, which clients of Mastodon expect.
+    Others get the same body as `application/json`, which Mastodon clients expect.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

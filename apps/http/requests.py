@@ -1,4 +1,4 @@
-"""The viewer and the client's address of a request, redirects to and from forms, downloads, and limits of searches."""
+"""A request's viewer and client address, redirects to and from forms, downloads, and limits for searches."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -122,7 +122,7 @@ def client_ip(request: HttpRequest | Request) -> IPv4Address | IPv6Address | Non
 
 
 def client_address(request: HttpRequest | Request) -> str:
-    """The key of rate limits: the client's IPv4 address, or the /64 network of an IPv6 address."""
+    """The key for rate limits: the client's IPv4 address, or the /64 network of an IPv6 address."""
     address = client_ip(request)
     if address is None:
         return str(request.META.get("REMOTE_ADDR", ""))
@@ -131,7 +131,7 @@ def client_address(request: HttpRequest | Request) -> str:
 
 
 def limit_searches(request: HttpRequest | Request) -> None:
-    """Count a search against the limit of the account or, for visitors, of the client's address. TooMany."""
+    """Count a search against the limit of the account or, for visitors, of the client's address. Raises TooMany."""
     viewer_id = viewer_id_of(request)
     check_rate_limit("search", client_address(request) if viewer_id is None else str(viewer_id))
 
@@ -142,5 +142,5 @@ def session_origin(request: HttpRequest) -> Origin:
 
 
 def is_malformed(texts: Iterable[str]) -> bool:
-    """Whether any text has a NUL or a lone surrogate, which PostgreSQL cannot store."""
+    """Whether any text contains a NUL or a lone surrogate, which PostgreSQL cannot store."""
     return any(map(_has_bad_character, texts))

@@ -1,6 +1,6 @@
 """The steps of a login, and whether a session has passed the second factor.
 
-If an account has a second factor, the right password alone does not log in: the session stores a pending login, for
+If an account has a second factor, the password alone does not log its owner in: the session stores a pending login, for
 which `/login/code` accepts codes until PENDING_SECONDS have passed or MAX_FAILURES codes were wrong.
 """
 
@@ -51,7 +51,7 @@ class PendingLogin:
 
 
 def begin_login(request: SiteRequest, user: User, redirect_to: str) -> HttpResponseBase:
-    """Continue after the right password: log in, or redirect to the page that asks for the second factor."""
+    """Continue after a correct password: log in, or redirect to the page that asks for the second factor."""
     if not has_second_factor(user):
         login(request, user)
         return complete_login(request, user, redirect_to)
@@ -99,7 +99,7 @@ def _is_valid(pending: dict[str, Any], user: User) -> bool:
 
 
 def record_failure(request: SiteRequest) -> bool:
-    """Count a wrong code. Returns True for the last one allowed, which ends the session."""
+    """Count a wrong code. Returns True after the last one allowed, which ends the session."""
     failures = request.session.get(FAILURES, 0) + 1
     request.session[FAILURES] = failures
     if failures >= MAX_FAILURES:
@@ -125,7 +125,7 @@ def pass_second_factor(request: SiteRequest, user: User, device: Any) -> None:
 def has_passed_second_factor(request: HttpRequest | Request) -> bool:
     """Whether the viewer has passed a second factor that the account still has.
 
-    Clients of the API cannot pass a second factor. But turning it on revokes all tokens, and later ones are issued only
+    API clients cannot pass a second factor. But turning it on revokes all tokens, and later ones are issued only
     to sessions that have passed it, so every token of an account with a second factor counts as verified.
     """
     viewer = viewer_of(request)

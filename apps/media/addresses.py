@@ -33,7 +33,7 @@ def is_restricted(name: str) -> bool:
 
 @lru_cache(maxsize=MAX_REMEMBERED)
 def path_of(name: str) -> str:
-    """The path of a stored file. Cached, because it depends only on the name, and a page has some twenty avatars."""
+    """The path of a stored file. Cached, because it depends only on the name, and a page shows about twenty avatars."""
     path: str = default_storage.url(name)
     return path
 

@@ -42,7 +42,7 @@ def parse_box(text: str) -> Box:
 def avatar_file(upload: IO[bytes] | Cropped) -> "ContentFile[bytes]":
     """A WebP of 400 x 400 pixels with a random name. Raises Invalid if the upload cannot be decoded.
 
-    If the box is not square, its middle is used.
+    If the box is not square, only its middle is used.
     """
     return _fitted(upload, AVATAR_SIZE, field="avatar")
 

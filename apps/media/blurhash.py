@@ -1,4 +1,4 @@
-"""BlurHash: some 28 characters that browsers render as a blur until the picture has loaded.
+"""BlurHash: about 28 characters that browsers render as a blur until the picture has loaded.
 
 The picture becomes a sum of cosine waves in linear light: `factor[j][i]` is the mean of every pixel times cos(pi i x /
 width) cos(pi j y / height). The first factor is the mean colour; the others are small and coarsely quantised. The

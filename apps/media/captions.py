@@ -1,4 +1,4 @@
-"""Checks WebVTT files with captions, and rewrites them with nothing but their cues.
+"""Checks WebVTT files with captions, and rewrites them so that only the cues remain.
 
 The format: https://www.w3.org/TR/webvtt1/. Style sheets, regions and comments of an upload are left out.
 """

@@ -4,11 +4,11 @@
 
 The program can write in FOLDER and read system files, and nothing else (Landlock, if the kernel has it). It cannot open
 sockets or start processes, nor see, signal, limit or change other processes (seccomp, on x86-64 and ARM). Its memory,
-processor time and files are bounded. It runs at low priority, and ends with the process that started it. Its
-environment has none of the site's settings and secrets.
+CPU time and files are bounded. It runs at low priority, and ends with the process that started it. Its environment
+contains none of the site's settings and secrets.
 
-It can still start as many threads as fit into its memory, and replace itself with another program of the system, which
-is confined in the same way.
+It can still start as many threads as fit into its memory, and replace itself with another system program, which is
+confined in the same way.
 """
 
 import ctypes
@@ -98,7 +98,7 @@ def confine(folder: str, seconds: int, program: str) -> None:
 
 
 def limit(seconds: int) -> None:
-    """Bound memory, processor time and files."""
+    """Bound memory, CPU time and files."""
     for what, most in (
         (resource.RLIMIT_AS, MEMORY_BYTES),
         (resource.RLIMIT_CPU, seconds),

@@ -23,7 +23,7 @@ def main() -> int:
 
 
 def crop_picture(data: bytes, *, size: tuple[int, int], box: Box) -> bytes:
-    """A WebP of exactly this size. If the box has other proportions, its middle is used."""
+    """A WebP of exactly this size. If the box has different proportions, only its middle is used."""
     upright = flat(opened(data, moving=False), SIDE)
     return webp(ImageOps.fit(upright.crop(pixels(box, upright.size)), size), quality=85)
 

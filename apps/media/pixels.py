@@ -1,7 +1,7 @@
 """Decodes untrusted pictures inside the restricted process that `apps.media.sandbox` starts.
 
 The program reads the picture from standard input and writes its result to standard output. An exploited decoder can do
-little harm: it has little memory and CPU time, cannot open files, and has no data of the site.
+little harm: it has little memory and CPU time, cannot open files, and has none of the site's data.
 """
 
 import base64
@@ -94,7 +94,7 @@ def samples() -> list[bytes]:
 
 
 def opened(data: bytes, *, moving: bool = True) -> Image.Image:
-    """Open a picture without decoding it. Without `moving`, only the first frame counts. TooManyPixels."""
+    """Open a picture without decoding it. Without `moving`, only the first frame counts. Raises TooManyPixels."""
     picture = Image.open(BytesIO(data), formats=FORMATS)
     frames = frames_of(picture) if moving else 1
     copied = frames > 1 or picture.format in COPIED

@@ -67,7 +67,7 @@ PICTURE_BRANDS = (
 
 
 class Unfit(Exception):
-    """The upload cannot be prepared, ffmpeg is missing, or it took too long. `explained` puts the `reason` in words."""
+    """The upload cannot be prepared, ffmpeg is missing, or it runs too long. `explained` puts the `reason` in words."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -198,9 +198,9 @@ def probe(path: Path) -> Probe:
 
 
 def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
-    """Write the file to serve next to `path`. Raises Unfit, and any error of `renew`.
+    """Write the file to serve next to `path`. Raises Unfit, and any error that `renew` raises.
 
-    `renew` is called every few seconds: it extends the lease of the worker.
+    `renew` is called every few seconds: it extends the worker's lease.
 
     The result is checked against the limits again, because a container may lie about its duration.
     """
@@ -328,7 +328,7 @@ def _run(
     seconds: float,
     renew: Callable[[], None] = lambda: None,
 ) -> tuple[bytes, bytes]:
-    """Run ffmpeg; returns its output and its log. Raises Unfit, and any error of `renew`."""
+    """Run ffmpeg; returns its output and its log. Raises Unfit, and any error that `renew` raises."""
     program = ffmpeg_path(settings.FFMPEG)
     if program is None:
         raise Unfit("unavailable")

@@ -50,7 +50,7 @@ def file_report(  # noqa: PLR0913 -- the parts of a report, all but two of them 
     """Report an account to staff. Posts that it did not write, or that the reporter cannot see, are left out.
 
     The default category is VIOLATION if there are rules, else OTHER. Raises Invalid for the reporter's own account, an
-    unknown category or rule, or a comment that is too long; TooMany.
+    unknown category or rule, or a comment that is too long, and TooMany.
     """
     if reporter.pk == target.pk:
         raise Invalid(_("You can't do this to your own account."), code="self")
@@ -285,7 +285,7 @@ def _save_suspension(user: User) -> None:
 
 
 def _locked_post(post_id: int, by: User) -> Post:
-    """A post with its author, if `by` may take measures against it. Locks the author's writes. NotFound, NotAllowed."""
+    """A post with its author, whose writes are locked. Raises NotFound, or NotAllowed if `by` may not act on it."""
     post = Post.objects.filter(pk=post_id, deleted_at=None).select_related("author").first()
     require_permission(by, DELETE_POSTS, over=post.author if post else None)
     if post is None:

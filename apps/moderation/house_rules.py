@@ -1,4 +1,4 @@
-"""The rules of the site, shown on their page, in the API and in reports."""
+"""The site's rules, shown on their own page, in the API and in reports."""
 
 from typing import TypedDict
 

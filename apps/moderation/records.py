@@ -72,7 +72,7 @@ def _version_at(
 
 
 def record_of(user: User, *, without: int = 0) -> AccountRecord:
-    """An account's newest reports, posts and acts of staff, except the report with the id `without`."""
+    """An account's newest reports, posts and staff measures, except the report with the id `without`."""
     reports = Report.objects.filter(target=user).exclude(pk=without).select_related("resolved_by")
     acts = LogEntry.objects.filter(
         content_type=ContentType.objects.get_for_model(User), object_id=str(user.pk)

@@ -1,4 +1,4 @@
-"""Actions of users on their notifications; `handlers` creates notifications."""
+"""What users do with their notifications; `handlers` creates notifications."""
 
 from collections.abc import Collection
 from datetime import timedelta
@@ -50,7 +50,7 @@ Timeline = ReadMarker.Timeline
 
 
 def mark_read(viewer: User, up_to_id: int, *, timeline: Timeline = Timeline.NOTIFICATIONS) -> None:
-    """Move a read marker up, and announce it; it never moves back. Invalid for a post that cannot exist yet."""
+    """Move a read marker up, and announce it; it never moves back. Raises Invalid for a post that cannot exist yet."""
     if timeline == Timeline.HOME and up_to_id >= id_after(timezone.now() + CLOCK_SKEW):
         # such a marker would be above all new posts
         raise invalid("last_read_id", _("There is no such post yet."))
@@ -106,7 +106,7 @@ def change_policy(viewer: User, **verdicts: str) -> None:
 
 @transaction.atomic
 def accept_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
-    """Exempt accounts from the viewer's policy, and release those of their notifications that were held back."""
+    """Exempt accounts from the viewer's policy, and release their notifications that were held back."""
     permissions = [NotificationPermission(user=viewer, actor_id=actor_id) for actor_id in actor_ids]
     NotificationPermission.objects.bulk_create(permissions, ignore_conflicts=True)
     _held_back(viewer).filter(actor__in=actor_ids).update(is_held_back=False)
@@ -123,14 +123,14 @@ def _held_back(viewer: User) -> QuerySet[Notification]:
 
 
 def dismiss(viewer: User, number: int) -> None:
-    """Delete one of the viewer's notifications. NotFound."""
+    """Delete one of the viewer's notifications. Raises NotFound."""
     deleted, _by_model = Notification.objects.filter(user=viewer, pk=number).delete()
     if not deleted:
         raise NotFound(_("There is no such notification."))
 
 
 def dismiss_group(viewer: User, key: str) -> None:
-    """Delete a group of notifications. NotFound for a malformed key."""
+    """Delete a group of notifications. Raises NotFound for a malformed key."""
     _delete(notifications_of_group(viewer, key))
 
 

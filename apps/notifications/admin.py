@@ -1,4 +1,4 @@
-"""Staff pages of notifications, to answer "why did I get this?", and of announcements."""
+"""Staff pages for notifications, to answer "why did I get this?", and for announcements."""
 
 from typing import Any
 

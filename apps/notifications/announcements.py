@@ -55,7 +55,7 @@ def current_announcements(viewer: User, *, with_read: bool = False) -> list[Visi
 
 
 def current_announcement(number: int) -> Announcement:
-    """A current announcement. NotFound."""
+    """A current announcement. Raises NotFound."""
     announcement = _current(timezone.now()).filter(pk=number).first()
     if announcement is None:
         raise NotFound(_("There is no such announcement."))
@@ -91,7 +91,7 @@ def dismiss_announcement(viewer: User, announcement: Announcement) -> None:
 
 @transaction.atomic
 def add_reaction(viewer: User, announcement: Announcement, emoji: str) -> None:
-    """Add the viewer's reaction. Idempotent. Invalid for anything except one emoji, and for a ninth different one."""
+    """Add the viewer's reaction. Idempotent. Raises Invalid unless it is one emoji, and for a ninth different emoji."""
     if len(emoji) > EMOJI_MAX_CHARACTERS or not _EMOJI.fullmatch(emoji):
         raise invalid("name", _("This is not an emoji."))
     Announcement.objects.select_for_update().get(pk=announcement.pk)

@@ -134,7 +134,7 @@ def _page(
 
 
 def get_group(viewer: User, key: str) -> NotificationGroup:
-    """A group by its key, with its newest thousand notifications. NotFound if the viewer may see none of them."""
+    """A group by its key, with its newest thousand notifications. Raises NotFound if the viewer may see none."""
     rows = list(notifications_of_group(viewer, key).order_by("-pk")[:MAX_READ])
     items = list(_all_items(viewer, rows))
     if not items:
@@ -143,7 +143,7 @@ def get_group(viewer: User, key: str) -> NotificationGroup:
 
 
 def actors_page(viewer: User, key: str, cursor: Cursor) -> Page[User]:
-    """The actors of a group, most recent first; the cursor is a notification id. NotFound as for `get_group`."""
+    """The actors of a group, most recent first; the cursor is a notification id. Raises NotFound as for `get_group`."""
     page = page_of_rows(notifications_of_group(viewer, key), cursor)
     items = notification_items(viewer, page.items)
     if not items:
@@ -157,7 +157,7 @@ def _all_items(viewer: User, rows: list[Notification]) -> Iterable[NotificationI
 
 
 def notifications_of_group(viewer: User, key: str) -> QuerySet[Notification]:
-    """The notifications of a group, without those held back. NotFound for a malformed key."""
+    """The notifications of a group, without those held back. Raises NotFound for a malformed key."""
     match = _KEY.fullmatch(key)
     rows = Notification.objects.filter(user=viewer)
     if match is None:

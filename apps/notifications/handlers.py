@@ -95,7 +95,7 @@ def delete_notification_of_follow(payload: Payload) -> None:
 
 @handles("post_marked")
 def notify_of_mark(payload: Payload) -> None:
-    """Notify the author, unless the post was deleted or the mark was taken back in the meantime."""
+    """Notify the author, unless the post was deleted or the mark was removed in the meantime."""
     post, user_id = _post(payload["post_id"]), payload["user_id"]
     if post is None or who_muted(post.thread_id, [post.author_id]):
         return
@@ -202,7 +202,7 @@ def delete_follow_request_notification(payload: Payload) -> None:
 
 @handles("post_deleted")
 def delete_notifications_of_deleted_post(payload: Payload) -> None:
-    """Delete notifications about the post. For a repost, also delete the one that its original author got.
+    """Delete notifications about the post. For a repost, also delete the original author's notification of it.
 
     The latter is kept if the same account has reposted the post again.
     """

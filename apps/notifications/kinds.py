@@ -30,7 +30,7 @@ class NotificationKind(models.TextChoices):
 
 
 def choices() -> list[tuple[str, "StrPromise"]]:
-    """The choices of model fields. A function, so that a new kind needs no migration."""
+    """The choices of model fields. This is a function, so that a new kind needs no migration."""
     return NotificationKind.choices
 
 

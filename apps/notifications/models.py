@@ -185,7 +185,7 @@ class Conversation(models.Model):
 
 
 class Announcement(models.Model):
-    """A text for all members, shown from `published_at` to `ends_at`, if any; may announce an event at `starts_at`."""
+    """Text for all members, shown from `published_at` until `ends_at` if set; may announce an event at `starts_at`."""
 
     text = models.TextField(_("text"), max_length=TEXT_MAX_CHARACTERS)
     published_at = models.DateTimeField(_("published at"), default=timezone.now)

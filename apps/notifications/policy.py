@@ -1,6 +1,6 @@
 """Applies the recipient's policy to a notification when it is created; the result is stored with the notification.
 
-A change of the policy therefore affects only later notifications.
+A change to the policy therefore affects only later notifications.
 """
 
 from datetime import timedelta
@@ -25,7 +25,7 @@ def treatment_of(
 
     Accounts that staff have limited notify only their followers, whatever the policy.
 
-    Not called for notifications that the recipient requested by a vote, a repost, a quote or an account's bell.
+    This is not called for notifications that the recipient requested by a vote, a repost, a quote or an account's bell.
     """
     is_followed = actor_id in relations.following
     if not is_followed and User.objects.filter(pk=actor_id, limited_at__isnull=False).exists():

@@ -112,7 +112,7 @@ def notifications_page(
 
 
 def get_notification(viewer: User, number: int) -> NotificationItem:
-    """One of the viewer's notifications. NotFound."""
+    """One of the viewer's notifications. Raises NotFound."""
     for item in notification_items(
         viewer, list(notifications_of(viewer, include_filtered=True).filter(pk=number))
     ):
@@ -186,13 +186,13 @@ def read_markers(viewer: User) -> dict[str, ReadMarker]:
 
 
 def latest_notification_id(user: User) -> int:
-    """The id of a user's newest notification, visible or not; 0 without any."""
+    """The id of a user's newest notification, visible or not; 0 if there is none."""
     newest = Notification.objects.filter(user=user).order_by("-pk")
     return newest.values_list("pk", flat=True).first() or 0
 
 
 def last_read_id(viewer: User) -> int:
-    """The id of the notification up to which the viewer has read; 0 without a marker."""
+    """The id of the notification up to which the viewer has read; 0 if there is no marker."""
     return _read_marker(viewer).values_list("last_read_id", flat=True).first() or 0
 
 
@@ -224,7 +224,7 @@ def unread(viewer: User) -> Unread:
 
 
 def home_read_id(viewer: User) -> int | None:
-    """The id up to which the viewer has read home; None without a marker."""
+    """The id up to which the viewer has read home; None if there is no marker."""
     markers = ReadMarker.objects.filter(user=viewer, timeline=ReadMarker.Timeline.HOME)
     return markers.values_list("last_read_id", flat=True).first()
 

@@ -57,7 +57,7 @@ class Core(OAuthLibCore):
 
 
 class Validator(OAuth2Validator):
-    """Allows the password grant too, the only grant for command-line clients. Guesses count as failed logins."""
+    """Also allows the password grant, the only grant for command-line clients. Guesses count as failed logins."""
 
     def validate_scopes(
         self,
@@ -180,7 +180,7 @@ class Scopes(BaseScopes):
     def get_available_scopes(
         self, application: Application | None = None, *_args: Any, **_kwargs: Any
     ) -> list[str]:
-        """The scopes that an application can get; all scopes without an application."""
+        """The scopes that an application can get; all scopes if there is no application."""
         return sorted(covered_by(application.scopes.split()) if application else NAMES)
 
     def get_default_scopes(self, *_args: Any, **_kwargs: Any) -> list[str]:

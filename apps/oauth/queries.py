@@ -47,7 +47,7 @@ class Bearer:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The access of an application to a user's account, by all its tokens together."""
+    """An application's access to a user's account, through all its tokens together."""
 
     application: Application
     scopes: str
@@ -55,7 +55,7 @@ class Connection:
 
 
 def connections_of(user_id: int) -> list[Connection]:
-    """The applications behind a user's newest 100 tokens; the one with the newest token comes first."""
+    """The applications behind a user's newest 100 tokens, ordered by their newest token."""
     tokens = (
         AccessToken.objects.filter(user_id=user_id, expires__gt=timezone.now())
         .exclude(application=None)

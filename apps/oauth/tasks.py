@@ -1,4 +1,4 @@
-"""Celery tasks of OAuth."""
+"""Celery tasks for OAuth."""
 
 from celery import shared_task
 

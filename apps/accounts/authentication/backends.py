@@ -35,7 +35,7 @@ class HandleOrEmailBackend(ModelBackend):
         password: str | None = None,
         **_kw: Any,
     ) -> User | None:
-        """Check a password. `username` is a `login_name`. An unknown name takes as long as a wrong password."""
+        """Check a password. `username` is a `login_name`. Unknown names are refused as slowly as wrong passwords."""
         named = Q(handle=username) | Q(email=username)
         user = User.objects.filter(named).first() if username else None
         if user is None:

@@ -40,7 +40,7 @@ def known_device(request: HttpRequest) -> Device | None:
 
 
 def remember_device(request: HttpRequest, response: HttpResponseBase, user: User) -> None:
-    """Set the cookie on the response to a login; a device that has one for this account keeps its name."""
+    """Set the cookie on the response to a login. A device that already has a cookie for this account keeps its name."""
     claims = _read(request)
     name = claims[1] if claims and claims[0] == user.pk else secrets.token_urlsafe(12)
     response.set_cookie(

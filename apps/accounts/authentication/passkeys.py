@@ -85,7 +85,7 @@ def begin_registration(request: HttpRequest, user: User) -> dict[str, Any]:
 def finish_registration(
     request: HttpRequest, user: User, *, name: str, answer: str
 ) -> tuple[Any, list[str]]:
-    """Save a passkey; returns it, and recovery codes for a first factor. Raises Invalid for an invalid response."""
+    """Save a passkey; returns it, and recovery codes if it is the first factor. Raises Invalid for a bad response."""
     state = _challenge(request, ADDING, user)
     try:
         with transaction.atomic():
@@ -100,7 +100,7 @@ def finish_registration(
 
 
 def begin_authentication(request: HttpRequest, user: User | None) -> dict[str, Any]:
-    """The browser's options for verifying a passkey of `user`; any passkey if `user` is None."""
+    """The browser's options for verifying a passkey of `user`, or any passkey if `user` is None."""
     options, state = Ceremony(request).authenticate_begin(user, require_user_verification=True)
     _store_challenge(request, USING, user, state)
     return dict(options)

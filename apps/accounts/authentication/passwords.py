@@ -13,7 +13,7 @@ from apps.throttling import Origin, begin_guess
 
 
 class LongEnough(MinimumLengthValidator):
-    """Django's rule for the length, with a message that is translated into every language of the site."""
+    """Django's minimum-length rule, with a message that is translated into every language of the site."""
 
     def get_error_message(self) -> str:
         return ngettext(
@@ -26,7 +26,7 @@ class LongEnough(MinimumLengthValidator):
 def check_own_password(user: AbstractBaseUser, password: str, origin: Origin | None = None) -> bool:
     """Whether this is the password of a logged-in user. Raises TooMany, before the slow hash, if a limit is used up.
 
-    Without an origin, as at the command line, guesses are counted for the account instead of for a device.
+    If there is no origin, as at the command line, guesses are counted for the account instead of for a device.
     """
     guess = begin_guess(str(user.pk), origin or Origin("", f"account {user.pk}"))
     is_right = user.check_password(password)

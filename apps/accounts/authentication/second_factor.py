@@ -99,7 +99,7 @@ def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
 
 
 def after_factor_added(user: User, what: str) -> list[str]:
-    """Call this after adding a factor. For the first, revokes all tokens and returns new recovery codes; else []."""
+    """Call this after adding a factor. After the first one, revokes all tokens and returns recovery codes; else []."""
     logger.info("second factor of user %d: %s added", user.pk, what)
     if StaticDevice.objects.filter(user=user).exists():
         return []
@@ -152,7 +152,7 @@ def own_passkey(user: User, passkey_id: int) -> Any:
 
 
 def erase_second_factor(user: User) -> int:
-    """Delete all factors; returns the number of rows."""
+    """Delete all factors and return the number of deleted rows."""
     with _locked(user):
         models = (TOTPDevice, StaticDevice, WebAuthnCredential, WebAuthnUserHandle)
         return sum(model.objects.filter(user=user).delete()[0] for model in models)
@@ -160,7 +160,7 @@ def erase_second_factor(user: User) -> int:
 
 @contextmanager
 def _locked(user: User) -> Iterator[None]:
-    """A transaction that keeps others from adding or removing the user's factors."""
+    """A transaction that keeps other transactions from adding or removing the user's factors."""
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)
         yield

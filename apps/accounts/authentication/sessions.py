@@ -67,7 +67,7 @@ def follow_session(old_key: str, new_key: str) -> None:
 
 
 def sessions_of(user: User, *, current_key: str | None) -> list[LivingSession]:
-    """Those of the newest 50 logins whose sessions have not ended, in two queries."""
+    """The logins among the newest 50 whose sessions have not ended, in two queries."""
     logins = list(Login.objects.filter(user=user).order_by("-pk")[:MAX_SHOWN])
     alive = Session.objects.filter(
         session_key__in=[login.session_key for login in logins], expire_date__gt=timezone.now()
@@ -100,7 +100,7 @@ def end_sessions(user_id: int) -> None:
 
 
 def purge_sessions() -> int:
-    """Delete expired sessions; returns how many."""
+    """Delete expired sessions and return their number."""
     return purge(Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date"))
 
 
@@ -125,7 +125,7 @@ def user_of_session(key: str) -> User | None:
 def user_of_request(request: HttpRequest) -> User | AnonymousUser:
     """The user of the request's session, without SQL if this process remembers it.
 
-    A session from before a change of SECRET_KEY gets a new key, which is also stored in its login.
+    A session created before SECRET_KEY was changed gets a new key, which is also stored in its login.
     """
     session = cast("SessionStore", request.session)
     if (user := session.remembered_user()) is not None:
@@ -141,7 +141,7 @@ def user_of_request(request: HttpRequest) -> User | AnonymousUser:
 
 
 def device_of(user_agent: str) -> str:
-    """The browser and operating system in a user agent, its only parts that are stored. Not yet translated."""
+    """The browser and operating system in a user agent; nothing else of it is stored. Not yet translated."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     return SEPARATOR.join(filter(None, (browser, system)))

@@ -1,1 +1,1 @@
-"""E-mail to account holders: confirms addresses, sends messages, and helps those who are locked out."""
+"""E-mail to account holders: confirms addresses, sends messages, and helps people who are locked out."""

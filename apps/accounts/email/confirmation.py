@@ -1,6 +1,6 @@
 """Sets, confirms and changes the e-mail address of an account. No response reveals whether another account has it.
 
-With EMAIL_CONFIRMATION_REQUIRED an address can be used (to log in, for a new password) only after its owner has
+With EMAIL_CONFIRMATION_REQUIRED an address can be used (to log in or to get a new password) only after its owner has
 confirmed it by a mailed link. Otherwise it can be used immediately, unless another account has it.
 """
 
@@ -52,7 +52,7 @@ def give_email(user: User, address: str | None) -> None:
 
 
 def change_email(user: User, *, email: str, password: str, origin: Origin | None = None) -> User:
-    """Change or remove the address after checking the password, and notify the old address. Invalid, TooMany."""
+    """Check the password, change or remove the address, and notify the old address. Raises Invalid or TooMany."""
     require_password(user, password, origin)
     address, old_address = clean_email(email), user.email
     errors = email_errors(address)
@@ -76,7 +76,7 @@ def change_email(user: User, *, email: str, password: str, origin: Origin | None
 
 
 def send_confirmation(user: User) -> None:
-    """Send the link again. Raises NotAllowed if no address is pending, and TooMany."""
+    """Send the link again. Raises NotAllowed if no address is pending, or TooMany."""
     if not user.pending_email:
         raise NotAllowed(_("There is no address to confirm."))
     check_rate_limit("mail", user.pending_email)

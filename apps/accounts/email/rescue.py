@@ -1,8 +1,7 @@
 """Lets staff help owners who cannot get into their accounts. Staff never get in themselves: with mailed links, the
-owner chooses the new password and confirms a new address, and a mail reports every step.
+owner chooses the new password and confirms a new address, and an e-mail tells the owner of every step.
 
-A rescuer needs the permission RESCUE as well as the one to change accounts; only superusers may rescue accounts of
-staff.
+A rescuer needs the permission RESCUE and the permission to change accounts; only superusers may rescue staff accounts.
 """
 
 import logging
@@ -39,7 +38,7 @@ def mail_new_password(user: User, *, by: User) -> None:
 
 @transaction.atomic
 def give_address(user: User, address: str | None, *, by: User) -> None:
-    """Set a new address, which its owner must confirm, or remove the address. Notifies the old address. NotAllowed."""
+    """Set an address, which its owner must confirm, or remove it. Notifies the old address. Raises NotAllowed."""
     require_rescuer(user, by)
     old_address = user.email
     if address is None:
@@ -54,9 +53,9 @@ def give_address(user: User, address: str | None, *, by: User) -> None:
 
 @transaction.atomic
 def reset_second_factor(user: User, *, by: User | None) -> None:
-    """Remove the second factor of a user who lost it; the password alone is enough afterwards. NotAllowed.
+    """Remove the second factor of a user who lost it; the password alone is enough afterwards. Raises NotAllowed.
 
-    `by` is None for the operator at the command line. The owner gets a mail.
+    `by` is None for the operator at the command line. The owner gets an e-mail.
     """
     if by is not None:
         require_rescuer(user, by)

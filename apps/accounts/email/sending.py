@@ -1,6 +1,6 @@
-"""Mails to accounts. Each is a row until a task sends it, so that requests neither wait for it nor reveal the outcome.
+"""E-mails to accounts. Each is a row until a task sends it, so requests neither wait for it nor reveal the outcome.
 
-Links are made when a mail is sent, so that the broker, the row and the log contain no token.
+Links are made when an e-mail is sent, so that the broker, the row and the log contain no token.
 """
 
 import logging
@@ -43,13 +43,13 @@ SWEEP_BATCH_SIZE = 20
 
 
 def enqueue_mail(kind: MailKind, *, user: User | None = None, address: str = "") -> None:
-    """Send a mail after the commit, in the request's language unless its recipient chose one."""
+    """Send an e-mail after the commit, in the request's language unless its recipient has chosen one."""
     row = Mail.objects.create(kind=kind, user=user, address=address, language=get_language() or "")
     transaction.on_commit(partial(enqueue, TASK, row.pk))
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Send due mails, unless enough workers are sending already; returns the number that it claimed."""
+    """Send due e-mails, unless enough workers are sending already; returns the number of claimed rows."""
     at_once = settings.EMAIL_CONCURRENCY
     return leases.run_few(Mail, _send, at_once=at_once, limit=limit, only=only)
 
@@ -59,7 +59,7 @@ def due() -> list[int]:
 
 
 def purge() -> None:
-    """Delete mails, which contain addresses: sent ones after a day, failed ones after a week."""
+    """Delete e-mails, because they contain addresses: sent ones after a day, failed ones after a week."""
     for state, retention in ((State.DONE, SENT_RETENTION), (State.DEAD, DEAD_RETENTION)):
         old = Mail.objects.filter(state=state, finished_at__lt=Now() - retention)
         sql.purge(old.order_by("pk"))
@@ -73,7 +73,7 @@ def confirmation_token(user: User) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A mail to send: the name of its templates, its recipient, and the context of the templates."""
+    """An e-mail to send: the name of its templates, its recipient, and the context of the templates."""
 
     template: str
     address: str
@@ -127,7 +127,7 @@ def _confirm_email(row: Mail) -> _Message | None:
 
 
 def _notice(row: Mail) -> _Message | None:
-    """A mail without a link. Its templates are named after its kind."""
+    """An e-mail without a link. Its templates are named after its kind."""
     return _Message(row.kind, row.address, row.user) if row.user else None
 
 
@@ -149,7 +149,7 @@ _MESSAGES: dict[MailKind, Callable[[Mail], _Message | None]] = {
 
 @register(Tags.security)
 def mail_goes_out(**_given: Any) -> list[CheckMessage]:
-    """Refuse to log mails in production: readers of the log could take over any account."""
+    """Refuse to log e-mails in production: readers of the log could take over any account."""
     if not settings.PRODUCTION or settings.EMAIL_BACKEND != CONSOLE:
         return []
     return [

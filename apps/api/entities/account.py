@@ -476,7 +476,7 @@ class PostingInput(Input):
 
 
 class ProfileInput(Input):
-    """The fields of a profile to change. `validated_data` has the arguments of `update_profile`, and `is_locked`."""
+    """The fields of a profile to change. `validated_data` holds the arguments of `update_profile`, and `is_locked`."""
 
     display_name = serializers.CharField(required=False, allow_blank=True)
     note = serializers.CharField(
@@ -523,7 +523,7 @@ MAX_LANGUAGES = 20  # per follow
 class FollowInput(Input):
     """The options of a follow; absent fields stay unchanged.
 
-    A new follow shows reblogs and posts in all languages, and does not notify.
+    By default, a new follow shows reblogs and posts in all languages, and sends no notifications.
     """
 
     reblogs = serializers.BooleanField(source="reposts", default=None)
@@ -536,7 +536,7 @@ class FollowInput(Input):
     )
 
     def validate_languages(self, value: list[str] | None) -> list[str] | None:
-        """Drop empty strings: in form encoding, an empty list is one empty string."""
+        """Drop empty strings: in form encoding, an empty list is sent as one empty string."""
         return None if value is None else [language for language in value if language]
 
 
@@ -572,7 +572,7 @@ class DomainInput(Input):
 
 
 class ReportInput(Input):
-    """A report of an account. `forward` is ignored, because there are no other sites."""
+    """A report about an account. `forward` is ignored, because there are no other sites."""
 
     account_id = serializers.RegexField(ID)
     status_ids = serializers.ListField(child=serializers.RegexField(ID), default=list)

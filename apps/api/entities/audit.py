@@ -1,4 +1,4 @@
-"""The public report of the auditor as JSON."""
+"""The auditor's public report as JSON."""
 
 from typing import Annotated, TypedDict
 
@@ -56,7 +56,7 @@ class AuditDayJson(TypedDict):
 
 
 class AuditJson(TypedDict):
-    """The auditor's comparisons and findings of the last 24 hours; `days` has the last 90 days. It names no account."""
+    """The auditor's comparisons and findings of the last 24 hours; `days` covers 90 days. It names no account."""
 
     made_at: DateTime
     runs: int

@@ -99,7 +99,7 @@ def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
 class FilterResultJson(TypedDict):
     """A filter of the viewer that matches a status, with at most ten of its keywords.
 
-    The first two matching filters are listed, plus each further one whose action is new in one of its contexts.
+    The first two matching filters are listed. Further filters are listed only if they add an action in some context.
     """
 
     filter: FilterSummaryJson

@@ -44,7 +44,7 @@ NODEINFO = "http://nodeinfo.diaspora.software/ns/schema/2.0"
 
 
 class AccountLimitsJson(TypedDict):
-    """Limits of accounts; lengths are in characters."""
+    """Limits for accounts; lengths are in characters."""
 
     max_display_name_length: int
     max_note_length: int
@@ -58,7 +58,7 @@ class AccountLimitsJson(TypedDict):
 
 
 class StatusLimitsJson(TypedDict):
-    """Limits of posts."""
+    """Limits for posts."""
 
     max_characters: int
     max_media_attachments: int
@@ -66,7 +66,7 @@ class StatusLimitsJson(TypedDict):
 
 
 class MediaLimitsJson(TypedDict):
-    """Limits of pictures and videos, in bytes and pixels; 0 for video if the site does not accept it."""
+    """Limits for pictures and videos, in bytes and pixels; the video limits are 0 if the site does not accept video."""
 
     supported_mime_types: list[str]
     description_limit: int
@@ -78,7 +78,7 @@ class MediaLimitsJson(TypedDict):
 
 
 class PollLimitsJson(TypedDict):
-    """Limits of polls; times in seconds."""
+    """Limits for polls; times are in seconds."""
 
     max_options: int
     max_characters_per_option: int
@@ -244,7 +244,7 @@ class InstanceV1Json(TypedDict):
 
 
 class TextJson(TypedDict):
-    """A text about the site, in the language of the request."""
+    """Text about the site, in the language of the request."""
 
     updated_at: DateTime
     content: Annotated[str, "HTML."]

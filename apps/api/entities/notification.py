@@ -46,7 +46,7 @@ def notification_json(notification: NotificationItem) -> NotificationJson:
 
 
 def _added(notification: NotificationItem) -> dict[str, Any]:
-    """The fields of optional apps."""
+    """The fields that optional apps add."""
     values = {field.name: field.value(notification) for field in notification_fields()}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -121,7 +121,7 @@ def groups_json(
 ) -> GroupedNotificationsJson:
     """Groups of notifications, with each account and each status listed once.
 
-    With `partial`, only the newest account of each group is complete; the others have the fields for an avatar.
+    With `partial`, only the newest account of each group is complete; the others have only the fields for an avatar.
     """
     first = {group.newest.actor.pk: group.newest.actor for group in groups}
     people = {person.pk: person for group in groups for person in group.actors}

@@ -86,7 +86,7 @@ def token_json(token: str, issued: AccessToken) -> TokenJson:
 
 
 class GrantErrorJson(TypedDict):
-    """An error response of OAuth 2."""
+    """An OAuth 2 error response."""
 
     error: str
     error_description: NotRequired[str]
@@ -107,7 +107,7 @@ class SignUpErrorJson(TypedDict):
 
 
 class UserInfoJson(TypedDict):
-    """The owner of the token, as claims of OpenID Connect."""
+    """The owner of the token, as OpenID Connect claims."""
 
     iss: Annotated[Uri, "The same as `issuer` of the authorization server."]
     sub: Annotated[Uri, "The account's `uri`."]
@@ -173,7 +173,7 @@ def server_json() -> OAuthServerJson:
     {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 )
 class AddressesField(serializers.Field[list[str], Any, Any, Any]):
-    """Several addresses, as a list or as a text with one per line."""
+    """Several addresses, as a list or as a string with one address per line."""
 
     def to_internal_value(self, data: Any) -> list[str]:
         if isinstance(data, str):

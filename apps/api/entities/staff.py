@@ -10,7 +10,7 @@ from apps.timeline.models import AuthorPolicy, Mode, Policy, SitePolicy
 
 
 class SitePolicyJson(TypedDict):
-    """The policy of the site. `pulls_all`: every home page is merged from the outboxes of the reader's followees."""
+    """The site's policy. `pulls_all`: every home page is merged from the outboxes of the reader's followees."""
 
     policy: Annotated[str, Policy]
     mode: Annotated[str, Mode]
@@ -30,7 +30,7 @@ def site_policy_json(row: SitePolicy) -> SitePolicyJson:
 
 
 class AuthorPolicyJson(TypedDict):
-    """The policy of an author. `mode` is in force now (null: the site's); `measured` comes from `auto`."""
+    """An author's policy. `mode` is the mode in force now (null: the site's); the policy `auto` sets `measured`."""
 
     account_id: str
     policy: Annotated[str, Policy]

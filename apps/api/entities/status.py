@@ -288,7 +288,7 @@ class QuoteApprovalJson(TypedDict):
 
 
 class StatusCircleJson(TypedDict):
-    """The circle a status is for."""
+    """The circle that a status was posted to."""
 
     id: str
     title: Annotated[str, "Empty for an author who has left the circle."]

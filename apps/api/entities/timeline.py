@@ -130,7 +130,7 @@ def receipt_json(receipt: AuthorReceipt) -> ReceiptJson:
 
 
 class ChunksJson(TypedDict):
-    """The numbers of chunks of followers, by state."""
+    """The number of follower chunks in each state."""
 
     waiting: int
     running: int

@@ -41,7 +41,7 @@ from apps.scopes import ANY_TOKEN
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance(_request: Request) -> Response:
-    """Mastodon's entity of an instance, version 2."""
+    """Mastodon's instance entity, version 2."""
     return Response(instance_json(site_size()["users"]))
 
 
@@ -49,7 +49,7 @@ def instance(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def instance_v1(_request: Request) -> Response:
-    """Mastodon's entity of an instance, version 1."""
+    """Mastodon's instance entity, version 1."""
     size = site_size()
     return Response(instance_v1_json(size["users"], size["posts"]))
 

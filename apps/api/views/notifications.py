@@ -1,4 +1,4 @@
-"""Notifications, singly (v1) and in groups (v2), read markers, and the policy that holds notifications back."""
+"""Notifications (single ones in v1, groups in v2), read markers, and the policy that holds notifications back."""
 
 from collections.abc import Callable, Collection
 
@@ -189,7 +189,7 @@ def kinds_of(request: Request) -> list[str] | None:
 
 
 def actor_of(request: Request) -> int | None:
-    """The requested `account_id`; BadRequest."""
+    """The requested `account_id`. Raises BadRequest if it is not an id."""
     text = request.query_params.get("account_id")
     if not text:
         return None
@@ -247,7 +247,7 @@ def notification_group_accounts(request: Request, group_key: str) -> Response:
 @operation("Delete a group of notifications", EMPTY_OBJECT)
 @endpoint(POST="write:notifications")
 def dismiss_notification_group(request: Request, group_key: str) -> Response:
-    """Delete the notifications of a group; 404 for a malformed key."""
+    """Delete the notifications of a group. The response to a malformed key is 404."""
     dismiss_group(viewer_of(request), group_key)
     return Response({})
 

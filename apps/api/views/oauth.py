@@ -132,7 +132,7 @@ def revoke_token(request: Request) -> Response:
 )
 @endpoint(GET="profile", POST="profile")
 def user_info(request: Request) -> Response:
-    """The claims about the account of the token. The token needs the scope `profile`."""
+    """The claims about the token's account. The token needs the scope `profile`."""
     return Response(user_info_json(viewer_of(request)))
 
 
@@ -144,7 +144,7 @@ def _without_content_type(headers: dict[str, str]) -> dict[str, str]:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def oauth_server(_request: Request) -> Response:
-    """The metadata of RFC 8414. Absent on a site without https, because clients accept only https addresses in it."""
+    """The RFC 8414 metadata. A site without https has none, because clients accept only https addresses in it."""
     if not settings.SITE_URL.startswith("https://"):
         raise NotFound(_("There is nothing here."))
     return Response(server_json())

@@ -44,7 +44,7 @@ CHANGE_SITE_POLICY = "timeline.change_sitepolicy"
 )
 @endpoint(GET="read")
 def author_policies(request: Request) -> Response:
-    """The policies of authors, the newest accounts first; follow the `Link` header."""
+    """Authors' policies, the newest accounts first; follow the `Link` header."""
     staff_of(request, VIEW_AUTHOR_POLICY)
     page = page_of_rows(AuthorPolicy.objects.all(), Cursor.from_query(request.query_params))
     return paged(request, page, [author_policy_json(row) for row in page.items])
@@ -99,7 +99,7 @@ def author_policy(request: Request, account_id: int) -> Response:
 )
 @endpoint(GET="read", PUT="write")
 def site_policy(request: Request) -> Response:
-    """Show or change the policy of the site."""
+    """Show or change the site's policy."""
     if request.method == "PUT":
         staff, fields = staff_of(request, CHANGE_SITE_POLICY), _policy_fields(request)
         if fields["policy"] == Policy.SITE:

@@ -284,7 +284,7 @@ def _action(
 
 
 def _mark_actions(mark: RowMark) -> dict[str, Callable[..., Response]]:
-    """The endpoints of a mark, by the last part of their addresses."""
+    """A mark's endpoints, by the last part of their addresses."""
     _api, verb, scope, summary, undo_summary = mark.endpoint
     undo = _action(f"un{verb}", undo_summary, partial(engagement.remove_mark, mark), scope=scope)
     if mark.choice:

@@ -303,7 +303,7 @@ def journey(request: Request, status_id: int) -> Response:
 )
 @endpoint(GET="read:statuses")
 def catch_up(request: Request) -> Response:
-    """The posts since the viewer left off, by author and by reactions."""
+    """The posts since the viewer left off, listed by author and by the number of reactions."""
     viewer = viewer_of(request)
     read_id = home_read_id(viewer)
     return Response(catch_up_json(timeline_since(viewer, read_id), read_id))
@@ -318,7 +318,7 @@ def catch_up(request: Request) -> Response:
 )
 @endpoint(GET="read:statuses")
 def explain_home(request: Request) -> Response:
-    """A page of the home timeline, explained."""
+    """A page of the home timeline, with an explanation for each post."""
     page = reasons.explain_home(viewer_of(request), posts_cursor(request))
     return paged(request, page, [explanation_json(explanation) for explanation in page.items])
 

@@ -2,7 +2,7 @@
 
 A page claims a range of ids, within which it must show exactly the oracle's posts. But the oracle reads the database
 later than the page was made, so not every difference is a fault. A change with a dated row (a post, a deletion, a
-follow, a block, a receipt of the ledger) is excused by that date; a change without a row (an unfollow, an unmute) is
+follow, a block, a ledger receipt) is excused by that date; a change without a row (an unfollow, an unmute) is
 excused by a second look.
 """
 
@@ -226,7 +226,7 @@ _Since = dict[tuple[str, int | None], float]
 
 
 def _since(viewer_id: int, posts: dict[int, Row], sources: dict[int, Row]) -> _Since:
-    """The times at which the relations began that add posts to the viewer's home, or remove posts from it."""
+    """For each relation that adds posts to the viewer's home, or removes posts from it: when it began."""
     both = [*posts.values(), *sources.values()]
     values = {
         "viewer": viewer_id,

@@ -20,7 +20,7 @@ STORES = ("redis", "memcached", "postgresql")  # the first words of backend name
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A page assembled in one of the two ways. `requests` is by store; a request may read many keys from a server."""
+    """A page assembled in one of the two ways. `requests` counts requests per store; a request may read many keys."""
 
     requests: Mapping[str, int]
     milliseconds: float
@@ -33,7 +33,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class BothWays:
-    """The newest page of a home, by push and by pull. `outboxes` is how many pull reads, including the reader's own."""
+    """The newest home page, by push and by pull. `outboxes` counts those that pull reads, the reader's own included."""
 
     push: Way
     pull: Way

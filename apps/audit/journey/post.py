@@ -58,7 +58,7 @@ class Stage(Enum):
 class ChunkPlace:
     """A chunk of the followers. When it is done, `expected = delivered + dormant`.
 
-    `number` is its position among the finished chunks. `waited` is the time in the queue and `took` the time of the
+    `number` is its position among the finished chunks. `waited` is the time in the queue and `took` the duration of the
     delivery, in seconds.
     """
 
@@ -76,11 +76,11 @@ class ChunkPlace:
 class Journey:
     """The journey of a post. `committed`, `taken`, `job` and `first_read` are seconds since `accepted_at`, or None.
 
-    `receipt` has the sums. `followers` is the author's current number of followers. `chunks` are in the order of their
-    follows. `per_second` has pairs of the second since acceptance and the number of home caches reached in it. `reads`
-    is the number of people who opened the post; only its author sees it. `layers` maps the tiers of Memcached to
-    whether they have the post; it is empty for restricted posts, which are never cached. `findings` has each kind, the
-    number of findings, and the number of repaired ones.
+    `receipt` contains the sums. `followers` is the author's current number of followers. `chunks` are ordered by when
+    their followers followed. `per_second` contains pairs: a second since acceptance, and the number of home caches
+    reached in it. `reads` is the number of people who opened the post; only its author sees it. `layers` maps
+    Memcached's tiers to whether they have the post; it is empty for restricted posts, which are never cached.
+    `findings` lists each kind with the number of findings and of repaired ones.
     """
 
     post_id: int
@@ -129,7 +129,7 @@ class Journey:
 
 
 def journey_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Journey:
-    """The journey of a post, for its author and for staff. Raises the errors of `delivery_of`."""
+    """The journey of a post, for its author and for staff. Raises the same errors as `delivery_of`."""
     # queried before the post is read, which would cache it
     layers = CACHED_POSTS.layers_with(post_id)
     found = delivery_of(viewer, post_id, as_staff=as_staff)
@@ -158,7 +158,7 @@ def journey_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Journey
 
 
 def _event_of(post_id: int, job: FanoutJob | None) -> tuple[datetime | None, datetime | None]:
-    """The times when the event of a post was written (in the post's transaction), and when a worker claimed it."""
+    """When a post's event was written (in the post's transaction), and when a worker claimed it."""
     values = {
         "post": post_id,
         "subscriber": DELIVERY,

@@ -28,7 +28,7 @@ class PageCheck:
 
 
 def check_page(viewer: User, cursor: Cursor) -> PageCheck:
-    """Compare a page of the viewer's home with the tables. TooMany."""
+    """Compare a page of the viewer's home with the tables. Raises TooMany."""
     check_rate_limit("check", str(viewer.pk))
     found = _compare(viewer, cursor)
     if found.is_equal:

@@ -23,5 +23,5 @@ def code_hash() -> str:
 
 
 def code_version() -> str:
-    """The version as it is in receipts, with the same hash as on `/audit`."""
+    """The version as stated in receipts, with the same hash as on `/audit`."""
     return f"{settings.VERSION} sha256:{code_hash()}"

@@ -8,7 +8,7 @@ from django.conf import settings
 
 
 def signing_key() -> Ed25519PrivateKey | None:
-    """The private key; None if PAGE_SIGNING_KEY is empty. ValueError if it is not 32 bytes in base64."""
+    """The private key; None if PAGE_SIGNING_KEY is empty. Raises ValueError if it is not 32 bytes in base64."""
     text = settings.PAGE_SIGNING_KEY
     if not text:
         return None
@@ -16,13 +16,13 @@ def signing_key() -> Ed25519PrivateKey | None:
 
 
 def sign(content: bytes) -> bytes | None:
-    """The signature of the content, 64 bytes; None without a key."""
+    """The signature of the content, 64 bytes; None if there is no key."""
     key = signing_key()
     return key.sign(content) if key else None
 
 
 def public_key() -> bytes | None:
-    """The public key in PEM, as openssl reads it; None without a key."""
+    """The public key in PEM, as openssl reads it; None if there is no key."""
     key = signing_key()
     if key is None:
         return None

@@ -1,1 +1,1 @@
-"""Template filters of the cache console."""
+"""Template filters for the cache console."""

@@ -1,4 +1,4 @@
-"""Template filters of the cache console."""
+"""Template filters for the cache console."""
 
 from math import floor
 
@@ -40,7 +40,7 @@ def objective_name(objective: Objective) -> str:
 
 @register.filter
 def slowest_of_most(result: Result) -> str:
-    """The time within which the required share of events was done: “0.25 s”, “over 60 s”; a dash without events."""
+    """The time within which the required share of events was completed: “0.25 s”, “over 60 s”; a dash for none."""
     if not result.bounds or not result.events:
         return "–"
     if result.within is None:

@@ -1,1 +1,1 @@
-"""Template tags of collections."""
+"""Template tags for collections."""

@@ -1,4 +1,4 @@
-"""The collections of a report, for the page of staff that shows the report."""
+"""The collections in a report, for the staff page that shows the report."""
 
 from django import template
 

@@ -1,1 +1,1 @@
-"""The texts of the demo: TOML files, and their loader."""
+"""The demo's texts: TOML files and their loader."""

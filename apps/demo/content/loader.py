@@ -1,4 +1,4 @@
-"""Reads the TOML files of this folder; `tests/demo/test_content.py` checks them."""
+"""Reads the TOML files in this folder; `tests/demo/test_content.py` checks them."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -90,7 +90,7 @@ class Conversation:
 class Pattern:
     """A sentence with slots that reads well with every combination of words.
 
-    A pattern that `opens` may be followed by a pattern that `follows`: rain, then a meal.
+    A pattern that `opens` may be followed by a pattern that `follows`: first rain, for example, and then a meal.
     """
 
     frame: str
@@ -102,7 +102,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """Pictures that look alike, with texts for their posts and a description, by language."""
+    """Pictures that look alike, with post texts and a description in each language."""
 
     images: tuple[str, ...]
     texts: Mapping[str, tuple[str, ...]]

@@ -1,4 +1,4 @@
-"""Adds the numbers of inserted rows to the stored counts, which other transactions may change meanwhile."""
+"""Adds the numbers of inserted rows to the stored counts, which other transactions may change at the same time."""
 
 from operator import itemgetter
 

@@ -1,4 +1,4 @@
-"""Writes the demo's ledger of deliveries, so that explanations can show how each post reached its readers."""
+"""Writes the demo's delivery ledger, so that explanations can show how each post reached its readers."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

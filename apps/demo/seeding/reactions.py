@@ -117,7 +117,7 @@ class _PostPool:
         self._sums = list(accumulate(entry.appeal for entry in self.entries))
 
     def post_at(self, share: float) -> Entry:
-        """The post at which the running sum of appeal reaches this share; a random share picks by appeal."""
+        """The post at which the running sum of appeal reaches this share, so a random share favours appealing posts."""
         return self.entries[
             min(len(self.entries) - 1, bisect_left(self._sums, share * self._sums[-1]))
         ]

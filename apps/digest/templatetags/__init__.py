@@ -1,1 +1,1 @@
-"""Template tags of the weekly mail."""
+"""Template tags for the weekly e-mail."""

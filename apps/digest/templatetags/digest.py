@@ -1,4 +1,4 @@
-"""A template tag that returns whether a member gets the weekly mail."""
+"""A template tag that returns whether a member gets the weekly e-mail."""
 
 from django import template
 

@@ -36,7 +36,7 @@ from apps.sql import lock_each
 
 @transaction.atomic
 def create_group(kind: type[G], owner: User, **fields: Any) -> G:
-    """Create an empty list or circle. Invalid for bad `fields`, or if the owner has the maximum number of groups."""
+    """Create an empty list or circle. Raises Invalid for bad `fields`, or if the owner may have no more groups."""
     _lock(owner.pk)
     if kind.of(owner).count() >= kind.MAX_GROUPS:
         message = kind.error_messages["max_groups"] % {"count": kind.MAX_GROUPS}
@@ -49,7 +49,7 @@ def create_group(kind: type[G], owner: User, **fields: Any) -> G:
 
 @transaction.atomic
 def change_group(kind: type[G], owner: User, group_id: int, **fields: Any) -> G:
-    """Change the given fields of a list or circle. NotFound, Invalid."""
+    """Change the given fields of a list or circle. Raises NotFound or Invalid."""
     _lock(owner.pk)
     group = own_group(kind, owner, group_id)
     clean = _clean(kind, owner, fields, group_id)
@@ -62,7 +62,7 @@ def change_group(kind: type[G], owner: User, group_id: int, **fields: Any) -> G:
 
 @transaction.atomic
 def delete_group(kind: type[Group], owner: User, group_id: int) -> None:
-    """Delete a list or circle and its memberships. Posts to a circle stay, visible only to their authors. NotFound."""
+    """Delete a list or circle. Posts to a circle stay, but are visible only to their authors. Raises NotFound."""
     _lock(owner.pk)
     group = own_group(kind, owner, group_id)
     if isinstance(group, Circle):
@@ -80,9 +80,9 @@ def delete_group(kind: type[Group], owner: User, group_id: int) -> None:
 def add_members(kind: type[Group], owner: User, group_id: int, member_ids: Collection[int]) -> None:
     """Add all of these accounts, or none. Idempotent.
 
-    A list accepts accounts that its owner follows or has asked to follow (NotFound for others, and for unknown ids), a
-    circle accepts followers of its owner (NotAllowed for others). NotFound; Invalid for more than `MAX_ADDED` accounts
-    in one call, or more than `MAX_MEMBERS` in total.
+    A list accepts accounts that its owner follows or has asked to follow (NotFound for others and for unknown ids). A
+    circle accepts followers of its owner (NotAllowed for others). Also raises NotFound for an unknown group, and
+    Invalid for more than `MAX_ADDED` accounts in one call or more than `MAX_MEMBERS` in total.
     """
     ids = set(member_ids)
     if len(ids) > kind.MAX_ADDED:
@@ -110,7 +110,7 @@ def add_members(kind: type[Group], owner: User, group_id: int, member_ids: Colle
 def remove_members(
     kind: type[Group], owner: User, group_id: int, member_ids: Collection[int]
 ) -> None:
-    """Remove accounts. Accounts that are not in the list or circle are ignored. NotFound."""
+    """Remove accounts. Accounts that are not in the list or circle are ignored. Raises NotFound."""
     group = own_group(kind, owner, group_id)
     rows = group.members.filter(member__in=set(member_ids))
     if kind is Circle:
@@ -121,7 +121,7 @@ def remove_members(
 
 @transaction.atomic
 def remove_from_lists(owner_id: int, member_id: int) -> None:
-    """Remove an account from the lists of an owner without a follow or follow request to it. Reads already skip it."""
+    """Remove an account from an owner's lists, unless the owner follows it or has asked to. Reads already skip it."""
     _lock(owner_id)
     follows = Followee.objects.filter(owner=owner_id, followee=member_id)
     requests = FollowRequest.objects.filter(requester=owner_id, owner=member_id)
@@ -131,7 +131,7 @@ def remove_from_lists(owner_id: int, member_id: int) -> None:
 
 @transaction.atomic
 def leave_circle(member: User, circle_id: int) -> None:
-    """Leave somebody else's circle. NotFound if the user is not in it."""
+    """Leave somebody else's circle. Raises NotFound if the user is not in it."""
     if not _end_memberships(CircleMember.objects.filter(group=circle_id, member=member)):
         raise not_found(Circle)
 

@@ -47,7 +47,7 @@ def groups_of(kind: type[G], owner: User) -> list[G]:
 
 
 def own_group(kind: type[G], owner: User, group_id: int) -> G:
-    """A list or circle of an account. NotFound if it does not exist or belongs to somebody else."""
+    """A list or circle of an account. Raises NotFound if it does not exist or belongs to somebody else."""
     group = kind.of(owner).filter(pk=group_id).first()
     if group is None:
         raise not_found(kind)
@@ -94,7 +94,7 @@ def exclusive_member_ids(owner: User, *, among: Collection[int] | None = None) -
 
 
 def circle_names(user_id: int | None, circle_ids: Collection[int]) -> dict[int, str]:
-    """The names, by id, of the circles that a user belongs to now. One query, or none without `circle_ids`."""
+    """The names, by id, of the circles that a user belongs to now. One query, or none if `circle_ids` is empty."""
     if user_id is None or not circle_ids:
         return {}
     return dict(_circles_with(user_id).filter(pk__in=set(circle_ids)).values_list("pk", "name"))
@@ -114,7 +114,7 @@ def joined_circles(member: User) -> list[Circle]:
 
 
 def require_may_post(user_id: int, circle_id: int) -> None:
-    """NotFound if the circle does not exist or the user is not in it. NotAllowed for members, unless it is shared."""
+    """Raise NotFound unless the user is in the circle, and NotAllowed unless they own it or it is shared."""
     circle = _circles_with(user_id).filter(pk=circle_id).first()
     if circle is None:
         raise not_found(Circle)
@@ -125,7 +125,7 @@ def require_may_post(user_id: int, circle_id: int) -> None:
 def circles_to_post_to(user: User) -> list[CircleChoice]:
     """The circles that a user may post to, own circles first, then shared ones, each by name; at most 200.
 
-    No query for users who have never owned or joined a circle.
+    Runs no query for users who have never owned or joined a circle.
     """
     if not user.counts.knows_circles:
         return []

@@ -97,7 +97,7 @@ def begin_import(digest: str, *, restart: bool = False) -> GraphImport:
 def load_edges(digest: str, edges: Sequence[Edge], *, after: int, upto: int) -> Loaded:
     """Load the edges on the lines `after + 1 .. upto`, and record that these lines are done.
 
-    Existing edges stay unchanged. Conflict if another process has loaded the same lines in the meantime.
+    Existing edges stay unchanged. Raises Conflict if another process has loaded the same lines in the meantime.
     """
     progress = GraphImport.objects.select_for_update().get(digest=digest)
     if progress.lines_done != after:

@@ -61,7 +61,7 @@ class EdgeList:
 
 
 def read_edge_list(path: Path, *, prefix: str) -> EdgeList:
-    """Check a file and count its lines. EdgeListError if it cannot be loaded."""
+    """Check a file and count its lines. Raises EdgeListError if it cannot be loaded."""
     if prefix and not re.fullmatch(r"[a-z0-9_]{1,29}", prefix, re.ASCII):
         raise EdgeListError(f"{prefix!r} cannot begin a handle: use up to 29 of a-z, 0-9 and _.")
     try:

@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.inclusion_tag("admin/moderation/_record.html", takes_context=True)
 def account_record(context: Context, user: User, without: int = 0) -> dict[str, Any]:
-    """Reports, acts of staff, posts and sessions of an account, each only with the permission to see it."""
+    """An account's reports, posts, sessions and the measures against it, each only with the permission to see it."""
     staff: User = context["request"].user
     return {
         "account": user,

@@ -1,4 +1,4 @@
-"""Actions of members on their conversations: write, read, mute, leave and remove."""
+"""What members do with their conversations: write, read, mute, leave and remove."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ MAX_PEOPLE = MAX_MENTIONS  # including the author
 def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key: str) -> Post:
     """Send people a message, in the author's conversation with exactly these people, or in a new one.
 
-    Invalid, NotAllowed, TooMany, Unavailable.
+    Raises Invalid, NotAllowed, TooMany or Unavailable.
     """
     if not people:
         raise invalid("to", _("Choose at least one recipient."), "blank")
@@ -44,7 +44,7 @@ def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
 def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency_key: str) -> Post:
     """Send a message in a conversation, to the people of the message `seen_id`, the last one on the author's page.
 
-    Invalid, NotFound, NotAllowed, TooMany, Unavailable.
+    Raises Invalid, NotFound, NotAllowed, TooMany or Unavailable.
     """
     conversation = get_conversation(author, number)
     seen = visible_item(author.pk, seen_id)  # a later message may be for other people
@@ -56,7 +56,7 @@ def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency
 
 
 def _parent_id(author: User, people: Sequence[User], key: str) -> int | None:
-    """The message that a new one to these people replies to, if any. A form that is sent twice gets the same one."""
+    """The message that a new one to these people replies to, if any; the same one if a form is sent twice."""
     sent = IdempotencyKey.objects.filter(user=author, key=key).exclude(post=None)
     if key and (earlier := sent.first()) and earlier.post:
         parent_id: int | None = earlier.post.reply_to_id
@@ -90,7 +90,7 @@ def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
 
 
 def mark_read(viewer: User, number: int) -> None:
-    """Mark a conversation as read, and announce it to the author of its last message. NotFound.
+    """Mark a conversation as read, and announce it to the author of its last message. Raises NotFound.
 
     Nothing is announced if the viewer has disabled read receipts, or if the conversation is a request.
     """
@@ -109,24 +109,24 @@ def mark_read(viewer: User, number: int) -> None:
 
 
 def accept_request(viewer: User, number: int) -> None:
-    """Move a stranger's request to the list of conversations; its author is no longer a stranger. NotFound."""
+    """Move a stranger's request to the list of conversations; its author is no longer a stranger. Raises NotFound."""
     conversation = get_conversation(viewer, number)
     _change(viewer, number, is_request=False)
     accept_notifications_from(viewer, [conversation.item.author.pk])
 
 
 def mute_conversation(viewer: User, number: int) -> None:
-    """Mute a conversation: it stays in the list, but its new messages are not counted or announced. NotFound."""
+    """Mute a conversation: it stays in the list, but its new messages are not counted or announced. Raises NotFound."""
     mute_thread(viewer, get_conversation(viewer, number).item.id)
 
 
 def unmute_conversation(viewer: User, number: int) -> None:
-    """Announce the messages of a conversation again. NotFound."""
+    """Announce the messages of a conversation again. Raises NotFound."""
     unmute_thread(viewer, get_conversation(viewer, number).item.id)
 
 
 def leave_conversation(viewer: User, number: int) -> None:
-    """Leave a conversation until the viewer writes in it again. NotFound.
+    """Leave a conversation until the viewer writes in it again. Raises NotFound.
 
     The other members' pages no longer address messages to the viewer; messages that still do are ignored.
     """
@@ -135,7 +135,7 @@ def leave_conversation(viewer: User, number: int) -> None:
 
 
 def remove_conversation(viewer: User, number: int) -> None:
-    """Remove a conversation from the viewer's list; the next post of its thread brings it back. NotFound."""
+    """Remove a conversation from the viewer's list; the next post of its thread brings it back. Raises NotFound."""
     deleted, _by_model = Conversation.objects.filter(
         user=viewer, pk=number, has_left=False
     ).delete()

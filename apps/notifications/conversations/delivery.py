@@ -1,4 +1,4 @@
-"""Adds posts to conversations and removes them, for the handlers of events. Adding a post twice does no harm."""
+"""Adds posts to conversations and removes them, for the event handlers. Adding a post twice does no harm."""
 
 from collections.abc import Collection
 from typing import Any
@@ -47,7 +47,7 @@ def add_post(post_id: int) -> None:
     """Make a post the newest in the conversations of its author and of the mentioned people.
 
     People who mute the author are left out, as are those with a block in either direction; if staff have hidden the
-    post, everybody except the author.
+    post, so is everybody except the author.
     """
     if not Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists():
         return  # true of nearly all posts

@@ -119,7 +119,7 @@ def conversations_page(
 
 
 def get_conversation(viewer: User, number: int) -> ConversationItem:
-    """One of the viewer's conversations. NotFound."""
+    """One of the viewer's conversations. Raises NotFound."""
     rows = list(Conversation.objects.filter(user=viewer, pk=number, has_left=False))
     if items := _conversation_items(viewer, rows):
         return items[0]
@@ -158,7 +158,7 @@ def people_of(viewer: User, message: FeedItem) -> list[User]:
 
 
 def seen_by(viewer: User, conversation: ConversationItem, message_id: int) -> list[User]:
-    """The people who saw a message by the viewer, except those who disabled read receipts; none if the viewer did."""
+    """The people who saw a message by the viewer, except those without read receipts; [] if the viewer has them off."""
     if not viewer.tells_seen:
         return []
     rows = Conversation.objects.filter(

@@ -37,7 +37,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the explanation. CommandError if the account does not exist."""
+        """Print the explanation. Raises CommandError if the account does not exist."""
         try:
             viewer = user_by_handle(options["handle"])
         except DomainError as refusal:

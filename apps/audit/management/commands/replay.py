@@ -50,7 +50,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the report. CommandError for an unknown account or an invalid time, or if Redis does not respond."""
+        """Print the report. Raises CommandError for an unknown account or a bad time, or if Redis does not respond."""
         try:
             viewer = user_by_handle(options["reader"].removeprefix("@"))
             until = _moment(options["until"], "--to", timezone.now())

@@ -1,4 +1,4 @@
-"""`manage memcached_proxy`: serves the caches to programs in other languages, by Memcached's text protocol."""
+"""`manage memcached_proxy`: serves the caches to programs in other languages over Memcached's text protocol."""
 
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
