@@ -1,6 +1,6 @@
-"""Skips servers and sources that fail (`Breaker`), and limits the threads that hanging ones block (`Bulkhead`).
+"""Skips servers and sources that fail (`Breaker`), and limits how many threads hanging sources block (`Bulkhead`).
 
-Both are per process.
+Each process has its own.
 """
 
 import logging
@@ -18,7 +18,7 @@ MAX_PAUSE_SECONDS = 4.0
 
 
 class Breaker:
-    """A circuit breaker: closed (every call passes), open (none passes) or half open (one call passes, as a trial)."""
+    """A circuit breaker: closed (every call passes), open (no call passes) or half open (one call passes to test)."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Breaker:
         self.is_closed = True
 
     def allows(self) -> bool:
-        """Whether a call may pass. True once per pause when half open."""
+        """Whether a call may pass. While the breaker is half open, the answer is True once per pause."""
         if self.is_closed:
             return True
         with self._lock:
@@ -74,10 +74,10 @@ class SourceUnavailable(Exception):
 
 
 class Bulkhead:
-    """Runs calls to a source in a few threads, so that calls that hang block no others (source 003, "read-3").
+    """Runs calls to a source in a few threads, so that hanging calls do not block other work (source 003, "read-3").
 
-    While all these threads are busy, or after the source has failed, further calls fail at once, and callers continue
-    without the source. A hanging thread stays busy until its call returns.
+    While all these threads are busy, or after the source has failed, further calls fail immediately, and callers
+    continue without the source. A hanging thread stays busy until its call returns.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Bulkhead:
         self._breaker = Breaker(clock)
 
     def call(self, work: Callable[[], T], *, seconds: float) -> T:
-        """The result of `work`. SourceUnavailable if it takes longer than `seconds`, or if no thread is free.
+        """The result of `work`. Raises SourceUnavailable if it takes longer than `seconds`, or if no thread is free.
 
         An error of the work itself is raised, and counts as a failure of the source.
         """

@@ -1,7 +1,7 @@
 """Clients of Redis and Memcached from the settings: one pool of connections for each server and process.
 
-Time-outs are short: a cache that does not answer in time is a miss. Only this module and `redis_clients` import the
-client libraries.
+Timeouts are short: a read from a cache that does not answer in time is a miss. Only this module and `redis_clients`
+import the client libraries.
 """
 
 import random
@@ -47,33 +47,33 @@ Pipeline = redis.client.Pipeline
 
 
 def configuration() -> redis.Redis:
-    """The Redis at `redis_url`, which never moves. It has the topology, and processes report and listen there."""
+    """The Redis at `redis_url`, which never moves. It stores the topology; processes report and listen there."""
     return client_at("timelines", "")
 
 
 def timelines() -> redis.Redis:
-    """The Redis of home caches, which it may evict: they are rebuilt from PostgreSQL."""
+    """The Redis server for home caches, which it may evict, because they are rebuilt from PostgreSQL."""
     return client_at("timelines", tenant_of("timelines").url)
 
 
 def dedicated_configuration() -> redis.Redis:
     """A client for the same server as `configuration`, but with separate connections.
 
-    For a thread that may be running while the process forks: a lock of the shared pool would stay locked in the child.
-    No breaker, since the thread holds a subscription open.
+    It is for a thread that may be running while the process forks, because a lock of the shared pool would stay locked
+    in the child. It has no breaker, because the thread keeps a subscription open.
     """
     return _redis(current_settings().redis_url, "listener", pool=redis.BlockingConnectionPool)
 
 
 def graph() -> redis.Redis:
-    """The Redis of relations, which it may evict: they are rebuilt from PostgreSQL."""
+    """The Redis server for relations, which it may evict, because they are rebuilt from PostgreSQL."""
     return client_at("graph", tenant_of("graph").url)
 
 
 def replicas(name: str) -> list[redis.Redis]:
-    """The replicas of a class of data in the settings; none if the class has moved away from their primary.
+    """The replicas that the settings name for a class of data; none if the class has moved away from their primary.
 
-    Only for `REPLICATED` classes, whose values carry a revision that shows that a copy lags.
+    Only `REPLICATED` classes have replicas: their values contain a revision, which shows whether a copy lags.
     """
     found = _replicas(name)
     return [] if found and tenant_of(name).url else found
@@ -90,7 +90,9 @@ def _replicas(name: str) -> list[redis.Redis]:
 
 
 def counters() -> redis.Redis:
-    """The Redis of counts: one server, no cluster. It must not evict them; lost counts are rebuilt from PostgreSQL."""
+    """The Redis server for counts, which is not a cluster. It must not evict them; lost counts are rebuilt from
+    PostgreSQL.
+    """
     if _configured_url("counters").startswith(CLUSTERS):
         raise ValueError("the counters need one server, not a cluster")
     return client_at("counters", "")
@@ -106,17 +108,17 @@ def limits() -> redis.Redis:
 
 
 def sessions() -> redis.Redis:
-    """The Redis of Django's cache, for health checks; Django has its own connections."""
+    """The Redis server for Django's cache, used by health checks; Django has its own connections."""
     return client_at("cache", "")
 
 
 def broadcasts() -> redis.Redis:
-    """The Redis for pub/sub messages. A cluster passes each message on to all its nodes."""
+    """The Redis server for pub/sub messages. A cluster passes each message on to all its nodes."""
     return client_at("broadcasts", tenant_of("broadcasts").url)
 
 
 def async_broadcasts() -> Any:
-    """A client of `broadcasts` for an event loop; in a cluster it uses a random node. The caller closes it."""
+    """A client for `broadcasts` on an event loop; in a cluster, it uses a random node. The caller closes it."""
     settings = current_settings()
     options: dict[str, Any] = {
         "socket_timeout": settings.redis_timeout_seconds,
@@ -156,7 +158,7 @@ COUNTER_KINDS = ("posts", "users")
 
 
 class Follower(Protocol):
-    """The interface of `feedcache.servers.topology_listener`, which follows the topology for this process."""
+    """The interface that `feedcache.servers.topology_listener` implements: it follows the topology for this process."""
 
     topology: Topology
     is_known: bool
@@ -189,13 +191,13 @@ def tenant_of(name: str) -> Tenant:
 
 
 def counter_ranges(kind: str) -> tuple[Range, ...]:
-    """Where the counters for one kind of id are, by ranges of ids; () if all are at the address in the settings."""
+    """The servers of the counters for one kind of id, by ranges; () if all are at the address in the settings."""
     topology = _topology()
     return (Range(0, NOWHERE),) if topology is None else topology.counters.get(kind, ())
 
 
 def counters_at(url: str) -> redis.Redis:
-    """The client of a range of counters."""
+    """The client for a range of counters."""
     return client_at("counters", url) if url else counters()
 
 
@@ -207,7 +209,9 @@ def counter_servers() -> list[redis.Redis]:
 
 
 def written(name: str) -> list[redis.Redis]:
-    """The servers that a class of data is written to: the one that it is read from; while it moves, also the other."""
+    """The servers that a class of data is written to: the server that it is read from and, while it moves, the other
+    server.
+    """
     if name == "counters":
         return counter_servers()
     tenant = tenant_of(name)
@@ -243,7 +247,7 @@ def _login(url: str) -> dict[str, Any]:
 
 
 def forget_clients() -> None:
-    """Drop all clients; the next use of each connects again."""
+    """Drop all clients; each connects again at its next use."""
     client_at.cache_clear()
     _replicas.cache_clear()
 
@@ -294,7 +298,7 @@ def _redis(
 
 
 def reset_breakers() -> None:
-    """Close all breakers; for tests that have brought servers back."""
+    """Close all breakers; for tests that have started servers again."""
     for breaker in _breakers(
         [*_needed_by_pages(), existence(), limits(), sessions(), broadcasts()]
     ):
@@ -302,7 +306,7 @@ def reset_breakers() -> None:
 
 
 def has_open_breaker() -> bool:
-    """Whether this process skips a Redis that pages need. Makes no request."""
+    """Whether this process currently skips a Redis server that pages need. Makes no request."""
     return not all(breaker.is_closed for breaker in _breakers(_needed_by_pages()))
 
 
@@ -330,9 +334,9 @@ def listens() -> bool:
 
 @contextmanager
 def memcached_at(url: str) -> Iterator[Any]:
-    """A separate connection to any Memcached, for administration; every command waits for its reply.
+    """A separate connection to any Memcached node, for administration; every command waits for its reply.
 
-    Raises one of MEMCACHED_ERRORS when used, not when opened.
+    It raises one of MEMCACHED_ERRORS when it is used, not when it is opened.
     """
     client = Client(
         url,
@@ -357,7 +361,7 @@ def key_prefix() -> bytes:
 
 
 def refills_all_l1() -> bool:
-    """Whether loaded values go to every L1 group, not only to the one that was read."""
+    """Whether loaded values are stored in every L1 group, not only in the group that was read."""
     return current_settings().refills_all_l1
 
 
@@ -376,7 +380,7 @@ def primary_of(name: str) -> Redis:
 
 
 def reader_of(name: str) -> Redis:
-    """A random one of a class's replicas with a closed breaker, or the primary if there is none."""
+    """A random replica of a class whose breaker is closed, or the primary if there is no such replica."""
     found = replicas(name)
     for replica in random.sample(found, len(found)):
         if _breaker(replica).allows():
@@ -391,10 +395,11 @@ def read_replicated(
     keys: Sequence[str] = (),
     ttl_seconds: int = 0,
 ) -> T | None:
-    """The result of `read` on a replica, or on the primary; None is a miss. Raises RedisError if the primary fails.
+    """The result of `read` on a replica, or else on the primary; None is a miss. Raises RedisError if the primary
+    fails.
 
-    On a replica, `read` cannot extend the life of `keys`. So after some of these reads, this function extends it on the
-    primary.
+    On a replica, `read` cannot extend the lifetime of `keys`. So after some of these reads, this function extends it on
+    the primary.
     """
     reader, primary = reader_of(name), primary_of(name)
     if reader is not primary:

@@ -2,12 +2,12 @@
 
     | 31 bits: seconds since 2015-01-01 UTC | 28 bits: author id | 4 bits: sequence |
 
-The number sorts by time, then author, then sequence. From 2022-05-19 until the range ends in 2083 its decimal text has
-19 digits, so text sorts like the number in Redis, JSON and URLs. The author and the time are read from the id without
-a lookup. The parts are those of the article on partitioned feed storage (source 004: author, time, sequence), packed
-into 8 bytes instead of 14 base-36 characters; see docs/decisions/0002.
+The number sorts by time, then author, then sequence. From 2022-05-19 until the range ends in 2083, its decimal form has
+19 digits, so in Redis, JSON and URLs it sorts as a string like the number. The author and the time can be read from the
+id without a lookup. The parts are those in the article on partitioned feed storage (source 004: author, time,
+sequence), packed into 8 bytes instead of 14 base-36 characters; see docs/decisions/0002.
 
-Ids are public and guessable: never use one as a secret or a form field.
+Ids are public and guessable: never use an id as a secret or as a form field.
 """
 
 import re
@@ -26,7 +26,9 @@ _BASE36 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def compose(second: int, author_id: int, sequence: int) -> int:
-    """The id of an author's post number `sequence` in a Unix second. ValueError if a part is out of range."""
+    """The id of an author's post with the number `sequence` in a Unix second. Raises ValueError if a part is out of
+    range.
+    """
     if not FIRST_SECOND <= second <= LAST_SECOND:
         raise ValueError(f"second {second} is outside {FIRST_SECOND}..{LAST_SECOND}")
     if not 1 <= author_id <= MAX_AUTHOR_ID:
@@ -75,9 +77,9 @@ def possible_ids(ids: Iterable[int]) -> list[int]:
 
 
 def next_post_id(author_id: int, *, last_id: int, now: int) -> int:
-    """The author's next id, strictly greater than `last_id` (0 for none) even if the clock went back.
+    """The author's next id, strictly greater than `last_id` (0: none yet), even if the clock has gone back.
 
-    In a second that already has a post, the sequence grows; the 17th post gets the next second.
+    In a second in which the author has already posted, the sequence grows; the 17th post gets the next second.
     """
     if last_id == 0 or now > second_of(last_id):
         return compose(now, author_id, 0)
@@ -88,7 +90,9 @@ def next_post_id(author_id: int, *, last_id: int, now: int) -> int:
 
 
 def parse_id(text: str) -> int:
-    """The id in a canonical decimal text; ValueError for anything else, such as `+5` or Arabic digits."""
+    """The id that a canonical decimal string contains. Raises ValueError for anything else, such as `+5` or Arabic
+    digits.
+    """
     if not _DECIMAL.fullmatch(text):
         raise ValueError("not an id")
     number = int(text)
@@ -98,13 +102,13 @@ def parse_id(text: str) -> int:
 
 
 def to_base36(post_id: int) -> str:
-    """The text form of source 004: 6 characters of time, 6 of author, 2 of sequence. It sorts like the number."""
+    """The string form of source 004: 6 characters of time, 6 of author, 2 of sequence. It sorts like the number."""
     parts = (second_of(post_id) - EPOCH, 6), (author_of(post_id), 6), (sequence_of(post_id), 2)
     return "".join(_base36(number, width) for number, width in parts)
 
 
 def from_base36(text: str) -> int:
-    """The inverse of `to_base36`; ValueError for any other text."""
+    """The inverse of `to_base36`. Raises ValueError for any other string."""
     if len(text) != 14 or any(character not in _BASE36 for character in text):
         raise ValueError("not a base-36 id")
     return compose(int(text[:6], 36) + EPOCH, int(text[6:12], 36), int(text[12:], 36))

@@ -1,7 +1,8 @@
-"""A small cache inside the process, for values that many readers need at once: bounded, short-lived, one load per key.
+"""A small cache inside the process for values that many readers need at once. It is bounded and short-lived, and loads
+each key once.
 
-A value is at most as old as its time to live, counted from the start of its loading. If a key is forgotten while it is
-being loaded, its value is not cached, and is returned only to earlier callers.
+A value is at most as old as its time to live, counted from the start of its loading. If a key is forgotten while its
+value is being loaded, the value is not cached, and is returned only to callers that asked before.
 """
 
 import threading
@@ -25,7 +26,7 @@ class _PendingLoad(Generic[V]):
 
 
 class LocalCache(Generic[K, V]):
-    """The most recently used values; thread-safe. Values are shared: treat them as immutable."""
+    """The most recently used values. It is thread-safe. Values are shared: treat them as immutable."""
 
     def __init__(
         self, *, maximum: int, ttl_seconds: float, clock: Callable[[], float] = time.monotonic
@@ -92,7 +93,7 @@ class LocalCache(Generic[K, V]):
 
 
 class HotKeys(Generic[K]):
-    """Keys with at least `threshold` calls within the current second, or the one before it."""
+    """Keys with at least `threshold` calls within the current second or the second before it."""
 
     def __init__(self, *, threshold: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._threshold, self._clock = threshold, clock
@@ -117,9 +118,9 @@ class HotKeys(Generic[K]):
 class CachedDecoder(Generic[V]):
     """A decoder that caches its most recently used results, of input up to `max_bytes`.
 
-    It has two generations of up to `maximum` results each; when the young one is full, the old one is dropped.
-    Thread-safe: two threads may decode the same bytes at once. Results are shared: treat them as immutable. Errors are
-    not cached.
+    It has two generations of up to `maximum` results each; when the young generation is full, the old generation is
+    dropped. It is thread-safe: two threads may decode the same bytes at the same time. Results are shared: treat them
+    as immutable. Errors are not cached.
     """
 
     def __init__(

@@ -1,22 +1,23 @@
-"""One Memcached node: the text protocol, connections, a breaker, and which generation of its memory may be read.
+"""One Memcached node: the text protocol, connections, a breaker, and the generation of its memory that may be read.
 
 **Protocol.** Every request with an answer ends with a `get`, so every answer ends with END: first the result lines of
 the stores, in their order, then the values.
 
 The kind of a stored item and its expiry are in Memcached's 32 bits of flags: two bits of kind, then seconds since 2020.
-So no value can look like a tombstone, and a copy in another layer lives no longer than the original.
+So no value can look like a tombstone, and a copy in another layer does not live longer than the original.
 
-**Generation.** All keys of a node contain a number, its generation. The node stores the current number under a separate
-key, the *stamp*, which every request reads as well. An answer with a different stamp is discarded, and the read or
-write is repeated under the new number. So all processes that use a node always agree on its contents.
+**Generation.** All keys of a node contain a number, the node's generation. The node stores the current number under a
+separate key, the *stamp*, which every request reads as well. An answer with a different stamp is discarded, and the
+read or write is repeated under the new generation. So all processes that use a node always agree on its contents.
 
 **Missed writes.** A node that missed a write of this process (it failed, did not acknowledge, or was skipped because
 its breaker was open) may have older values than the other layers. It is not read until its generation has grown. The
-new generation is announced through Redis at once, for the processes that saw no failure, and written to the node by the
-first process that reaches it. The others receive it within a second, and then read nothing older. Without Redis, they
-can see it only in the stamp: until it is written there, a process that saw no failure reads the old generation.
+new generation is immediately announced through Redis, for the processes that saw no failure, and is written to the node
+by the first process that reaches it. The other processes receive the announcement within a second, and then read
+nothing older. Without Redis, they can see the new generation only in the stamp: until it is written there, a process
+that saw no failure reads the old generation.
 
-**Breaker.** A node that does not answer costs one time-out, and is then skipped for a while.
+**Breaker.** A node that does not answer costs one timeout, and is then skipped for a while.
 """
 
 import logging
@@ -46,7 +47,7 @@ class Kind(IntEnum):
 
 
 class Item(NamedTuple):
-    """A stored value; `token` is its cas number, 0 for a value that was never stored."""
+    """A stored value; `token` is its cas number, or 0 for a value that was never stored."""
 
     data: bytes
     flags: int = 0
@@ -64,7 +65,7 @@ class Item(NamedTuple):
 
 
 def flags_of(kind: Kind, ends: int) -> int:
-    """The 32 bits of flags of an item. `ends` is a Unix second."""
+    """The 32 bits of flags for an item. `ends` is a Unix second."""
     return max(ends - _ERA, 0) << 2 | kind
 
 
@@ -91,7 +92,7 @@ def get_request(keys: Sequence[bytes]) -> bytes:
 def store_request(
     verb: bytes, items: Iterable[tuple[bytes, Item]], *, ttl_seconds: int, noreply: bool
 ) -> bytes:
-    """The bytes of a request to `set`, `add` or `append` several values, or to `cas` each with its token."""
+    """The bytes of a request to `set`, `add` or `append` several values, or to `cas` them, each with its token."""
     end = b" noreply" if noreply else b""
     parts = []
     for key, (data, flags, token) in items:
@@ -147,7 +148,7 @@ RECEIVE_BYTES = 256 * 1024
 
 
 class Connection:
-    """A connection to a node, opened when first used. `is_proved`: the node has answered on it."""
+    """A connection to a node, opened when it is first used. `is_proved`: the node has answered on it."""
 
     def __init__(self, url: str) -> None:
         self.is_proved = False
@@ -218,7 +219,7 @@ _pause = _RedisPause()
 
 
 def raise_lowest(node: str, *, at_least: int, by: Redis | None = None) -> int | None:
-    """Raise the lowest readable generation of a node, and return it; None when Redis does not answer.
+    """Raise the lowest readable generation of a node, and return it; None if Redis does not answer.
 
     A client passed as `by` is used even shortly after a failure, because its caller can wait.
     """
@@ -233,7 +234,7 @@ def raise_lowest(node: str, *, at_least: int, by: Redis | None = None) -> int | 
 
 
 def lowest_generations(*, by: Redis) -> dict[str, int]:
-    """The lowest readable generations, by name of node. Raises RedisError."""
+    """The lowest readable generations, by the nodes' names. Raises RedisError."""
     return parse_generations(by.hgetall(GENERATIONS_KEY))
 
 
@@ -268,7 +269,7 @@ class NodeHealth:
         return time.monotonic() < self._held_until
 
     def hold(self, seconds: float) -> None:
-        """Do not use the node for a while, because it may miss writes of processes that do not use it yet."""
+        """Do not use the node for a while, because processes that do not know it yet do not write to it."""
         with self._lock:
             self._held_until = time.monotonic() + seconds
             self._missed += 1
@@ -297,7 +298,7 @@ class NodeHealth:
         self.announce()
 
     def announce(self, *, at_once: bool = False, by: Redis | None = None) -> bool:
-        """Announce missed writes to all processes, at most twice a second; a later call covers those in between.
+        """Announce missed writes to all processes, at most twice a second; a later call covers the writes in between.
 
         Returns whether nothing is left to announce.
         """
@@ -317,12 +318,12 @@ class NodeHealth:
         return raised is not None
 
     def learn(self, lowest: int) -> None:
-        """Note the announcement of another process that no generation below `lowest` may be read."""
+        """Note that another process has announced that no generation below `lowest` may be read."""
         if lowest > self._lowest:
             self._raise_lowest(lowest, self._covered)
 
     def required_generation(self, stamp: int | None) -> tuple[int, int]:
-        """The generation that a node with this stamp must have, and how many missed writes that covers."""
+        """The generation that a node with this stamp must have, and the number of missed writes that this covers."""
         with self._lock:
             missed, lowest = self._missed, self._lowest
             # an empty node; if it lost only its stamp, the number must be one that was never used
@@ -333,7 +334,7 @@ class NodeHealth:
             return max(lowest, stamp), missed
 
     def set_generation(self, generation: int, missed: int) -> None:
-        """Note that the node has this generation; it may be read unless another write was missed meanwhile."""
+        """Note that the node has this generation; it may be read unless another write has been missed since."""
         with self._lock:
             self._generation = generation
             self._covered = max(self._covered, missed)
@@ -366,7 +367,7 @@ RequestBuilder = Callable[[bytes], bytes]
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A request sent to a node. `lines`: the number of its stores, each of which is answered by a line."""
+    """A request sent to a node. `lines`: the number of stores in it, each of which is answered with a line."""
 
     node: "MemcachedNode"
     build: RequestBuilder
@@ -377,7 +378,7 @@ class PendingRequest:
     began: float = field(default_factory=time.perf_counter, init=False)
 
     def collect(self, deadline: float) -> Answer | None:
-        """The answer; None when the node failed or may not be used. Repeats the request under a changed generation."""
+        """The answer; None if the node failed or may not be used. Repeats the request if the generation has changed."""
         answer = self.receive(deadline)
         for _ in range(MAX_TRIES):
             if answer is None or self.node.is_current(answer, self.generation):
@@ -386,7 +387,7 @@ class PendingRequest:
         return None
 
     def receive(self, deadline: float) -> Answer | None:
-        """The answer, whatever its generation; None when the node failed."""
+        """The answer, whatever its generation; None if the node failed."""
         try:
             answer = self._read(deadline)
         except (OSError, ProtocolError) as error:
@@ -461,7 +462,7 @@ class MemcachedNode:
         return b"%s%d" % (self._head, generation)
 
     def current(self) -> int | None:
-        """The generation to use now; None while the node may not be used. Probes the node when that is due."""
+        """The generation to use now; None while the node may not be used. Probes the node if that is due."""
         generation = self.health.current()
         if generation is not None or self.health.is_held:
             return generation
@@ -479,7 +480,7 @@ class MemcachedNode:
     def send(
         self, build: RequestBuilder, *, lines: int = 0, is_repeatable: bool = True
     ) -> PendingRequest | None:
-        """Send a request; None when the node may not be used."""
+        """Send a request; returns None if the node may not be used."""
         generation = self.current()
         if generation is None:
             return None
@@ -496,7 +497,7 @@ class MemcachedNode:
         return pending is not None and pending.collect(time.monotonic() + self.timeout) is not None
 
     def is_current(self, answer: Answer, generation: int) -> bool:
-        """Whether the node answered under `generation`. If not, notes the node's generation."""
+        """Whether the node answered under `generation`. If it did not, notes the node's generation."""
         return self.health.confirms(generation, self.take_stamp(answer))
 
     def take_stamp(self, answer: Answer) -> int | None:
@@ -518,7 +519,7 @@ class MemcachedNode:
     # -- probe -----------------------------------------------------------------------------------
 
     def _probe(self) -> None:
-        """Read the stamp; write a higher one when the memory may be too old. The caller holds `_probing`."""
+        """Read the stamp; write a higher stamp if the memory may be too old. The caller holds `_probing`."""
         self.health.announce(at_once=True)
         for _ in range(MAX_TRIES):
             answer = self._exchange(self._stamp_request)
@@ -535,7 +536,7 @@ class MemcachedNode:
                 return
 
     def _write_stamp(self, item: Item | None, generation: int) -> bool:
-        """Write a new stamp; False when another process was faster."""
+        """Write a new stamp. Returns False if another process was faster."""
         new = (self.stamp_key, Item(b"%d" % generation, 0, item.token if item else 0))
         verb = b"cas" if item else b"add"
         request = store_request(verb, [new], ttl_seconds=0, noreply=False) + self._stamp_request(
@@ -564,7 +565,7 @@ class MemcachedNode:
         )
 
     def _connected(self, request: bytes) -> Connection | None:
-        """Send a request; returns the connection, None if the node failed. Retries after broken idle connections."""
+        """Send a request; returns the connection, or None if the node failed. Retries after broken idle connections."""
         while True:
             try:
                 connection = self._idle.pop()
@@ -602,7 +603,7 @@ class MemcachedNode:
 
 
 def sync_generations(nodes: Collection[MemcachedNode], *, by: Redis) -> None:
-    """Announce missed writes, and note those that other processes announced."""
+    """Announce missed writes, and note those that other processes have announced."""
     for node in nodes:
         node.health.announce(by=by)
     try:

@@ -1,18 +1,21 @@
-"""The tiers of Memcached (sources 000, 002): many small equal L1 groups, Main, and Backup behind it.
+"""The Memcached tiers (sources 000, 002): many small, equal L1 groups, Main, and Backup behind Main.
 
 A tier is a layer of nodes at fixed slots: a key always belongs to the same slot of a layer, whatever fails. A request
-that concerns several nodes is sent to all of them before the first answer is read. Inside this module keys are bytes.
+that concerns several nodes is sent to all of them before the first answer is read. Inside this module, keys are bytes.
 
-While Main or Backup changes its number of slots, the keys that move have two slots (`Layer.other`), and a process that
-cannot confirm its topology may use it only for a limited time (`TieredCache.until`). docs/decisions/0171 has the proof.
+While the number of slots of Main or Backup is changing, the keys that move have two slots (`Layer.other`), and a
+process that cannot confirm its topology may use it only for a limited time (`TieredCache.until`). docs/decisions/0171
+proves that this is correct.
 
-A read queries one L1 group chosen at random, then Main, then Backup, each only for the keys still missing, and adds
-its results to the layers above. A write goes to Main, then to all others at once. When Main fails, Backup replaces it;
-when both fail, nothing is written. `gets` and `cas` use Main, or Backup while Main fails, but never L1.
+A read queries one L1 group chosen at random, then Main, then Backup, each only for the keys that are still missing, and
+adds its results to the layers above. A write is sent to Main, and then to all other layers at the same time. If Main
+fails, Backup replaces it; if both fail, nothing is written. `gets` and `cas` use Main, or Backup while Main fails, but
+never L1.
 
-Without L1 there are two layers, and without Backup one. Without Main there are none: every read is a miss, and every
-write returns False. A failure is a miss. `memcached_node` decides which memory of a failed node may be read. For the
-departures from the articles see docs/decisions/0009 and 0142; for why Memcached's own leases are not used, see 0148.
+Without L1 there are two layers, and without Backup there is one. Without Main there is none: every read is a miss, and
+every write returns False. A failure is a miss. `memcached_node` decides which memory of a failed node may be read. For
+the differences from the articles, see docs/decisions/0009 and 0142; 0148 explains why Memcached's own leases are not
+used.
 """
 
 import logging
@@ -64,7 +67,7 @@ UNKNOWN_TTL_SECONDS = 60  # for the copy of an item without an expiry
 
 @dataclass(slots=True)
 class Reading:
-    """The items of a layer, and the generation of each node that answered: a refill must use the same generations."""
+    """The items of a layer, and the generation of each node that answered: a refill must use these generations."""
 
     items: dict[bytes, Item] = field(default_factory=dict)
     nodes: dict[MemcachedNode, int] = field(default_factory=dict)
@@ -87,8 +90,8 @@ class Slot:
 class Layer:
     """The nodes of Main, of Backup or of one L1 group, by a slot map.
 
-    `other`: the second slots of the keys that are moving to another slot. They contain values if `reads_other`;
-    otherwise a change only puts tombstones there.
+    `other`: the second slots of the keys that are moving to another slot. They contain values if `reads_other` is set;
+    otherwise, a change only writes tombstones to them.
     """
 
     def __init__(
@@ -109,7 +112,7 @@ class Layer:
         self._only = self.slots[0] if self.slots and numbers == {0} else None
 
     def slot_of(self, key: bytes) -> Slot:
-        """The slot of a key, by a hash that is the same in every process and version."""
+        """The slot of a key, found by a hash that is the same in every process and version."""
         return self.slots[self._slot_map[bucket_of(key)]]
 
     def is_moving(self, key: bytes) -> bool:
@@ -129,7 +132,7 @@ class Layer:
         return [(slot, part) for slot, part in zip(self.slots, parts, strict=False) if part]
 
     def copies(self, items: Items, ttl_seconds: int) -> list[tuple["Layer", Items, int]]:
-        """The copies to set at the second slots when items are stored."""
+        """The copies to be set in the second slots when items are stored."""
         if self.other is None:
             return []
         if self.reads_other:
@@ -141,7 +144,7 @@ class Layer:
         return self.ask(keys)()
 
     def ask(self, keys: Collection[bytes]) -> Callable[[], Reading]:
-        """Send the request of a read now. The function returned must be called: it waits for the answers."""
+        """Send the request for a read now. The returned function must be called: it waits for the answers."""
         requests, requested, errors = [], 0, 0
         for slot, part in self.by_slot(keys):
             requested += len(part)
@@ -168,7 +171,7 @@ class Layer:
     def write(self, verb: bytes, items: Items, *, ttl_seconds: int) -> set[bytes]:
         """Store items, wait for the answers, and return the stored keys. A node that failed has missed a write.
 
-        Keys that are moving are set at their second slots at the same time.
+        Keys that are moving are also set in their second slots at the same time.
         """
         stored: set[bytes] = set()
         requests = self._send_stores(verb, items, ttl_seconds)
@@ -203,11 +206,12 @@ class Layer:
         *,
         release: Collection[bytes] = (),
     ) -> None:
-        """Add items of another layer or of the source, unless something newer is there. Does not wait; may get lost.
+        """Add items from another layer or from the source, unless something newer is there. Does not wait; the items
+        may get lost.
 
         It writes only under the generation that the layer had when it was read, because a write may have been missed in
-        between. An item with a token replaces only the item that was read with it. Leases to `release` are deleted in
-        the same request, so that every reader finds a lease or a value.
+        between. An item with a token replaces only the item that was read with this token. Leases to `release` are
+        deleted in the same request, so that every reader finds a lease or a value.
         """
         for slot, part in self.by_slot(items.keys() | set(release)):
             generation = nodes.get(slot.node)
@@ -222,7 +226,7 @@ class Layer:
         return [self, self.other] if self.other is not None and self.reads_other else [self]
 
     def lease(self, keys: Collection[bytes]) -> "Leases":
-        """Try to become the loader of each key, and read in the same round trip what has been stored meanwhile."""
+        """Try to become the loader of each key, and read items stored in the meantime in the same round trip."""
         leases, requests = Leases(), []
         for slot, part in self.by_slot(keys):
             build = _lease(slot.node, part)
@@ -241,7 +245,8 @@ class Layer:
 
 
 def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
-    """Set items in several layers, each with a time to live, and wait until all are stored, without a reply for each.
+    """Set items in several layers, each with a time to live, and wait until all are stored. No item gets a separate
+    reply.
 
     Each request ends with a read of the node's stamp; all nodes work at the same time. So a reader in any process finds
     the new item in every layer afterwards. A node that does not answer has missed a write.
@@ -271,10 +276,10 @@ class Append(NamedTuple):
 
 
 def send_appends(layers: Sequence[Layer], appends: Mapping[bytes, Append]) -> Callable[[], None]:
-    """Append in all these layers. The function returned must be called: it waits until all have the bytes.
+    """Append in all these layers. The returned function must be called: it waits until all layers have the bytes.
 
-    All nodes work at the same time, so it is one round trip. Appending may be repeated. A node that does not answer has
-    missed a write. Does not extend the life of an item.
+    All nodes work at the same time, so it is one round trip. Bytes may be appended more than once. A node that does not
+    answer has missed a write. Does not extend the life of an item.
     """
     requests, asked = [], []
     for layer in (one for each in layers for one in each.both()):
@@ -308,7 +313,7 @@ def _receive_appends(
 
 @dataclass(slots=True)
 class Leases:
-    """The keys that the caller has to load, those that another caller loads, and the items stored meanwhile."""
+    """The keys that the caller has to load, those that another caller is loading, and the items stored since."""
 
     won: set[bytes] = field(default_factory=set)
     lost: set[bytes] = field(default_factory=set)
@@ -323,7 +328,7 @@ class Leases:
 def layer_of(
     name: str, group: Group, clients: Mapping[NodeKey, MemcachedNode], *, epoch: int
 ) -> Layer:
-    """The layer of an L1 group; a node that has a client already keeps it."""
+    """The layer of an L1 group; a node that already has a client keeps it."""
     return Layer(name, _slots(name, group, clients, epoch=epoch), even_map(len(group)))
 
 
@@ -353,14 +358,14 @@ def make(kind: Kind, data: bytes, ttl_seconds: int) -> Item:
 
 
 def bounded(ttl_seconds: int) -> int:
-    """The time to live, small enough that Memcached does not take it for a date."""
+    """The time to live, limited so that Memcached does not take it for a date."""
     return max(1, min(ttl_seconds, MAX_TTL_SECONDS))
 
 
 def _collect(
     requests: Sequence[tuple[PendingRequest, list[bytes]]],
 ) -> Iterator[tuple[PendingRequest, list[bytes], Answer | None]]:
-    """The answers to requests that are all under way. Together they wait for one time-out at most."""
+    """The answers to requests that have all been sent. Together they wait for at most one timeout."""
     timeout = max((request.node.timeout for request, _part in requests), default=0.0)
     pending, deadline = list(requests), time.monotonic() + timeout
     try:
@@ -416,7 +421,7 @@ def _refill(items: Sequence[tuple[bytes, Item]], leased: Sequence[bytes]) -> Req
 
 
 def _appends(node: MemcachedNode, appends: Sequence[tuple[bytes, Append]]) -> RequestBuilder:
-    """A request that first adds the starts of missing values, then appends to all."""
+    """A request that first adds the starts of missing values, and then appends to all values."""
     starts = [
         (key, make(Kind.VALUE, start, ttl_seconds), ttl_seconds)
         for key, (_data, start, ttl_seconds) in appends
@@ -464,7 +469,9 @@ class Token:
 
 @dataclass(slots=True)
 class Read:
-    """The items read for some keys, and their layers. `names`: the requested keys as bytes, by key as text."""
+    """The items read for some keys, and their layers. `names`: the requested keys as bytes, by the same keys as
+    strings.
+    """
 
     names: dict[str, bytes]
     group: Layer | None
@@ -488,14 +495,14 @@ class Read:
                 self.items[key] = item
 
     def refuse(self, key: bytes) -> Layer:
-        """Mark the item of a key as unusable, so that only this item may be replaced; returns its layer."""
+        """Mark the item of a key as unusable, so that a refill may replace only this item; returns its layer."""
         item = self.items.pop(key)
         layer = next(layer for layer, items in reversed(self.answers) if items.get(key) is item)
         self.tokens.setdefault(layer, {})[key] = item.token
         return layer
 
     def replacing(self, layer: Layer, items: Mapping[bytes, Item]) -> dict[bytes, Item]:
-        """The items for a layer, each with the token of the item that it may replace there, if any."""
+        """The items for a layer, each with the token of the item that it may replace there, if there is one."""
         tokens = self.tokens.get(layer, {})
         return {key: Item(item.data, item.flags, tokens.get(key, 0)) for key, item in items.items()}
 
@@ -550,8 +557,8 @@ HOLD_SECONDS = MAP_LEASE_SECONDS
 class TieredCache:
     """The tiers of one topology; a new topology is a new object, with the clients of unchanged nodes.
 
-    After `until` (by the monotonic clock), the topology may be outdated unless it has been confirmed: the results of
-    reads are discarded, and writes are repeated (`write_in_force`).
+    After `until` (by the monotonic clock), the topology may be outdated unless it has been confirmed again: the results
+    of reads are discarded, and writes are repeated (`write_in_force`).
     """
 
     def __init__(self, topology: Topology, clients: Mapping[NodeKey, MemcachedNode]) -> None:
@@ -585,7 +592,7 @@ class TieredCache:
         return self.ask(keys, uses_l1=uses_l1)()
 
     def ask(self, keys: Collection[str], *, uses_l1: bool = True) -> Callable[[], Read]:
-        """Send a `read` to the first layer now. The function returned must be called: it waits for the answers."""
+        """Send a `read` to the first layer now. The returned function must be called: it waits for the answers."""
         groups = self.groups if uses_l1 else ()
         group = random.choice(groups) if groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
@@ -614,7 +621,7 @@ class TieredCache:
             self._descend(read, keys, layers[layers.index(layer) + 1 :])
 
     def refill(self, read: Read) -> None:
-        """Copy items of a lower layer to the requested layers above it, unless those have newer ones meanwhile."""
+        """Copy items from a lower layer to the requested layers above it, unless these have newer items by then."""
         layers = self._layers(read.group)
         for layer, items in read.answers:
             above = layers[: layers.index(layer)]
@@ -626,10 +633,11 @@ class TieredCache:
                     higher.refill(read.replacing(higher, found), read.nodes)
 
     def before_change(self, keys: Collection[str]) -> Read:
-        """A read of keys that cannot exist yet, made without a request, for `fill` after the commit of new rows.
+        """A read of keys that cannot exist yet; it needs no request, and is passed to `fill` after the commit of new
+        rows.
 
-        Call it in the transaction of the change: values and tombstones that others store after the commit are newer,
-        and are not replaced.
+        Call it in the transaction of the change: values and tombstones that other processes store after the commit are
+        newer, and are not replaced.
         """
         group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
@@ -637,7 +645,7 @@ class TieredCache:
         return read
 
     def is_current(self, read: Read) -> bool:
-        """Whether all nodes still have the generations under which they answered, as far as this process knows."""
+        """Whether, as far as this process knows, all nodes still have the generations under which they answered."""
         return all(node.current() == generation for node, generation in read.nodes.items())
 
     def learn(self, generations: Mapping[bytes, bytes]) -> None:
@@ -684,17 +692,19 @@ class TieredCache:
     def set_many(self, values: Mapping[str, bytes], *, ttl_seconds: int) -> bool:
         """Store committed values, at most 1,000; returns whether each of them is in Main or Backup.
 
-        It is for keys that contain their version, or have one writer. Values with several writers need `update`.
+        It is for keys that contain their version, or that have only one writer. Values with several writers need
+        `update`.
         """
         names, ttl_seconds = named(values), bounded(ttl_seconds)
         items = {key: make(Kind.VALUE, values[name], ttl_seconds) for name, key in names.items()}
         return self._store(items, ttl_seconds=ttl_seconds) and len(items) == len(values)
 
     def append_many(self, appends: Mapping[str, Append]) -> Callable[[], bool]:
-        """Append to values in all layers now. The function returned must be called: it waits until all layers have the
+        """Append to values in all layers now. The returned function must be called: it waits until all layers have the
         bytes, and returns whether all processes will read them.
 
-        One round trip. Unlike after a tombstone, no reader is led to a layer that does not have the new value yet.
+        It takes one round trip. Unlike a tombstone, it does not lead any reader to a layer that does not have the new
+        value yet.
         """
         names, layers = named(appends), (self.main, self.backup, *self.groups)
         raw = {key: appends[name] for name, key in names.items()}
@@ -728,7 +738,7 @@ class TieredCache:
         return next((self._gets(raw) for raw in raws if not self._is_moving(raw)), None)
 
     def cas(self, key: str, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
-        """Replace the value that `gets` read; False when it has changed, or the node failed."""
+        """Replace the value that `gets` read. Returns False if it has changed, or the node failed."""
         return any(
             self._cas(raw, value, token, ttl_seconds=bounded(ttl_seconds))
             for raw in named([key]).values()
@@ -774,9 +784,9 @@ class TieredCache:
     def _cas(self, key: bytes, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
         """Replace a value where it was read, then in all other layers.
 
-        When two writers succeed one after the other, the first may reach the other layers last. So after writing to
-        those, each writer reads the value again where it replaced it. If it finds a later value, it replaces the copies
-        by tombstones.
+        If two writers succeed one after the other, the first may reach the other layers last. So after writing to those
+        layers, each writer reads the value again in the layer where it replaced it. If it finds a later value, it
+        replaces the copies with tombstones.
         """
         base = token.layer
         if base not in (self.main, self.backup) or base.slot_of(key).node is not token.node:
@@ -795,7 +805,7 @@ class TieredCache:
         return True
 
     def _promote(self, key: bytes) -> bool:
-        """Copy a value that only Backup has to Main, which all writers use. Returns whether there is a value now."""
+        """If only Backup has a value, copy it to Main, which all writers use. Returns whether Main has a value now."""
         item = self.backup.read([key]).items.get(key)
         if item is None or item.kind != Kind.VALUE:
             return False
@@ -804,9 +814,9 @@ class TieredCache:
         return True
 
     def announce_missed(self) -> bool:
-        """Announce at once which nodes missed a write of this process, before the write is acknowledged.
+        """Announce immediately which nodes missed a write of this process, before the write is acknowledged.
 
-        Makes no request if no node did. False if Redis did not receive the announcement.
+        Makes no request if no node missed a write. Returns False if Redis did not receive the announcement.
         """
         announced = [node.health.announce(at_once=True) for node in self.nodes()]
         return all(announced)
@@ -814,7 +824,7 @@ class TieredCache:
     # -- for loaders -----------------------------------------------------------------------------
 
     def fill(self, read: Read, items: Items, *, release: Collection[bytes] = ()) -> None:
-        """Store values loaded after `read`, unless something newer was stored meanwhile, and release leases."""
+        """Store values loaded after `read`, unless something newer has been stored since, and release leases."""
         if not read.is_fresh or not self.is_in_force:
             items = {}
         for layer in (self.main, self.backup):
@@ -824,7 +834,7 @@ class TieredCache:
             layer.refill(read.replacing(layer, items), read.nodes)
 
     def lease(self, read: Read, keys: Collection[bytes]) -> Leases:
-        """Try to become the loader of keys, on Main, else on Backup. If neither answers, a key cannot be leased."""
+        """Try to become the loader of keys, on Main, or else on Backup. If neither answers, a key cannot be leased."""
         leases = Leases()
         for layer in (self.main, self.backup):
             rest = [key for key in keys if key not in leases.won and key not in leases.lost]
@@ -875,7 +885,7 @@ os.register_at_fork(after_in_child=_current.after_fork)
 
 
 def tiers() -> TieredCache:
-    """The tiers for one operation, in the newest topology of this process; without nodes while that may be outdated."""
+    """The tiers for one operation, in this process's newest topology. They have no nodes while it may be outdated."""
     if not (_current.is_following and _current.cache is not None):
         _begin_to_follow()
     cache = _current.cache
@@ -883,9 +893,9 @@ def tiers() -> TieredCache:
 
 
 def write_in_force(write: Callable[[TieredCache], T]) -> T:
-    """Write to the tiers in force, and repeat the write if their topology may have become outdated meanwhile.
+    """Write to the tiers in force, and repeat the write if their topology may have become outdated in the meantime.
 
-    If the topology is not confirmed in time, everything cached is dropped as soon as it is.
+    If the topology is not confirmed in time, everything cached is dropped as soon as it is confirmed.
     """
     cache = tiers()
     result = write(cache)
@@ -928,9 +938,9 @@ def _begin_to_follow() -> None:
 
 
 def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
-    """Switch to another topology. Operations under way finish with the old one.
+    """Switch to another topology. Operations in progress finish with the old topology.
 
-    Nodes that stay in their places keep their clients. New nodes are not used for `hold_seconds`.
+    Nodes that stay in the same places keep their clients. New nodes are not used for `hold_seconds`.
     """
     with _current.lock:
         old = {node.key: node for node in _current.cache.nodes()} if _current.cache else {}
@@ -948,7 +958,7 @@ def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
 def _follow(topology: Topology) -> None:
     """Use a new topology, but its new nodes only after a while.
 
-    Until all processes have switched, some do not write to a node that others already read.
+    Until all processes have switched, some of them do not write to a node that others already read.
     """
     if _current.cache is None:
         return
@@ -971,7 +981,7 @@ def _renew() -> None:
 
 
 def sync_nodes() -> None:
-    """Exchange with other processes which nodes have missed writes. Called once a second."""
+    """Tell other processes which nodes have missed writes, and learn the same from them. Called once a second."""
     if _current.cache is not None:
         sync_generations(list(_current.cache.nodes()), by=_listener_redis())
 
@@ -982,5 +992,5 @@ def _send_hot_keys() -> None:
 
 @cache
 def _listener_redis() -> Redis:
-    """A client for the listener's thread alone, which may be running while the process forks."""
+    """A client used only by the listener's thread, which may be running while the process forks."""
     return dedicated_configuration()

@@ -1,10 +1,10 @@
-"""Redis clients: connections behind a circuit breaker, several commands in one round trip, Sentinel, Redis Cluster.
+"""Redis clients: connections behind a circuit breaker, several commands per round trip, Sentinel, Redis Cluster.
 
 A cluster has the interface of one server. Its address is `redis+cluster://user:password@host:port,host:port`. A cluster
 client connects when it is first used; each of its failures is a RedisError, as with one server.
-`redis+sentinel://user:password@host:port,host:port/name/0` names Sentinels, and database 0 of the primary they call
-`name`; the login is the primary's. `rediss:`, `rediss+cluster:` and `rediss+sentinel:` are the same with TLS, which the
-Sentinels must use, too.
+`redis+sentinel://user:password@host:port,host:port/name/0` names Sentinels, and database 0 of the primary that they
+call `name`; the login is the primary's. `rediss:`, `rediss+cluster:` and `rediss+sentinel:` are the same with TLS,
+which the Sentinels must use, too.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ RedisError = redis.RedisError
 
 
 class _Monitored:
-    """Mixin for a connection class. Remembers whether the server has failed since the connection was lent, and when
+    """Mixin for a connection class. It remembers whether the server has failed since the connection was lent, and when
     something was sent (a `perf_counter` time; 0 if nothing was sent).
     """
 
@@ -102,7 +102,7 @@ class _CountsCalls:
 
 
 class CacheConnections(_CountsCalls, redis.ConnectionPool):
-    """The pool for Django's cache. It has no breaker: if it skipped a delete, an ended session would remain."""
+    """The pool for Django's cache. It has no breaker: a skipped delete would leave an ended session in place."""
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Any:
@@ -124,7 +124,7 @@ class CacheConnections(_CountsCalls, redis.ConnectionPool):
 class BreakingPool(_CountsCalls):
     """Mixin for a pool that stops using a server for a moment after it has failed.
 
-    A page sends several requests to Redis: without the breaker, each would wait for its time-out.
+    A page sends several requests to Redis. Without the breaker, each would wait for its timeout.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -132,7 +132,7 @@ class BreakingPool(_CountsCalls):
         self.breaker = Breaker(max_pause_seconds=MAX_PAUSE_SECONDS)
 
     def get_connection(self, *_args: Any, **_options: Any) -> Any:
-        """A connection; ConnectionError at once while the breaker is open."""
+        """A connection. While the breaker is open, raises ConnectionError immediately."""
         if not self.breaker.is_closed and not self.breaker.allows():
             raise redis.ConnectionError("Redis did not answer a moment ago")
         return super().get_connection()
@@ -148,12 +148,12 @@ class BreakingPool(_CountsCalls):
 class IdleFirst(redis.BlockingConnectionPool):
     """A pool that keeps idle connections in a list.
 
-    redis-py's own pool makes a hundred calls to lend a connection and take it back: a fortieth of the time of a page
-    per round trip.
+    redis-py's own pool makes a hundred function calls to lend a connection and take it back. For each round trip, that
+    takes a fortieth of the time of a page.
     """
 
     def reset(self) -> None:
-        """Drop all connections; called at the start, and in a forked child."""
+        """Drop all connections. Called at the start, and in a forked child."""
         pool: Any = super()  # redis-py has no types for this
         pool.reset()
         self._idle: list[Any] = []  # a list's append and pop are atomic
@@ -180,7 +180,7 @@ class IdleFirst(redis.BlockingConnectionPool):
 
 
 def _is_clean(connection: Any) -> bool:
-    """Whether a connection is open, and nothing is left to read on it."""
+    """Whether a connection is open, and no unread data is left on it."""
     try:
         return not connection.can_read()
     except (redis.RedisError, OSError):
@@ -192,15 +192,17 @@ class RedisConnections(BreakingPool, IdleFirst):
 
 
 class SentinelConnections(BreakingPool, SentinelConnectionPool):
-    """The connections to whichever server is the primary."""
+    """The connections to the server that is currently the primary."""
 
 
 class SentinelCacheConnections(_CountsCalls, SentinelConnectionPool):
-    """Like CacheConnections, but to whichever server is the primary."""
+    """Like CacheConnections, but to the server that is currently the primary."""
 
 
 def sentinel_parts(url: str) -> tuple["Address", str, int]:
-    """The Sentinels with the primary's login, the primary's name, and the database. ValueError if malformed."""
+    """The Sentinels with the primary's login, the primary's name, and the database. Raises ValueError for a malformed
+    address.
+    """
     addresses, _, path = url.partition("://")[2].partition("/")
     name, _, database = path.partition("/")
     if not url.startswith(SENTINELS) or not name or not (database or "0").isdecimal():
@@ -219,7 +221,7 @@ def nodes_of(url: str) -> list[tuple[str, int]]:
 
 
 def tls_options(url: str, files: Mapping[str, str]) -> dict[str, str]:
-    """The options of redis-py for a connection with TLS; none for an address without TLS."""
+    """The redis-py options for a connection with TLS; none for an address without TLS."""
     return {f"ssl_{name}": path for name, path in files.items()} if url.startswith(TLS) else {}
 
 
@@ -233,7 +235,7 @@ def sentinel_pool(
 ) -> Any:
     """A pool of connections to the primary; the Sentinels are queried for each new connection.
 
-    `tls` has the files for `tls_options`; an address without TLS does not use them.
+    `tls` contains the files for `tls_options`; an address without TLS does not use them.
     """
     address, name, database = sentinel_parts(url)
     timeouts: dict[str, Any] = {
@@ -260,12 +262,12 @@ class Address(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The address without the password, for staff."""
+        """The address without the password, as shown to staff."""
         return ", ".join(f"{host}:{port}" for host, port in self.nodes)
 
 
 def parse(url: str) -> Address:
-    """The parts of an address. ValueError if it is malformed."""
+    """The parts of an address. Raises ValueError if it is malformed."""
     if not url.startswith(CLUSTERS):
         raise ValueError(f"not the address of a cluster: it does not begin with {CLUSTERS[0]}")
     login, _, addresses = url.partition("://")[2].rstrip("/").rpartition("@")
@@ -328,7 +330,7 @@ class Cluster:
             raise redis.ConnectionError(str(error)) from error
 
     def masters(self) -> list[tuple[str, int]]:
-        """The masters, as reported by the first node that answers. RedisError if none answers."""
+        """The masters, as reported by the first node that answers. Raises RedisError if none answers."""
         for host, port in self.address.nodes:
             try:
                 rows = self.rows(host, port)
@@ -345,18 +347,18 @@ class Cluster:
         return [line.split() for line in lines.decode().splitlines()]
 
     def node(self, host: str, port: int, *, timeout_seconds: float = NODE_TIMEOUT_SECONDS) -> Any:
-        """A client for one node, for administration: with a long time-out, and without following redirections."""
+        """A client for one node, for administration. It has a long timeout, and does not follow redirections."""
         options = {**self._options, "socket_timeout": timeout_seconds}
         if self._has_tls:
             options["connection_class"] = redis.SSLConnection
         return redis.Redis(connection_pool=redis.ConnectionPool(host=host, port=port, **options))
 
     def pipeline(self, transaction: bool = False) -> "ClusterPipeline":  # noqa: FBT001, FBT002 -- the library's own interface
-        """Each node receives its commands together. All keys of a transaction must be in one slot."""
+        """A pipeline that sends each node its commands together. All keys of a transaction must be in one slot."""
         return ClusterPipeline(self, transaction=transaction)
 
     def queue(self, commands: Sequence["Queued"], *, transaction: bool) -> Any:
-        """A redis-py pipeline with the commands. Connects if necessary."""
+        """A redis-py pipeline that contains the commands. Connects if necessary."""
         client: Any = self._client
         pipeline = client.pipeline(transaction=transaction)
         for name, args, options in commands:
@@ -435,7 +437,7 @@ _sources: dict[str, str] = {}  # digest -> Lua
 
 
 class ScriptCall(NamedTuple):
-    """A call of a Lua script, as one of the commands of `execute`. In a cluster all its keys must be in one slot."""
+    """A call of a Lua script, as one of the commands for `execute`. In a cluster, all its keys must be in one slot."""
 
     source: str
     keys: Sequence[str]
@@ -459,13 +461,14 @@ def _digest_of(source: str) -> str:
 def execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
     """Send commands together, in one round trip per server, and return their results.
 
-    RedisError if one of them failed; the others may have been executed.
+    Raises RedisError if one of them failed; the others may have been executed.
     """
     return raise_first_error(PendingCommands(client, commands).collect())
 
 
 def execute_atomically(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    """Like `execute`, but in a transaction, except in a cluster, where a transaction fails while its slot moves.
+    """Like `execute`, but in a transaction. In a cluster there is no transaction, because it would fail while its slot
+    is moved.
 
     If Redis has lost a script, everything is repeated.
     """
@@ -508,7 +511,8 @@ def _with_scripts(
 
 
 class PendingCommands:
-    """Commands sent to a server whose results are read later, so that several servers work at the same time.
+    """Commands that have been sent to a server. Their results are read later, so that several servers work at the same
+    time.
 
     Call `collect` or `discard` afterwards. A cluster receives its commands in `collect`.
     """
@@ -531,7 +535,9 @@ class PendingCommands:
             self.discard()
 
     def collect(self) -> list[Any]:
-        """The results in order; failed commands have an error. RedisError if the server does not answer."""
+        """The results in order; the result of a failed command is an error. Raises RedisError if the server does not
+        answer.
+        """
         if isinstance(self._error, redis.TimeoutError):
             raise self._error
         if self._connection is None:
@@ -553,7 +559,7 @@ class PendingCommands:
             return error
 
     def discard(self) -> None:
-        """Close the connection unless `collect` has read from it: its next user would get unread results."""
+        """Close the connection unless `collect` has read from it: its next user would get the unread results."""
         if self._connection is not None:
             self._connection.disconnect()
             self._client.connection_pool.release(self._connection)
@@ -562,7 +568,9 @@ class PendingCommands:
 
 @lru_cache(maxsize=64)
 def server_of(client: redis.Redis) -> str:
-    """The identity of a client's server. Commands of clients with the same server can be sent together."""
+    """The identity of a client's server. Commands for the same server can be sent together, even through different
+    clients.
+    """
     if is_cluster(client):
         return f"cluster {id(client)}"
     pool: Any = client.connection_pool
@@ -584,7 +592,7 @@ def cluster_of(client: redis.Redis) -> Cluster | None:
 
 
 def may_evict(client: redis.Redis) -> bool:
-    """Whether a server, or one of a cluster, may evict keys when its memory is full."""
+    """Whether a server, or any server of a cluster, may evict keys when its memory is full."""
     everywhere = {"target_nodes": RedisCluster.PRIMARIES} if is_cluster(client) else {}
     answer: dict[str, Any] = client.info("memory", **everywhere)
     servers = answer.values() if is_cluster(client) else [answer]

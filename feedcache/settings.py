@@ -13,10 +13,10 @@ from feedcache.topology import Topology
 class Settings:
     """The addresses of the servers (see `redis_clients` for their format) and options.
 
-    `redis_url` is the server for every class of data without a separate address. `topology` has the Memcached nodes
-    until staff change them; with `follows_topology` the process adopts such changes while it runs. `key_prefix` must
-    differ between sites that share a Memcached. With `refills_all_l1`, loaded values go to every group of L1, not only
-    to the one that was read.
+    `redis_url` is the server for every class of data without a separate address. `topology` contains the Memcached
+    nodes that are used until staff change them; with `follows_topology` the process adopts such changes while it runs.
+    `key_prefix` must differ between sites that share a Memcached. With `refills_all_l1`, loaded values are stored in
+    every L1 group, not only in the group that was read.
     """
 
     redis_url: str
@@ -46,7 +46,7 @@ def configure(settings: Settings) -> None:
 
 
 def current_settings() -> Settings:
-    """The settings of this process. RuntimeError before `configure`."""
+    """The settings of this process. Raises RuntimeError if `configure` has not been called."""
     if not _current:
         raise RuntimeError("feedcache has no settings yet: call feedcache.settings.configure")
     return _current[0]

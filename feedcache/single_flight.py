@@ -1,13 +1,13 @@
 """Lets one caller load a key that many callers miss at the same moment, in any number of threads and processes.
 
 The caller that adds the lease of a key to Main (or to Backup) loads it; the others poll every few milliseconds. One
-request per node adds all leases of a batch and reads the keys again, so a miss costs one more round trip. That is far
-less than the query that it may save, so single flight is on by default.
+request per node adds all leases of a batch and reads the keys again, so a miss costs one more round trip. That costs
+far less than the query that it may save, so single flight is on by default.
 
-A lease is stored under a separate key. So a value that is deleted or outdated can have a lease, too, and code that
-stores a value need not handle leases (docs/decisions/0148).
+A lease is stored under a separate key. So a deleted or outdated value can have a lease, too, and code that stores
+values does not need to handle leases (docs/decisions/0148).
 
-A lease lasts one to two seconds; after that a waiting caller may acquire it, so a killed loader costs one more load. A
+A lease lasts one to two seconds. After that, a waiting caller may acquire it, so a killed loader costs one more load. A
 caller that has waited `WAIT_SECONDS` loads without a lease.
 """
 
@@ -31,7 +31,9 @@ def load_once(
     load: Load,
     accept: Callable[[bytes], bool],
 ) -> None:
-    """Let one caller load each missing key. `accept` gets each item stored meanwhile; False means garbage."""
+    """Let one caller load each missing key. `accept` is called with each item stored in the meantime; False means
+    garbage.
+    """
     deadline = time.monotonic() + WAIT_SECONDS
     waiting = list(missing)
     while waiting:

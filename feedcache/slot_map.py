@@ -1,7 +1,7 @@
 """Maps keys to the slots of a pool. When the number of slots changes, as few keys as possible move.
 
-A key falls into one of 840 buckets by its CRC-32. A *slot map* names the slot of each bucket, so every key has exactly
-one. 840 is a multiple of every number up to 8: pools of up to eight slots are exactly even.
+A key belongs to one of 840 buckets, by its CRC-32. A *slot map* gives the slot of each bucket, so every key has exactly
+one slot. 840 is a multiple of every number up to 8, so pools of up to eight slots are exactly even.
 """
 
 import zlib
@@ -22,12 +22,14 @@ def bucket_of(key: bytes) -> int:
 
 
 def even_map(slots: int) -> SlotMap:
-    """The map of a pool that never changed its number of slots."""
+    """The map of a pool whose number of slots has never changed."""
     return bytes(bucket % slots if slots else NOWHERE for bucket in range(BUCKETS))
 
 
 def rebalanced(old: SlotMap, slots: Collection[int]) -> SlotMap:
-    """A map in which only `slots` have buckets, in numbers that differ by one at most. Moves as few as possible."""
+    """A map in which only `slots` have buckets, in numbers that differ by at most one. Moves as few buckets as
+    possible.
+    """
     if not slots:
         return even_map(0)
     counts = Counter(old)
@@ -52,12 +54,12 @@ def moved(old: SlotMap, new: SlotMap) -> int:
 
 
 def only_moved(one: SlotMap, other: SlotMap) -> SlotMap:
-    """A map without the buckets that have the same slot in both."""
+    """A map without the buckets that have the same slot in both maps."""
     return bytes(a if a != b else NOWHERE for a, b in zip(one, other, strict=True))
 
 
 def without_slots(old: SlotMap, gone: Collection[int]) -> SlotMap:
-    """The map after slots without buckets were removed: later slots are renumbered."""
+    """The map after the removal of slots without buckets: later slots are renumbered."""
     return bytes(
         slot if slot == NOWHERE else slot - sum(one < slot for one in gone) for slot in old
     )
@@ -69,7 +71,7 @@ def to_text(slots: SlotMap) -> str:
 
 
 def from_text(text: str) -> SlotMap:
-    """The inverse of `to_text`; ValueError for anything else."""
+    """The inverse of `to_text`. Raises ValueError for anything else."""
     letters = text.encode()
     if len(letters) != BUCKETS or letters.strip(_LETTERS + _NO_LETTER):
         raise ValueError("not a slot map")

@@ -1,4 +1,4 @@
-"""The counters of this process (cache reads, calls to backends, requests), and the time of a request by stage.
+"""The counters of this process (cache reads, calls to backends, requests), and the times of the stages of a request.
 
 A subject is a class of data ("post"), a tier of Memcached ("tier:l1"), a backend ("call:redis graph") or a class of
 interfaces ("requests:core"). `servers.totals` adds up all processes.
@@ -52,7 +52,7 @@ def count(subject: str, numbers: Mapping[str, int]) -> None:
 
 
 def bound_of(seconds: float, bounds: Iterable[float] = BOUNDS) -> str:
-    """The outcome under which the histogram counts a time; "" above all bounds."""
+    """The outcome under which the histogram counts a time; "" for a time above all bounds."""
     return next((f"within {bound}" for bound in bounds if seconds <= bound), "")
 
 
@@ -65,16 +65,17 @@ def drain() -> Counts:
 
 
 def hit_rate(counts: Counts, subject: str) -> float | None:
-    """Hits and negative entries as a share of all reads; None without reads."""
+    """Hits and negative entries as a share of all reads; None if there were no reads."""
     hits = counts[subject, HIT] + counts[subject, NEGATIVE]
     reads = hits + sum(counts[subject, outcome] for outcome in (MISS, GARBAGE, STALE, ERROR))
     return hits / reads if reads else None
 
 
 def count_call(backend: str, began: float, *, failed: bool = False) -> None:
-    """Count a call that `began` at a `perf_counter` time and has just ended. A backend is a store and a role.
+    """Count a call that `began` at a `perf_counter` time and has just ended. A backend is a store in a role.
 
-    The time runs from the request to its answer. If several calls wait at once, each counts the whole wait.
+    The time is measured from the request to its answer. If several calls wait at the same time, each counts the whole
+    wait.
     """
     seconds = time.perf_counter() - began
     subject = CALL + backend
@@ -95,14 +96,14 @@ class CallObserver(Protocol):
 
 
 def observe_calls(observer: CallObserver) -> None:
-    """Call `observer` after each call of a backend, in its thread."""
+    """Call `observer` after each call to a backend, in the thread of the call."""
     if observer not in _observers:
         _observers.append(observer)
 
 
 @contextmanager
 def calls_counted() -> Iterator[Counter[str]]:
-    """The calls that the code inside the context makes, by backend. Writes without an answer do not count."""
+    """The calls that the code inside the context makes, by backend. Writes without an answer are not counted."""
     calls = Counter[str]()
     token = _calls.set(calls)
     try:
@@ -115,8 +116,8 @@ def calls_counted() -> Iterator[Counter[str]]:
 def traced() -> Iterator[Stages]:
     """Record the stages that end inside the context, in seconds (source 000: the ten steps of a page).
 
-    If several stages wait at once, each counts the whole wait, so their sum may exceed the request's time. Outside
-    `traced` nothing is recorded.
+    If several stages wait at the same time, each counts the whole wait, so their sum may exceed the request's time.
+    Outside `traced` nothing is recorded.
     """
     stages: Stages = {}
     token = _stages.set(stages)
@@ -141,7 +142,7 @@ def _timed(name: str) -> Iterator[None]:
 
 
 def spend(names: Iterable[str], seconds: float) -> None:
-    """Add seconds to each of these stages, if there are any."""
+    """Add seconds to each of these stages, if stages are being recorded."""
     stages = _stages.get()
     if stages is not None:
         for name in filter(None, names):

@@ -1,8 +1,8 @@
 """The cache topology as a value: which Memcached nodes are L1, Main and Backup, and the epoch of each class of data.
 
 The module is pure: it uses no clients and no settings. A change is a new value with a higher version, and every process
-swaps the whole value at once. A key belongs to a slot of a pool by the pool's slot map, and no failure moves it to
-another. Only a change of the number of slots does, in steps that staff begin (`Resize`, docs/decisions/0171).
+swaps the whole value in one step. The slot map of a pool gives the slot of a key, and no failure moves the key to a
+different slot. Only a change of the number of slots does, in steps that staff begin (`Resize`, docs/decisions/0171).
 
 `generation` (of a node) and `epoch` (of a class) are parts of every key. Both are versions of the topology: the version
 in which the node was placed or the class was flushed. So they only grow, and values stored earlier can no longer be
@@ -44,7 +44,7 @@ _REDIS_ADDRESS = re.compile(
 
 
 class TopologyError(ValueError):
-    """The text is not a topology."""
+    """The string is not a topology."""
 
 
 class Pool(StrEnum):
@@ -80,8 +80,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """The Redis of a class of data, which is read and written at `url` ("": the address of the settings). While it
-    moves, everything that both servers need is written to `also` as well.
+    """The Redis server of a class of data, which is read and written at `url` ("": the address in the settings). While
+    the class moves, everything that both servers need is written to `also` as well.
     """
 
     url: str = ""
@@ -94,7 +94,7 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The ids of one kind from `low` up to the next range, and the Redis server that has their counters."""
+    """The ids of one kind from `low` up to the next range, and the Redis server with their counters."""
 
     low: int = 0
     tenant: Tenant = Tenant()
@@ -104,7 +104,9 @@ Group = tuple[Node, ...]
 
 
 class Phase(StrEnum):
-    """The steps by which a pool changes its number of slots. Each begins when every process has the one before."""
+    """The steps by which a pool changes its number of slots. Each step begins when every process has taken the step
+    before it.
+    """
 
     JOINING = "joining"  # changed keys are also removed from the new slots
     MOVING = "moving"  # the new slots are read, then the old ones; both are written
@@ -115,7 +117,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """A pool on the way from one slot map to another."""
+    """A pool that is changing from one slot map to another."""
 
     phase: Phase
     old: SlotMap
@@ -145,21 +147,21 @@ class Place:
     group: int = 0
 
     def __str__(self) -> str:
-        """The place as text, such as "main 1" or "l1 2/0"."""
+        """The place as a string, such as "main 1" or "l1 2/0"."""
         slot = f"{self.group}/{self.slot}" if self.pool is Pool.L1 else str(self.slot)
         return f"{self.pool} {slot}"
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """All nodes by pool and slot, the epochs of the classes, and the Redis servers of those that moved.
+    """All nodes by pool and slot, the epochs of the classes, and the Redis servers of the classes that have moved.
 
     `counters`: the ranges of each kind of count that is on several servers, or has moved. `maps`: the slot maps of the
-    pools whose number of slots has changed; `resizes`: the pools that are changing it, and contain their old and their
-    new nodes. Version 0 is the topology of the settings.
+    pools whose number of slots has changed. `resizes`: the pools whose number of slots is changing, with their old and
+    new nodes. Version 0 is the topology in the settings.
 
-    `epoch` is a part of every key of Memcached, too, so values cached under another epoch are ignored. It belongs to
-    the database and to the nodes of the settings, not to a version, and is not a part of `to_json`.
+    `epoch` is also part of every Memcached key, so values cached under a different epoch are ignored. It belongs to the
+    database and to the nodes in the settings, not to a version, and is not included in `to_json`.
     """
 
     version: int = 0
@@ -210,7 +212,7 @@ class Topology:
         return replace(self, l1=tuple(groups))
 
     def to_json(self) -> str:
-        """The topology as text; equal topologies have equal texts."""
+        """The topology as a string; equal topologies have equal strings."""
         document = {
             "version": self.version,
             "main": _lists(self.main),
@@ -232,7 +234,7 @@ class Topology:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Topology":
-        """The inverse of `to_json`; TopologyError for any text that `to_json` cannot have written."""
+        """The inverse of `to_json`. Raises TopologyError for any string that `to_json` cannot have written."""
         try:
             document = json.loads(text)
             topology = cls(
@@ -281,7 +283,7 @@ def configured(
     *,
     sizes: Sizes = Sizes(),
 ) -> Topology:
-    """The topology of the settings, as version 0. Without a node of Main there are no tiers."""
+    """The topology in the settings, as version 0. If Main has no node, there are no tiers."""
     if not main:
         return Topology()
     return Topology(
@@ -296,7 +298,7 @@ def configured(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem (the topology is refused) or a warning (staff see it). `code` names it for translation."""
+    """A problem (the topology is refused) or a warning (staff see it). `code` identifies it for translation."""
 
     code: str
     values: Mapping[str, object] = field(default_factory=dict)
@@ -375,16 +377,17 @@ def warnings(topology: Topology) -> list[Finding]:
 
 
 def is_address(url: str) -> bool:
-    """Whether a text is unix:/path or host:port."""
+    """Whether a string has the form unix:/path or host:port."""
     match = _ADDRESS.fullmatch(url) if len(url) <= MAX_URL_CHARACTERS else None
     return match is not None and (match["port"] is None or 0 < int(match["port"]) < 65536)
 
 
 def is_redis_address(name: str, url: str) -> bool:
-    """Whether a text is redis://host:port/db, rediss://..., unix:///path?db=n or redis+cluster://host:port,host:port.
+    """Whether a string has the form redis://host:port/db, rediss://..., unix:///path?db=n or
+    redis+cluster://host:port,host:port.
 
     The address must not contain a login, because staff can read it; the login in the settings is used. Counters may not
-    be on a cluster, because each range of them needs a single server.
+    be on a cluster, because each range of counters needs a single server.
     """
     if name == "counters" and "+cluster:" in url:
         return False
@@ -437,7 +440,7 @@ def _resize(phase: Any, old: Any, new: Any) -> Resize:
 
 
 def _require_slots(topology: Topology) -> Topology:
-    """TopologyError when a slot map names a slot that its pool does not have."""
+    """Raise TopologyError if a slot map names a slot that its pool does not have."""
     for pool in (Pool.MAIN, Pool.BACKUP):
         resize = topology.resizes.get(pool)
         slots = (resize.old, resize.new) if resize else (topology.slot_map(pool),)

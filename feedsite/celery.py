@@ -1,4 +1,4 @@
-"""The Celery app. Messages only wake workers: the work itself is rows in PostgreSQL, see `apps.events`."""
+"""The Celery app. Messages only wake workers: the work itself is in rows in PostgreSQL (see `apps.events`)."""
 
 import gc
 import os
@@ -43,7 +43,7 @@ def give_connections_back(sender: Any, **_signal: Any) -> None:
 
 @celeryd_init.connect
 def wait_longer_for_the_broker(conf: Any, **_signal: Any) -> None:
-    """Workers may wait longer than requests: their connection also carries the messages that they have reserved."""
+    """Workers may wait longer than requests: their connection also receives the messages that they have reserved."""
     conf.broker_transport_options = {**conf.broker_transport_options, "socket_timeout": 10}
 
 
@@ -83,9 +83,9 @@ def follow_topology_in_beat(**_signal: Any) -> None:
 
 
 def freeze_gc() -> None:
-    """Exempt everything imported so far from garbage collection.
+    """Exempt everything that has been imported from garbage collection.
 
-    On a busy machine the collection at exit took longer than the launcher waits, so beat was killed.
+    On a busy machine, the collection at exit took longer than the launcher waits, so beat was killed.
     """
     gc.collect()
     gc.freeze()

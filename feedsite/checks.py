@@ -1,4 +1,4 @@
-"""Checks for settings that Django accepts but a site should not run with.
+"""Checks for settings that Django accepts, but that no site should run with.
 
 `manage.py check` and `manage.py migrate` report them like all other checks. The web server, the streaming server, the
 workers and beat refuse to start if one fails: see `stop_if_refused`. PRODUCTION=0 is for tests and development.
@@ -68,7 +68,7 @@ def in_production(check: Callable[[], Iterator[CheckMessage]]) -> Check:
 
 @in_production
 def check_secret_keys() -> Iterator[CheckMessage]:
-    """Refuse weak keys: anybody who guesses one can forge sessions, tickets and signed URLs."""
+    """Refuse weak keys: anybody who guesses a key can forge sessions, tickets and signed URLs."""
     for name, key in (
         ("SECRET_KEY", settings.SECRET_KEY),
         *(("SECRET_KEY_FALLBACKS", key) for key in settings.SECRET_KEY_FALLBACKS),
@@ -117,7 +117,7 @@ def check_https() -> Iterator[CheckMessage]:
 
 @in_production
 def check_proxy() -> Iterator[CheckMessage]:
-    """Rate limits count per address: behind a proxy that is not configured, all visitors share one."""
+    """Check the proxy: if it is not configured, all visitors seem to have one address, and share its rate limits."""
     if settings.SECURE_PROXY_SSL_HEADER and settings.TRUSTED_PROXY_HOPS < 1:
         yield Error(
             "SECURE_PROXY_SSL_HEADER is set, so there is a proxy, but TRUSTED_PROXY_HOPS is 0.",
@@ -145,7 +145,7 @@ def check_staff() -> Iterator[CheckMessage]:
 
 @in_production
 def check_database_password() -> Iterator[CheckMessage]:
-    """Refuse placeholders, because the password in .env.example is public."""
+    """Refuse placeholders, because the password in .env.example is publicly known."""
     password = settings.DATABASES["default"].get("PASSWORD") or ""
     if PLACEHOLDER.match(password):
         yield Error(
@@ -157,7 +157,7 @@ def check_database_password() -> Iterator[CheckMessage]:
 
 @checks.register(checks.Tags.security)
 def check_tls_settings(**_options: object) -> list[CheckMessage]:
-    """Check settings that work only together, in production or not."""
+    """Check settings that work only together, in production and elsewhere."""
     messages: list[CheckMessage] = []
     if urlsplit(settings.SITE_URL).scheme != "https":
         messages += [
@@ -269,7 +269,7 @@ def _wrong_with_redis() -> Iterator[CheckMessage]:
 
 @checks.register(checks.Tags.database, checks.Tags.caches)
 def check_tls_to_servers(**_options: object) -> list[CheckMessage]:
-    """Find unreadable TLS files, and servers whose certificate is refused. Servers that are down are skipped."""
+    """Find unreadable TLS files, and servers whose certificates are refused. Servers that are down are skipped."""
     return list(_wrong_with_tls())
 
 
@@ -330,7 +330,7 @@ def _refused_by_postgresql(options: Mapping[str, Any]) -> str:
 
 @checks.register(checks.Tags.security)
 def check_page_signing_key(**_options: object) -> list[CheckMessage]:
-    """Without this check, a malformed key would fail only when a reader downloads a page."""
+    """Check the page signing key, because a malformed key would fail only when a reader downloads a page."""
     try:
         signing_key()
     except ValueError:
@@ -341,7 +341,7 @@ def check_page_signing_key(**_options: object) -> list[CheckMessage]:
 
 @in_production
 def check_metrics_in_production() -> Iterator[CheckMessage]:
-    """A token that can be guessed, or a network with all addresses, opens /metrics to everybody."""
+    """Refuse a token that can be guessed and a network with all addresses: both open /metrics to everybody."""
     token = settings.METRICS_TOKEN
     if token and (len(token) < TOKEN_CHARACTERS or PLACEHOLDER.match(token)):
         yield Error(
@@ -360,7 +360,7 @@ def check_metrics_in_production() -> Iterator[CheckMessage]:
 
 @checks.register(checks.Tags.security)
 def check_metrics(**_options: object) -> list[CheckMessage]:
-    """Without this check, malformed addresses would fail only at the first request."""
+    """Check METRICS_ADDRESSES, because malformed addresses would fail only at the first request."""
     return [
         Error(
             f"METRICS_ADDRESSES: {text!r} is neither an address nor a network.",
@@ -388,7 +388,7 @@ def check_traces(**_options: object) -> list[CheckMessage]:
 
 @checks.register
 def check_objectives(**_options: object) -> list[CheckMessage]:
-    """An objective of 1 leaves no error budget to divide by; with a low one, no alert can fire."""
+    """Check the objectives: 1 leaves no error budget to divide by; with a low value, no alert can fire."""
     return [
         Error(
             f"{name} is {getattr(settings, name)}.",
@@ -408,7 +408,7 @@ def check_objectives(**_options: object) -> list[CheckMessage]:
 
 @checks.register
 def check_logs(**_options: object) -> list[CheckMessage]:
-    """With an unknown format, or a file that cannot be written, log lines would be lost silently."""
+    """Refuse an unknown format and a file that cannot be written, because log lines would be lost silently."""
     messages: list[CheckMessage] = []
     if settings.LOG_FORMAT not in LOG_FORMATS:
         messages.append(
@@ -433,7 +433,7 @@ def check_logs(**_options: object) -> list[CheckMessage]:
 
 @checks.register(checks.Tags.database)
 def check_seats(**_options: object) -> list[CheckMessage]:
-    """Each class needs a seat, and each request with a seat needs a database connection."""
+    """Check the numbers of seats: each class needs one, and each request with a seat needs a database connection."""
     messages: list[CheckMessage] = [
         Error(
             f"WEB_CONCURRENCY of {name} is {number}: no request would ever be served.",
@@ -471,7 +471,7 @@ def _network(text: str) -> IPv4Network | IPv6Network | None:
 
 @checks.register
 def check_ffmpeg(**_options: object) -> list[CheckMessage]:
-    """Without ffmpeg, uploads of video and sound are refused."""
+    """Warn if ffmpeg is missing, because uploads of video and sound are then refused."""
     if is_available():
         return []
     return [
@@ -485,7 +485,7 @@ def check_ffmpeg(**_options: object) -> list[CheckMessage]:
 
 @in_production
 def check_confinement() -> Iterator[CheckMessage]:
-    """If the kernel cannot confine ffmpeg, a bug in one of its decoders gets the rights of the worker."""
+    """Warn if the kernel cannot confine ffmpeg: an exploited decoder bug would have the worker's rights."""
     if is_available() and (lacking := missing()):
         yield checks.Warning(
             f"ffmpeg runs without {' and '.join(lacking)}: a harmful video could do what a worker can.",
@@ -495,9 +495,9 @@ def check_confinement() -> Iterator[CheckMessage]:
 
 
 def stop_if_refused() -> None:
-    """Exit if a check reports an error. Outside of Django's own commands, nothing else runs the checks.
+    """Exit if a check reports an error. Outside Django's own commands, nothing else runs the checks.
 
-    Runs the checks of this project's apps only; Django's checks of models and URLs depend on the code alone.
+    Runs only the checks of this project's apps; Django's checks of models and URLs depend only on the code.
     """
     errors = [message for message in _messages() if message.is_serious()]
     if not errors:

@@ -19,12 +19,12 @@ class _Files(FileAwareMapping):
 
 
 class Environment(FileAwareEnv):
-    """Accepts `NAME_FILE=/run/secrets/name` instead of `NAME` for every setting; the file has precedence."""
+    """Accepts `NAME_FILE=/run/secrets/name` instead of `NAME` for every setting; the file takes precedence."""
 
     ENVIRON = _Files()
 
     def some_of(self, name: str, possible: Collection[str]) -> list[str]:
-        """The values in a setting, in the order of `possible`; all if it is unset. ImproperlyConfigured for others."""
+        """The values in a setting, in the order of `possible`; all if it is unset. Any other value is refused."""
         named = self.list(name, default=list(possible))
         if unknown := set(named) - set(possible):
             raise ImproperlyConfigured(
@@ -39,12 +39,12 @@ class Environment(FileAwareEnv):
 
 
 def postgresql_options(timeouts: Mapping[str, int], **others: str) -> str:
-    """libpq's `options` for these settings; time-outs in milliseconds."""
+    """libpq's `options` for these settings; timeouts are in milliseconds."""
     return " ".join(f"-c {name}={value}" for name, value in {**timeouts, **others}.items())
 
 
 def tls_files(env: Environment, servers: str) -> dict[str, str]:
-    """The files for TLS to some servers, under Python's names for them."""
+    """The TLS files for one kind of server, under Python's names for them."""
     names = {"ca_certs": "CA_FILE", "certfile": "CERT_FILE", "keyfile": "KEY_FILE"}
     found = {name: env.str(f"{servers}_{suffix}", "") for name, suffix in names.items()}
     return {name: path for name, path in found.items() if path}
@@ -53,7 +53,7 @@ def tls_files(env: Environment, servers: str) -> dict[str, str]:
 def relying_party(site_url: str) -> tuple[str, str]:
     """The domain of passkeys, and the origin that may request them.
 
-    A site at an IP address or without TLS cannot have passkeys; then they are for http://localhost, at the site's port.
+    A site at an IP address or without TLS cannot have passkeys; they are then for http://localhost, at the site's port.
     """
     parts = urlsplit(site_url)
     host = parts.hostname or ""

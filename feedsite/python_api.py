@@ -1,4 +1,4 @@
-"""The feed for other Python code: four functions, in a process where Django is set up.
+"""The feed for other Python code: four functions for a process in which Django is set up.
 
     import django; django.setup()
     from feedsite.python_api import add_activity, follow, get_activity
@@ -10,8 +10,8 @@
     page = get_activity("bob")
     page = get_activity("bob", page.last_id)      # posts since then
 
-They use the same actions and queries as the pages and the API: rate limits, blocks and visibility apply,
-and the workers deliver. Errors are `apps.errors.DomainError` with a code and a message. Ids are integers.
+They use the same actions and queries as the pages and the API: rate limits, blocks and visibility apply, and the
+workers deliver posts. Errors are `apps.errors.DomainError` with a code and a message. Ids are integers.
 """
 
 import hashlib
@@ -59,12 +59,12 @@ def add_activity(  # noqa: PLR0913 -- as its callers name them
     visibility: str = Visibility.PUBLIC,
     idempotency_key: str = "",
 ) -> int:
-    """Publish a post and return its id. It is in the author's own feed at once; workers deliver it to others.
+    """Publish a post and return its id. It is in the author's own feed immediately; workers deliver it to others.
 
-    `verb` is text, picture, video or audio, which must match `media`; post, for any of these; or reply, quote or
-    repost, which need the id of a post as `target`. A repost takes neither message nor media. Video and audio are
-    transcoded before this returns. Calls with the same idempotency key create one post. Invalid, NotFound, NotAllowed,
-    TooMany; OSError for a file that cannot be read.
+    `verb` is text, picture, video or audio, which must match `media`; or post, which stands for any of these; or reply,
+    quote or repost, which need the id of a post as `target`. A repost takes neither message nor media. Video and audio
+    are transcoded before this returns. Calls with the same idempotency key create one post. Raises Invalid, NotFound,
+    NotAllowed, TooMany, or OSError for a file that cannot be read.
     """
     author = _person(actor)
     if verb not in VERBS:
@@ -118,8 +118,8 @@ def get_activity(
     """About `limit` (1 to 40) posts since `last_id`, newest first, including those delivered late.
 
     Continue from the result's `last_id`. `kind` is home, or personal: the posts of `owner` (by default the reader) that
-    the reader may see. Without `last_id`, returns the newest posts. Promoted posts are left out. Invalid for another
-    kind, BadRequest for a malformed `last_id`.
+    the reader may see. Without `last_id`, returns the newest posts. Promoted posts are left out. Raises Invalid for any
+    other kind, BadRequest for a malformed `last_id`.
     """
     viewer, limit = _person(reader), min(max(limit, 1), MAX_LIMIT)
     if kind == "home":

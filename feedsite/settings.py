@@ -1,6 +1,6 @@
 """All settings; values that differ between installations come from the environment.
 
-`./run` sets the environment for its own servers, docker-compose.yml sets it for containers.
+`./run` sets the environment for its own servers, and docker-compose.yml for containers.
 """
 
 import ssl
@@ -249,7 +249,7 @@ MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 40)
 
 
 def _as_default(url: str, **pool: Any) -> dict[str, Any]:
-    """Another database, with the options of the default one in addition to those in its URL."""
+    """Another database, with the options of the default database in addition to those in its URL."""
     given, default = env.db_url_config(url), DATABASES["default"]
     options = {**default["OPTIONS"], **given.pop("OPTIONS", {})}
     options["pool"] = {**options["pool"], **pool}

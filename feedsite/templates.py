@@ -1,6 +1,6 @@
 """Loads the site's templates without indentation, and without lines that contain only control tags.
 
-White space between two elements is shortened but not removed, so pages look the same with a fifth fewer bytes.
+White space between two elements is shortened but not removed, so pages look the same and have a fifth fewer bytes.
 """
 
 import re
@@ -21,7 +21,7 @@ _INDENTATION = re.compile(r"\n\s+")
 
 
 def load_all() -> None:
-    """Compile the site's own templates now, because later versions of them might not fit the code of this process.
+    """Compile the site's own templates now, because later versions of them may not fit the code of this process.
 
     With DEBUG, they are read for each page, and the code is reloaded when it changes.
     """

@@ -1,1 +1,1 @@
-"""The cache topology: Memcached nodes in versions that staff change while the site runs."""
+"""The cache topology, which staff change while the site runs: each change makes a new version."""

@@ -210,9 +210,9 @@ def require_counter_address(url: str) -> None:
 
 
 def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersion:
-    """Like `join_server`, for counters of a kind, with ids from `low` up to the next range. Invalid, Conflict.
+    """Like `join_server`, for a range of counters of one kind: the ids from `low` to the next range. Invalid, Conflict.
 
-    `feedcache.structures.counters.moves` prepares the server before this and builds it afterwards.
+    `feedcache.structures.counters.moves` prepares the server before this call and fills it afterwards.
     """
     return commit(
         Action.MOVE,
@@ -223,7 +223,7 @@ def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersi
 
 
 def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
-    """Like `switch_server`, once the other server is built and kept up to date. Conflict, NotFound."""
+    """Like `switch_server`, but only once the other server is complete and kept up to date. Conflict, NotFound."""
     _require_settled()
     return commit(
         Action.MOVE,
@@ -337,7 +337,7 @@ def _next(before: Topology, change: Change) -> Topology:
 
 
 def _free_version(before: Topology) -> int:
-    """A version number above all that a process may have seen: a restored database must not reuse one."""
+    """A version number higher than any that a process may have seen: a restored database must not reuse a number."""
     try:
         published = topology_listener.published()
     except RedisError:
@@ -369,7 +369,7 @@ def _changed_meanwhile() -> str:
 
 
 class ImpossibleError(ValueError):
-    """The place or class does not exist, or its move is at another step."""
+    """The slot, class or range does not exist, or its move is at a different step."""
 
 
 # The functions below only compute the next topology, or raise ImpossibleError.
@@ -386,7 +386,7 @@ def with_l1_group(
 def replaced(
     current: Topology, place: Place, url: str, megabytes: int | None, *, version: int
 ) -> Topology:
-    """Put another node into a slot, or empty the same node and read it again."""
+    """Put another node into a slot, or empty the node in it and start reading it again."""
     node = _at(current, place)
     name = node.name if url == node.url else f"{place.pool}-v{version}"
     new = Node(name, url, node.megabytes if megabytes is None else megabytes, version)
@@ -405,7 +405,7 @@ def without_l1_group(current: Topology, group: int, *, version: int) -> Topology
 
 
 def flushed(current: Topology, name: str, *, version: int) -> Topology:
-    """Give the keys of a class another epoch; entries under the old keys are evicted eventually."""
+    """Give the keys of a class a new epoch; entries under the old keys are evicted eventually."""
     if name not in CLASSES:
         raise ImpossibleError
     return replace(current, version=version, epochs={**current.epochs, name: version})
@@ -458,7 +458,7 @@ def counters_left(current: Topology, kind: str, low: int, *, version: int) -> To
 
 
 def moving_range(current: Topology, kind: str, low: int) -> Tenant:
-    """The servers of a range that is being moved. Raises ImpossibleError if it is not."""
+    """The servers of a range that is being moved; for any other range, raises ImpossibleError."""
     ranges = {one.low: one.tenant for one in current.counters.get(kind, ())}
     if low not in ranges or not ranges[low].is_moving:
         raise ImpossibleError

@@ -1,8 +1,8 @@
 """Bursts (source 000): one key is read so often that more L1 groups are needed, until the burst is over.
 
-Every L1 group stores the hottest keys, and each read queries one group. So with `n` groups a node gets an n-th of the
-reads of a key. Staff, or the site automatically, add a group from the spare nodes that staff named, and remove it once
-it has not been needed for some minutes.
+Every L1 group stores the hottest keys, and each read queries one group. So with `n` groups, a node gets one n-th of a
+key's reads. Staff, or the site automatically, add a group from the spare nodes that staff named, and remove it once it
+has not been needed for a few minutes.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """The keys that are read most, and the proposed change. `is_short`: a group is needed, but no node is spare."""
+    """The keys that are read most, and the proposed change. `is_short`: a group is needed, but no spare node exists."""
 
     keys: list[HotKey]
     reads_per_node: float
@@ -57,7 +57,7 @@ def heat() -> Heat:
 
 
 def judge(policy: BurstPolicy, topology: Topology, keys: Sequence[HotKey], *, peak: float) -> Heat:
-    """Propose a change of L1. `peak`: the most reads per second of one key within the last `calm_minutes`."""
+    """Propose a change of L1. `peak`: the highest rate at which one key was read in the last `calm_minutes`."""
     groups, spares = topology.l1, spare_urls(policy)
     reads = keys[0].reads / max(len(groups), 1) if keys else 0.0
     used = {node.url for _place, node in topology.places()}

@@ -5,8 +5,8 @@ them. Neither holds if the database is restored to an earlier state, if a standb
 takes over, or if a Memcached node returns to the settings after an absence. Then a new epoch begins, and everything
 cached before is ignored. The epoch is part of all keys in Memcached; copies of PostgreSQL's data in Redis are deleted.
 
-The database counts beats, and Redis stores the highest count: a lower count means that the database went back. A
-restore from a dump makes new tables, which is noticed even without Redis.
+The database counts beats, and Redis stores the highest count: a lower count means that the database went back.
+Restoring a dump creates new tables, which is noticed even without Redis.
 """
 
 import hashlib
@@ -52,12 +52,12 @@ def current_epoch() -> int:
 
 
 def begin_by_hand() -> int:
-    """Begin an epoch at an operator's request, after the database was restored."""
+    """Begin an epoch at an operator's request, after a restore of the database."""
     return _begin(Reason.ASKED, after=_current()).value
 
 
 def watch() -> int:
-    """Begin an epoch if the database went back in time or its server changed; returns the current epoch. RedisError."""
+    """Begin an epoch if the database went back in time or changed servers; returns the current epoch. RedisError."""
     client = configuration()
     newest = _current()
     CacheEpoch.objects.filter(pk=newest.pk).update(beats=F("beats") + 1)
@@ -148,7 +148,7 @@ def _forget_everything(epoch: CacheEpoch) -> None:
 
 
 def _nodes() -> str:
-    """A hash of the Memcached nodes of the settings and their places; empty for a process without Memcached."""
+    """A hash of the Memcached nodes in the settings and their places; empty for a process without Memcached."""
     topology = configured_topology()
     places = [f"{place} {node.url}" for place, node in topology.places()]
     widths = {len(topology.main), len(topology.backup), *map(len, topology.l1)}

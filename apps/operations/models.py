@@ -1,7 +1,7 @@
-"""Every version of the cache topology, and the nodes of the current one.
+"""Every version of the cache topology, and the nodes of the current version.
 
-The truth is `after` in the newest version. CacheNode repeats its nodes, so that staff can list them and the database
-can refuse duplicates; one function writes both in one transaction.
+The current topology is `after` in the newest version. CacheNode repeats its nodes, so that staff can list them and the
+database can refuse duplicates; one function writes both in one transaction.
 """
 
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -94,7 +94,7 @@ class TopologyVersion(models.Model):
 
 
 class BurstPolicy(models.Model):
-    """The changes that staff allow when a key is read very often (source 000). Without a row, the defaults apply."""
+    """The changes that staff allow when a key is read very often (source 000). If no row exists, the defaults apply."""
 
     is_automatic = models.BooleanField(_("add and remove L1 groups automatically"), default=False)
     spares = models.TextField(

@@ -1,8 +1,8 @@
-"""Service level objectives of the site, and how far they were met.
+"""Service level objectives of the site, and how well the site met them.
 
-An objective is the share of events that have to be good: answered requests, and home pages and deliveries that are
-quick enough. The share that may be bad is its error budget. The counts of all processes are in Redis
-(`feedcache.servers.totals`).
+An objective is the share of events that has to be good. Good events are answered requests, and home pages and
+deliveries that are quick enough. The share that may be bad is its error budget. The counts of all processes are in
+Redis (`feedcache.servers.totals`).
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ QUICK_SHARE = 0.95  # of home pages and of deliveries
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """`share` is the share of events that have to be good. With `seconds`, an event is good if it took no longer."""
+    """`share` is the share of events that has to be good. With `seconds`, an event is good if it took no longer."""
 
     name: str
     share: float
@@ -43,7 +43,7 @@ class Result:
 
     @property
     def burn_rate(self) -> float | None:
-        """The bad share as a multiple of the allowed one; at 1 the error budget lasts exactly for the period."""
+        """The share of bad events relative to the allowed share; at 1, the error budget lasts exactly one period."""
         if self.share is None:
             return None
         return round((1 - self.share) / (1 - self.objective.share), 6)
@@ -55,7 +55,7 @@ class Result:
 
     @property
     def within(self) -> float | None:
-        """The lowest bound, in seconds, that at least `share` of the events kept; None if there is none."""
+        """The lowest bound, in seconds, that at least `share` of the events did not exceed; None if there is none."""
         enough = self.objective.share * self.events
         kept = (bound for bound, number in self.bounds if number >= enough)
         return next(kept, None) if self.events else None

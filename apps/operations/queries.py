@@ -49,7 +49,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """The processes (None while Redis does not answer), and the version that they should run."""
+    """The processes (None while Redis does not answer), and the version that they should have."""
 
     processes: list[Report] | None
     version: int
@@ -139,7 +139,7 @@ class Calls:
 
     @property
     def availability(self) -> float | None:
-        """The share that was neither refused nor failed; None without any calls."""
+        """The share of calls that were neither refused nor failed; None if there were no calls."""
         return 1 - (self.failed + self.refused) / self.number if self.number else None
 
 

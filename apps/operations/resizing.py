@@ -1,8 +1,8 @@
 """Resizes Main and Backup, which get more or fewer slots while the site runs. Staff begin a resize, and `advance` takes
 its steps.
 
-Before each step every process must have taken the previous one, for which `feedcache.servers.topology_listener` gives
-it a few seconds. docs/decisions/0171 shows why nothing outdated is read meanwhile.
+Before each step, every process must have taken the previous one; `feedcache.servers.topology_listener` gives it a few
+seconds for this. docs/decisions/0171 shows why nothing outdated is read during a resize.
 """
 
 from collections import Counter
@@ -81,7 +81,7 @@ def shrink(pool: Pool, slots: Collection[int], *, by: Author) -> TopologyVersion
 
 
 def abort(pool: Pool, *, by: Author) -> TopologyVersion:
-    """Go back to the old slots: immediately, or in further steps if the new slots are already read.
+    """Go back to the old slots: immediately, or in further steps if the new slots are already being read.
 
     Raises Conflict if the pool is not being resized, or if the resize is in its last step.
     """
@@ -99,14 +99,14 @@ def abort(pool: Pool, *, by: Author) -> TopologyVersion:
 
 
 def usual_megabytes(topology: Topology, pool: Pool) -> int:
-    """The default size of a new node in megabytes: that of the pool's first node, or half of Main's."""
+    """The default size of a new node in megabytes: the size of the pool's first node, or half the size of Main's."""
     if group := topology.group(pool):
         return group[0].megabytes
     return max(topology.main[0].megabytes // 2, 1) if topology.main else 64
 
 
 def advance() -> TopologyVersion | None:
-    """Take the next step of a resize if it is due. Called every few seconds; concurrent callers take it once."""
+    """Take the next step of a resize if it is due. Called every few seconds; only one caller at a time takes it."""
     topology = topology_in_force()
     due = [one for one in _progress_in(topology) if not one.waits_for]
     if not due:
@@ -131,7 +131,7 @@ _DETAILS = {
 
 
 def progress() -> list[Progress]:
-    """The resizes under way."""
+    """The resizes in progress."""
     return _progress_in(topology_in_force())
 
 

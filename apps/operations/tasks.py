@@ -37,7 +37,7 @@ def publish() -> None:
 
 @shared_task
 def watch_database() -> None:
-    """Begin an epoch if the database went back in time, or is on another server."""
+    """Begin an epoch if the database has gone back in time, or is on another server."""
     try:
         epoch.watch()
     except RedisError as error:

@@ -5,8 +5,8 @@ The content of a restricted post never enters a cache.
 The entry of a single post is as current as its row in PostgreSQL (decision 0019), because every change of a post
 updates its entry after the commit and before it is acknowledged: a publication adds it, an edit replaces an older one,
 and a deletion leaves a permanent tombstone. A reader that loads a missing entry overwrites none of these. If a writer
-dies between the commit and the cache, the change was not acknowledged yet, and its event repairs the entry
-(`repair_edited` and its neighbours). An author's recent posts (`recent`) have a revision instead.
+dies between the commit and the update, the change has not been acknowledged yet, and its event repairs the entry
+(`repair_edited` and similar functions). An author's recent posts (`recent`) are checked by a revision instead.
 """
 
 import logging
@@ -142,12 +142,12 @@ def _cached_post_of(content: PostContent, source: "_Source | PostContent | None"
 
 
 def load_contents(post_ids: Collection[int]) -> dict[int, PostContent]:
-    """Contents of existing posts, including restricted ones, from PostgreSQL."""
+    """The contents of existing posts, including restricted ones, from PostgreSQL."""
     return _contents_where(_EXISTS, post_ids)
 
 
 def load_open(post_ids: Collection[int]) -> dict[int, PostContent]:
-    """Contents of open posts from PostgreSQL, not cached: for rarely read pages."""
+    """The contents of open posts from PostgreSQL, without caching them: for rarely read pages."""
     return _contents_where(_IS_OPEN, post_ids)
 
 
@@ -219,7 +219,7 @@ def _read_sources(posts: Iterable[Post]) -> dict[int, _Source]:
 
 
 def open_contents(versions: Mapping[int, int]) -> dict[int, PostContent]:
-    """Contents of open posts, at the versions that the caller has just read or newer ones."""
+    """The contents of open posts, at the versions that the caller has just read or at newer ones."""
     entries = CACHED_POSTS.get_many(
         versions,
         load_cached_posts,
@@ -229,7 +229,7 @@ def open_contents(versions: Mapping[int, int]) -> dict[int, PostContent]:
 
 
 def load_reposted(user_ids: Collection[int]) -> dict[int, NewestIds]:
-    """The newest posts that users reposted, from PostgreSQL; one index-only query for each user."""
+    """The newest posts that users have reposted, from PostgreSQL; one index-only query for each user."""
     return {user_id: _reposted(user_id) for user_id in user_ids}
 
 
@@ -259,10 +259,10 @@ class HotAuthorEntry:
 class HotAuthors:
     """The newest posts of hot authors, cached in every process (source 004).
 
-    Any number of readers then costs one read every second or two. Authors are hot if they have many followers, or if
-    this process reads their posts often. An entry is dropped when its author changes something, which is announced on
-    a channel that every process subscribes to. It lives for at most HOT_AUTHOR_TTL_SECONDS, so a lost message does
-    little harm, and readers with a newer revision ignore it.
+    However many readers they have, this costs a process one read every second or two. Authors are hot if they have many
+    followers, or if this process reads their posts often. An entry is dropped when its author changes something, which
+    is announced on a channel that every process subscribes to. It lives for at most HOT_AUTHOR_TTL_SECONDS, so a lost
+    message does little harm, and readers with a newer revision ignore it.
     """
 
     def __init__(self) -> None:
@@ -277,7 +277,7 @@ class HotAuthors:
         return often or author.counts.followers >= settings.HOT_AUTHOR_FOLLOWERS
 
     def get(self, author: User, load: Callable[[], HotAuthorEntry | None]) -> HotAuthorEntry | None:
-        """The entry of a hot author, at least at the revision of the author's counts; loaded if missing."""
+        """The entry of a hot author, as of the revision of the author's counts or a later one; loaded if missing."""
         current()  # subscribes this process
         revision = author.counts.outbox_revision
         return self._entries.get(author.pk, load, accept=lambda entry: entry.revision >= revision)
@@ -295,7 +295,7 @@ class HotAuthors:
 
 @cache
 def hot_authors() -> HotAuthors:
-    """The hot authors of this process. A forked child makes its own, because the parent's lock may have been held."""
+    """The hot authors of this process. A forked child makes new ones, because the parent's lock may have been held."""
     listener().subscribe_channel(RECENT.channel, _on_message)
     return HotAuthors()
 
@@ -408,7 +408,7 @@ def _week_writes(counts: UserCounts, post_id: int, content: PostContent | None) 
 
 
 def _is_first_of_day(counts: UserCounts, post_id: int) -> bool:
-    """Whether an open post is its author's first of a day. Cards contain the day of the last open post."""
+    """Whether an open post is its author's first on a day. Cards contain the day of the last open post."""
     return second_of(counts.last_open_post_id) // 86_400 != second_of(post_id) // 86_400
 
 

@@ -1,8 +1,8 @@
-"""Model fields for ids of posts. Look-ups by them also compare the author, by whom posts are distributed over servers.
+"""Model fields for ids of posts. Look-ups by them also compare the author, because posts are sharded by author.
 
-An id contains its author, so `WHERE id = 1 AND author_id = 2` needs no other data than the id. It reads only one shard
-of a distributed site (`manage distribute`), and the primary key on other sites. With these fields the ORM adds the
-author to `=`, `IN`, joins and correlated subqueries; hand-written SQL must name the author itself.
+An id contains its author, so the condition `WHERE id = 1 AND author_id = 2` can be built from the id alone. It reads
+only one shard of a distributed site (`manage distribute`), and only the primary key on other sites. With these fields
+the ORM adds the author to `=`, `IN`, joins and correlated subqueries; hand-written SQL must name the author itself.
 """
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -86,7 +86,7 @@ class _OfPost(models.ForeignKey[_ST, _GT]):
     author_column = "author_id"
 
     def get_extra_restriction(self, alias: str, related_alias: str) -> Any:
-        """Make joins compare the authors too, because the rows of one author are on one server."""
+        """Make joins compare the authors too, because all rows of an author are on one server."""
         here = _column(self.model, self.author_column, related_alias)
         there = _column(self.remote_field.model, PostId.author_column, alias)
         return Exact(there, here)
@@ -98,11 +98,11 @@ def _column(model: type[models.Model], attname: str, alias: str) -> Col:
 
 
 class PostKey(_OfPost[_ST, _GT]):
-    """A foreign key to a post, for rows stored with it: their model has the author too (`AuthorOfPost`)."""
+    """A foreign key to a post, for rows that are stored with it. Their model also has the author (`AuthorOfPost`)."""
 
 
 class OnePostKey(_OfPost[_ST, _GT], models.OneToOneField[_ST, _GT]):
-    """`PostKey` for models with one row per post."""
+    """Like `PostKey`, for models with one row per post."""
 
 
 PostId.register_lookup(_Exact)
@@ -114,7 +114,7 @@ _OfPost.register_lookup(_RelatedIn)
 class AuthorOfPost(Number[int, int]):
     """The author of the post that a row belongs to, set automatically when a row is written.
 
-    In a row with an `owner`, such as an upload that is not yet part of a post, it is the owner.
+    In a row with an `owner`, such as an upload that is not yet part of a post, the field contains the owner.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -26,7 +26,7 @@ class Kind(models.TextChoices):
 
 
 class Visibility(models.TextChoices):
-    """The audience of a post (`posts.visibility`). The first two are open; PostgreSQL checks others at each read."""
+    """The audience of a post (`posts.visibility`). The first two are open; the others are checked at each read."""
 
     PUBLIC = "public", _("Public")
     UNLISTED = "unlisted", _("Quiet public")
@@ -43,8 +43,8 @@ RESTRICTED = tuple(visibility for visibility in Visibility if visibility not in 
 class Post(models.Model):
     """A post. A repost is a post without a body; its source is the reposted post.
 
-    The id contains second, author and sequence (`feedcache.ids`). `version` grows with every edit; cache entries older
-    than the row are rejected. The row of a deleted post stays as a tombstone.
+    The id contains the second, the author and a sequence number (`feedcache.ids`). `version` grows with every edit;
+    cache entries that are older than the row are rejected. The row of a deleted post stays as a tombstone.
     """
 
     id = PostId(primary_key=True, editable=False)
@@ -180,9 +180,9 @@ class Post(models.Model):
 
 
 class PostCounts(models.Model):
-    """The counts of a post. All but `reads` are updated in the transaction of the row that they count.
+    """The counts of a post. All but `reads` are updated in the transaction that writes the counted row.
 
-    Only open replies and quotes count: the numbers must not reveal restricted ones.
+    Only open replies and quotes are counted, because the numbers must not reveal restricted ones.
     """
 
     post = OnePostKey(Post, models.CASCADE, primary_key=True, related_name="counts")
@@ -210,7 +210,7 @@ class PostCounts(models.Model):
 
 
 class Counts(NamedTuple):
-    """The columns of `PostCounts` for pages, in the order of the records in Redis: add new ones at the end."""
+    """The columns of `PostCounts` for pages, in the order in which Redis stores them: add new columns at the end."""
 
     replies: int = 0
     reposts: int = 0
@@ -245,7 +245,7 @@ class Mention(models.Model):
 
 
 class Revision(models.Model):
-    """A post before one of its edits. Deleted with the post: a tombstone has no text.
+    """A post as it was before an edit. It is deleted with the post, because a tombstone has no text.
 
     `pictures` has `[id, description]` of each, in order; pictures that a later edit removed have a `past_post_id`.
     """
@@ -314,7 +314,7 @@ class IdempotencyKey(models.Model):
 
 
 class ScheduledPost(LeasedRow):
-    """A post to be published later. Workers take the row when it is due; no delayed Celery message is involved.
+    """A post to be published later. Workers take the row when it is due; no delayed Celery message is used.
 
     It may be claimed from `due_at` on; its author chose `scheduled_at`. `post` is the published post.
     """
@@ -394,7 +394,7 @@ class Medium(models.TextChoices):
 
 
 class MediaState(models.TextChoices):
-    """Pictures are ready immediately; video and sound when a worker has transcoded them."""
+    """Pictures are ready immediately; video and sound are ready when a worker has transcoded them."""
 
     PROCESSING = "processing", _("being prepared")
     READY = "ready", _("ready")
@@ -404,14 +404,14 @@ class MediaState(models.TextChoices):
 class Attachment(models.Model):
     """A picture, video or sound of a post, or an upload that is not yet part of one.
 
-    An upload has no post until its owner publishes it; `scheduled` or `draft` is set while such a row uses it.
+    An upload has no post until its owner publishes it; `scheduled` or `draft` is set while a row of that kind uses it.
     `preview` is smaller and never animated; both files have random names. `moves`: it is animated, or a video that
     plays in a loop. `focus_x` and `focus_y` are the point that crops keep: from -1 (left, bottom) to 1. Width and
     height keep a page from shifting while it loads. An attachment removed by an edit has no post, but a `past_post_id`:
     the history of that post shows it, and it is deleted with the post.
 
     The `preview` of a video is a frame, and `captions` a WebVTT file. Before a worker has transcoded it, there is no
-    `file`; if that failed, `error` is the reason (`apps.media.video.explained`).
+    `file`; if transcoding failed, `error` is the reason (`apps.media.video.explained`).
     """
 
     post = PostKey(

@@ -1,9 +1,9 @@
-"""Queries that read posts, limited to those that the viewer may see by the rules of `posts.visibility`.
+"""Queries that read posts, limited to posts that the viewer may see by the rules of `posts.visibility`.
 
-`visible_posts` decides by the current rows of PostgreSQL; actions use it. Pages use `ask_posts`, which decides within
-the page's batch of cache reads. For open posts it uses cache entries that are as current as rows (decision 0019): the
-posts, the cards of their authors, and the viewer's context and relations. PostgreSQL decides about every restricted
-post at every read, and about everything while the caches may be stale.
+`visible_posts` decides by the current rows in PostgreSQL; actions use it. Pages use `ask_posts`, which decides within
+the page's batch of cache reads. For open posts it uses cache entries that are as current as rows (decision 0019): those
+of the posts, the cards of their authors, and the viewer's context and relations. PostgreSQL decides about every
+restricted post at every read, and about everything while the caches may be stale.
 """
 
 from collections.abc import Collection, Mapping
@@ -73,7 +73,7 @@ Preloaded = dict[int, PostContent]  # by post id
 class VisiblePosts:
     """The posts that a viewer may see and their sources, with counts and the relations to the authors.
 
-    `circles` names the posts' circles to which the viewer belongs now.
+    `circles` contains the names of those circles of the posts that the viewer belongs to now.
     """
 
     posts: dict[int, PostContent] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class VisiblePosts:
     circles: dict[int, str] = field(default_factory=dict)
 
     def __or__(self, other: Self) -> Self:
-        """The union of both; if both have a value, that of `other` is used."""
+        """The union of both; if both have a value, the value in `other` is used."""
         names = [one.name for one in fields(self)]
         return type(self)(**{name: getattr(self, name) | getattr(other, name) for name in names})
 
@@ -107,9 +107,9 @@ def visible_posts(
 ) -> VisiblePosts:
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
-    Posts that do not exist, are deleted, hidden or restricted to others are left out, as are posts whose
-    author is suspended or blocked in either direction, and reposts of all these. `preloaded` has contents of open
-    posts that the caller has already read; those of the right version are not read again. ValueError beyond 200 ids.
+    Posts that do not exist, are deleted, hidden or restricted to others are left out, as are posts whose author is
+    suspended or blocked in either direction, and reposts of all these. `preloaded` contains open posts that the caller
+    has already read; those of the right version are not read again. Raises ValueError beyond 200 ids.
     """
     ids = set(post_ids)
     if not ids:
@@ -133,7 +133,7 @@ def visible_posts(
 
 
 def visible_source(viewer_id: int, post_id: int, *, missing: str = "") -> PostContent:
-    """A post that the viewer may see or, for a repost, its source. NotFound, with the message `missing`."""
+    """A post that the viewer may see or, for a repost, its source. Raises NotFound with the message `missing`."""
     visible = visible_posts(viewer_id, [post_id]).posts
     post = visible.get(post_id)
     if post is not None and post.is_repost and post.source_id is not None:
@@ -184,7 +184,7 @@ class ViewerContext:
 
 
 def read_viewer_context(viewer_id: int | None, *, revision: int | None = None) -> ViewerContext:
-    """Read the context in a separate batch, with the revision check; `revision` as for `ask_viewer_context`."""
+    """Read the context in a separate batch with a revision check. For `revision`, see `ask_viewer_context`."""
     batch = Batch()
     context = ask_viewer_context(batch, viewer_id, revision=revision)
     batch.execute(check_revisions=True)
@@ -194,7 +194,7 @@ def read_viewer_context(viewer_id: int | None, *, revision: int | None = None) -
 def ask_viewer_context(
     batch: Batch, viewer_id: int | None, *, revision: int | None = None
 ) -> Future[ViewerContext]:
-    """Queue the context in a batch that makes the revision check.
+    """Queue the read of the context in a batch that checks revisions.
 
     `revision` is the viewer's `graph_revision` if the caller has just read it.
     """
@@ -209,14 +209,14 @@ def ask_viewer_context(
 
 
 class ViewerMarks(NamedTuple):
-    """The newest posts that a viewer reposted, and the newest threads that the viewer muted."""
+    """The newest posts that a viewer has reposted, and the newest threads that the viewer has muted."""
 
     reposted: NewestIds = NewestIds()
     muted: NewestIds = NewestIds()
 
 
 def ask_viewer_marks(batch: Batch, viewer_id: int | None) -> Future[ViewerMarks]:
-    """Queue the marks in a batch; only for a fresh context."""
+    """Queue the read of the marks in a batch; only for a fresh context."""
     if viewer_id is None:
         return ViewerMarks
     reposted = batch.get_many(REPOSTED, [viewer_id], load_reposted)
@@ -248,9 +248,9 @@ def ask_posts(
 ) -> Future[HydratedPosts]:
     """Queue the read of the posts among up to 400 ids that a viewer may see now, without their sources.
 
-    `parents` are the ids of up to 400 more posts, which are only checked for visibility. `preloaded` has contents
-    of open posts that the caller has just read from PostgreSQL or by the author's revision; these are not read again.
-    Only for a fresh context. ValueError beyond 400 ids.
+    `parents` are the ids of up to 400 more posts, which are only checked for visibility. `preloaded` contains open
+    posts that the caller has just read from PostgreSQL or by the author's revision; these are not read again. Only for
+    a fresh context. Raises ValueError beyond 400 ids.
     """
     ids = set(post_ids)
     if len(ids) > MAX_PAGE_IDS:
@@ -324,7 +324,7 @@ def _restricted(context: ViewerContext, ids: list[int], parent_ids: set[int]) ->
 
 
 def concerns_others(post_id: int) -> bool:
-    """Whether a post replies to, quotes, reposts or mentions anybody; most posts do not. One query."""
+    """Whether a post replies to, quotes, reposts or mentions anybody; most posts do not. Takes one query."""
     names = Exists(Mention.objects.filter(post=OuterRef("pk")))
     about_others = Q(reply_to__isnull=False) | Q(source__isnull=False) | names
     return Post.objects.filter(about_others, pk=post_id, deleted_at=None).exists()
@@ -349,7 +349,7 @@ MAX_VERSIONS = 100
 
 
 def source_of(author: User, post_id: int) -> PostContent:
-    """One's own post as it was written; NotFound for reposts and for other people's posts."""
+    """One's own post as it was written. Raises NotFound for reposts and for other people's posts."""
     post = visible_posts(author.pk, [post_id]).posts.get(post_id)
     if post is None or post.author_id != author.pk or post.is_repost:
         raise NotFound(_("This post isn't here."))
@@ -363,9 +363,9 @@ def mentions_of(post: Post) -> dict[str, int]:
 
 
 def versions_of(post: PostContent) -> list[PostContent]:
-    """The versions of a post that the viewer may see, oldest first: at most the newest 100. Three queries.
+    """The versions of a post that the viewer may see, oldest first: at most the newest 100. Takes three queries.
 
-    `created_at` is the time when that version was written. Pictures that an edit removed before release 0.2 are
+    `created_at` is the time at which the version was written. Pictures that an edit removed before release 0.2 are
     missing.
     """
     of_post = Revision.objects.filter(post=post.id).select_related("post")
@@ -395,7 +395,7 @@ def _version(
 
 
 def load_muted_threads(user_ids: Collection[int]) -> dict[int, NewestIds]:
-    """The newest threads that users muted, from PostgreSQL; one index-only query for each user."""
+    """The newest threads that users have muted, from PostgreSQL; one index-only query for each user."""
     return {user_id: _newest(user_id) for user_id in user_ids}
 
 
@@ -406,7 +406,7 @@ def _newest(user_id: int) -> NewestIds:
 
 
 def muted_threads(viewer_id: int | None, thread_ids: Collection[int]) -> set[int]:
-    """The threads in `thread_ids` that a viewer muted, from PostgreSQL."""
+    """The threads in `thread_ids` that a viewer has muted, from PostgreSQL."""
     if viewer_id is None or not thread_ids:
         return set()
     rows = ThreadMute.objects.filter(user=viewer_id, thread_id__in=thread_ids)
@@ -414,7 +414,7 @@ def muted_threads(viewer_id: int | None, thread_ids: Collection[int]) -> set[int
 
 
 def who_muted(thread_id: int, user_ids: Collection[int]) -> set[int]:
-    """The users in `user_ids` who muted a thread."""
+    """The users in `user_ids` who have muted a thread."""
     rows = ThreadMute.objects.filter(user__in=user_ids, thread_id=thread_id)
     return set(rows.values_list("user", flat=True))
 
@@ -425,7 +425,7 @@ SIZES: LocalCache[str, dict[str, int]] = LocalCache(maximum=1, ttl_seconds=SIZE_
 
 
 def site_size() -> dict[str, int]:
-    """The numbers of `users` and `posts`; estimates above `MAX_COUNTED`, because counting millions takes seconds."""
+    """The numbers of `users` and `posts`, estimated above `MAX_COUNTED`, because counting millions takes seconds."""
     return SIZES.get("size", lambda: {"users": _rows(User), "posts": _rows(Post)}) or {}
 
 

@@ -1,4 +1,4 @@
-"""An author's recent posts: the open posts of this ISO week and the last, with their contents (source 004).
+"""An author's recent posts: the open posts of this ISO week and of last week, with their contents (source 004).
 
 Redis has one hash per week; both are read in one round trip and without SQL. `UserCounts.outbox_revision` validates
 them: it grows in the transaction of every change to an open post, each bucket stores the revision it was built from,
@@ -54,7 +54,7 @@ class Recent:
     complete_to: int | None = None
 
     def rest(self, cursor: Cursor, count: int) -> Cursor | None:
-        """The cursor with which the next level continues; None if nothing is missing."""
+        """The cursor from which the next level continues; None if nothing is missing."""
         if len(self.posts) >= count:
             return None
         if self.complete_to is None:
@@ -81,11 +81,11 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
 
     `author` needs its counts, as from `user_by_handle` or `users_by_id`: the posts are never older than their
     `outbox_revision`. Cached posts take one round trip to Redis and no SQL, even for an author who has not posted for
-    two weeks; those of hot authors mostly take none. If they are not cached, one reader builds the buckets (3 to 9
-    queries) and others wait for at most 0.3 s.
+    two weeks; those of hot authors usually take no round trip. If they are not cached, one reader builds the buckets (3
+    to 9 queries) and others wait for at most 0.3 s.
 
-    `rest(cursor, count)` of the result is the part that the next level (the outbox, then SQL) must read. It is
-    everything if Redis is down, the page is older than last week, a week is too large to be cached, or an ascending
+    `rest(cursor, count)` of the result is the part that the next level (the outbox, then SQL) must read. It is the
+    whole page if Redis is down, the page is older than last week, a week is too large to be cached, or an ascending
     scan begins before last week. The visibility check of the page handles suspensions, blocks and reposts.
     """
     weeks = weeks_read(author.counts)
@@ -108,7 +108,7 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
 
 
 def weeks_read(counts: UserCounts) -> tuple[Week, Week]:
-    """This week and the last, by this process's clock or by the author's last id, whichever is later."""
+    """This week and last week, by this process's clock or by the author's last id, whichever is later."""
     this = week_of(counts.last_post_id)
     return this, this.before()
 

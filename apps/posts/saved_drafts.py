@@ -55,7 +55,7 @@ def saved_draft(author: User, number: int | None) -> SavedDraft:
 
 
 def delete_draft(author: User, number: int) -> None:
-    """Delete a draft if it exists; pictures that are in no post are kept for another day."""
+    """Delete a draft if it exists; pictures of it that no post uses are kept for another day."""
     with transaction.atomic():
         row = SavedDraft.objects.select_for_update().filter(author=author, pk=number or 0).first()
         if row is not None:

@@ -1,7 +1,7 @@
 """Writes the rows of posts and their counts.
 
 A change is made in a transaction that first locks the author's counts (`lock_author`), and then the counts of the posts
-that it changes.
+that the change concerns.
 """
 
 from collections.abc import Collection
@@ -46,7 +46,7 @@ INSERT INTO posts_mention (post_id, author_id, user_id)
 
 
 class Written(NamedTuple):
-    """The result of writing a post: the author's new counts, and the events to dispatch after the commit."""
+    """The result of writing a post: the author's new counts, and the events to be dispatched after the commit."""
 
     counts: Row
     event_ids: list[int]
@@ -75,8 +75,8 @@ def lock_author(author: User) -> UserCounts:
 def clock(counts: UserCounts) -> float:
     """PostgreSQL's Unix time when the row was locked.
 
-    The clocks of web servers may be wrong. A post dated tomorrow would stay above all others until then, and requests
-    for newer posts would return none.
+    The clocks of web servers may be wrong. A post with tomorrow's date would stay above all others until tomorrow, and
+    requests for newer posts would return nothing.
     """
     return counts.locked_at
 
@@ -84,7 +84,7 @@ def clock(counts: UserCounts) -> float:
 def next_revision(post: Post, counts: UserCounts) -> int | None:
     """The `outbox_revision` after a change of this post, given the locked `counts`; None if it does not change.
 
-    It is the version of the ids and contents of the author's open posts; restricted posts do not change it.
+    The revision covers the ids and contents of the author's open posts; restricted posts do not change it.
     """
     return counts.outbox_revision + 1 if post.visibility in OPEN else None
 
@@ -124,7 +124,7 @@ def bury(post: Post, counts: UserCounts) -> Changed:
 
 
 def remove_quoted(post: Post, counts: UserCounts) -> Changed:
-    """Remove the quoted post from a quote, as a new version. The post stays a quote, without a source."""
+    """Remove the quoted post from a quote, which gets a new version. The post stays a quote, without a source."""
     if post.source_id is not None and counted(post):
         POST_COUNTS.change(post.source_id, {"quotes": -1})
     post.source_id = None
@@ -159,7 +159,7 @@ def _count_links(post: Post, delta: int) -> None:
 
 
 def created_at(post_id: int, counts: UserCounts) -> datetime:
-    """The date of a new post. The second is that of the id; the milliseconds are only for display."""
+    """The date of a new post. The second is the one in the id; the milliseconds are only for display."""
     now = clock(counts)
     second = second_of(post_id)
     return datetime.fromtimestamp(now if int(now) == second else second, UTC)

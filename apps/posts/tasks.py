@@ -47,13 +47,13 @@ def purge_unused_uploads() -> None:
 
 @shared_task(soft_time_limit=TRANSCODE_SECONDS, time_limit=TRANSCODE_SECONDS + 5)
 def transcode(transcode_id: int) -> None:
-    """Transcode an upload, unless another worker is doing so; the lease of its row is renewed meanwhile."""
+    """Transcode an upload, unless another worker is doing so; the lease of its row is renewed during the work."""
     transcoding.run_due(limit=1, only=[transcode_id])
 
 
 @shared_task
 def sweep_transcodes() -> None:
-    """Enqueue uploads whose message was lost. Transcoding them here would take too long for a sweep."""
+    """Enqueue uploads whose messages were lost. Transcoding them here would take too long for a sweep."""
     transcoding.sweep()
 
 

@@ -1,8 +1,8 @@
 """Who may see a post: one table of the visibilities, for Python, SQL, deliveries and streams.
 
-A visibility admits the author, and readers for whom all facts of one of its lines are true. Each fact is defined twice,
-side by side: in Python, from rows that were just read from PostgreSQL (`facts_about`), and in SQL. A new visibility is
-a new line of `RULES`.
+A visibility admits the author, and readers for whom all facts in one of its lines are true. Each fact is defined twice,
+side by side: in Python, from rows that have just been read from PostgreSQL (`facts_about`), and in SQL. A new
+visibility is a new line of `RULES`.
 
 Deletions, suspensions, blocks and staff (`Post.hidden_at`) hide posts of every visibility. The SQL here ignores them,
 because it only selects candidates: pages show only those that `posts.queries` allows.
@@ -39,9 +39,9 @@ class Judged(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The rows of PostgreSQL that relate a reader to some posts: to their authors, mentions and circles.
+    """The PostgreSQL rows that relate a reader to given posts: to their authors, mentions and circles.
 
-    `circles` has the names of the circles that the reader belongs to.
+    `circles` contains the names of the circles that the reader belongs to.
     """
 
     reader_id: int | None  # None for visitors
@@ -105,7 +105,7 @@ class Audience(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A visibility. It admits readers for whom all facts of any of its lines are true."""
+    """A visibility. It admits readers for whom all facts in any of its lines are true."""
 
     admits: Sequence[Sequence[Fact]]
     audience: Audience
@@ -166,8 +166,8 @@ def facts_about(reader_id: int | None, posts: Iterable[Judged]) -> Standing:
 
 
 def may_see(post: Judged, reader: Standing) -> bool:
-    """Whether a reader may see a post, by its visibility and, if the facts include its author, by blocks. Only its
-    author may see a post that staff have hidden.
+    """Whether a reader may see a post, judged by its visibility and, if the facts include its author, by blocks. Only
+    its author may see a post that staff have hidden.
     """
     if post.author_id == reader.reader_id:
         return True
@@ -199,9 +199,9 @@ def where_visible(
 ) -> str:
     """The SQL condition for posts of these visibilities that `%(reader)s` may see, and for the reader's own posts.
 
-    `post` is the table of posts or its alias. `follows` is SQL for whether the reader follows the author, if the query
-    has that already, such as `true` in a scan of the reader's followees. `author` is SQL for the author, if all posts
-    have the same.
+    `post` is the table of posts or its alias. `follows` is SQL that tells whether the reader follows the author, if the
+    query knows it already, such as `true` in a scan of the reader's followees. `author` is SQL for the author, if all
+    posts have the same author.
     """
     by = author or f"{post}.author_id"
 
@@ -222,7 +222,7 @@ VISIBLE_TO_READER = where_visible()
 
 
 def visible_to(reader_id: int | None, *, follows: bool, author_id: int) -> Q | RawSQL:
-    """`where_visible` as a filter for posts of one author; `follows` is whether the reader follows the author."""
+    """`where_visible` as a filter for posts of one author; `follows` tells whether the reader follows the author."""
     if reader_id is None:
         return Q(visibility__in=OPEN)
     condition = where_visible(follows="true" if follows else "false", author=str(author_id))
@@ -236,7 +236,7 @@ def visible_to(reader_id: int | None, *, follows: bool, author_id: int) -> Q | R
 
 
 def addressees(post: Judged) -> set[int]:
-    """All readers of an addressed post, without its author. ValueError for a post to followers."""
+    """All readers of an addressed post, without its author. Raises ValueError for a post to followers."""
     match RULES[post.visibility].audience:
         case Audience.FOLLOWERS:
             raise ValueError(f"post {post.id} goes to all followers")
@@ -249,7 +249,7 @@ def addressees(post: Judged) -> set[int]:
 
 
 def readers_among(post: Judged, people: Collection[int]) -> set[int]:
-    """The people in `people`, of any length, on whose home pages a post belongs; for streams."""
+    """The users among `people`, however many, on whose home pages a post belongs; for streams."""
     related = exact_relations(post.author_id, people)
     own = {post.author_id}.intersection(people)
     match RULES[post.visibility].audience:

@@ -111,7 +111,7 @@ def withdraw(post_id: int) -> None:
 
 
 def erase_unused(preview_ids: Collection[int]) -> int:
-    """Erase those of the given previews that no post uses, with their pictures; returns the number erased."""
+    """Erase the given previews, with their pictures, unless a post uses them; returns the number erased."""
     erased = rows_of(_ERASE, {"ids": list(preview_ids)}) if preview_ids else []
     for address, picture in erased:
         _forget(address, picture)
@@ -125,7 +125,7 @@ def erase(preview_ids: Collection[int]) -> int:
 
 
 def fetch_again(preview_ids: Collection[int]) -> int:
-    """Enqueue new fetches of the pages; until they end, the old previews stay. Returns how many were not pending."""
+    """Enqueue new fetches of the pages; until they end, the old previews stay. Returns the number of fetches added."""
     number = _begin_again(preview_ids)
     for preview_id in preview_ids:
         enqueue(TASK, preview_id)
@@ -138,7 +138,7 @@ def _begin_again(preview_ids: Collection[int]) -> int:
 
 
 def sweep() -> None:
-    """Enqueue due fetches, because they take too long for the sweep itself."""
+    """Enqueue fetches that are due; they would take too long in the sweep itself."""
     if not settings.LINK_PREVIEWS:
         return
     for preview_id in leases.due_ids(Preview, limit=SWEEP_LIMIT):
@@ -153,7 +153,7 @@ def purge_unused() -> None:
 
 
 def run_due(*, limit: int, only: list[int] | None = None, network: Network = INTERNET) -> int:
-    """Fetch the pages of due previews, at most `CONCURRENCY` at once; returns the number of claimed rows."""
+    """Fetch the pages of due previews, at most `CONCURRENCY` at a time; returns the number of claimed rows."""
     if not settings.LINK_PREVIEWS:
         return 0
     free = leases.free_places(Preview, CONCURRENCY)
@@ -219,7 +219,7 @@ def _fetch(row: Preview, taken: set[str], network: Network) -> None:
 
 
 def _write(row: Preview, **values: Any) -> None:
-    """Replace the preview, unless its row was erased or taken over meanwhile."""
+    """Replace the preview, unless its row has been erased or taken over in the meantime."""
     claimed = Preview.objects.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts)
     done = {"state": State.DONE, "finished_at": Now(), "last_error": ""}
     is_written = claimed.update(**{**NOTHING_SHOWN, **values, **done})

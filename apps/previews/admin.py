@@ -1,4 +1,4 @@
-"""Staff see which pages were fetched, and fetch or erase their previews."""
+"""Staff pages that list the fetched pages; staff can fetch their previews again or erase them."""
 
 from django.contrib import admin
 from django.db.models import QuerySet

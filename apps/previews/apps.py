@@ -9,7 +9,7 @@ class PreviewsConfig(AppConfig):
     verbose_name = _("link previews")
 
     def ready(self) -> None:
-        """Add previews of links to posts, serve their pictures, and add Mastodon's endpoints for links."""
+        """Add link previews to posts, serve the previews' pictures, and add Mastodon's endpoints for links."""
         from apps.api.hooks import MASTODON_ENDPOINTS  # noqa: PLC0415 -- needs the models
         from apps.media.hooks import SERVED_FOLDERS, ServedFolder  # noqa: PLC0415 -- needs the models
         from apps.previews.models import FOLDER  # noqa: PLC0415 -- needs the models

@@ -1,6 +1,6 @@
 """Caches previews by address: in Memcached, and for a minute in every process.
 
-A change is announced to all processes; if the message is lost, they are at most a minute behind.
+A change is announced to all processes. If the message is lost, their caches are at most a minute out of date.
 """
 
 import logging
@@ -52,10 +52,10 @@ PREVIEWS: ReadThrough[str, LinkPreview] = ReadThrough(
 
 
 def read(addresses: Collection[str]) -> dict[str, LinkPreview]:
-    """Previews by address, `NOTHING` if there is none. Takes a round trip unless all are in this process's cache.
+    """Previews by address; `NOTHING` for a page without one. Takes a round trip unless this process has them all.
 
     Pages that are being fetched have no entry in that cache, because a stream may announce the new preview before the
-    message that would drop the entry arrives.
+    message arrives that drops the entry.
     """
     listener().subscribe_channel(CHANNEL, _on_message)
     current()  # starts the listener of this process

@@ -1,7 +1,7 @@
 """Fetches files from addresses that users provide: only from public servers, bounded in time and bytes.
 
-Every host is resolved here, all of its IP addresses are checked, and the connection goes to one of these addresses. So
-it does not matter if the name resolves to another address a moment later.
+Every host is resolved here, all of its IP addresses are checked, and the connection is made to one of these addresses.
+So it does not matter if the name resolves to a different address a moment later.
 """
 
 import socket
@@ -81,7 +81,7 @@ def fetch(
     network: Network = INTERNET,
     seconds: float = SECONDS,
 ) -> Answer:
-    """Fetch the first `max_bytes`, after decompression, of a file with one of these media types. Refused, Unreachable.
+    """Fetch the first `max_bytes` (decompressed) of a file with one of these media types. Refused, Unreachable.
 
     `take_turn` is called before each request, with its host, and may raise an error to stop the fetch.
     """
@@ -109,7 +109,7 @@ class Deadline:
         self._end = monotonic() + seconds
 
     def left(self) -> float:
-        """The seconds left. Raises Unreachable if the time is up."""
+        """The number of seconds left. Raises Unreachable if the time is up."""
         left = self._end - monotonic()
         if left <= 0:
             raise Unreachable("too slow")

@@ -14,7 +14,7 @@ def is_on() -> bool:
 @handles("post_edited", when=is_on)
 @handles("post_hidden", when=is_on)
 def ask_for_preview(payload: Payload) -> None:
-    """Request the preview of an open post; withdraw that of any other post, such as a hidden one."""
+    """Request the preview of an open post; withdraw the preview of any other post, such as a hidden one."""
     ask_for(payload["post_id"])
 
 

@@ -79,7 +79,7 @@ def page_at(address: str, *, take_turn: Callable[[str], None], network: Network)
 def picture_of(
     page: Page, *, take_turn: Callable[[str], None], network: Network
 ) -> PagePicture | None:
-    """The picture of a page; None if it has no acceptable one; the preview is then shown without a picture."""
+    """The picture of a page; None if it has no acceptable one (the preview is then shown without a picture)."""
     if not page.picture_url:
         return None
     try:
@@ -100,7 +100,7 @@ def picture_of(
 
 
 def text_of(answer: Answer) -> str:
-    """Decode a page in the encoding declared by its server or by itself; in UTF-8 without one, or after a UTF-8 BOM."""
+    """Decode a page in the encoding that its server or the page declares; in UTF-8 if none is, or after a UTF-8 BOM."""
     _type, _semicolon, rest = answer.content_type.lower().partition("charset=")
     named = rest.partition(";")[0].strip(" \"'")
     if not named and (declared := _DECLARED.search(answer.body[:DECLARATION_BYTES])):

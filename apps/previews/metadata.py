@@ -1,7 +1,7 @@
 """Reads the metadata of a page: OpenGraph, Twitter cards, HTML.
 
 It runs as a separate program (`apps.media.sandbox`), because some pages keep a parser busy for a long time. The input
-is HTML in UTF-8; the output is a JSON object of texts on one line.
+is HTML in UTF-8; the output is a JSON object of strings, on one line.
 """
 
 import json
@@ -52,7 +52,7 @@ def _tags(html: str) -> dict[str, str]:
 
 
 def _pair(element: Tag) -> tuple[str, str]:
-    """The name and the value of an element; empty texts if it has none."""
+    """The name and the value of an element; empty strings if it has none."""
     if element.name == "title":
         return "title", element.get_text()
     if element.name == "link":

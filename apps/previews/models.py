@@ -24,7 +24,7 @@ def key_of(address: str) -> str:
 
 
 def new_picture_name() -> str:
-    """A new, unguessable name for a picture in the storage, never reused. It is also part of the picture's URL."""
+    """A new, unguessable name for a picture in the storage. It is part of the picture's URL, and never reused."""
     return f"{FOLDER}{secrets.token_hex(16)}.webp"
 
 
@@ -32,7 +32,7 @@ class Preview(SlowRow):
     """The preview of the page at an address, or the reason why there is none.
 
     `url` is the canonical address of the page at which the redirects from `address` ended; `picture` is a name in the
-    storage. Without a title, nothing is shown. While a page is fetched again, the old preview stays.
+    storage. If there is no title, nothing is shown. While a page is being fetched again, the old preview stays.
     """
 
     key = models.CharField(max_length=KEY_CHARACTERS, unique=True)

@@ -1,5 +1,5 @@
-"""Finds the link of a post that gets a preview, reads the previews for a page of posts, the public posts that link to a
-page, and the pages that most people link to now.
+"""Finds the link in a post that gets a preview. Reads the previews for a page of posts, the public posts that link to a
+web page, and the pages that most people currently link to.
 """
 
 import time
@@ -56,7 +56,7 @@ TRENDING_CACHE: LocalCache[str, list[TrendingLink]] = LocalCache(
 
 
 def link_of(post: PostContent) -> str:
-    """The first link in a post; empty if it has none, is not open, or has pictures, a poll or a quote."""
+    """The first link in a post; empty if the post has none, is not open, or has pictures, a poll or a quote."""
     if "://" not in post.body or post.pictures or post.poll or post.source_id or not post.is_open:
         return ""
     return _first_address(post.body)
@@ -85,7 +85,7 @@ def previews_of(posts: Iterable[PostContent]) -> dict[int, LinkPreview]:
 
 
 def link_timeline(viewer: User | None, url: str, cursor: Cursor) -> Page[FeedItem]:
-    """A page of the public posts with a preview of the page at `url`. NotFound if no preview shows this page."""
+    """A page of the public posts with a preview of the page at `url`. Raises NotFound if no preview shows this page."""
     previews = _previews_at(url) if settings.LINK_PREVIEWS else []
     if not previews:
         raise NotFound(_("No post shows a preview of this page."))
@@ -94,7 +94,7 @@ def link_timeline(viewer: User | None, url: str, cursor: Cursor) -> Page[FeedIte
 
 
 def _previews_at(url: str) -> list[int]:
-    """The ids of the previews of a page, by its own address or by one that posts have."""
+    """The ids of the previews of a page, found by its own address or by an address in posts."""
     rows = Preview.objects.filter(Q(url=url) | Q(key=key_of(url))).exclude(title="")
     return list(rows.order_by("-pk").values_list("pk", flat=True)[:MAX_ADDRESSES])
 
@@ -144,7 +144,7 @@ def _count_links() -> list[TrendingLink]:
 
 
 def _trending_posts(post_ids: Collection[int]) -> list[int]:
-    """Those that are public, by accounts that are neither suspended nor limited."""
+    """The public posts among these, by accounts that are neither suspended nor limited."""
     public = Post.objects.filter(
         pk__in=post_ids, visibility=Visibility.PUBLIC, deleted_at=None, hidden_at=None
     )

@@ -22,7 +22,7 @@ class WorkList(StaffList):
 
     @admin.action(description=gettext_lazy("Try dead letters again"), permissions=["intervene"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Give dead letters five more attempts; a sweep enqueues them."""
+        """Give work that was given up (dead letters) five more attempts; a sweep enqueues it."""
         rows = self.chosen(request, queryset)
         count = len(revive_dead(self.model, pk__in=[row.pk for row in rows]))
         self.log_each(request, rows, _("Retried."))

@@ -1,6 +1,6 @@
 """Writes archives of a user's data: a zip file with a file for each part.
 
-It contains only data that the user wrote or chose; about other people, only handles and the URLs of posts, no texts.
+It contains only data that the user wrote or chose; of other people, it has only handles and URLs of posts, not texts.
 Each part is read in batches by primary key, in bounded memory.
 """
 
@@ -57,7 +57,7 @@ def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
 
 
 def escape_formula(value: Any) -> Any:
-    """Prefix texts that a spreadsheet would read as formulas with a quote, and remove control characters."""
+    """Put a quote before text that a spreadsheet would read as a formula, and remove control characters."""
     if not isinstance(value, str):
         return value
     return without_control_characters(f"'{value}" if value.startswith(FORMULA) else value)
@@ -436,7 +436,7 @@ def _copy(archive: ZipFile, name: str, stored: str) -> int:
 
 
 def batches(rows: QuerySet[Any]) -> Iterator[Sequence[Any]]:
-    """All rows, in batches by primary key: each batch is a range scan in bounded memory."""
+    """All rows, in batches by primary key. Each batch is a range scan in bounded memory."""
     last = None
     while True:
         query = rows if last is None else rows.filter(pk__gt=last)

@@ -1,7 +1,7 @@
-"""Deletes accounts: they are hidden immediately, and erased within minutes, even if processes are killed meanwhile.
+"""Deletes accounts: they are hidden immediately, and erased within minutes, even if processes are killed.
 
 The request anonymizes the account's row (`accounts.actions.close_account`) and adds an Erasure, in one transaction. A
-task then erases a batch of rows of every kind, round after round, until a whole round finds nothing.
+task then works in rounds: each erases a batch of rows of every kind, until a whole round finds nothing.
 """
 
 import time
@@ -80,7 +80,7 @@ CHECKED_AGAIN_FOR = timedelta(hours=2)
 
 
 def delete_account(user: User, *, password: str, origin: Origin | None = None) -> Erasure:
-    """Delete an account permanently. Invalid for a wrong password, TooMany, NotAllowed for staff."""
+    """Delete an account permanently. Raises Invalid for a wrong password, NotAllowed for staff, or TooMany."""
     with transaction.atomic():
         close_account(user, password=password, origin=origin)
         row = Erasure.objects.create(user_id=user.pk)
@@ -123,7 +123,7 @@ def _round(user: User, removed: dict[str, int], deadline: float) -> bool:
 
 
 def sessions(user: User, limit: int) -> int:
-    """Delete sessions with their data. Nobody can log in now, so no new ones appear."""
+    """Delete sessions with their data. Nobody can log in any more, so no new sessions appear."""
     logins = list(Login.objects.filter(user=user)[:limit])
     store = import_module(settings.SESSION_ENGINE).SessionStore
     for login in logins:
@@ -139,7 +139,7 @@ def second_factor(user: User, limit: int) -> int:
 
 
 def posts(user: User, limit: int) -> int:
-    """Delete posts and reposts as if by their author, with their pictures, counts, timelines and search entries."""
+    """Delete posts and reposts as their author would, with their pictures, counts, timelines and search entries."""
     ids = Post.objects.filter(author=user, deleted_at=None).order_by("-pk")
     return _each(
         ids.values_list("pk", flat=True)[:limit], lambda pk: publishing.delete(pk, by=user)
@@ -242,7 +242,7 @@ def mine(user: User, limit: int) -> int:
 
 
 def access(user: User, limit: int) -> int:
-    """Delete applications' codes and tokens: codes first, then refresh tokens, so that neither can get a new token."""
+    """Delete applications' codes and tokens: codes first, then refresh tokens, so that no new tokens can be issued."""
     models = (Grant, RefreshToken, AccessToken, IDToken, DeviceGrant, Application)
     return sum(_rows(model.objects.filter(user=user), limit) for model in models)
 

@@ -51,7 +51,7 @@ def newest_export(user: User) -> Export | None:
 
 
 def own_export(user: User, export_id: int) -> Export:
-    """An archive to download. NotFound for other people's archives and expired ones."""
+    """An archive to download. Raises NotFound for other people's archives and for expired ones."""
     export = Export.objects.filter(pk=export_id, user=user).first()
     if export is None or not export.is_ready():
         raise NotFound(_("This archive no longer exists. You can make a new one."))
@@ -59,7 +59,7 @@ def own_export(user: User, export_id: int) -> Export:
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Build archives that are due, at most EXPORT_CONCURRENCY at once; returns the number of claimed rows."""
+    """Build archives that are due, at most EXPORT_CONCURRENCY at a time; returns the number of claimed rows."""
     running = Export.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=Now())
     free = settings.EXPORT_CONCURRENCY - running.count()
     return leases.run_due(Export, _build, limit=min(limit, free), only=only) if free > 0 else 0

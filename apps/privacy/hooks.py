@@ -32,15 +32,15 @@ class Part:
 
     @property
     def line(self) -> str:
-        """The line about the file in the archive's README."""
+        """The line that describes the file in the archive's README."""
         return f"{self.file:<26}{self.about}".rstrip() + "\n"
 
 
 class PostOfArchive(NamedTuple):
     """A post in an archive.
 
-    `cells` has its URL and date in the archive, for the report. `post` has the data to recreate it. `refusal` is the
-    reason why it cannot be imported.
+    `cells` contains its URL and date in the archive, for the report, and `post` the data for creating it again.
+    `refusal` is the reason why it cannot be imported.
     """
 
     cells: list[str]
@@ -49,12 +49,12 @@ class PostOfArchive(NamedTuple):
 
 
 class Posts(NamedTuple):
-    """The functions that import posts of an archive. The file is opened again for each chunk of lines.
+    """The functions that import the posts in an archive. The file is opened again for each chunk of lines.
 
-    `open` raises Invalid unless the file is an archive. `read` yields its posts, or raises Invalid for all of them.
-    `prepare` does the slow work for one post, outside of transactions; its result is passed to `make`, which returns
-    the data that `remove` needs (None if the post has been imported before) and a text about parts that could not be
-    imported. `make` raises DomainError for a post that cannot be imported.
+    `open` raises Invalid unless the file is an archive. `read` yields its posts, or raises Invalid if none can be
+    imported. `prepare` does the slow work for one post, outside transactions, and its result is passed to `make`.
+    `make` returns the data that `remove` needs (None if the post has been imported before), and a text about parts that
+    could not be imported. `make` raises DomainError for a post that cannot be imported.
     """
 
     open: Callable[[IO[bytes]], Any]
@@ -65,7 +65,7 @@ class Posts(NamedTuple):
 
 
 def address_of(handle: str) -> str:
-    """An account's address, handle@host, as in Mastodon's files of follows."""
+    """An account's address (handle@host), as Mastodon writes it in its lists of follows."""
     return f"{handle}@{settings.SITE_URL.partition('://')[2]}"
 
 

@@ -1,5 +1,5 @@
-"""Archives that users request, lists that they import, and accounts that are being erased. All are leased rows, so a
-lost message loses no work.
+"""Archives that users request, lists that they import, and accounts that are being erased. All are leased rows, so no
+work is lost if a message is lost.
 """
 
 from django.conf import settings
@@ -86,7 +86,7 @@ class ImportKind(models.TextChoices):
 class Import(LeasedRow):
     """A file that a user imports; its lines are `ImportLine` rows. `is_undone` is set as soon as undoing begins.
 
-    `file` is its name in the private storage; the file is kept while lines still need data from it.
+    `file` is the file's name in the private storage; the file is kept while lines still need data from it.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -133,7 +133,7 @@ class ImportLine(models.Model):
     """A line of an imported file. `cells` are as in the file.
 
     `reason` explains, in the user's language, why the line was refused or which parts could not be imported. `trace`
-    has the data for undoing the line. `post` is the archive's data about a post, until the line is done.
+    contains the data for undoing the line. `post` is the archive's data about a post, until the line is done.
     """
 
     job = models.ForeignKey(Import, models.CASCADE, related_name="lines", db_index=False)

@@ -30,7 +30,7 @@ def erase(erasure_id: int) -> None:
 
 @shared_task
 def sweep() -> None:
-    """Enqueue due rows, because their work takes too long for the sweep itself."""
+    """Enqueue rows that are due, because their work would take too long in the sweep itself."""
     due = {"state": State.PENDING, "due_at__lte": Now()}
     for model, task in (
         (Export, export.TASK),

@@ -1,7 +1,7 @@
 """Actions for promotions: people's choices, their segments, and the start and end of campaigns.
 
 Locks are taken in the order that `membership` describes. A change for many people is made in batches. Each batch is an
-event, and records the event of the next batch in its own transaction; so none is lost, and each may run twice.
+event, and records the event of the next batch in its own transaction; so no batch is lost, but each may run twice.
 """
 
 from collections.abc import Collection
@@ -77,7 +77,7 @@ RETURNING impressions >= (SELECT budget_impressions FROM promotions_campaign c W
 def set_traits(user: User, slugs: Collection[str]) -> None:
     """Replace the traits that a user has stated, and update the user's segments in the same transaction.
 
-    Retired traits can be kept but not added. Invalid for unknown traits, and for more than 20.
+    Retired traits can be kept but not added. Raises Invalid for unknown traits and for more than 20.
     """
     lock_people([user.pk])
     present = dict(UserTrait.objects.filter(user=user).values_list("trait__slug", "pk"))
@@ -110,7 +110,7 @@ def withdraw_trait(user: User, slug: str) -> None:
 
 @transaction.atomic
 def opt_out(user: User) -> None:
-    """Remove a user from all segments, and end the user's virtual follows. Stated traits stay, but have no effect."""
+    """Remove a user from all segments, and end the user's virtual follows. Stated traits are kept without effect."""
     lock_people([user.pk])
     OptOut.objects.get_or_create(user=user)
     membership.leave_all(user.pk)
@@ -158,7 +158,7 @@ def segments_changed() -> None:
 def sweep_batch() -> bool:
     """Recompute the segments of the next batch of accounts; returns whether there may be more to do now.
 
-    A sweep begins an hour after the last one ended, or when a segment changes; each call continues it.
+    A sweep begins an hour after the last sweep ended, or when a segment changes; each call continues it.
     """
     SegmentSweep.objects.get_or_create(pk=1)
     with transaction.atomic():
@@ -182,7 +182,7 @@ def sweep_batch() -> bool:
 # --- the switch ---------------------------------------------------------------------------------
 @transaction.atomic
 def switch_promotions(*, on: bool, by: User) -> None:
-    """Switch promotions on this site on or off, immediately. NotAllowed without the permission."""
+    """Switch promotions on this site on or off, immediately. Raises NotAllowed without the permission."""
     require_permission(by, RUN_CAMPAIGN)
     switch, _is_new = PromotionSwitch.objects.update_or_create(pk=1, defaults={"is_on": on})
     transaction.on_commit(forget_campaigns, robust=True)
@@ -194,7 +194,7 @@ def switch_promotions(*, on: bool, by: User) -> None:
 def start_campaign(campaign_id: int, *, by: User) -> None:
     """Start a draft or a paused campaign: from its start date on, people in its segments follow the account virtually.
 
-    NotAllowed without the permission; Invalid if the campaign cannot run.
+    Raises NotAllowed without the permission, Invalid if the campaign cannot run.
     """
     require_permission(by, RUN_CAMPAIGN)
     lock_campaigns()
@@ -231,7 +231,7 @@ def end_campaign(campaign_id: int, *, by: User) -> None:
 
 
 def apply_time() -> None:
-    """Begin campaigns whose start date has come; end those that are past their end date or over budget. Idempotent."""
+    """Begin campaigns whose start date has come, and end campaigns past their end date or budget. Idempotent."""
     now = timezone.now()
     running = Campaign.objects.filter(state=CampaignState.RUNNING)
     due = {
@@ -339,9 +339,9 @@ def _leave(campaign: Campaign, state: CampaignState) -> None:
 def count_impressions(reader_id: int, campaign_ids: Collection[int], *, page_id: str) -> None:
     """Count a page that showed posts of these campaigns, once for each campaign and page.
 
-    At most 20 campaigns. `page_id` is any text that is the same when the same page is sent again; it is compared with
-    the last 16 pages for the reader, campaign and day. A campaign whose budget is used up is no longer shown, and ends
-    soon.
+    At most 20 campaigns. `page_id` is any string that stays the same when the page is sent again; it is compared with
+    those of the last 16 pages for the reader, campaign and day. A campaign whose budget is used up is no longer shown,
+    and ends soon.
     """
     if not campaign_ids:
         return

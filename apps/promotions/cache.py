@@ -2,7 +2,7 @@
 
 Every change calls `forget_readers` or `forget_campaigns` after its commit, and the handler of its event calls them
 again: `virtual_follow_changed`, `segments_changed`, `campaign_begun`, `campaign_stopped`. An impression has no event:
-if the process dies right after its commit, the reader's entry is one page behind until the next impression.
+if the process dies right after the commit, the reader's entry lacks one page until the next impression.
 """
 
 import logging
@@ -60,7 +60,7 @@ WHERE c.is_live AND EXISTS (SELECT FROM promotions_promotionswitch WHERE is_on) 
 
 
 class Shown(NamedTuple):
-    """The number of pages on which a reader saw a campaign in a day (UTC), and hashes of the ids of the newest ones."""
+    """The number of pages on which a reader saw a campaign on a day (UTC), and hashes of the newest pages' ids."""
 
     campaign_id: int
     day: str
@@ -176,7 +176,7 @@ def load_readers(user_ids: Collection[int]) -> dict[int, ReaderEntry]:
 
 
 def load_campaigns(_keys: Collection[int]) -> dict[int, tuple[LiveCampaign, ...]]:
-    """All live campaigns with budget left, under the key `ALL`, in two queries; none while the switch is off."""
+    """All live campaigns with budget left, under the key `ALL`, from two queries; none while the switch is off."""
     rows = rows_of(_CAMPAIGNS, {})
     newest = _newest_posts({row[1] for row in rows})
     return {
@@ -209,6 +209,6 @@ def forget_readers(user_ids: Sequence[int]) -> None:
 
 
 def forget_campaigns() -> None:
-    """Drop the entry of live campaigns after a commit, so that an outdated one is no longer read."""
+    """Drop the entry with the live campaigns after a commit, so that an outdated entry is no longer read."""
     if not CAMPAIGNS.forget([ALL]):
         logger.warning("cached campaigns may be outdated until the event is handled")

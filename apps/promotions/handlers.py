@@ -86,7 +86,7 @@ def refresh_changed(payload: Payload) -> None:
 
 @receiver(post_save, sender=User)
 def note_account(instance: User, *, created: bool, update_fields: Any, **_more: Any) -> None:
-    """Record that the segments of an account must be recomputed, if it is new or its language may have changed."""
+    """Record that an account's segments must be recomputed if the account is new or its language may have changed."""
     if created or LANGUAGES.intersection(update_fields or LANGUAGES):
         _note(instance.pk)
 

@@ -1,8 +1,8 @@
 """Keeps memberships and virtual follows in line with the rules, within the caller's transaction.
 
-Locks are always taken in the same order: the rows of people's counts, lowest id first, then an advisory lock in
-shared mode. Starting or stopping a campaign takes that lock in exclusive mode, so no transaction computes with a state
-that is about to change: a batch that runs after the commit of a change sees everything that was computed before it.
+Locks are always taken in the same order: the rows of people's counts, lowest id first, then an advisory lock in shared
+mode. Starting or stopping a campaign takes that lock in exclusive mode, so no transaction computes with a state that is
+about to change. A batch that runs after the commit of a change sees everything that was computed before the change.
 """
 
 from collections import defaultdict
@@ -60,7 +60,7 @@ def lock_next(after: int) -> list[int]:
 
 
 def lock_campaigns() -> None:
-    """Wait for transactions that compute with the current campaigns, and make later ones wait for this one."""
+    """Wait for transactions that use the current campaigns, and make later transactions wait for this one."""
     _lock_campaigns(shared=False)
 
 

@@ -71,7 +71,7 @@ class UserTrait(models.Model):
 
 
 class OptOut(models.Model):
-    """`user` wants no promoted posts, and so is in no segment and follows nobody virtually."""
+    """`user` does not want promoted posts, and so is not in any segment and follows nobody virtually."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
@@ -178,12 +178,12 @@ class SegmentRule(models.Model):
 
     @property
     def value(self) -> str:
-        """The value in the column for its kind."""
+        """The value in the column that belongs to the rule's kind."""
         field = RULE_FIELDS.get(RuleKind(self.kind)) if self.kind in RuleKind.values else None
         return str(getattr(self, field)) if field else ""
 
     def clean(self) -> None:
-        """Require a value for its kind and no other, and refuse sensitive subjects."""
+        """Require a value for the rule's kind and no other value, and refuse sensitive subjects."""
         if self.kind not in RuleKind.values:
             return  # the field reports it
         wanted = RULE_FIELDS[RuleKind(self.kind)]
@@ -238,7 +238,7 @@ class PromotedAccount(models.Model):
 
 
 class PromotionSwitch(models.Model):
-    """A single row: whether the site promotes posts at all. Without the row, it does not."""
+    """A single row: whether the site promotes posts at all. If the row is missing, it does not."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     is_on = models.BooleanField(
@@ -270,7 +270,7 @@ class EndReason(models.TextChoices):
 
 
 class Campaign(models.Model):
-    """Shows a promoted account to the people in some segments for a time.
+    """Shows a promoted account to the people in given segments for a period.
 
     While `is_live`, it makes virtual follows: from its start date until it is paused or ends. Staff can edit only
     drafts and paused campaigns, so a running campaign can be read without a lock.
@@ -346,9 +346,9 @@ class CampaignCount(models.Model):
 
 
 class ReaderImpressions(models.Model):
-    """The number of pages on which a reader saw a campaign in a day (UTC).
+    """The number of pages on which a reader saw a campaign on a day (UTC).
 
-    `pages` are hashes of the ids of the newest of these pages, so that the same page does not count twice.
+    `pages` contains hashes of the ids of the newest of these pages, so that no page is counted twice.
     """
 
     user = models.ForeignKey(

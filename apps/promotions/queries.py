@@ -77,7 +77,7 @@ class Promotion:
     """The reason why a reader sees a post by an account that the reader does not follow.
 
     `people` describes the segment. `newest_id` is the id of the account's only promoted post; 0 if it has none. `pages`
-    are hashes of the ids of the pages that most recently showed the campaign to this reader today.
+    contains hashes of the ids of the pages that most recently showed the campaign to this reader today.
     """
 
     label: ClassVar = "promotions/_label.html"
@@ -114,7 +114,7 @@ class OwnSegment:
 
 
 class Audience(NamedTuple):
-    """A lower bound for a campaign's number of people; `too_few` if a segment has fewer than `CAMPAIGN_MIN_PEOPLE`."""
+    """A lower bound for the people a campaign reaches; `too_few` if a segment has fewer than `CAMPAIGN_MIN_PEOPLE`."""
 
     people: int
     too_few: bool = False
@@ -127,10 +127,10 @@ def virtual_followee_ids(reader_id: int) -> tuple[int, ...]:
 
 
 def promotions_for(reader: User, batch: Batch | None) -> PromotionOf:
-    """A function that returns the promotion of a post, or None. A campaign promotes only its account's newest post.
+    """A function from a post to its promotion or None. A campaign promotes only the newest post of its account.
 
-    Accounts younger than `PROMOTIONS_AFTER_DAYS` see none, so that new members first find people to follow. Without a
-    batch, promotions are read in one query when first needed, unless the reader follows nobody virtually.
+    Accounts younger than `PROMOTIONS_AFTER_DAYS` see no promotions, so that new members first find people to follow.
+    Without a batch, promotions are read in one query when first needed, unless the reader follows nobody virtually.
     """
     if reader.created_at > timezone.now() - timedelta(days=settings.PROMOTIONS_AFTER_DAYS):
         return nothing_promoted
@@ -151,8 +151,8 @@ def _exact(reader_id: int) -> Mapping[int, Promotion]:
 def ask_promotions(batch: Batch, reader_id: int) -> Future[Mapping[int, Promotion]]:
     """Like `promotions_of`, but read in a batch, and without a query while the caches are fresh.
 
-    The result also has accounts that the reader follows, mutes or blocks, that block the reader, or that are suspended:
-    the page itself leaves out their posts, or shows them anyway.
+    The result also contains accounts that the reader follows, mutes or blocks, that block the reader, or that are
+    suspended: the page leaves out their posts, or shows them anyway.
     """
     readers = batch.get_many(
         READERS, [reader_id], lambda ids: load_readers(ids) if batch.is_current else {}
@@ -229,7 +229,7 @@ def is_switched_on() -> bool:
 
 
 def is_anything_promoted() -> bool:
-    """Whether anybody may see a promoted post: the switch is on, and a campaign is live."""
+    """Whether promoted posts can be seen at all: the switch is on, and a campaign is live."""
     return bool(_live_campaigns())
 
 
@@ -277,8 +277,8 @@ def _facts(rules: str | None) -> tuple[RuleFact, ...]:
 def preview(campaign: Campaign) -> Audience:
     """The approximate number of people who would follow a campaign's account virtually under the current rules.
 
-    The number is never exact, and small segments get none: a rule that matches only one person, or two numbers that
-    differ by one, would reveal something about that person. Counting stops at 10,000.
+    The number is never exact, and no number is given for small segments: a rule that matches only one person, or two
+    numbers that differ by one, would reveal something about that person. Counting stops at 10,000.
     """
     people: set[int] = set()
     segments = campaign.segments.filter(is_active=True).order_by("pk").prefetch_related("rules")

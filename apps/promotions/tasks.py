@@ -23,7 +23,7 @@ def sweep_segments() -> None:
 
 @shared_task
 def apply_time() -> None:
-    """Begin and end campaigns."""
+    """Begin and end campaigns when their times have come."""
     actions.apply_time()
 
 

@@ -1,4 +1,4 @@
-"""The traits that people may state about themselves, and the sensitive subjects by which nobody may be selected."""
+"""The traits that people may state about themselves, and the sensitive subjects that no selection may use."""
 
 import unicodedata
 
@@ -46,7 +46,7 @@ _SENSITIVE = regex.compile(
 
 
 def is_sensitive(*texts: str) -> bool:
-    """Whether one of the texts names a sensitive subject, by which people must not be selected."""
+    """Whether one of the texts names a sensitive subject, which may not be used to select people."""
     return any(
         _SENSITIVE.search(unicodedata.normalize("NFKC", text).casefold().replace("_", " "))
         for text in texts

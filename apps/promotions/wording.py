@@ -18,7 +18,7 @@ from apps.promotions.models import RuleKind
 
 @dataclass(frozen=True, slots=True)
 class RuleFact:
-    """A rule that the reader matches. `value` is its name, handle, language code, number of days or date."""
+    """A rule that the reader matches. `value` is a name, a handle, a language code, a number of days or a date."""
 
     kind: str
     value: str

@@ -27,7 +27,7 @@ class Address(NamedTuple):
 
 
 def subscribe_device(user: User, session_key: str | None, address: Address) -> Subscription:
-    """Subscribe the browser of a session; its subscription under another login ends. Conflict, Invalid."""
+    """Subscribe the browser of a session; a subscription of it under a different login ends. Conflict, Invalid."""
     login = Login.objects.filter(user=user, session_key=session_key or "").first()
     if login is None:
         raise Conflict(_("Log in again: this login is not in the list of your sessions."))

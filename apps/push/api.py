@@ -66,7 +66,7 @@ class PushAddressInput(Input):
 
 
 class PushDataInput(Input):
-    """The notifications that are sent. Alerts that are left out are off; unknown ones are ignored."""
+    """The notifications that are sent. Alerts that are left out are off; unknown alerts are ignored."""
 
     alerts = serializers.DictField(child=serializers.BooleanField(), required=False)
     policy = serializers.ChoiceField(Policy.values, required=False)
@@ -121,7 +121,7 @@ def _changes(fields: dict[str, Any]) -> dict[str, Any]:
 )
 @endpoint(GET="push", POST="push", PUT="push", DELETE="push")
 def push_subscription(request: Request) -> Response:
-    """The subscription of the token. POST creates or replaces it. It ends with the token."""
+    """The subscription of the token. POST creates or replaces it. The subscription ends with the token."""
     viewer, bearer = viewer_of(request), _bearer(request)
     if request.method == "POST":
         fields = validated(PushSubscriptionInput(data=request.data))

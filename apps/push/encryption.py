@@ -66,7 +66,7 @@ def device_keys(p256dh: str, auth: str) -> Keys:
 
 
 def site_key() -> ec.EllipticCurvePrivateKey | None:
-    """The site's key; None if VAPID_PRIVATE_KEY is empty. ValueError if it is not 32 bytes in base64url."""
+    """The site's key; None if VAPID_PRIVATE_KEY is empty. Raises ValueError if it is not 32 bytes in base64url."""
     return _private_key(settings.VAPID_PRIVATE_KEY)
 
 
@@ -91,7 +91,7 @@ def _point(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def sealed_message(text: bytes, endpoint: str, keys: Keys, *, standard: bool = True) -> Message:
-    """The body and headers of a request to a push service. ValueError if the site has no key."""
+    """The body and headers of a request to a push service. Raises ValueError if the site has no key."""
     key = site_key()
     if key is None:
         raise ValueError("there is no VAPID_PRIVATE_KEY")
@@ -160,7 +160,7 @@ def _hkdf(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
 
 
 def topic_of(key: str) -> str:
-    """A topic of at most 32 characters: a message replaces a waiting one with the same topic (RFC 8030)."""
+    """A topic of at most 32 characters: a message replaces a waiting message with the same topic (RFC 8030)."""
     return encoded(sha256(key.encode()).digest())[:32]
 
 
@@ -170,7 +170,7 @@ def seal(token: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """Decrypt a stored token; empty if its SECRET_KEY is neither in use nor in SECRET_KEY_FALLBACKS."""
+    """Decrypt a stored token; "" if it was encrypted with a key that is not in SECRET_KEY or SECRET_KEY_FALLBACKS."""
     try:
         return vault(_PURPOSE).decrypt(sealed.encode()).decode()
     except InvalidToken:
@@ -185,7 +185,7 @@ MAKE_A_KEY = (
 
 @checks.register(checks.Tags.security)
 def check_key(**_options: object) -> list[CheckMessage]:
-    """Check VAPID_PRIVATE_KEY at start; an invalid key would otherwise fail at the first message."""
+    """Check VAPID_PRIVATE_KEY at start; otherwise an invalid key would only fail at the first message."""
     try:
         key = site_key()
     except ValueError:

@@ -28,7 +28,7 @@ class Policy(models.TextChoices):
 
 
 class Texts(models.TextChoices):
-    """The posts whose texts a device shows. It always shows the name of the person who acted."""
+    """The posts whose texts a device shows. The device always shows the name of the person who acted."""
 
     ALL = "all", _("For all posts")
     OPEN = "open", _("Only for posts that everybody may read")

@@ -52,7 +52,7 @@ WORKER_CSP = "default-src 'none'; connect-src 'self'; script-src 'self'"
 
 @require_safe
 def worker(_request: HttpRequest) -> HttpResponse:
-    """Serve the worker at the root, so that its scope is all pages. Browsers install it again if a byte differs."""
+    """Serve the worker at the root, so that all pages are in its scope. Browsers install it again if a byte differs."""
     site = {
         "name": settings.SITE_NAME,
         "icon": static("img/icon-192.png"),

@@ -22,7 +22,7 @@ def preferences_of(user: User) -> Preferences:
 
 
 def access_of(bearer: Bearer) -> dict[str, int]:
-    """The field of a subscription for this kind of token, and the token's id, taken from `Bearer.key`."""
+    """The field of a subscription that this kind of token fills, with the token's id from `Bearer.key`."""
     is_personal = bearer.key.startswith("p")
     return {"personal_token_id" if is_personal else "program_token_id": int(bearer.key[1:])}
 
@@ -52,7 +52,7 @@ def name_of(subscription: Subscription) -> str:
 
 
 def is_alive(subscription: Subscription) -> bool:
-    """Whether the login or token is still valid, and the account active."""
+    """Whether the login or token is still valid, and the account is active."""
     user = subscription.user
     if not user.is_active or user.is_suspended:
         return False

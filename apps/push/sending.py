@@ -1,7 +1,7 @@
 """Sends messages to devices. Each message has a row, inserted with its notification; a task sends it (`leases`).
 
-If a push service fails, the message is retried four times within ten minutes. If the service no longer knows the
-device, the subscription ends.
+If a push service fails, the message is sent again up to four times within ten minutes. If the service no longer knows
+the device, the subscription ends.
 """
 
 import logging
@@ -80,7 +80,7 @@ def due() -> list[int]:
 
 
 def purge() -> None:
-    """Delete finished rows, and subscriptions whose login or token ended, even while the app was not installed."""
+    """Delete finished rows, and subscriptions whose login or token has ended, maybe while the app was off."""
     sql.purge(Delivery.objects.filter(finished_at__lt=Now() - RETENTION).order_by("finished_at"))
     ended = Q(personal_token__revoked_at__isnull=False) | Q(program_token__expires__lt=Now())
     accesses = {"login": Login, "personal_token": AccessToken, "program_token": ProgramToken}
@@ -91,7 +91,7 @@ def purge() -> None:
 
 
 def _send(row: Delivery) -> None:
-    """Send a message, unless its notification was read, deleted or hidden meanwhile, or quiet hours have begun."""
+    """Send a message, unless its notification has been read, deleted or hidden, or quiet hours have begun."""
     subscription = _living(row.subscription_id)
     if subscription is None:
         return
@@ -141,7 +141,7 @@ def _deliver(
 
 
 def post(subscription: Subscription, content: DeviceMessage) -> int:
-    """Send a message; returns the status of the response. Raises PushFailed if it can be retried."""
+    """Send a message; returns the status of the response. Raises PushFailed if sending can be retried."""
     keys = device_keys(subscription.p256dh, subscription.auth)
     endpoint = subscription.endpoint
     text = orjson.dumps(content.text)

@@ -14,7 +14,7 @@ def send(delivery_id: int) -> None:
 
 @shared_task
 def sweep() -> None:
-    """Enqueue due messages again; push services may take too long for the sweep itself."""
+    """Enqueue messages that are due again; push services may be too slow for the sweep itself."""
     for delivery_id in sending.due():
         enqueue(sending.TASK, delivery_id)
 

@@ -45,7 +45,7 @@ URGENT = {
 def device_message(
     subscription: Subscription, item: NotificationItem, *, token: str, texts: str
 ) -> DeviceMessage:
-    """Write a message in Mastodon's format; for browsers also with the page to open and the number of unread ones."""
+    """Write a message in Mastodon's format; for browsers, add the page to open and the number of unread messages."""
     user = subscription.user
     language = user.interface_language or subscription.language or settings.LANGUAGE_CODE
     kind = TOLD[item.kind]
@@ -67,7 +67,7 @@ def device_message(
 
 
 def body_of(item: FeedItem, texts: str) -> str:
-    """The post's text as on the notifications page, if the owner wants it on the screen."""
+    """The post's text as on the notifications page, if the owner wants it to be shown on the device."""
     if texts == Texts.NONE or (texts == Texts.OPEN and not item.post.is_open):
         return ""
     if item.warnings:

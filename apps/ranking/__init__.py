@@ -1,1 +1,1 @@
-"""The ranked timeline: the newest posts of the home page in another order, stable while a reader pages through it."""
+"""The ranked timeline: the newest posts of the home page in another order, which stays stable from page to page."""

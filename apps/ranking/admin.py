@@ -1,4 +1,4 @@
-"""The staff page for the weights of factors, which apply to each new order."""
+"""The staff page for the weights of factors; changed weights apply to each new order."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Feed algorithms: source -> rules -> scorer -> selector. How to write one: docs/feed_algorithms.md.
 
 A scorer returns an explanation instead of a score: the value of each factor. The score is the weighted sum of these
-values. So every post has a reason for its place, and the reason always matches the score.
+values. So there is a reason for the place of every post, and the reason always matches the score.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ REPEAT_FACTOR = 0.8
 class Factor:
     """A part of a score. `reason` is the sentence shown if this factor adds most; `%(who)s` is the author's handle.
 
-    `weight` is the default; staff may set another one (`FactorWeight`).
+    `weight` is the default; staff may set a different weight (`FactorWeight`).
     """
 
     name: str
@@ -49,7 +49,7 @@ class Factor:
 
 
 class Part(NamedTuple):
-    """The part of one score that comes from a factor."""
+    """The part of a score that comes from one factor."""
 
     factor: Factor
     value: float
@@ -82,7 +82,7 @@ class Scored(NamedTuple):
         return largest if largest.adds > 0 else None
 
     def reason(self, handle: str) -> str:
-        """The reason for the post's place, as a sentence; `handle` is the author's."""
+        """The reason for the post's place, as a sentence; `handle` is the author's handle."""
         part = self.main_part
         return (
             str(part.factor.reason) % {"who": handle}
@@ -176,7 +176,7 @@ def check_setting(**_options: object) -> list[Error]:
 
 
 def weights_of(algorithm: Algorithm) -> dict[str, float]:
-    """The current weight of each factor: the one set by staff, or the default."""
+    """The current weight of each factor: the weight that staff have set, or the default."""
     chosen = FactorWeight.objects.filter(name__startswith=f"{algorithm.name}.")
     changed = dict(chosen.values_list("name", "weight"))
     return {
@@ -203,7 +203,7 @@ def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> lis
 def score(
     algorithm: Algorithm, viewer: User, items: Sequence[FeedItem], weights: Mapping[str, float]
 ) -> list[Scored]:
-    """Score the items. TypeError if an explanation lacks a factor; ValueError if an item has no explanation."""
+    """Score the items. Raises TypeError if an explanation lacks a factor, ValueError if an item has no explanation."""
     explanations = algorithm.scorer(viewer, items) if items else ()
     return [
         Scored(item.id, item.shown.id, _parts(algorithm, explanation, weights))
@@ -212,7 +212,7 @@ def score(
 
 
 def without_read(viewer: User, scores: Sequence[Scored]) -> list[Scored]:
-    """Drop posts that were read, according to a Bloom filter; about one unread post in a hundred is dropped too."""
+    """Drop posts that a Bloom filter says were read; about one unread post in a hundred is dropped, too."""
     asked = {READS: [scored.shown_id for scored in scores]}
     read = check_many(viewer.pk, asked)[READS].perhaps
     return [scored for scored in scores if scored.shown_id not in read]

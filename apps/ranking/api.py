@@ -43,7 +43,7 @@ class ReasonJson(TypedDict):
 
 
 def reason_json(scored: Scored, handle: str) -> ReasonJson:
-    """The reason as JSON; `handle` is the author's."""
+    """The reason as JSON; `handle` is the author's handle."""
     main = scored.main_part
     return {
         "code": main.factor.name if main else "time",

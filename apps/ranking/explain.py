@@ -1,4 +1,4 @@
-"""Adds the reader's newest order to explanations of the home page, and scores in Redis to the auditor's checks."""
+"""Adds the reader's newest order to explanations of the home page, and the scores in Redis to the auditor's checks."""
 
 from collections.abc import Collection, Mapping
 

@@ -13,9 +13,9 @@ MAX_WEIGHT = 1000
 class RankSession(models.Model):
     """A fixed order for one reader, so that its pages neither repeat nor omit a post.
 
-    `weights` are pairs of a factor and its weight at that time. An entry is `[post id, shown id, number of posts above
-    it by the same author, one value per factor in thousandths]`; the best is first. There are at most
-    `RANK_CANDIDATES` entries of some 50 bytes each. Every read checks whether the reader may see their posts.
+    `weights` contains pairs of a factor and its weight when the order was made. An entry is `[post id, shown id, number
+    of posts above it by the same author, one value per factor in thousandths]`; the best entry is first. There are at
+    most `RANK_CANDIDATES` entries of about 50 bytes each. Every read checks whether the reader may see their posts.
     """
 
     viewer = models.ForeignKey(
@@ -38,7 +38,7 @@ class RankSession(models.Model):
 
 
 class RankingChoice(models.Model):
-    """The algorithm that a reader has chosen. The default applies without a row, or if the site has removed it."""
+    """The algorithm that a reader has chosen. The default applies if there is no row, or the site no longer has it."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"

@@ -1,7 +1,7 @@
 """Ranked orders: made by the algorithm that the reader has chosen, stored, and read page by page.
 
-An order is stored in PostgreSQL. In a cache, it could vanish between two pages, and the second page would repeat posts
-of the first. Every page checks again that the reader may see its posts, and that they pass the algorithm's rules.
+An order is stored in PostgreSQL. A cache might lose it between two pages, and the second page would repeat posts of the
+first. Every page checks again that the reader may see its posts, and that they pass the algorithm's rules.
 """
 
 import logging
@@ -49,7 +49,7 @@ DELETE FROM ranking_ranksession WHERE viewer_id = %(viewer)s AND id IN (
 
 @dataclass(frozen=True, slots=True)
 class RankCursor:
-    """A position in a stored order: the page begins after the post `after`. Without a session a new order is made."""
+    """A position in a stored order: the page begins after the post `after`. With no session, a new order is made."""
 
     session: int | None
     after: int | None
@@ -86,7 +86,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RankedPage:
-    """A page of an order. `after` is the cursor of the next page; None at the end, where `older` continues on home."""
+    """A page of an order. `after` is the cursor of the next page; at the end, it is None, and `older` is set."""
 
     session: int
     algorithm: Algorithm
@@ -107,7 +107,7 @@ def algorithm_of(viewer: User) -> Algorithm:
 
 
 def choose_algorithm(viewer: User, name: str) -> Algorithm:
-    """Choose the algorithm of future orders. Invalid for an unknown name."""
+    """Choose the algorithm of future orders. Raises Invalid for an unknown name."""
     chosen = available().get(name)
     if chosen is None:
         message = _("Choose one of the options.")
@@ -157,10 +157,10 @@ def ranked_page(
     limit: int,
     promoted: bool = True,
 ) -> RankedPage:
-    """A page of one of the reader's orders, after the post `after`; without a session, the first page of a new order.
+    """A page of one of the reader's orders, after the post `after`; if no session is given, a new order's first page.
 
-    `promoted=False` leaves out promoted posts, for clients that might not show their label. NotFound if the order has
-    expired, belongs to another reader, or does not contain `after`.
+    `promoted=False` leaves out promoted posts, for clients that might not show their label. Raises NotFound if the
+    order has expired, belongs to another reader, or does not contain `after`.
     """
     session, items = begin(viewer) if session_id is None else (_session_of(viewer, session_id), {})
     algorithm = _algorithm_behind(session)
@@ -191,7 +191,7 @@ def ranked_page(
 
 
 def newest_scores(viewer: User) -> dict[int, Scored]:
-    """The scores in the reader's newest order, by post id; empty without an order."""
+    """The scores in the reader's newest order, by post id; empty if there is no order."""
     newest = RankSession.objects.filter(viewer=viewer).order_by("-pk").first()
     algorithm = _algorithm_behind(newest) if newest else None
     if newest is None or algorithm is None:
@@ -211,7 +211,7 @@ def _items(algorithm: Algorithm, viewer: User, scores: Sequence[Scored]) -> dict
 
 
 def _algorithm_behind(session: RankSession) -> Algorithm | None:
-    """The algorithm that made an order; None if the site no longer has it, or it has other factors now."""
+    """The algorithm that made an order; None if the site no longer has it, or its factors have changed."""
     algorithm = available().get(session.algorithm)
     names = [factor.name for factor in algorithm.factors] if algorithm else []
     return algorithm if names == [name for name, _weight in session.weights] else None

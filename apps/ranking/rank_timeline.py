@@ -1,9 +1,9 @@
 """The rank timeline: a reader's newest candidates with the scores of a prepared algorithm, in Redis (source 003).
 
 It has two keys: the ZSET `rt:{reader}` contains the posts by position; a hash contains the values that explain each
-position, and a version. Both expire `RANK_TIMELINE_SECONDS` after they were built, so no score is older. Until
-then, a task scores each delivered post, and every read scores posts that the task missed. The keys contain ids and
-figures only: visibility is checked when a page of the order is read.
+position, and a version. Both expire `RANK_TIMELINE_SECONDS` after they were built, so no score is older. Until then, a
+task scores each delivered post, and every read scores posts that the task missed. The keys contain only ids and
+figures. Visibility is checked when a page of the rank timeline is read.
 """
 
 import json
@@ -68,8 +68,8 @@ def order(algorithm: Algorithm, viewer: User, weights: Weights) -> list[Scored]:
 def add_newest(algorithm: Algorithm, viewer: User, weights: Weights) -> None:
     """Score the newest `RANK_ITEMS_PER_RUN` candidates, except those already in the rank timeline; idempotent.
 
-    A rank timeline made with another algorithm or other weights is left unchanged for the next read. RedisError if
-    Redis does not respond.
+    A rank timeline made with a different algorithm or different weights is left unchanged for the next read. Raises
+    RedisError if Redis does not respond.
     """
     raw = algorithm.source(viewer, settings.RANK_ITEMS_PER_RUN)
     by_position, reasons = keys_of(viewer.pk)
@@ -89,13 +89,13 @@ def add_newest(algorithm: Algorithm, viewer: User, weights: Weights) -> None:
 
 
 def follow_delivery(chunk_id: int) -> None:
-    """Enqueue the scoring of a delivered chunk's post, if anybody may have a rank timeline."""
+    """Enqueue the scoring of the post that a chunk delivered, if anybody may have a rank timeline."""
     if timelines().exists(SCORED):
         enqueue("apps.ranking.tasks.score_delivered", chunk_id)
 
 
 def score_delivered(chunk_id: int, *, after: int = 0) -> int:
-    """Score a chunk's post for the readers in it who have a rank timeline; returns the number of these readers.
+    """Score a chunk's post for the readers in the chunk who have a rank timeline; returns the number of these readers.
 
     Takes at most `RANK_READERS_PER_TASK` readers with ids above `after`, and enqueues a task for the others.
     """
@@ -120,7 +120,7 @@ def score_delivered(chunk_id: int, *, after: int = 0) -> int:
 
 
 def drop(reader_id: int) -> None:
-    """Delete a rank timeline. RedisError if Redis does not respond; then the keys expire later."""
+    """Delete a rank timeline. Raises RedisError if Redis does not respond; the keys then expire later."""
     timelines().unlink(*keys_of(reader_id))
 
 
@@ -132,7 +132,7 @@ def online(reader_ids: Sequence[int]) -> list[int]:
 
 
 def is_consistent(reader_id: int) -> bool | None:
-    """Whether every stored position agrees with its stored values; None without a rank timeline."""
+    """Whether every stored position agrees with its stored values; None if there is no rank timeline."""
     by_position, reasons = keys_of(reader_id)
     pipeline = _pipeline()
     pipeline.zrange(by_position, 0, -1, withscores=True)
@@ -211,7 +211,7 @@ def _write(
 
 
 def _pipeline() -> Any:
-    """A pipeline. It is a transaction, except in a cluster, where a transaction fails while the keys' slot is migrated.
+    """A pipeline. It is a transaction, except in a cluster, where a transaction would fail while the keys' slot moves.
 
     So code that reads the two keys must expect one of them to be older than the other.
     """
@@ -236,5 +236,5 @@ def _version(algorithm: Algorithm, weights: Weights) -> str:
 
 
 def keys_of(reader_id: int) -> tuple[str, str]:
-    """The keys of the ZSET and the hash. They share a hash tag, so a cluster keeps them in one slot."""
+    """The keys of the ZSET and the hash. They share a hash tag, so a cluster keeps them in the same slot."""
     return f"rt:{{{reader_id}}}", f"rt:{{{reader_id}}}:why"

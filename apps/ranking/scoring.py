@@ -1,4 +1,4 @@
-"""The algorithms that come with the site. They use no learned model, and readers can see every figure in them."""
+"""The algorithms that come with the site. They do not use a learned model, and readers can see every figure in them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ def explain_light(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
 
 
 def explain_heavy(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
-    """Explain scores, without the time, which `newer_by_score` adds."""
+    """Explain scores without the age of posts, which `newer_by_score` adds."""
     reactions, tags = reactions_of(viewer.pk), followed_names(viewer)
     return [
         {
@@ -82,7 +82,7 @@ def explain_heavy(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
 
 
 def newer_by_score(scored: Scored) -> float:
-    """The position of a post, as if it were `score` hours newer. So the order of two posts never changes with time."""
+    """The position of a post as if it were `score` hours newer, so the order of two posts never changes with time."""
     return second_of(scored.post_id) / 3600 + scored.score
 
 

@@ -33,9 +33,9 @@ class _Table:
 
 
 def emoji_beginning(text: str, *, maximum: int) -> list[Emoji]:
-    """The emoji whose short name, name or keywords begin with a text, in any language.
+    """The emoji whose short names, names or keywords in any language begin with a text.
 
-    Names come before keywords, and complete matches first in both.
+    Matches of names come before matches of keywords, and within both, complete matches come first.
     """
     wanted, table = _term(text), _table()
     if not wanted:

@@ -1,4 +1,4 @@
-"""Indexes posts and accounts when they change, and drops cached suggestions of suspended accounts."""
+"""Indexes posts and accounts when they change, and drops cached suggestions when accounts are suspended."""
 
 from typing import Any
 

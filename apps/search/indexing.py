@@ -1,4 +1,4 @@
-"""Keeps the search index up to date. Everything here may run twice, late, or in any order."""
+"""Keeps the search index up to date. Everything in this module may run twice, late, or in any order."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -70,7 +70,7 @@ def index_people(users: Sequence[User]) -> None:
 def index_new_people() -> int:
     """Index the next batch of new accounts; returns their number, 0 if all are indexed.
 
-    Transactions do not commit in the order of their ids, so the last `OVERLAP` ids are checked again.
+    Transactions do not commit in the order of the accounts' ids, so the last `OVERLAP` ids are checked again.
     """
     last = PersonEntry.objects.aggregate(last=Max("user_id"))["last"] or 0
     indexed = PersonEntry.objects.filter(user_id__gt=last - OVERLAP).values("user_id")
@@ -82,19 +82,19 @@ def index_new_people() -> int:
 
 
 def next_post_ids(after: int) -> list[int]:
-    """The ids of the next posts above an id, for a scan of all posts."""
+    """The ids of the next posts after an id, for a scan of all posts."""
     rows = Post.objects.filter(pk__gt=after).order_by("pk")
     return list(rows.values_list("pk", flat=True)[:BATCH])
 
 
 def next_user_ids(after: int) -> list[int]:
-    """The ids of the next accounts above an id."""
+    """The ids of the next accounts after an id."""
     rows = User.objects.filter(pk__gt=after).order_by("pk")
     return list(rows.values_list("pk", flat=True)[:BATCH])
 
 
 def tag_and_index(post_ids: Collection[int]) -> None:
-    """Tag and index posts that may have been written before the site had tags and a search index."""
+    """Tag and index posts, which may have been written before the site had tags and a search index."""
     has_sign = Q(body__contains="#") | Q(body__contains="＃")
     rows = Post.objects.filter(has_sign, pk__in=post_ids, deleted_at=None)
     posts = rows.exclude(kind=Kind.REPOST).only("visibility", "hidden_at", "body")
@@ -117,7 +117,7 @@ _SCANS: dict[str, tuple[Callable[[int], list[int]], Callable[[Collection[int]], 
 def index_older(kind: IndexWalk.Kind) -> int:
     """Index the next batch in a scan of all posts or all people; returns their number.
 
-    Returns 0 once the scan is complete in this version, or while another worker has locked it.
+    Returns 0 once this version's scan is complete, or while another worker has locked the scan.
     """
     next_ids, index = _SCANS[kind]
     IndexWalk.objects.get_or_create(kind=kind)

@@ -1,4 +1,4 @@
-"""The search index and trends (both can be rebuilt from posts and accounts), starter packs, dismissed suggestions."""
+"""The search index and trends (which can be rebuilt from posts and accounts), starter packs, dismissed suggestions."""
 
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
@@ -46,7 +46,7 @@ class PersonEntry(models.Model):
 
 
 class TrendingPost(models.Model):
-    """A public post that many people currently like and repost; a task rewrites the table every few minutes."""
+    """A public post that many people currently like and repost. A task rewrites the table every few minutes."""
 
     post_id = models.BigIntegerField(primary_key=True)
     score = models.FloatField()
@@ -79,7 +79,7 @@ class IndexWalk(models.Model):
 
 
 class StarterPack(models.Model):
-    """Accounts that staff recommend together to new members, who may follow all of them at once."""
+    """A group of accounts that staff recommend to new members, who may follow all of them with one click."""
 
     title = models.CharField(_("title"), max_length=60)
     language = models.CharField(

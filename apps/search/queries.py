@@ -1,4 +1,4 @@
-"""Searches posts, newest first, and accounts by name and handle. Visibility is checked after the index is read."""
+"""Searches posts, newest first, and accounts by name and handle. Visibility is checked after reading the index."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -40,9 +40,9 @@ _LANGUAGE = _POST.replace("{what}", "lower(p.language) LIKE %(language)s")
 def search_posts(
     viewer: User | None, query: SearchQuery, cursor: Cursor, *, author_id: int | None = None
 ) -> Page[FeedItem]:
-    """A page of the posts that match a query, optionally by one author. Empty for a query without words and author.
+    """A page of the posts that match a query, optionally by one author; empty if the query has no words and no author.
 
-    Invalid if the words are so frequent that the search takes longer than `SEARCH_SECONDS`.
+    Raises Invalid if the words are so frequent that the search takes longer than `SEARCH_SECONDS`.
     """
     viewer_id = viewer.pk if viewer else None
     if query.author and author_id is None:
@@ -178,7 +178,7 @@ def search_people(
 ) -> list[User]:
     """Find accounts by words of the name or a prefix of the handle. An exact handle comes first.
 
-    It is followed by the viewer's followees, the viewer's followers, and all others, most followed first. Excludes
+    After it come the viewer's followees, the viewer's followers, and all others, most followed first. Excludes
     suspended accounts and those that block the viewer. Accounts that the viewer blocks match only by the whole handle,
     so that the viewer can unblock them.
     """

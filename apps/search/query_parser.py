@@ -19,7 +19,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]{2,4})?")
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """A query for posts with all `phrases`, narrowed by operators. `above` and `below` are ids, exclusive."""
+    """A query for posts with all `phrases`, narrowed by operators. `above` and `below` are exclusive bounds of ids."""
 
     phrases: list[str] = field(default_factory=list)
     author: str = ""  # a handle, or "me"
@@ -31,7 +31,7 @@ class SearchQuery:
 
     @property
     def tsquery(self) -> str:
-        """The phrases in the syntax of PostgreSQL's tsquery; empty without words."""
+        """The phrases in the syntax of PostgreSQL's tsquery; empty if there are no words."""
         return tsquery(self.phrases)
 
 

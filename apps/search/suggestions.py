@@ -1,4 +1,4 @@
-"""Suggests accounts to follow: the most followed ones without any relation to the viewer, except dismissed ones.
+"""Suggests accounts to follow: the most followed accounts without a relation to the viewer that were not dismissed.
 
 New members also see starter packs made by staff, and authors of posts with the tags that they chose, preferably in
 languages that they read.
@@ -94,7 +94,7 @@ def suggested_people(viewer: User, *, limit: int) -> list[User]:
 
 
 class SuggestedPerson(NamedTuple):
-    """The fields of an account that the side column shows."""
+    """Those fields of an account that the side column shows."""
 
     pk: int
     handle: str
@@ -116,7 +116,7 @@ CARD_CACHE: "LocalCache[tuple[int, str, int], tuple[SuggestedPerson, ...]]" = Lo
 
 
 def people_for_card(viewer: User, *, limit: int) -> tuple[SuggestedPerson, ...]:
-    """Like `suggested_people`, for the side column: names and pictures may be up to a minute old.
+    """Like `suggested_people`, but for the side column: names and pictures may be up to a minute old.
 
     Follows, blocks and dismissals by the viewer, and blocks by others, take effect immediately, because they change
     the epoch. Accounts that are suspended or closed disappear immediately (`clear_cards`).
@@ -156,7 +156,7 @@ def _suggested(viewer_id: int, limit: int) -> list[User]:
 def listed_people(
     viewer: User | None, *, newest_first: bool, limit: int, offset: int = 0
 ) -> list[User]:
-    """The newest discoverable accounts, or the discoverable authors of the newest public posts; most recent first.
+    """The newest discoverable accounts, or the discoverable authors of the newest public posts, most recent first.
 
     Excludes accounts that the viewer blocks or mutes, or that block the viewer.
     """
@@ -177,7 +177,7 @@ def listed_people(
 
 
 def popular_people(*, limit: int) -> list[User]:
-    """The most followed discoverable accounts, for visitors; read from the first rows of an index."""
+    """The most followed discoverable accounts, for visitors; they are the first rows of an index."""
     rows = UserCounts.objects.filter(
         followers__gt=0, user__suspended_at=None, user__limited_at=None
     )
@@ -198,7 +198,7 @@ class Pack:
 
 
 def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
-    """The non-empty packs in these languages, without people whom the viewer blocks, mutes or is blocked by."""
+    """The non-empty packs in these languages, without people who block the viewer or whom they block or mute."""
     rows = StarterPack.objects.filter(is_active=True, language__in=languages)
     packs = list(rows.order_by("place", "pk").prefetch_related("members")[:MAX_PACKS])
     ids = {pack.pk: {person.pk for person in pack.members.all()} for pack in packs}
@@ -213,7 +213,7 @@ def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
 def follow_pack(viewer: User, pack_id: int) -> int:
     """Follow everybody in a pack whom the viewer does not follow yet; returns their number.
 
-    NotFound for an unknown pack. TooMany or Invalid if the viewer reaches a limit of follows; earlier follows stay.
+    Raises NotFound for an unknown pack, TooMany or Invalid at a limit of follows; earlier follows stay.
     """
     pack = StarterPack.objects.filter(pk=pack_id, is_active=True).first()
     if pack is None:
@@ -234,7 +234,7 @@ def people_to_begin_with(
 ) -> list[User]:
     """People to follow first: authors of posts with tags that the viewer follows, then the most followed accounts.
 
-    People whose last post is in one of `languages` come before all others. The ids in `without` are left out.
+    People whose last post is in one of `languages` come before all others. Accounts in `without` are left out.
     """
     writers = _writers_of_followed_tags(viewer)
     popular = suggested_people(viewer, limit=MANY)
@@ -276,7 +276,7 @@ def _dismissed(viewer: User) -> list[int]:
 
 
 def dismiss_suggestion(viewer: User, other_id: int) -> None:
-    """Do not suggest an account to the viewer again. Idempotent. NotFound for an unknown account."""
+    """Do not suggest an account to the viewer again. Idempotent. Raises NotFound for an unknown account."""
     if not users_by_id([other_id]):
         raise NotFound(_("There is no such account."))
     Dismissal.objects.get_or_create(owner=viewer, other_id=other_id)

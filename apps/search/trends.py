@@ -59,8 +59,8 @@ def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[
 def recommended_posts(viewer: User, *, limit: int) -> list[FeedItem]:
     """Trending posts that a viewer has neither read nor liked, by people whom the viewer does not follow.
 
-    Each is recommended once, because returned posts are marked in a Bloom filter. The filter wrongly leaves out one
-    post in a hundred. While Redis is down, nothing is marked.
+    Each post is recommended once, because returned posts are marked in a Bloom filter. The filter wrongly leaves out
+    one post in a hundred. While Redis is down, nothing is marked.
     """
     new = [
         item

@@ -1,8 +1,8 @@
 """Splits texts into words, for the index and for queries, in time linear in the length of the text.
 
-PostgreSQL's parsers do not split Chinese: a sentence would be one word. Here a run of characters in a script without
-spaces between words, or in Korean, is indexed as its pairs (bigrams) in order, and its last character. So any part of
-the run matches as a phrase of pairs.
+PostgreSQL's parsers do not split Chinese: a sentence would be one word. Here, a run of characters in Korean or in a
+script without spaces between words is indexed as its pairs of characters (bigrams) in order, and its last character. So
+any part of the run matches as a phrase of pairs.
 """
 
 import unicodedata
@@ -39,7 +39,7 @@ class Run:
         return [*map("".join, zip(self.text, self.text[1:], strict=False)), self.text[-1]]
 
     def tsquery(self, *, begins: bool, goes_on: bool = False) -> str:
-        """The run as a tsquery. With `begins`, it also matches as a prefix. `goes_on`: the phrase has another run."""
+        """The run as a tsquery. With `begins`, it also matches as a prefix. `goes_on`: another run follows."""
         if not self.is_pairs:
             return f"'{self.text[:WORD_MAX_CHARACTERS]}'" + (":*" if begins else "")
         pairs = self.words() if goes_on else self.words()[:-1]
@@ -47,7 +47,7 @@ class Run:
 
 
 def runs(text: str) -> Iterator[Run]:
-    """The words of a text in order, without accents and in lower case; Turkish dotless i becomes i."""
+    """The words of a text in order, without accents and in lower case; the Turkish dotless i becomes i."""
     folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold().replace("ı", "i")
     plain = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", folded)))
     for match in _RUN.finditer(plain):
@@ -55,7 +55,7 @@ def runs(text: str) -> Iterator[Run]:
 
 
 def tsvector(text: str) -> str:
-    """A text in the input format of tsvector: its words with their positions."""
+    """The input for a tsvector of a text: its words with their positions."""
     positions: dict[str, list[str]] = {}
     position = 0
     for run in runs(text):
@@ -66,7 +66,7 @@ def tsvector(text: str) -> str:
 
 
 def tsquery(phrases: list[str], *, begins: bool = True) -> str:
-    """Phrases in the input format of tsquery, which matches all of them; empty without words.
+    """The input for a tsquery that matches all of these phrases; empty if there are no words.
 
     With `begins`, the last word of the last phrase also matches as a prefix.
     """

@@ -1,1 +1,1 @@
-"""The second level: home timelines as rows, below the home caches. Without it, older pages are read from the posts."""
+"""The second level: home timelines as rows, below the home caches. Without it, older ids are read from the posts."""

@@ -11,7 +11,7 @@ class SecondLevelConfig(AppConfig):
     def ready(self) -> None:
         """Let timelines read older pages and build home caches from stored rows, and write rows at each delivery.
 
-        Also add a comparison of the rows for the auditor, and an erasure step.
+        Also add a comparison of the rows with the posts for the auditor, and an erasure step.
         """
         from apps.audit.hooks import CACHES  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ERASURE  # noqa: PLC0415 -- needs the models

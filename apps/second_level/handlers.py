@@ -8,13 +8,13 @@ from apps.second_level.spans import ENTRIES
 @handles("followed")
 @handles("unfollowed")
 def update_span(payload: Payload) -> None:
-    """Add a new followee's posts to the follower's span, or remove those of a former followee (reads skip them)."""
+    """Add a new followee's posts to the follower's span, or remove a former followee's, which reads already skip."""
     spans.sync_follow(payload["follower_id"], payload["followee_id"])
 
 
 @handles("virtual_follow_changed")
 def update_spans(payload: Payload) -> None:
-    """Add an account's posts to the spans of new virtual followers; remove them from those of former ones."""
+    """Add an account's posts to the spans of new virtual followers, or remove them from those of former followers."""
     for reader_id in spans.readers_with_span(payload["user_ids"]):
         spans.sync_follow(reader_id, payload["account_id"])
 

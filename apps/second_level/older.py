@@ -1,4 +1,4 @@
-"""Reads pages and home caches from the second level. A worker fills in the parts that are not covered yet."""
+"""Reads pages and home caches from the second level. A worker fills in the parts that it does not cover yet."""
 
 import time
 
@@ -16,7 +16,7 @@ EXPIRES_SECONDS = 10  # of the task, because by then the reader has left the pag
 
 
 def page(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
-    """Up to `count` candidate ids within the cursor's bounds, in reading order; restricted ones come from PostgreSQL.
+    """Up to `count` candidate ids within the cursor's bounds, in reading order; PostgreSQL adds restricted posts.
 
     None if the span does not cover the whole range.
     """
@@ -37,7 +37,7 @@ def page(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
 def newest(reader_id: int, count: int) -> list[int] | None:
     """The newest `count` ids of open posts: from the second level, and above its newest id from the posts table.
 
-    Fewer if no more exist. None if the second level does not reach down far enough.
+    Returns fewer if no more exist, and None if the second level does not reach down far enough.
     """
     span = spans.newest(reader_id, count)
     _enqueue_fill(reader_id, None)

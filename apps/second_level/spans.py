@@ -1,8 +1,8 @@
 """The second level: readers' timelines as rows, below the home caches in Redis (source 001: 60 days).
 
 The rows are in PostgreSQL or in Cassandra (`stores`). Some may be missing, so only ranges within the reader's *span*
-are read: between its ends, no open post of a followee, virtual ones included, is missing. Rebuilding a home cache and
-paging down extend it (`fill`), so the next visit is one range read. A span can be trusted because
+are read: between its ends, no open post of a followee (including virtual followees) is missing. Rebuilding a home cache
+and paging down extend the span (`fill`), so the next visit takes one range read. A span can be trusted because
 
 - it excludes ids younger than five minutes, because posts are not committed in the order of their ids;
 - a span is valid for one `graph_revision` of its reader; `sync_follow` moves it to the next revision and adds the
@@ -64,7 +64,7 @@ SELECT id, {reader} FROM {table} edge WHERE {author} = %(author)s AND id > %(aft
 
 
 class Entries:
-    """The rows, with the interface of `HomeWindows`; a range is complete only within the reader's span."""
+    """The rows, with the same interface as `HomeWindows`; a range is complete only within the reader's span."""
 
     def read(
         self, reader_id: int, *, newest: int | None, oldest: int, count: int
@@ -81,7 +81,7 @@ class Entries:
     def read_up(
         self, reader_id: int, *, oldest: int, newest: int | None, count: int
     ) -> WindowRange | None:
-        """Up to `count` ids just above `oldest`, oldest first; None if the span does not reach down to it."""
+        """Up to `count` ids just above `oldest`, oldest first; None if the span does not reach down to `oldest`."""
         bounds = {"newest": MAX_ID if newest is None else newest, "oldest": oldest, "count": count}
         covered = _read(reader_id, **bounds, begins=BEGINS_ABOVE, ascending=True)
         if covered is None:
@@ -96,7 +96,7 @@ class Entries:
         timeline_store().remove([reader_id], post_ids)
 
     def drop_many(self, reader_ids: Sequence[int]) -> None:
-        """Delete the spans and rows of readers; the spans first, because no row is read without its span."""
+        """Delete the spans and then the rows of readers, in this order because no row is read without its span."""
         TimelineSpan.objects.filter(reader__in=reader_ids).delete()
         try:
             timeline_store().drop(reader_ids)
@@ -108,7 +108,7 @@ ENTRIES = Entries()
 
 
 def newest(reader_id: int, count: int) -> Covered | None:
-    """The upper end of a reader's span; None without a valid span."""
+    """The upper end of a reader's span; None if it has no valid span."""
     return _read(reader_id, newest=MAX_ID, oldest=0, count=count, begins=ANYWHERE)
 
 
@@ -137,10 +137,10 @@ def revision_of(reader_id: int) -> int:
 
 
 def fill(reader_id: int, revision: int, ids: Sequence[int], *, ceiling: int, floor: int) -> None:
-    """Store `ids`: all open posts between `floor` and `ceiling` (both exclusive), read at a graph revision.
+    """Store `ids`: all open posts between `floor` and `ceiling` (both exclusive), as read at a graph revision.
 
-    Extends the span if the ranges touch, else replaces it. Stores nothing if the follows have changed since, if a row
-    is locked, or if PostgreSQL or the store takes no writes; it never raises.
+    Extends the span if the ranges touch, and otherwise replaces it. Stores nothing if the follows have changed since,
+    if a row is locked, or if PostgreSQL or the store does not accept writes. Never raises.
     """
     ceiling = min(ceiling, first_id_at(int(time.time()) - SETTLED_SECONDS))
     if floor >= ceiling - 1:
@@ -185,10 +185,10 @@ def _joins(old: TimelineSpan, revision: int, ceiling: int, floor: int) -> bool:
 
 
 def sync_follow(reader_id: int, author_id: int) -> None:
-    """Update a reader's span after a follow has changed, virtual follows included.
+    """Update a reader's span after a follow or a virtual follow has changed.
 
-    Also adds every other follow made since the last sync, because events may arrive in any order or twice, and none
-    arrive while the site runs without this app.
+    Also adds every other follow made since the last sync, because events may arrive in any order or twice, and no
+    events arrive while the site runs without this app.
     """
     with transaction.atomic():
         # the lock keeps the reader's follows as they are

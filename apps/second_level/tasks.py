@@ -13,5 +13,5 @@ def fill(reader_id: int, below: int | None = None) -> None:
 
 @shared_task
 def purge() -> None:
-    """Delete expired rows; a few batches per run."""
+    """Delete expired rows, in a few batches per run."""
     spans.purge()

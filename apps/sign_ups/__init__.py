@@ -1,1 +1,1 @@
-"""Refuses sign-ups, by blocks that staff set and by limits during a wave."""
+"""Refuses sign-ups: those that staff have blocked, and those beyond a limit during a wave."""

@@ -53,15 +53,15 @@ def slow_down_wave(sign_up: SignUp) -> None:
 
 
 def network_of(address: str) -> str:
-    """The network of a client: the /24 of an IPv4 address, the /48 of an IPv6 one."""
+    """The network of a client: the /24 of an IPv4 address, or the /48 of an IPv6 address."""
     client = ip_interface(address)
     return str(ip_network((client.ip, _NETWORKS[client.version]), strict=False))
 
 
 @transaction.atomic
 def save_block(row: SignUpBlock, *, by: User, **values: Any) -> SignUpBlock:
-    """Save a new block, or these values of one, as the staff page does. NotAllowed without the permission; Invalid
-    names the fields whose values are no good.
+    """Save a new block, or changes to a block, as the staff page does. Raises NotAllowed without the permission, or
+    Invalid, which names the fields with invalid values.
     """
     is_new = row.pk is None
     require_permission(by, ADD_BLOCKS if is_new else CHANGE_BLOCKS)
@@ -82,7 +82,7 @@ def save_block(row: SignUpBlock, *, by: User, **values: Any) -> SignUpBlock:
 
 
 def _invalid(error: ValidationError) -> Invalid:
-    """Of a block with the same value, the constraint says so, for no field."""
+    """The error with its fields; if a block with this value exists, the constraint names no field."""
     fields = {name: texts[0] for name, texts in error.message_dict.items()}
     if NON_FIELD_ERRORS in fields:
         text = _("This is blocked already.")
@@ -92,14 +92,14 @@ def _invalid(error: ValidationError) -> Invalid:
 
 @transaction.atomic
 def remove_block(row: SignUpBlock, *, by: User) -> None:
-    """NotAllowed without the permission."""
+    """Delete a block. Raises NotAllowed without the permission."""
     require_permission(by, DELETE_BLOCKS)
     _log(by, row, DELETION)
     row.delete()
 
 
 def _log(by: User, row: SignUpBlock, flag: int) -> None:
-    """An entry in the admin's history."""
+    """Write an entry in the admin's history."""
     LogEntry.objects.log_actions(by.pk, [row], flag, "", single_object=True)
 
 

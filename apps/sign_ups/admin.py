@@ -1,4 +1,4 @@
-"""Staff block address ranges, mail domains and handles from signing up."""
+"""The staff pages for sign-up blocks: of address ranges, mail domains and handles."""
 
 from typing import Any
 

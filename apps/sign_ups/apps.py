@@ -9,7 +9,7 @@ class SignUpsConfig(AppConfig):
     verbose_name = _("sign-ups")
 
     def ready(self) -> None:
-        """Check each sign-up, and show waves on the first page of staff."""
+        """Check each sign-up, and show waves on the first staff page."""
         from apps.accounts.signals import SIGN_UPS  # noqa: PLC0415 -- needs the models
         from apps.moderation.hooks import WAITING  # noqa: PLC0415 -- needs the models
         from apps.sign_ups.actions import refuse_blocked, slow_down_wave  # noqa: PLC0415 -- needs the models

@@ -27,12 +27,12 @@ class Kind(models.TextChoices):
 
 
 class SignUpBlock(models.Model):
-    """Blocks sign-ups from an address range, with an e-mail address, with one of a domain or its subdomains, or with a
-    handle.
+    """Blocks sign-ups from an address range, with an e-mail address, with any address of a domain and its subdomains,
+    or with a handle.
 
     `value` is normalised: a network with its prefix length; a domain in lower case, in punycode; the digest of an
-    e-mail address, because the site does not keep addresses of people who have no account; a handle, or a prefix of
-    handles followed by `*`.
+    e-mail address, because the site does not keep addresses of people who have no account; a handle, or the beginning
+    of handles followed by `*`.
     """
 
     kind = models.CharField(_("kind"), max_length=6, choices=Kind)
@@ -70,7 +70,7 @@ class SignUpBlock(models.Model):
         return f"{self.get_kind_display()}: {self.value}"
 
     def clean(self) -> None:
-        """Normalise the value. ValidationError if it does not fit its kind."""
+        """Normalise the value. Raises ValidationError if it does not fit its kind."""
         self.value = normalised(self.kind, self.value)
 
 

@@ -56,7 +56,7 @@ def block_of(sign_up: SignUp) -> Applying | None:
 
 
 def current_wave() -> Wave | None:
-    """The wave of sign-ups, if many more accounts than usual were made in the last hour. None on the first day of a
+    """The wave of sign-ups, if many more accounts than usual were created in the last hour. None on the first day of a
     site, when there is no usual number yet.
     """
     hour_ago = Now() - timedelta(hours=1)
@@ -72,7 +72,7 @@ def current_wave() -> Wave | None:
 
 
 def wave_that_runs() -> Iterator[tuple[str, str]]:
-    """A sentence about the current wave, with its link, for the first page of staff."""
+    """A sentence about the current wave, with a link, for the first staff page."""
     if wave := current_wave():
         text = ngettext(
             "%(number)d new account in the last hour, usually %(usual)s. Sign-ups are slowed down.",

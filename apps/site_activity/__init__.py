@@ -1,1 +1,1 @@
-"""How many posts, logins and new accounts each week had, for directories of sites."""
+"""Counts the posts, logins and new accounts of each week, for directories of sites."""

@@ -1,4 +1,4 @@
-"""Counts logins when they happen, and posts and new accounts every hour: each of them once, by their ids."""
+"""Counts logins when they happen, and posts and new accounts every hour, each of them once, by id."""
 
 import time
 from datetime import UTC, date, datetime, timedelta
@@ -22,12 +22,12 @@ RETENTION = timedelta(weeks=WEEKS + 1)
 
 
 def count_login(**_signal: Any) -> None:
-    """A login in this week."""
+    """Count a login in this week."""
     _add(first_day_of(database_time().date()), logins=1)
 
 
 def count() -> int:
-    """Count the posts and accounts that were made since the last run; returns how many. On the first run, those of the
+    """Count the posts and accounts created since the last run; returns their number. The first run counts those of the
     last twelve weeks.
     """
     until, total, is_done = time.monotonic() + RUN_SECONDS, 0, False
@@ -42,7 +42,7 @@ def count() -> int:
 
 @transaction.atomic
 def _count_step() -> tuple[int, bool]:
-    """One step, under the lock of the progress, so that runs beside each other count nothing twice."""
+    """Take one step, under the lock of the progress row, so that concurrent runs count nothing twice."""
     settled = database_time() - SETTLED
     monday = datetime.combine(first_day_of(settled.date()), datetime.min.time(), UTC)
     first = monday - timedelta(weeks=WEEKS - 1)
@@ -64,12 +64,12 @@ def _count_step() -> tuple[int, bool]:
 
 
 def _end_of_day(second: int) -> int:
-    """So that the posts of a step are of one week."""
+    """The end of a day, so that the posts counted in a step belong to one week."""
     return (second // 86_400 + 1) * 86_400
 
 
 def _count_accounts(after: int, first: datetime, settled: datetime) -> tuple[int, int]:
-    """Count the accounts with greater ids; returns how many, and the greatest id."""
+    """Count the accounts with greater ids; returns their number and the greatest id."""
     new = User.objects.filter(pk__gt=after, created_at__lt=settled)
     last = new.aggregate(last=Max("pk"))["last"]
     if last is None:
@@ -83,7 +83,7 @@ def _count_accounts(after: int, first: datetime, settled: datetime) -> tuple[int
 
 
 def _add(first_day: date, **numbers: int) -> None:
-    """Add to the numbers of a week, in one statement if it has a row."""
+    """Add to the numbers of a week, in one statement if the week has a row."""
     more = {name: F(name) + number for name, number in numbers.items()}
     if any(numbers.values()) and not Week.objects.filter(first_day=first_day).update(**more):
         Week.objects.bulk_create([Week(first_day=first_day)], ignore_conflicts=True)

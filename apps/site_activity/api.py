@@ -1,4 +1,4 @@
-"""Mastodon's endpoint for the weeks of the site."""
+"""Mastodon's endpoint for the site's weekly activity."""
 
 from datetime import UTC, datetime, time
 from typing import Annotated, TypedDict
@@ -15,7 +15,7 @@ from apps.site_activity.queries import last_weeks
 
 
 class WeekJson(TypedDict):
-    """What happened in a week. All members are numbers as text, as in Mastodon."""
+    """The activity in a week. All members are numbers written as strings, as in Mastodon."""
 
     week: Annotated[str, "Midnight of its Monday, in UTC, in seconds since 1970."]
     statuses: Annotated[str, "Without reposts."]
@@ -43,7 +43,7 @@ def week_json(week: Week) -> WeekJson:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def activity(_request: Request) -> Response:
-    """The current week first. Posts and accounts are counted every hour; logins since the app was installed."""
+    """The weeks, current week first. Posts and accounts are counted hourly, logins since the app was installed."""
     return Response([week_json(week) for week in last_weeks()])
 
 

@@ -1,4 +1,4 @@
-"""The app that counts what happens in a week. Optional."""
+"""The app that counts a site's weekly activity. Optional."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _

@@ -1,12 +1,12 @@
-"""The weeks of the site, and how far its posts and accounts are counted."""
+"""The weeks of the site, and how far its posts and accounts have been counted."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 
 class Week(models.Model):
-    """What happened in a week, which begins on Monday at midnight UTC. Nothing is taken away when posts or accounts are
-    deleted later.
+    """The activity in a week, which begins on Monday at midnight UTC. The numbers do not fall when posts or accounts
+    are deleted later.
     """
 
     first_day = models.DateField(primary_key=True)
@@ -22,7 +22,7 @@ class Week(models.Model):
 
 
 class Progress(models.Model):
-    """The only row: posts and accounts with ids up to these are counted."""
+    """A single row: posts and accounts with ids up to these have been counted."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     post_id = models.BigIntegerField()

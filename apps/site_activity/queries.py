@@ -1,4 +1,4 @@
-"""Reads the weeks of the site."""
+"""Reads the weekly activity of the site."""
 
 from datetime import date, timedelta
 
@@ -9,12 +9,12 @@ WEEKS = 12  # as Mastodon
 
 
 def first_day_of(day: date) -> date:
-    """The Monday of a day's week."""
+    """The Monday of the week that a day is in."""
     return day - timedelta(days=day.weekday())
 
 
 def last_weeks() -> list[Week]:
-    """The last twelve weeks, the current one first; a week without a row had nothing."""
+    """The last twelve weeks, the current week first; a week without a row had no activity."""
     monday = first_day_of(database_time().date())
     days = [monday - timedelta(weeks=back) for back in range(WEEKS)]
     found = Week.objects.in_bulk(days)

@@ -1,4 +1,4 @@
-"""The Celery task of the weeks of the site."""
+"""The Celery task of weekly activity."""
 
 from celery import shared_task
 
@@ -7,5 +7,5 @@ from apps.site_activity import actions
 
 @shared_task
 def count() -> int:
-    """Count the posts and accounts that were made since the last run."""
+    """Count the posts and accounts created since the last run."""
     return actions.count()

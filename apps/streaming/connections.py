@@ -38,7 +38,7 @@ class Connection:
         self._end_reason = ""
 
     def add(self, stream: Stream, labels: list[str]) -> None:
-        """Subscribe to a stream. NotAllowed if the token's scopes do not cover it."""
+        """Subscribe to a stream. Raises NotAllowed if the token's scopes do not cover it."""
         if not self._scopes.issuperset(stream.scopes):
             raise NotAllowed(
                 "The access token does not permit this stream.", code="insufficient_scope"
@@ -71,7 +71,7 @@ class Connection:
             raise EndedError(self._end_reason)
 
     async def next(self, *, seconds: float) -> Delivered | None:
-        """The next event, or None if `seconds` pass without one. EndedError once the connection has ended."""
+        """The next event, or None if `seconds` pass without one. Raises EndedError once the connection has ended."""
         try:
             delivered = await asyncio.wait_for(self._queue.get(), seconds)
         except TimeoutError:

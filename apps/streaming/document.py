@@ -1,4 +1,4 @@
-"""Adds the streams to the OpenAPI document of the API, because another process serves them, without views."""
+"""Adds the streams to the API's OpenAPI document; they have no views, because a separate process serves them."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ _ARGUMENTS = {"hashtag": "tag", "hashtag:local": "tag", "list": "list"}
 
 
 def add_streams(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-    """A hook of drf-spectacular: describe each stream."""
+    """A drf-spectacular hook that describes each stream."""
     for name in sorted(NAMES):
         if not name.endswith(":media"):  # the same stream as one with a parameter
             result["paths"][f"{ROOT}/{name.replace(':', '/')}"] = {"get": _operation(name)}

@@ -1,4 +1,4 @@
-"""Announces changes of posts to the streaming processes, after the commit. `queries` chooses the listeners."""
+"""Announces changes to posts to the streaming processes, after the commit. `queries` chooses the listeners."""
 
 from apps.events.actions import Payload, handles
 from apps.events.live import announce

@@ -1,7 +1,7 @@
 """The hub of a streaming process: receives announcements and queues events for the listeners who may see the change.
 
 Everything runs on one event loop; queries run in a few threads. Posts are handled one after another, so that an edit
-never arrives before its post. The revocation of a token has a separate queue, so that it never waits behind posts.
+never arrives before its post. Revoked tokens have a separate queue, so that a revocation never waits behind posts.
 """
 
 import asyncio
@@ -104,7 +104,7 @@ class Hub:
     async def join(self, listener: User, token: str, scopes: frozenset[str]) -> Connection:
         """Register a connection for a user whose token is valid; `scopes` are the token's.
 
-        TooMany if the user has too many streams open; Unavailable if the process has, or while Redis is down.
+        Raises TooMany if the user has too many open streams; Unavailable if the process has too many, or Redis is down.
         """
         connections = self._by_listener.get(listener.pk, ())
         if len(connections) >= settings.STREAMING_CONNECTIONS_PER_USER:
@@ -241,7 +241,7 @@ class Hub:
                 connection.enqueue(item)
 
     async def _recheck_tokens(self) -> None:
-        """Regularly end connections whose token is no longer valid, in case the announcement was lost."""
+        """Regularly end connections whose tokens are no longer valid, in case the announcement was lost."""
         while True:
             # at random moments, so that the processes do not all check together
             await asyncio.sleep(settings.STREAMING_CHECK_SECONDS * random.uniform(0.8, 1.0))  # noqa: S311 -- no secret

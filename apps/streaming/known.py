@@ -1,7 +1,7 @@
 """The notifications that a listener has already received.
 
 Their ids come from a sequence and are assigned before the commit, so 101 may be visible before 100. If only the newest
-id were stored, 100 would be lost.
+id were remembered, 100 would never be sent.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ MAX_KEPT = 16  # ids above the floor, for notifications that become visible late
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The notifications that a listener has: all up to the id `floor`, and above it those in `had`."""
+    """The notifications that a listener has: all with ids up to `floor`, and those in `had`, whose ids are higher."""
 
     floor: int
     had: frozenset[int] = frozenset()
@@ -32,7 +32,7 @@ class Known:
         return Known(settled[-1] if settled else self.floor, frozenset(kept))
 
     def missing(self, listener_id: int) -> QuerySet[Notification]:
-        """The listener's notifications that are not in this object, except those held back, oldest first."""
+        """The listener's notifications that are not in this object, oldest first, without those that are held back."""
         rows = notifications_of(User(pk=listener_id)).filter(pk__gt=self.floor)
         return rows.exclude(pk__in=self.had).order_by("pk")
 

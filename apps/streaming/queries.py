@@ -1,4 +1,4 @@
-"""Turns an announcement into events for each listener, with the visibility and the rules of the listener's pages."""
+"""Turns an announcement into events for each listener, by the same rules of visibility as on the listener's pages."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class StreamEvent:
 def events_of_post(
     post_id: int, event: str, listeners_by_stream: Listeners
 ) -> Iterator[StreamEvent]:
-    """Events for listeners who may see a post: `update` for a new one, `status.update` for an edit or link preview."""
+    """Events for listeners who may see a post: `update` if it is new, `status.update` for an edit or link preview."""
     post = Post.objects.filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
@@ -87,8 +87,8 @@ def events_of_missed(
 
 
 def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[StreamEvent]:
-    """Events for a deleted post, or one that staff have hidden, for listeners who may have it on a page, except those
-    with a block in either direction. The author still sees a hidden post.
+    """Events for a post that was deleted or hidden by staff, for listeners who may have it on a page. Listeners with a
+    block in either direction get none. The author still sees a hidden post.
     """
     post = Post.objects.filter(pk=post_id).exclude(deleted_at=None, hidden_at=None).first()
     if post is None:
@@ -119,7 +119,7 @@ def events_of_notifications(listener_id: int, known: Known) -> tuple[Known, list
 def events_of_conversation(
     listener_id: int, post_id: int, *, is_new: bool = True
 ) -> list[StreamEvent]:
-    """An event for the last message of a conversation, which is new or (if not `is_new`) has been seen by somebody.
+    """An event for the last message of a conversation: it is new or, if not `is_new`, somebody has seen it.
 
     Empty if the message is hidden from the listener, or is no longer the last. Mastodon has no event for seen
     messages, and sends new ones on a separate stream.
@@ -147,7 +147,7 @@ def events_of_markers(listener_id: int) -> list[StreamEvent]:
 
 
 def event_of_filters(listener_id: int) -> StreamEvent:
-    """An event without payload for a changed filter of the listener, on which clients read all filters again."""
+    """An event without payload for a changed filter of the listener; clients then read all filters again."""
     return StreamEvent(listener_id, frozenset({USER}), "filters_changed", "")
 
 
@@ -231,7 +231,7 @@ def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
 
 
 def _in_list(post: Post, owner_id: int, list_id: int) -> bool:
-    """Whether a post is on the timeline of a list; for a deleted one, whether it was open and by a member."""
+    """Whether a post is on the timeline of a list or, if it is deleted, whether it was open and by a member."""
     lists = UserList.objects.filter(pk=list_id, owner=owner_id, members__member=post.author_id)
     user_list = lists.first()
     if user_list is None or post.deleted_at is not None:

@@ -1,9 +1,9 @@
-"""Resumes interrupted streams: the ids of events, and the events that a client has missed since one of them.
+"""Resumes interrupted streams: defines the ids of events, and finds the events that a client has missed since an id.
 
 The id of the last post is not enough, because posts do not arrive in the order of their ids: a transaction may commit
 late, posts of one second are sorted by author, and an author's 17th post in a second gets an id of the next second.
 Therefore the id of an event is a `Position`: a post id up to which the client has all posts, and the ids of later posts
-that it has. Notifications have the same two parts (`Known`).
+that the client has. Notifications are described by the same two parts (`Known`).
 """
 
 import logging
@@ -55,8 +55,8 @@ _TEXT = re.compile(
 class Position:
     """The events of a stream that a client has: all posts up to `floor`, those in `had`, and `notifications`.
 
-    A new stream starts at the position of everything that existed then. `repeated` has the posts that a resumed client
-    already had or has missed, because they may be announced again; it is None for a new stream.
+    The position of a new stream includes everything that exists when it starts. `repeated` contains the posts that a
+    resumed client already had or has missed, because they may be announced again; it is None for a new stream.
     """
 
     floor: int
@@ -66,7 +66,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """Parse the id of an event, or that of a post, which means everything up to it. BadRequest for other texts."""
+        """Parse an event id, or a post id, which means everything up to that post. BadRequest for other strings."""
         match = _TEXT.fullmatch(text)
         try:
             floor, below, had, above = match.groups("") if match else ("", "", "", "")
@@ -81,7 +81,7 @@ class Position:
         return f"{self.floor}.{known.floor}.{_text(self.had)}{above}"
 
     def has(self, event: str, number: int) -> bool:
-        """Whether a resumed client already has the notification or post of an event, which has the id `number`."""
+        """Whether a resumed client already has the notification or post (with the id `number`) of an event."""
         if self.repeated is None or not number:
             return False
         if event == "notification":
@@ -166,7 +166,7 @@ async def _missed(
 def position_now(listener_id: int, stream: Stream, notifications: Known) -> Position:
     """The position of a new stream, which does not deliver earlier posts and notifications.
 
-    Streams begin often, so this reads the site's posts of the last seconds instead of the newest ones of each followee.
+    Streams begin often, so this reads the site's posts of the last seconds instead of each followee's newest posts.
     """
     floor = first_id_at(int(time.time()) - SETTLE_SECONDS) - 1
     newest = Cursor(since_id=floor)
@@ -183,7 +183,7 @@ def position_now(listener_id: int, stream: Stream, notifications: Known) -> Posi
 def missed_ids(listener_id: int, stream: Stream, position: Position) -> list[int] | None:
     """The posts that a client may have missed, oldest first, before the rules of its page are applied.
 
-    None if there are too many missed posts or notifications, or they are too old or cannot be read.
+    None if too many posts or notifications were missed, or they are too old or cannot be read.
     """
     oldest = first_id_at(int(time.time()) - MAX_MISSED_SECONDS)
     if stream not in OWN and position.floor < oldest:

@@ -16,7 +16,7 @@ NAMES = frozenset(
 
 
 class StreamError(ValueError):
-    """An unknown stream, or one without its argument; the message is for programmers."""
+    """An unknown stream, or a stream without its argument; the message is for programmers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Stream:
 
     @property
     def is_public(self) -> bool:
-        """Whether the stream has all public posts. `remote` has none, because there is no federation."""
+        """Whether the stream contains all public posts. `remote` contains no posts, because there is no federation."""
         return self.name.startswith("public") and "remote" not in self.name
 
     @property

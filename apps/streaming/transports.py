@@ -64,7 +64,7 @@ async def serve_sse(
 async def serve_websocket(
     connection: Connection, receive: Receive, send: Send, *, protocol: str | None
 ) -> None:
-    """Send events until the connection ends. `protocol` is the subprotocol the client offered, if any."""
+    """Send events until the connection ends. `protocol` is the subprotocol that the client offered, if any."""
     await send({"type": "websocket.accept", "subprotocol": protocol})
     receiver = asyncio.create_task(_receive_commands(connection, receive, send))
     code = POLICY

@@ -33,7 +33,7 @@ EVIDENCE_KEPT = timedelta(days=90)  # after the report was resolved, or after th
 
 
 def record(act: Act) -> None:
-    """Record a strike, or that its measure was taken back, and notify the person."""
+    """Record a strike, or the fact that its measure was taken back, and notify the person."""
     if act.is_taken_back:
         _in_force(act).update(undone_at=timezone.now(), undone_by=act.by)
     else:
@@ -61,7 +61,7 @@ def _in_force(act: Act) -> QuerySet[Strike]:
 
 
 def seen(content: PostContent) -> dict[str, object]:
-    """A post as people saw it, with the descriptions of its pictures, whose files are deleted with the post."""
+    """A post as people saw it, with the descriptions of its pictures (their files are deleted with the post)."""
     return {
         "body": content.body,
         "content_warning": content.content_warning,
@@ -102,9 +102,9 @@ def decide(
 ) -> int:
     """Take a measure about a report; close this report and others that the measure answers, and return their number.
 
-    `text` is shown to the person. Measures about posts need `post_ids` of the report; posts that were deleted meanwhile
-    are left out. The measure "" dismisses the report. Conflict for a resolved report. Invalid, NotFound, and NotAllowed
-    without the measure's permissions, and for reports about oneself.
+    `text` is shown to the person. Measures about posts need `post_ids` of the report; posts that have been deleted are
+    left out. The measure "" dismisses the report. Raises Invalid, NotFound, Conflict for a resolved report, and
+    NotAllowed without the measure's permissions and for reports about oneself.
     """
     require_permission(by, CHANGE_REPORTS)
     require_other(by, report.target_id)
@@ -138,7 +138,7 @@ def _posts_of(report: Report) -> set[int]:
 
 def _answers(measure: str, other: Report, decided: Collection[int]) -> bool:
     """Whether a measure also answers another report about the same account: every report if the account is now closed,
-    else reports about `decided` posts only. A dismissal answers no other report.
+    and otherwise only reports about `decided` posts. A dismissal answers no other report.
     """
     if measure in {Measure.FREEZE, Measure.SUSPEND}:
         return True
@@ -149,7 +149,7 @@ def _answers(measure: str, other: Report, decided: Collection[int]) -> bool:
 def _take(
     measure: Measure, report: Report, *, by: User, text: str, post_ids: Collection[int]
 ) -> None:
-    """Take a measure, unless it is in force already."""
+    """Take a measure, unless it is already in force."""
     if measure in PER_POST:
         there = Post.objects.filter(pk__in=post_ids, deleted_at=None).exclude(kind=Kind.REPOST)
         posts = sorted(there.values_list("pk", flat=True))
@@ -166,7 +166,7 @@ def _take(
 
 @transaction.atomic
 def warn(user: User, *, by: User, reason: str = "", report: Report | None = None) -> None:
-    """Record a strike without other consequences. NotAllowed without the permission to change reports."""
+    """Record a strike without other consequences. Raises NotAllowed without the permission to change reports."""
     require_permission(by, CHANGE_REPORTS, over=user)
     log_action(by, user, f"Warned: {reason}" if reason else "Warned.")
     record(Act(Measure.WARN, user, by, reason, report))
@@ -174,8 +174,8 @@ def warn(user: User, *, by: User, reason: str = "", report: Report | None = None
 
 @transaction.atomic
 def take_back(strike: Strike, *, by: User, reason: str = "") -> None:
-    """Undo the measure of a strike; does nothing if it was undone. NotAllowed without its permission, and for one's own
-    strikes.
+    """Undo the measure of a strike; does nothing if it has been undone. Raises NotAllowed without the measure's
+    permission and for one's own strikes.
     """
     require_other(by, strike.user_id)
     rows = Strike.objects.select_for_update(of=("self",)).select_related("user")
@@ -228,7 +228,7 @@ if untaken := set(Measure) - _UNDO.keys() or set(Measure) - {*_ABOUT_ACCOUNT, *_
 
 @transaction.atomic
 def add_note(user: User, *, by: User, text: str) -> Note:
-    """Add a note about an account, for staff only. Invalid; NotAllowed without the permission to change reports."""
+    """Add a note about an account, for staff only. Invalid. NotAllowed without the permission to change reports."""
     require_permission(by, CHANGE_REPORTS)
     return Note.objects.create(user=user, by=by, text=_clean(text))
 
@@ -237,7 +237,7 @@ def add_note(user: User, *, by: User, text: str) -> Note:
 
 
 def appeal(strike: Strike, *, text: str) -> Appeal:
-    """Appeal against a strike, once. Invalid; NotAllowed if it is too late, or the strike was taken back."""
+    """Appeal against a strike, once. Raises Invalid, or NotAllowed if it is too late or the strike was taken back."""
     text = _clean(text)
     if not strike.may_be_appealed:
         raise NotAllowed(_("This decision was taken back, has an appeal, or is too old to appeal."))
@@ -252,8 +252,8 @@ def appeal(strike: Strike, *, text: str) -> Appeal:
 def answer_appeal(row: Appeal, *, by: User, is_accepted: bool, text: str = "") -> None:
     """Accept an appeal, which takes the measure back, or reject it. Notifies the person. Only the first answer counts.
 
-    Invalid for a text that is too long. NotAllowed without the permission to change reports; to accept, without the
-    measure's permission; and for one's own appeals.
+    Raises Invalid for a text that is too long; NotAllowed without the permission to change reports, for accepting
+    without the measure's permission, and for one's own appeals.
     """
     require_permission(by, CHANGE_REPORTS)
     _check_length(text)

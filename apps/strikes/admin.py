@@ -194,7 +194,7 @@ class CaseAdmin(ReportAdmin):
     def _onward(
         self, request: HttpRequest, report: Report, onward: int | None, chosen: Filter
     ) -> HttpResponse:
-        """Redirect to the next report that is still in the list, else to the list."""
+        """Redirect to the next report that is still in the list, or else to the list."""
         still = Report.objects.filter(pk=onward, resolved_at=None).exists() if onward else False
         number = onward if still else queries.next_case(chosen, staff_of(request), report)
         if number is None:
@@ -258,7 +258,7 @@ class CaseAdmin(ReportAdmin):
 
 
 def number_in_post(text: str) -> int:
-    """The id of a post in a form field; 0 if the text is not one."""
+    """The id of a post in a form field; 0 if the text is not an id."""
     is_id = text.isascii() and text.isdecimal() and len(text) == 19
     return int(text) if is_id else 0
 
@@ -269,7 +269,7 @@ def _query(chosen: Filter) -> str:
 
 @admin.register(Strike)
 class StrikeAdmin(SearchedByAccount):
-    """All strikes; they are taken back here, on the page of a report, or in the list of accounts."""
+    """All strikes. Staff can take them back here, on the page of a report, or in the list of accounts."""
 
     list_display = (
         "id",
@@ -343,7 +343,7 @@ class LogAdmin(StaffList):
         return [path("log.csv", export, name="strikes_log"), *super().get_urls()]
 
     def export(self, request: HttpRequest) -> HttpResponseBase:
-        """The list as CSV, with the filters of the list, at most `CSV_MAX_LINES` lines."""
+        """The filtered list as CSV, at most `CSV_MAX_LINES` lines."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("You do not have permission to do this."))
         try:

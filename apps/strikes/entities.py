@@ -40,7 +40,7 @@ class AccountWarningJson(TypedDict):
 
 
 def _warning_json(notification: NotificationItem) -> AccountWarningJson | None:
-    """The decision that a notification is about; None if it is not about one."""
+    """The decision that a notification is about; None if it is not about a decision."""
     if not isinstance(notification.about, OwnStrike):
         return None
     row, said = notification.about.strike, notification.about.appeal

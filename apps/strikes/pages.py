@@ -1,4 +1,4 @@
-"""The page of one's own strikes, and one for owners of closed accounts, to which the login page links."""
+"""The page of one's own strikes, and a page for owners of closed accounts, to which the login page links."""
 
 from typing import Any
 

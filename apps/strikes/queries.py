@@ -33,7 +33,7 @@ STATES = {
 
 
 class Filter(NamedTuple):
-    """The reports that a page of the queue shows. `after` is the number of the last report on the page before."""
+    """The reports that a page of the queue shows. `after` is the number of the last report on the previous page."""
 
     state: str = "open"
     language: str = ""
@@ -41,7 +41,7 @@ class Filter(NamedTuple):
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "Filter":
-        """Read request parameters. BadRequest for an unknown state or an invalid number."""
+        """Read request parameters. Raises BadRequest for an unknown state or an invalid number."""
         state, after = query.get("state") or "open", query.get("after") or "0"
         if state not in STATES:
             raise BadRequest(_("There is no such list."), code="bad_parameter")
@@ -50,8 +50,8 @@ class Filter(NamedTuple):
         return cls(state, (query.get("language") or "")[:10].lower(), int(after))
 
     def rows(self, staff: User) -> QuerySet[Report]:
-        """All reports of the list, without those about `staff`. Open ones are sorted oldest first, so that nobody waits
-        forever, others newest first.
+        """All reports of the list, except those about `staff`. Open reports are sorted oldest first, so that nobody
+        waits forever; resolved reports are sorted newest first.
         """
         rows = Report.objects.filter(resolved_at__isnull=self.state != "resolved")
         rows = rows.exclude(target=staff)
@@ -84,7 +84,7 @@ class QueueRow:
 
 
 def queue(chosen: Filter, staff: User) -> tuple[list[QueueRow], int]:
-    """A page of the queue in four queries, and the `after` of the next page (0 at the end)."""
+    """A page of the queue, from four queries, and the `after` of the next page (0 at the end)."""
     named = Prefetch("posts", ReportedPost.objects.order_by("pk"))
     found = list(
         chosen.rest(staff)
@@ -99,7 +99,7 @@ def queue(chosen: Filter, staff: User) -> tuple[list[QueueRow], int]:
 
 
 def languages() -> list[str]:
-    """The languages of the open reports (of the oldest thousand)."""
+    """The languages of the open reports (only of the oldest thousand)."""
     oldest = Report.objects.filter(resolved_at=None).order_by("pk")[:MAX_COUNTED]
     return sorted({row for row in oldest.values_list("language", flat=True) if row})
 
@@ -120,7 +120,7 @@ class CasePost:
 
 
 def case_posts(report: Report) -> list[CasePost]:
-    """The posts of a report, in seven queries for any number of posts."""
+    """The posts of a report, from seven queries for any number of posts."""
     shown = reported_posts(report)
     ids = [one.post.pk for one in shown]
     kept = dict(Evidence.objects.filter(report=report).values_list("post_id", "seen"))
@@ -150,7 +150,7 @@ def notes_of(user: User) -> list[Note]:
 
 
 def account_figures(user: User) -> dict[str, int]:
-    """The numbers of reports about an account, of its strikes, and of the reports that its owner filed."""
+    """Three numbers: the reports about an account, its strikes, and the reports that its owner filed."""
     against = Report.objects.filter(target=user)
     strikes = Strike.objects.filter(user=user).aggregate(
         all=Count("pk"), in_force=Count("pk", filter=Q(undone_at=None))
@@ -175,7 +175,7 @@ def next_case(chosen: Filter, staff: User, report: Report, *, back: bool = False
 
 
 def open_appeals(after: int = 0) -> tuple[list[Appeal], int]:
-    """A page of appeals without an answer, from the oldest, and the `after` of the next page (0 at the end)."""
+    """A page of unanswered appeals, oldest first, and the `after` of the next page (0 at the end)."""
     rows = Appeal.objects.filter(decided_at=None, pk__gt=after).order_by("pk")
     found = list(rows.select_related("strike__user", "strike__by")[: PER_PAGE + 1])
     shown = found[:PER_PAGE]
@@ -242,7 +242,7 @@ def own_strikes(user: User) -> list[OwnStrike]:
 
 
 def own_strike(user: User, number: int) -> Strike:
-    """One of an account's strikes. NotFound for other accounts' strikes."""
+    """One of an account's strikes. Raises NotFound for other accounts' strikes."""
     strike = Strike.objects.filter(user=user, pk=number).select_related("appeal").first()
     if strike is None:
         raise NotFound(_("There is no such decision."))
@@ -250,14 +250,14 @@ def own_strike(user: User, number: int) -> Strike:
 
 
 def token_of(user: User) -> str:
-    """A token with which the owner of a closed account can read its strikes and appeal. It is valid for a day,
-    unless the account gets a new password or is reopened, and gives no other access.
+    """A token with which the owner of a closed account can read its strikes and appeal. The token gives no other
+    access, and is valid for a day, unless the account gets a new password or is reopened.
     """
     return signing.dumps([user.pk, _fingerprint(user)], salt=SALT)
 
 
 def _fingerprint(user: User) -> str:
-    """A text that changes with the password."""
+    """A string that changes with the password."""
     return salted_hmac(SALT, user.password).hexdigest()
 
 
@@ -270,7 +270,7 @@ def address_of_closed(user: User) -> str:
 
 
 def appeals_that_wait() -> Iterator[tuple[str, str]]:
-    """A sentence about waiting appeals, with its link, for the first page of staff."""
+    """A sentence about waiting appeals, with a link, for the first staff page."""
     if number := Appeal.objects.filter(decided_at=None)[:MAX_COUNTED].count():
         text = ngettext(
             "%(count)s appeal is waiting for an answer.",
@@ -281,7 +281,7 @@ def appeals_that_wait() -> Iterator[tuple[str, str]]:
 
 
 def owner_of(token: str) -> User:
-    """The owner of a closed account by a token. NotFound if the token is invalid or has expired."""
+    """The owner of a closed account by a token. Raises NotFound if the token is invalid or has expired."""
     try:
         number, password = signing.loads(token, salt=SALT, max_age=TOKEN_SECONDS)
     except signing.BadSignature:

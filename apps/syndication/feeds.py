@@ -1,4 +1,4 @@
-"""Feeds of public posts, as any visitor sees them: their entries, and the formats Atom, RSS and JSON."""
+"""Feeds of public posts, as any visitor sees the posts: the entries, and the formats Atom, RSS and JSON."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -93,7 +93,7 @@ def of_everybody() -> Source:
 
 
 def entries(page: Page[FeedItem]) -> list[Entry]:
-    """The public posts of a page, without reposts."""
+    """The public posts on a page, without reposts."""
     return [
         _entry(item)
         for item in page.items

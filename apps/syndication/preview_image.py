@@ -1,7 +1,7 @@
 """Renders preview images (og:image) for links to public posts, and stores them in bounded space.
 
-The font is `CARD_FONT`, or Noto Sans CJK if it is installed, or Pillow's own, which has Latin letters only. Characters
-missing from the font are left out; a text that would lose too many of them is left out as a whole.
+The font is `CARD_FONT`, or Noto Sans CJK if it is installed, or Pillow's own font, which has Latin letters only.
+Characters missing from the font are left out; a text that would lose too many characters is left out entirely.
 """
 
 import threading
@@ -60,7 +60,7 @@ class Card:
 
     @property
     def key(self) -> str:
-        """A key of 32 characters, equal for equal images."""
+        """A key of 32 characters that is equal for equal images."""
         return blake2b(repr((FORM, _face(), astuple(self))).encode(), digest_size=16).hexdigest()
 
 
@@ -71,10 +71,10 @@ def card_file(
     before_drawing: Callable[[], None],
     after_drawing: Callable[[], None],
 ) -> bytes:
-    """The image of a post as PNG, from storage or rendered now. Unavailable while too many are being rendered.
+    """The image of a post as PNG, stored or rendered now. Raises Unavailable while too many are being rendered.
 
     `before_drawing` may raise an error to refuse. `after_drawing` raises a DomainError if the post has changed since;
-    then the image is not kept.
+    the image is then not kept.
     """
     storage = storages["private"]
     folder = _folder(post_id)
@@ -145,7 +145,7 @@ def render(card: Card) -> bytes:
 
 
 def renderable(text: str) -> str:
-    """The text without characters that the font lacks; empty if too few are left."""
+    """The text without characters that the font lacks; empty if too few characters are left."""
     characters = [character for character in text if not _BLANK.match(character)]
     renderable_count = sum(map(has_glyph, characters))
     if renderable_count < MIN_SHARE_SHOWN * len(characters):

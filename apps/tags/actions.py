@@ -91,7 +91,7 @@ def add_tags(posts: Iterable[tuple[int, list[str], bool]]) -> int:
 
 @transaction.atomic
 def follow_tag(user: User, name: str) -> Tag:
-    """Show a tag's posts on the home page. Idempotent. NotFound for an invalid name; Invalid beyond 200 tags."""
+    """Show a tag's posts on the home page. Idempotent. Raises NotFound for an invalid name, Invalid beyond 200 tags."""
     tag = tag_named(name)
     _lock(user)
     if TagFollow.objects.filter(user=user, tag__name=tag.name).exists():
@@ -105,7 +105,7 @@ def follow_tag(user: User, name: str) -> Tag:
 
 @transaction.atomic
 def unfollow_tag(user: User, name: str) -> Tag:
-    """Stop showing a tag's posts on the home page. NotFound for an invalid name."""
+    """Stop showing a tag's posts on the home page. Raises NotFound for an invalid name."""
     tag = tag_named(name)
     _lock(user)
     follow = TagFollow.objects.filter(user=user, tag__name=tag.name).first()
@@ -118,7 +118,7 @@ def unfollow_tag(user: User, name: str) -> Tag:
 
 @transaction.atomic
 def feature_tag(user: User, name: str) -> FeaturedTag:
-    """Show a tag on one's profile. Idempotent. NotFound for an invalid name; Invalid beyond 10 tags."""
+    """Show a tag on one's profile. Idempotent. Raises NotFound for an invalid name, Invalid beyond 10 tags."""
     tag = tag_named(name)
     _lock(user)
     own = FeaturedTag.objects.filter(user=user).select_related("tag")
@@ -132,7 +132,7 @@ def feature_tag(user: User, name: str) -> FeaturedTag:
 
 @transaction.atomic
 def choose_featured_tags(user: User, names: Iterable[str]) -> None:
-    """Show exactly these tags on one's profile. NotFound and Invalid as for `feature_tag`, without any change."""
+    """Show exactly these tags on one's profile. Raises the errors of `feature_tag`; nothing changes then."""
     chosen = {tag_named(name).name for name in names}
     FeaturedTag.objects.filter(user=user).exclude(tag__name__in=chosen).delete()
     for name in sorted(chosen):
@@ -140,21 +140,21 @@ def choose_featured_tags(user: User, names: Iterable[str]) -> None:
 
 
 def unfeature_tag(user: User, name: str) -> Tag:
-    """Remove a tag from one's profile. NotFound for an invalid name."""
+    """Remove a tag from one's profile. Raises NotFound for an invalid name."""
     tag = tag_named(name)
     FeaturedTag.objects.filter(user=user, tag__name=tag.name).delete()
     return tag
 
 
 def remove_featured_tag(user: User, row_id: int) -> None:
-    """Remove a tag from one's profile, by the id of the row. NotFound if it is not there."""
+    """Remove a tag from one's profile, by the id of the row. Raises NotFound if it is not there."""
     deleted, _by_model = FeaturedTag.objects.filter(user=user, pk=row_id).delete()
     if not deleted:
         raise NotFound(_("This tag is not on your profile."))
 
 
 def purge_past_follows() -> None:
-    """Delete follows that ended longer ago than `HOME_HISTORY_DAYS`."""
+    """Delete follows that ended more than `HOME_HISTORY_DAYS` ago."""
     until = timezone.now() - timedelta(days=settings.HOME_HISTORY_DAYS)
     purge(PastTagFollow.objects.filter(ended_at__lt=until).order_by("ended_at"))
 

@@ -10,5 +10,5 @@ from apps.tags.trends import clear_cached_trending_tags
 
 @receiver(account_visibility_changed)
 def forget_trending_tags(**_kwargs: Any) -> None:
-    """Clear the cached trending tags, because the uses of a suspended account must no longer count."""
+    """Clear the cached trending tags, because uses by a suspended account must no longer count."""
     clear_cached_trending_tags()

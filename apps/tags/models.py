@@ -33,7 +33,7 @@ class Tag(models.Model):
 class TagUse(models.Model):
     """The use of a tag in a post. There is no foreign key to the post, because the app `posts` is above this one.
 
-    Only posts with `is_public` appear on the tag's page. The rows are deleted with the post.
+    Only posts whose uses are `is_public` appear on the tag's page. The rows are deleted with the post.
     """
 
     tag = models.ForeignKey(Tag, models.CASCADE, related_name="+", db_index=False)

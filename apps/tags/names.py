@@ -29,7 +29,7 @@ def normalize(name: str) -> str | None:
     """The stored form of a name, NFKC and case-folded; None if it cannot name a tag.
 
     A name has at most 100 letters, digits and underscores, before and after normalization, and at least one of them is
-    not a digit. Marks that scripts use inside words are part of it.
+    not a digit. Marks that scripts use inside words are part of the name.
     """
     bare = _CLOSED.sub("", _OPENED.sub("", name))
     if not 0 < len(bare) <= NAME_MAX_CHARACTERS or not _NAME.fullmatch(bare):

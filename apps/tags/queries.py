@@ -58,7 +58,7 @@ class TagUsage:
 
 
 def tag_named(name: str) -> Tag:
-    """The tag with a name; unsaved if nobody has used it yet. NotFound for an invalid name."""
+    """The tag with a name; unsaved if nobody has used it yet. Raises NotFound for an invalid name."""
     normalized = normalize(name)
     if normalized is None:
         raise NotFound(_("There is no such tag."))
@@ -68,7 +68,7 @@ def tag_named(name: str) -> Tag:
 def publicly_used(tags: QuerySet[Tag]) -> QuerySet[Tag]:
     """The `tags` that have a public post by an author who is not suspended.
 
-    A tag with only restricted or deleted posts must be indistinguishable from a tag that nobody ever used.
+    A tag with only restricted or deleted posts must be indistinguishable from a tag that nobody has ever used.
     """
     uses = TagUse.objects.filter(tag=OuterRef("pk"), is_public=True).alias(author=AUTHOR_OF_POST)
     uses = uses.filter(Exists(User.objects.filter(pk=OuterRef("author"), suspended_at=None)))
@@ -102,14 +102,14 @@ def tag_usages(
 
 
 def followed_names(user: User) -> frozenset[str]:
-    """The names of the tags that an account follows. No query for accounts that follow none."""
+    """The names of the tags that an account follows; no query is made for accounts that follow none."""
     if not user.counts.followed_tags:
         return frozenset()
     return frozenset(TagFollow.objects.filter(user=user).values_list("tag__name", flat=True))
 
 
 def followers_among(names: Collection[str], user_ids: Collection[int]) -> set[int]:
-    """The accounts among `user_ids` that follow one of the tags, given by normalized name."""
+    """The accounts among `user_ids` that follow one of the tags, which are given by normalized name."""
     rows = TagFollow.objects.filter(tag__name__in=names, user__in=user_ids)
     return set(rows.values_list("user_id", flat=True))
 

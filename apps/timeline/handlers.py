@@ -13,7 +13,7 @@ from feedcache.structures.home_window import mark_deleted
 
 @handles("post_published", first=True)
 def deliver_post(payload: Payload) -> None:
-    """Update the author's outbox first, then deliver to the followers (source 003)."""
+    """Update the author's outbox first, then deliver the post to the followers (source 003)."""
     repair_published(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
     dispatch.start_job(payload["post_id"])
@@ -26,7 +26,7 @@ def replicate_post(payload: Payload) -> None:
 
 @handles("post_edited")
 def deliver_edited_post(payload: Payload) -> None:
-    """Refresh the caches; if only mentioned people may see the post, deliver it to those newly mentioned."""
+    """Refresh the caches; if only mentioned people may see the post, deliver it to newly mentioned people."""
     repair_edited(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
     dispatch.deliver_to_mentioned(payload["post_id"])
@@ -34,7 +34,7 @@ def deliver_edited_post(payload: Payload) -> None:
 
 @handles("post_pinned")
 def refresh_pinned_post(payload: Payload) -> None:
-    """Refresh the caches, because a pin makes a new version of the post's content."""
+    """Refresh the caches, because pinning a post makes a new version of its content."""
     repair_edited(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
 
@@ -63,7 +63,7 @@ def mark_deleted_post(payload: Payload) -> None:
 @handles("followed")
 @handles("unfollowed")
 def update_home_caches(payload: Payload) -> None:
-    """Add a new followee's posts to the follower's home cache, or remove those of a former followee.
+    """Add a new followee's posts to the follower's home cache, or remove a former followee's posts.
 
     Reads already skip the posts of former followees.
 
@@ -75,7 +75,7 @@ def update_home_caches(payload: Payload) -> None:
 
 @handles("virtual_follow_changed")
 def update_promoted_posts(payload: Payload) -> None:
-    """Add an account's posts to the home caches of new virtual followers, and remove them from those of former ones."""
+    """Add an account's posts to new virtual followers' home caches, or remove them from former followers' caches."""
     backfill.virtual_follow_changed(payload["account_id"], payload["user_ids"])
 
 
@@ -87,13 +87,13 @@ def remove_deleted_post(payload: Payload) -> None:
 
 @handles("graph_loaded")
 def drop_home_caches(payload: Payload) -> None:
-    """Drop the home caches of the followers in a bulk load of follows; the next read of each follower rebuilds them."""
+    """Drop the home caches of the followers in a bulk load of follows; each follower's next read rebuilds them."""
     for store in (HOME, INBOX):
         store.drop_many(payload["user_ids"])
 
 
 @handles("circle_changed")
 def update_inboxes(payload: Payload) -> None:
-    """Add a circle's posts to the inboxes of new members, and remove them from those of former ones."""
+    """Add a circle's posts to the inboxes of new members, and remove them from the inboxes of former members."""
     for user_id in payload["user_ids"]:
         backfill.circle_changed(user_id, payload["circle_id"])

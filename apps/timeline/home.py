@@ -37,7 +37,7 @@ from feedcache.read_through import Batch
 def home_timeline(
     viewer: User, cursor: Cursor, *, exclude_read: bool | None = None, promoted: bool = True
 ) -> Page[FeedItem]:
-    """A page of the viewer's home. `exclude_read` leaves out posts that the viewer has read; None: as in the settings.
+    """A page of the viewer's home. `exclude_read` omits posts that the viewer has read; None: as their settings say.
 
     `promoted=False` leaves out promoted posts, for clients that might not show their label. Ascending pages never have
     promoted posts.
@@ -56,7 +56,7 @@ def assemble_home(
     promoted: bool = True,
     pulls_all: bool = False,
 ) -> Assembled:
-    """A page of home, with the verdict on each candidate. With `pulls_all`, open posts come only from outboxes."""
+    """A page of home, with the verdict on each candidate. With `pulls_all`, open posts are read only from outboxes."""
     if cursor.max_id is None and lag.latest.waiting:  # some delivery is late
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
@@ -90,7 +90,7 @@ def _note_behind(viewer: User) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The verdict of home's rules on one post. `via`: how it became a candidate; None if it is not one."""
+    """The verdict of home's rules on one post. `via`: how it became a candidate; None if it did not."""
 
     verdict: Verdict
     via: Via | None
@@ -98,12 +98,12 @@ class Look:
 
     @property
     def is_on_home(self) -> bool:
-        """Whether the post is on home. True also if only the spacing of promoted posts, which varies, dropped it."""
+        """Whether the post is on home. Also true if only the spacing of promoted posts, which varies, dropped it."""
         return self.via is not None and self.verdict.rule in {None, rulebook.SPACED}
 
 
 def look_up(viewer: User, post_id: int) -> Look | None:
-    """Assemble the page of home that can contain only this post, and return the verdict on it.
+    """Assemble a page of home that can contain only this post, and return the verdict on the post.
 
     None if the viewer may not see the post.
     """

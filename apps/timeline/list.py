@@ -1,6 +1,6 @@
 """The timelines of a viewer's lists, bookmarks and favourites, always from PostgreSQL.
 
-A list has at most 500 members, each read by one bounded index scan; nothing is pushed to lists.
+A list has at most 500 members, and each member's posts are read by one bounded index scan. Nothing is pushed to lists.
 """
 
 from collections.abc import Callable

@@ -44,7 +44,7 @@ class Chunk(LeasedRow):
     """A range of edge ids in a follower list, with its receipt. Subclasses define `job`.
 
     `is_virtual`: the edges are virtual follows. When done, `expected = delivered + dormant + lost`. Dormant readers
-    have no home cache until they return, when it is rebuilt. Lost readers are those of a chunk that staff gave up.
+    have no home cache until they return, when one is built. Lost readers are those of a chunk that staff gave up.
     """
 
     first_edge = models.BigIntegerField(_("first edge"))
@@ -80,7 +80,7 @@ class Chunk(LeasedRow):
 class FanoutJob(FollowerScan):
     """The delivery of one post to its author's followers at the time of publication, or to its addressees.
 
-    `mode` is the mode at delivery, even if the author's policy changes later. A pulled post has no chunks.
+    `mode` is the mode at the time of delivery, even if the author's policy changes later. A pulled post has no chunks.
 
     `receipts` is the number of chunks with a receipt, and `seal` is the seal of the newest receipt (`fanout.receipts`).
     `lost` counts the followers who were not yet in a chunk when staff gave up the job.
@@ -104,10 +104,10 @@ class FanoutJob(FollowerScan):
 
 
 class FanoutChunk(Chunk):
-    """A chunk of a delivery; its edges are 0..0 for the addressees of a post.
+    """A chunk of a delivery; for the addressees of a post, its edges are 0..0.
 
-    `number` is the position of its receipt among the receipts of its job. `reached` has the packed ids of the readers
-    who got the post (`fanout.receipts`); null after `RECEIPT_DAYS`, when only their `digest` remains.
+    `number` is the position of its receipt among the receipts of its job. `reached` contains the packed ids of the
+    readers who got the post (`fanout.receipts`); null after `RECEIPT_DAYS`, when only their `digest` remains.
     """
 
     job = models.ForeignKey(FanoutJob, models.CASCADE, related_name="chunks")
@@ -152,7 +152,7 @@ class BackfillChunk(Chunk):
 
 
 class Policy(models.TextChoices):
-    """A mode, or `auto` (repeated measurements determine the cheapest mode), or `site` (the policy of the site)."""
+    """A mode, `auto` (repeated measurements determine the cheapest mode), or `site` (the policy of the site)."""
 
     PUSH = "push", _("push to everybody")
     ONLINE = "online", _("push to those online")
@@ -162,11 +162,11 @@ class Policy(models.TextChoices):
 
 
 class SitePolicy(models.Model):
-    """The site's policy, in a single row. Without the row, posts are pushed to readers who are online.
+    """The site's policy, in a single row. If the row is missing, posts are pushed to readers who are online.
 
-    `mode` is in force for authors without another mode. `pulls_all`: readers pull all their followees. `generation` is
-    part of the keys of home windows, so that windows that have missed pushes are never read again. `version` grows with
-    every change that readers must notice.
+    `mode` applies to authors without a mode of their own. `pulls_all`: readers pull all their followees. `generation`
+    is part of the keys of home windows, so that windows that have missed pushes are never read again. `version` grows
+    with every change that readers must notice.
     """
 
     policy = models.CharField(
@@ -188,9 +188,9 @@ class SitePolicy(models.Model):
 class AuthorPolicy(models.Model):
     """The delivery policy of one author.
 
-    `mode` is in force now; null means the site's. `pulled_since` is the time from which readers pull the author; it is
-    set before pushes end, and cleared only after the backfill. `reason` comes from staff or `auto`, `measured` from
-    `auto`.
+    `mode` is in force now; null means the site's mode. `pulled_since` is the time from which readers pull the author;
+    it is set before pushes end, and cleared only after the backfill. `reason` comes from staff or `auto`, `measured`
+    from `auto`.
     """
 
     author = models.OneToOneField(
@@ -262,7 +262,7 @@ class TimelineEntry(models.Model):
 
 
 class TimelineSpan(models.Model):
-    """The range in which a reader's entries are complete, with all open posts of the followees and of the reader.
+    """The range in which a reader's entries are complete: they include all open posts of the followees and the reader.
 
     Both bounds are exclusive; `floor` is 0 if nothing older exists. A span is valid only at `graph_revision`, and until
     its entries expire; no entry was written before `filled_at`. `length` bounds its growth. `stamp` is the stamp of the
@@ -302,7 +302,7 @@ class PostReplica(models.Model):
 
 
 class ReplicaMark(models.Model):
-    """How far back a database of replicas goes: every open post above `oldest` is there, or its event is pending."""
+    """How far back a replica database reaches: every open post above `oldest` is in it, or its event is pending."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     oldest = models.BigIntegerField()

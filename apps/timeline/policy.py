@@ -3,10 +3,10 @@
 `fanout.auto_policy` chooses the mode of an author, and `fanout.switch` puts it in force.
 
 Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids, so merging too many
-authors, or for too long, does no harm. But the set must contain every author with a post that home caches lack, so a
+authors, or for too long, does no harm. But the set must contain every author who has a post that home caches lack, so a
 switch is announced before it takes effect (`fanout.switch`). Readers notice it by the version of the set, a small key
-that is stored with the home caches and read atomically with them. If the key is missing or has another version, a
-process loads the set from PostgreSQL before it uses the result.
+that is stored with the home caches and read atomically with them. If the key is missing or has a different version, a
+process loads the set from PostgreSQL before it uses what it read.
 """
 
 import logging
@@ -81,7 +81,7 @@ def clear_cache() -> None:
 
 
 def load() -> PoliciesInForce:
-    """Load the policies from PostgreSQL, and announce their version unless a newer one was announced."""
+    """Load the policies from PostgreSQL, and announce their version unless a newer version has been announced."""
     with connection.cursor() as sql:
         sql.execute(_LOAD)
         version, pulls_all, generation, pulled = sql.fetchone() or (0, False, 0, [])

@@ -1,7 +1,7 @@
 """The profile timeline: one author's posts as a viewer sees them.
 
 Open posts, which are the same for every viewer, come from the author's outbox; for visitors, the last two weeks come
-from a cache with their contents. Restricted posts for this viewer come from PostgreSQL, if the author ever wrote any.
+from a cache, with their contents. Restricted posts for this viewer come from PostgreSQL, if the author ever wrote any.
 """
 
 from collections.abc import Sequence
@@ -230,7 +230,7 @@ def profile_ids(
 
 
 def _until(ids: list[int], cursor: Cursor, count: int) -> Cursor:
-    """The cursor's bounds, narrowed to a full page if there is one, because no id beyond its last one can be on it."""
+    """The cursor's bounds, narrowed to a full page if there is one, because no id beyond its last can be on it."""
     if len(ids) < count:
         return cursor
     last = ids[-1]

@@ -52,7 +52,7 @@ class TagQuery:
 
 
 def tag_timeline(viewer: User | None, query: TagQuery, cursor: Cursor) -> Page[FeedItem]:
-    """A page of the posts with a tag. NotFound if one of the names is not a valid tag."""
+    """A page of the posts with a tag. Raises NotFound if one of the names is not a valid tag."""
     tags = [tag_named(name) for name in dict.fromkeys((query.name, *query.any_of))]
     viewer_id = viewer.pk if viewer else None
     source = stored(partial(_tagged_ids, viewer_id, [tag for tag in tags if tag.pk]))

@@ -37,8 +37,8 @@ def publish(
 ) -> Changed:
     """Publish a draft. If the author repeats an idempotency key, return the post that was published with it.
 
-    `counted` is the result of the limit "publish", if the caller has already counted this post.
-    Invalid, NotFound, NotAllowed, TooMany; Unavailable while too many posts wait for their delivery.
+    `counted` is the result of the limit "publish", if the caller has already counted this post. Invalid, NotFound,
+    NotAllowed, TooMany; Unavailable while too many posts are waiting for delivery.
     """
     lag.require_room()
     published = actions.publish_post(
@@ -62,7 +62,7 @@ def _own_timelines(new: Changed) -> list[QueueWrites]:
 
 
 def repost(author: User, post_id: int, *, counted: RateLimitResult | None = None) -> Post:
-    """Repost a public post; idempotent. `counted` and Unavailable as for `publish`. NotFound, NotAllowed, TooMany."""
+    """Repost a public post; idempotent. For `counted` and Unavailable, see `publish`. NotFound, NotAllowed, TooMany."""
     lag.require_room()
     return actions.repost(author, post_id, counted=counted, more_writes=_own_timelines).post
 
@@ -110,7 +110,7 @@ def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Post:
 
 
 def delete(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
-    """Delete a post, as its author or as permitted staff. Return the deleted post. NotFound, NotAllowed."""
+    """Delete a post, for its author or for staff with permission. Return the deleted post. NotFound, NotAllowed."""
     changed = actions.delete_post(post_id, by=by, keep_pictures=keep_pictures)
     outbox.remove(changed)
     return changed.post
@@ -127,7 +127,7 @@ def publish_instead(
 ) -> Post | ScheduledPost:
     """Publish the corrected draft of a failed scheduled post, or schedule it again for `at`; delete the failed post.
 
-    Both happen in one transaction. NotFound, and the errors of `publish`.
+    Both happen in one transaction. Raises NotFound, and the errors of `publish`.
     """
     keys: dict[str, Any] = {"idempotency_key": idempotency_key, "content_digest": content_digest}
     with transaction.atomic():

@@ -55,7 +55,7 @@ _ABOVE = f"{_OF_THREAD} AND id <= %(post)s ORDER BY id DESC LIMIT %(above)s"
 class Thread:
     """A post in its context. `ancestors` start at the top of the thread; None stands for a deleted or hidden post.
 
-    `descendants` are in reading order, with each reply below its parent; `more` means that some were cut off.
+    `descendants` are in reading order, with each reply below its parent; `more` means that some of them were cut off.
     """
 
     ancestors: list[FeedItem | None]
@@ -65,7 +65,7 @@ class Thread:
 
 
 def visible_item(viewer_id: int | None, post_id: int) -> FeedItem:
-    """A single post. NotFound if the viewer may not see it."""
+    """A single post. Raises NotFound if the viewer may not see it."""
     items = hydrate(viewer_id, [post_id]).items
     if not items:
         raise NotFound(_("This post isn't here."))
@@ -81,7 +81,7 @@ def public_item(post_id: int) -> FeedItem:
 
 
 def published_item(author: User, post_id: int, content: PostContent | None) -> FeedItem:
-    """The item of a post that its author has just published with this content; for plain posts, nothing is read.
+    """The item of a post that its author has just published with this content; nothing is read for plain posts.
 
     Quotes, replies, polls, circle posts and earlier posts are read like any `visible_item`.
     """
@@ -97,7 +97,7 @@ def published_item(author: User, post_id: int, content: PostContent | None) -> F
 
 
 def visible_poll(viewer_id: int | None, post_id: int) -> FeedItem:
-    """A post with a poll. NotFound if it has none, or the viewer may not see it."""
+    """A post with a poll. Raises NotFound if it has no poll, or the viewer may not see it."""
     item = visible_item(viewer_id, post_id)
     if item.post.poll is None:
         raise NotFound(_("There is no such poll."))
@@ -113,8 +113,8 @@ def thread(
 ) -> Thread:
     """A post, its nearest ancestors and its descendants, in a fixed number of queries.
 
-    `revision` is the viewer's `graph_revision`, if the caller has just read it. NotFound if the viewer may not see the
-    post.
+    `revision` is the viewer's `graph_revision`, if the caller has just read it. Raises NotFound if the viewer may not
+    see the post.
     """
     if not is_possible(post_id):
         raise NotFound(_("This post isn't here."))
@@ -135,7 +135,7 @@ def thread(
 
 
 def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:
-    """A thread without the posts that filters hide. The post in focus is marked, but never hidden."""
+    """A thread without the posts that filters hide. The post in focus may be marked, but it is never hidden."""
     filters = active_filters_of(viewer)
     if not filters:
         return thread
@@ -154,7 +154,7 @@ def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:
 
 
 def _around(post_id: int, max_ancestors: int) -> tuple[list[int], dict[int, int | None]]:
-    """The nearest ancestors of a post, from the top down, and the parent of each possible descendant. One round trip.
+    """The nearest ancestors of a post, top down, and the parent of each possible descendant, in one round trip.
 
     Possible descendants are the `MAX_THREAD` oldest posts of the thread that are newer than the post.
     """

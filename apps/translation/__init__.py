@@ -1,1 +1,1 @@
-"""Translations of posts by a service that the settings name. Optional."""
+"""Translations of posts by a service that is named in the settings. Optional."""

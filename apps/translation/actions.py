@@ -26,7 +26,7 @@ Key = tuple[int, int, str]  # post, version, language
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A post in another language, with the options of its poll, and pairs of picture id and description."""
+    """A post in another language, with the options of its poll, and pairs of a picture id and a description."""
 
     source: str
     target: str

@@ -99,7 +99,7 @@ def translate(request: Request, status_id: int) -> Response:
 )
 @endpoint(GET="read", public=True)
 def languages(_request: Request) -> Response:
-    """Target languages by the language of the status; empty if the site does not translate."""
+    """The target languages for each language of statuses; empty if the site does not translate."""
     return Response(dict(service.languages()) if settings.TRANSLATE_URL else {})
 
 

@@ -10,7 +10,7 @@ class TranslationConfig(AppConfig):
     verbose_name = _("translation")
 
     def ready(self) -> None:
-        """Add a link below posts in other languages, its page, and Mastodon's endpoints."""
+        """Add a link below posts in other languages, the page that it opens, and Mastodon's endpoints."""
         from apps.api.hooks import MASTODON_ENDPOINTS, TRANSLATES  # noqa: PLC0415 -- needs the models
         from apps.web.hooks import INSERTS, PAGES, Insert  # noqa: PLC0415 -- needs the models
 

@@ -16,7 +16,7 @@ from apps.translation.actions import translated
 @require_safe
 @login_required
 def translation(request: AuthenticatedRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """The page of a translation. An htmx request gets only the text, or with `original` the original text."""
+    """The page of a translation. An htmx request gets only the text, or the original text with `original`."""
     if request.htmx and "original" in request.GET:
         item = visible_item(request.user.pk, post_id).shown
         return render(request, "translation/_original.html", {"item": item})

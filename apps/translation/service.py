@@ -45,7 +45,7 @@ class Translated:
 
 
 def languages() -> Mapping[str, list[str]]:
-    """The languages that the service translates from, each with the languages it translates into. Unavailable."""
+    """The languages that the service translates from, each with those that it translates into. Unavailable."""
     found = _LANGUAGES.get(settings.TRANSLATE_URL, _load_languages)
     return found or {}
 
@@ -77,7 +77,7 @@ def translate(texts: Sequence[str], *, source: str, target: str) -> Translated:
 
 
 def _detected(answer: Mapping[str, Any]) -> str:
-    """The language that the service detected; that of the first text if there are several."""
+    """The language that the service detected; if there are several texts, the language of the first."""
     detected = answer["detectedLanguage"]
     return str((detected[0] if isinstance(detected, list) else detected)["language"])
 

@@ -44,7 +44,7 @@ def _theme_of(request: HttpRequest) -> str:
 
 
 def unread(request: HttpRequest) -> dict[str, Any]:
-    """`unread_notifications` and `unread_messages`, counted together when a template first renders either of them."""
+    """`unread_notifications` and `unread_messages`, counted together when a template first renders either."""
     user = viewer_of(request)
     if user is None:
         return {"unread_notifications": 0, "unread_messages": 0}

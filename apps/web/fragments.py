@@ -17,15 +17,15 @@ MAX_FRAGMENTS = MAX_OWN_FRAGMENTS = 2048  # each about 2 KB
 
 
 def kept(maximum: int) -> int:
-    """The size of a cache of rendered parts: 0 with DEBUG, because a template may have changed."""
+    """The size of a cache of rendered parts; 0 with DEBUG, because a template may have changed."""
     return 0 if settings.DEBUG else maximum
 
 
 def render_fragment(template: str, **context: Hashable) -> SafeString:
     """A template rendered with these values, in the active language.
 
-    Fragments with an argument `me` (the viewer) are for one reader. They have a separate cache, so that they do not
-    evict shared fragments.
+    A fragment with an argument `me` (the viewer) is for one reader. Such fragments have a separate cache, so that they
+    do not evict shared fragments.
     """
     render = _render_own_cached if "me" in context else _render_cached
     # part of the key: a SafeString and a str with the same text are equal, but only the str is escaped

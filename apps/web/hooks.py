@@ -71,7 +71,7 @@ class OtherForm(NamedTuple):
 
 
 class DrawnPicture(NamedTuple):
-    """A picture that other sites show for a public post without one, at the address of the post plus a suffix."""
+    """A picture that other sites show for a public post without pictures, at the address of the post plus a suffix."""
 
     suffix: str
     width: int

@@ -1,7 +1,7 @@
 """The card of a post as HTML, cached in this process.
 
 `PostCard` is both the cache key and the whole context of the card's template. So a card rendered for one viewer is
-shown to another only if theirs would be identical. Cards of restricted posts are never cached.
+shown to another viewer only if their card would be identical. Cards of restricted posts are never cached.
 """
 
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ _BELOW, *AGES = map(SafeString, ("\0b", "\0c", "\0d", "\0e"))
 
 
 def circle_label(name: str) -> str:
-    """The label of a circle in the composer and on a card; the name is empty for authors who have left the circle."""
+    """The label of a circle in the composer and on cards; the name is empty for authors who have left the circle."""
     return gettext("Circle: %(name)s") % {"name": name} if name else gettext("A circle")
 
 

@@ -38,7 +38,7 @@ from feedcache.ids import from_base36, parse_id, to_base36
 
 
 class PostIdConverter:
-    """A post id in canonical decimal form; other texts and ids out of range do not match."""
+    """A post id in canonical decimal form; other strings and ids out of range do not match."""
 
     regex = "[1-9][0-9]{0,18}"
 

@@ -40,7 +40,7 @@ class NewEndpoint(NamedTuple):
 def create_endpoint(
     owner: User, address: str, kinds: Collection[str], bearer: Bearer | None = None
 ) -> NewEndpoint:
-    """Create an endpoint; one that a program creates ends with its token. Invalid, NotAllowed."""
+    """Create an endpoint; if a program creates it, it ends with the program's token. Invalid, NotAllowed."""
     fields = {"address": _checked_address(address), "kinds": _checked_kinds(kinds, bearer)}
     lock_each(UserCounts, [owner.pk])
     if Endpoint.objects.filter(owner=owner).count() >= MAX_ENDPOINTS:
@@ -61,7 +61,7 @@ def change_endpoint(
     is_on: bool | None = None,
     bearer: Bearer | None = None,
 ) -> Endpoint:
-    """Change an endpoint; None leaves a field unchanged. Invalid, NotAllowed, Conflict if staff switched it off."""
+    """Change an endpoint; None leaves a field unchanged. Invalid, NotAllowed; Conflict if staff switched it off."""
     changed: dict[str, Any] = {}
     if address is not None:
         changed["address"] = _checked_address(address)
@@ -79,7 +79,7 @@ def change_endpoint(
 
 
 def rotate_secret(endpoint: Endpoint) -> str:
-    """Give an endpoint a new secret and return it. For a day, the former one signs messages, too."""
+    """Give an endpoint a new secret and return it. For a day, the former secret signs messages, too."""
     secret = new_secret()
     Endpoint.objects.filter(pk=endpoint.pk).update(
         sealed_former=endpoint.sealed_secret,
@@ -96,7 +96,7 @@ def delete_endpoint(endpoint: Endpoint) -> None:
 
 
 def send_test(endpoint: Endpoint) -> Delivery:
-    """Queue a test message. Conflict if the endpoint is off, TooMany."""
+    """Queue a test message. Raises Conflict if the endpoint is off, or TooMany."""
     _require_on(endpoint)
     check_rate_limit("webhook", str(endpoint.owner_id))
     row = Delivery.objects.create(endpoint=endpoint, kind=TEST, subject_id=0, version=time_ns())
@@ -106,7 +106,7 @@ def send_test(endpoint: Endpoint) -> Delivery:
 
 
 def send_again(endpoint: Endpoint, row: Delivery) -> Delivery:
-    """Send a message again now, with the full number of attempts. Conflict if the endpoint is off, TooMany."""
+    """Send a message again now, with all attempts. Raises Conflict if the endpoint is off, or TooMany."""
     _require_on(endpoint)
     check_rate_limit("webhook", str(endpoint.owner_id))
     Delivery.objects.filter(pk=row.pk).update(

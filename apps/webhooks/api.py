@@ -1,4 +1,4 @@
-"""Webhooks in the API: a program manages those that it made with its token."""
+"""Webhooks in the API: a program manages the webhooks that it made with its token."""
 
 from typing import Annotated, NotRequired, TypedDict
 
@@ -96,7 +96,7 @@ def delivery_json(row: Delivery) -> WebhookDeliveryJson:
 
 
 class WebhookChange(Input):
-    """The fields to change; those left out keep their values."""
+    """The fields to change; fields that are left out keep their values."""
 
     url = serializers.CharField(
         max_length=ADDRESS_MAX_CHARACTERS, required=False, help_text="An https address."
@@ -124,7 +124,7 @@ class WebhookInput(Input):
 )
 @endpoint(GET=READ, POST=WRITE)
 def webhooks(request: Request) -> Response:
-    """The webhooks that were made with this token, or a new one, which ends with the token. At most 5 per account."""
+    """The webhooks made with this token, or a new webhook, which ends with the token. At most 5 per account."""
     viewer, bearer = viewer_of(request), _bearer(request)
     if request.method == "GET":
         return Response([webhook_json(row) for row in endpoints_of(viewer, bearer)])
@@ -175,7 +175,7 @@ def webhook(request: Request, webhook_id: int) -> Response:
 )
 @endpoint(POST=WRITE)
 def secret(request: Request, webhook_id: int) -> Response:
-    """Make a new secret. For a day, messages are signed with the former one, too."""
+    """Make a new secret. For a day, messages are also signed with the former secret."""
     row = _own(request, webhook_id)
     return Response(webhook_json(row, actions.rotate_secret(row)))
 

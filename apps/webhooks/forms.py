@@ -10,7 +10,7 @@ from apps.webhooks.models import ADDRESS_MAX_CHARACTERS, Endpoint, Kind
 
 
 class EndpointForm(forms.Form):
-    """The form for a webhook. `url` and `types` are the names of the API."""
+    """The form for a webhook. `url` and `types` have the same names as in the API."""
 
     url = forms.CharField(
         label=_("Address of your server"),

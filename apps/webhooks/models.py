@@ -67,10 +67,10 @@ def _token(model: type[models.Model]) -> Any:
 
 
 class Endpoint(models.Model):
-    """An address that messages are sent to. Without a token, the owner made it on the page.
+    """An address that messages are sent to. If it has no token, the owner made it on the settings page.
 
-    The secrets are encrypted (`messages.signing.seal`); the former one also signs until `former_until`. A worker that
-    sends to the endpoint leases it until `leased_until`, so that messages arrive one after the other.
+    The secrets are encrypted (`messages.signing.seal`); the former secret also signs until `former_until`. A worker
+    that sends to the endpoint leases it until `leased_until`, so that messages arrive one after another.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -110,8 +110,8 @@ class Delivery(LeasedRow):
     """A message to an endpoint. Its content is made when it is sent, and is not stored.
 
     `subject_id` is the id of the notification or post, and `version` distinguishes the edits of a post. `status` is
-    from the last response. A message that is done without a status was not sent: the
-    endpoint's owner can no longer see the post or notification.
+    from the last response. A message that is done without a status was not sent, because the endpoint's owner can no
+    longer see the post or notification.
     """
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="+", db_index=False)

@@ -1,4 +1,4 @@
-"""The settings of webhooks: a list, and a page for each with its last messages."""
+"""The settings of webhooks: a list, and a page for each webhook with its last messages."""
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase

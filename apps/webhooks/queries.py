@@ -14,7 +14,7 @@ LISTED_DELIVERIES = 50
 
 
 def token_of(bearer: Bearer) -> dict[str, int]:
-    """The field of an endpoint for this kind of token, and the token's id, taken from `Bearer.key`."""
+    """The field of an endpoint that this kind of token fills, with the token's id from `Bearer.key`."""
     is_personal = bearer.key.startswith("p")
     return {"personal_token_id" if is_personal else "program_token_id": int(bearer.key[1:])}
 
@@ -22,7 +22,7 @@ def token_of(bearer: Bearer) -> dict[str, int]:
 def endpoints_of(owner: User, bearer: Bearer | None = None) -> QuerySet[Endpoint]:
     """An account's endpoints, oldest first; with a token, only those that were made with it.
 
-    An endpoint ends with its token, so a program must not change one that outlives its own token.
+    An endpoint ends with its token, so a program must not change an endpoint that outlives the program's token.
     """
     made = token_of(bearer) if bearer else {}
     access = ("owner", "personal_token", "program_token__application")
@@ -52,7 +52,7 @@ def own_delivery(endpoint: Endpoint, number: int) -> Delivery:
 
 
 def maker_of(endpoint: Endpoint) -> str:
-    """The name of the program that made an endpoint; empty if its owner made it on the page."""
+    """The name of the program that made an endpoint; empty if its owner made it on the settings page."""
     if endpoint.personal_token_id is not None:
         return str(endpoint.personal_token.name)
     if endpoint.program_token_id is not None and endpoint.program_token.application:

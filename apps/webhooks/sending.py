@@ -1,5 +1,5 @@
-"""Sends messages to endpoints. Each is a row, inserted in the transaction of its subject; a task for each endpoint
-sends the due rows one after the other.
+"""Sends messages to endpoints. Each message is a row, inserted in the transaction of its subject. A task for each
+endpoint sends the due rows one after another.
 
 The time of the next attempt is stored before each attempt, so that nothing is lost if a worker dies.
 """
@@ -147,7 +147,7 @@ def _living(endpoint_id: int) -> Endpoint | None:
 
 
 def _next_row(endpoint: Endpoint) -> Delivery | None:
-    """The oldest due message, with this attempt counted and the next one scheduled."""
+    """The oldest due message, with this attempt counted and the next attempt scheduled."""
     rows = Delivery.objects.filter(endpoint=endpoint, state=State.PENDING)
     row = rows.filter(due_at__lte=Now()).order_by("pk").first()
     if row is None:
@@ -201,7 +201,7 @@ def _fail(endpoint: Endpoint, row: Delivery, reply: Reply) -> None:
 
 @transaction.atomic
 def switch_off(endpoint: Endpoint, reason: Off) -> None:
-    """Send nothing more; messages that wait become dead letters."""
+    """Send nothing more to an endpoint; messages that wait become dead letters."""
     Endpoint.objects.filter(pk=endpoint.pk).update(off=reason)
     waiting = Delivery.objects.filter(endpoint=endpoint, state=State.PENDING)
     waiting.filter(last_error="").update(last_error=Failure.ENDPOINT_OFF)
@@ -222,7 +222,7 @@ def _headers(endpoint: Endpoint, row: Delivery, body: bytes) -> dict[str, str]:
 
 
 def purge() -> None:
-    """Delete messages that are done and dead letters, and endpoints whose token ended."""
+    """Delete finished messages, dead letters, and endpoints whose token has ended."""
     finished = Q(finished_at__lt=Now() - RETENTION)
     sql.purge(Delivery.objects.filter(finished).order_by("finished_at"))
     sql.purge(Endpoint.objects.filter(ended()).order_by("pk"))

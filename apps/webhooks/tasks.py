@@ -15,7 +15,7 @@ def send(endpoint_id: int) -> None:
 
 @shared_task
 def sweep() -> None:
-    """Enqueue the endpoints with due messages again; their servers may take too long for the sweep itself."""
+    """Enqueue the endpoints that have due messages again; their servers may be too slow for the sweep itself."""
     for endpoint_id in sending.due():
         enqueue(sending.TASK, endpoint_id)
 

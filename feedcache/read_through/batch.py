@@ -1,12 +1,12 @@
 """Several classes of data in one round trip.
 
-Everything is sent before the first answer is read. So a page waits only for the slowest of its servers, without needing
+Everything is sent before the first answer is read. So a page waits only for the slowest of its servers, and needs no
 threads (source 000: concurrent fetch and assembly).
 
 **Revision check.** A write is acknowledged when every node has it, or when Redis records that a node missed it. Other
-processes see this record within a second, which is too late for a reader who must not see a post that was just deleted.
-So a page reads the generations of the nodes and the version of the topology in the same round trip as its ids. The
-values of a node are used only if this answer, which is newer than the request, still allows reading it.
+processes see this record within a second, which is too late for a reader who must not see a post that has just been
+deleted. So a page reads the generations of the nodes and the version of the topology in the same round trip as its ids.
+The values of a node are used only if this answer, which is newer than the request, still allows reading the node.
 """
 
 import json
@@ -54,7 +54,7 @@ class _QueuedAppend(NamedTuple):
 
 @dataclass(slots=True)
 class QueuedCommands:
-    """Queued commands of one class of data in Redis.
+    """Queued commands for one class of data in Redis.
 
     `Batch.execute` sets the answers (an error for a refused command), or the error of the server.
     `has_failed`: there is no answer, or one of the answers is an error.
@@ -74,7 +74,7 @@ class QueuedCommands:
 
 
 class Batch:
-    """One round trip: queue reads, call `execute`, then look at the results."""
+    """One round trip: queue reads, call `execute`, then read the results."""
 
     def __init__(self) -> None:
         self.cache: TieredCache = tiers()
@@ -107,10 +107,10 @@ class Batch:
     def get_checked(
         self, kind: ReadThrough[K, V], key: K, load: Callable[[list[K]], dict[K, V]]
     ) -> V | None:
-        """The value of a key, loaded if missing, provided that the revision check of the same round trip allows it.
+        """The value of a key, loaded if missing, provided that the revision check in the same round trip allows it.
 
-        None if it does not exist, or if Memcached or Redis is not available. Executes the batch and everything queued
-        in it.
+        Returns None if the value does not exist, or if Memcached or Redis is not available. Executes the batch and
+        everything queued in it.
         """
         found = self.get_many(kind, [key], lambda keys: load(keys) if self.is_current else {})
         self.execute(check_revisions=True)
@@ -119,17 +119,18 @@ class Batch:
     def append(
         self, kind: ReadThrough[K, V], key: K, data: bytes, *, start: bytes | None = None
     ) -> None:
-        """Queue bytes to append, after a commit, to the cached value of a key, or to `start` where there is none.
+        """Queue bytes to be appended, after a commit, to the cached value of a key, or to `start` if there is none.
 
-        They may be appended more than once. Readers must refuse a value of a lower layer that is older than one that
-        they have read above. `execute` waits until every layer has them, and sets `has_appended`.
+        They may be appended more than once. Readers must refuse a value from a lower layer that is older than a value
+        that they have read from a layer above. `execute` waits until every layer has the bytes, and sets
+        `has_appended`.
         """
         self._appends.append(_QueuedAppend(kind, key, data, start))
 
     def commands(
         self, client: Redis, commands: Sequence[Command], *, stages: Sequence[str] = ()
     ) -> QueuedCommands:
-        """Queue commands for a Redis. A refused command has an error as its answer."""
+        """Queue commands for a Redis server. A refused command has an error as its answer."""
         queued = QueuedCommands(commands, stages)
         self._servers.setdefault(server_of(client), (client, []))[1].append(queued)
         return queued
@@ -137,7 +138,7 @@ class Batch:
     def execute(self, *, check_revisions: bool = False) -> None:
         """Send everything, wait for all answers, and load values that Memcached did not have.
 
-        `check_revisions`: afterwards `is_current` is True if Memcached is current, including the values of this
+        With `check_revisions`, `is_current` is afterwards True if Memcached is current, including the values of this
         batch. It is False if no Memcached is configured, or if Redis does not answer. A node that is down does not
         matter, because it cannot return stale values.
         """

@@ -1,4 +1,6 @@
-"""Caches one kind of value in Memcached: gets many, loads and stores missing ones, and changes them after a commit."""
+"""Caches one kind of value in Memcached: gets many values, loads and stores missing ones, and changes values after a
+commit.
+"""
 
 import random
 from collections import Counter
@@ -25,14 +27,14 @@ class ReadThrough(Generic[K, V]):
     """One kind of value cached in Memcached.
 
     `version` is the version of the byte format: raise it when the codec changes, instead of flushing. `key_of` must
-    return ASCII without blanks, made only of ids of checked types; a key that contains its value's version can never be
-    stale.
+    return ASCII without spaces, made only from ids of checked types; a value whose key contains its version can never
+    be stale.
 
     `family` is the class of data in the topology, which staff can flush as a whole. Missing values are cached as
-    missing for `negative_ttl_seconds` (0: not at all), until a value is stored. With `single_flight`, only one of many
-    callers that miss a key at once loads it (see `single_flight`). `decode_many` decodes many values faster than
-    `decode`, and returns None for each value that `decode` would refuse. With `is_personal`, each value is read by one
-    account; a read of only such values skips L1, which is for values with many readers.
+    missing for `negative_ttl_seconds` (0: not at all), until a value is stored. With `single_flight`, if many callers
+    miss a key at the same time, only one of them loads it (see `single_flight`). `decode_many` decodes many values
+    faster than `decode`, and returns None for each value that `decode` would refuse. With `is_personal`, each value is
+    read by only one account; a read of nothing but such values skips L1, which is for values with many readers.
     """
 
     name: str
@@ -68,7 +70,7 @@ class ReadThrough(Generic[K, V]):
         return ReadThroughCall(self, cache, read, names, load, accept).run()
 
     def set_many(self, values: dict[K, V]) -> bool:
-        """Store committed values; returns whether all are in Main or Backup."""
+        """Store committed values; returns whether all of them are in Main or Backup."""
 
         def write(cache: TieredCache) -> bool:
             names = self.names(values, cache)
@@ -82,7 +84,7 @@ class ReadThrough(Generic[K, V]):
         return write_in_force(lambda cache: cache.delete_many(self.names(keys, cache)))
 
     def peek_many(self, keys: Collection[K]) -> dict[K, V]:
-        """The cached values of any revision, without loading; garbage is left out. At most 1,000 keys."""
+        """The cached values of any revision, without loading missing ones; garbage is left out. At most 1,000 keys."""
         cache = tiers()
         names = self.names(keys, cache)
         values = {}
@@ -92,7 +94,7 @@ class ReadThrough(Generic[K, V]):
         return values
 
     def layers_with(self, key: K) -> list[tuple[str, bool]]:
-        """Each layer of Memcached in the order of reads, and whether it has a value of this key. Copies nothing."""
+        """Each Memcached layer in the order of reads, and whether it has a value for this key. Does not copy values."""
         cache = tiers()
         name = self.name_of(key, cache).encode()
         return [
@@ -120,7 +122,7 @@ class ReadThrough(Generic[K, V]):
         """After a commit: replace an older cached value with this one, safely with several writers.
 
         If that fails, the value is deleted, and the next reader loads it. Returns whether all processes will read this
-        value or a newer one.
+        value or a newer value.
         """
         data, ttl_seconds = self.encode(value), self.jittered_ttl()
 
@@ -146,7 +148,7 @@ class ReadThrough(Generic[K, V]):
         return write_in_force(write)
 
     def names(self, keys: Iterable[K], cache: TieredCache) -> dict[str, K]:
-        """Keys by their names in Memcached."""
+        """The keys, by their names in Memcached."""
         epoch = cache.topology.epochs.get(self.family or self.name, 0)
         prefix = f"{self.name}:{self.version}.{epoch}:"
         return {prefix + self.key_of(key): key for key in keys}
@@ -170,7 +172,7 @@ def name_of_pair(pair: tuple[object, object]) -> str:
 
 @dataclass
 class ReadThroughCall(Generic[K, V]):
-    """One call of `get_many`: picks the values of its kind from a read."""
+    """One call of `get_many`: it picks the values of its kind from a read."""
 
     kind: ReadThrough[K, V]
     cache: TieredCache
@@ -180,7 +182,7 @@ class ReadThroughCall(Generic[K, V]):
     accept: Callable[[K, V], bool] | None
 
     def run(self, *, refill: bool = True) -> dict[K, V]:
-        """The values of all keys. `refill` is for the last call of a read: also copy items to the tiers above."""
+        """The values of all keys. With `refill`, for a read's last call, items are also copied to the tiers above."""
         self.values: dict[K, V] = {}
         raws = self.read.names
         self.keys = {raws[name]: key for name, key in self.names.items() if name in raws}
@@ -200,7 +202,7 @@ class ReadThroughCall(Generic[K, V]):
         return self.values
 
     def _accept_all(self) -> list[bytes]:
-        """Decode what was read, and look for better items in lower tiers; returns the missing keys."""
+        """Decode the items that were read, and look for better items in lower tiers; returns the missing keys."""
         missing: list[bytes] = []
         pending: Collection[bytes] = self.keys
         while pending:

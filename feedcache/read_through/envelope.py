@@ -1,4 +1,4 @@
-"""The bytes of a cached value: with a checksum, and compressed if that saves bytes (source 002).
+"""The bytes of a cached value, with a checksum, and compressed if that saves bytes (source 002).
 
     | 1 byte: form (0 plain, 1 zstd) | 4 bytes: CRC-32 of form and rest | the rest |
 
@@ -46,7 +46,7 @@ def pack(value: bytes) -> bytes:
 
 
 def unpack(data: bytes, *, max_bytes: int) -> bytes:
-    """The value; ValueError if the envelope is damaged or of an unknown form, or the value exceeds `max_bytes`."""
+    """The value. Raises ValueError if the envelope is damaged or unknown, or the value exceeds `max_bytes`."""
     if len(data) < _HEADER.size:
         raise ValueError("no envelope")
     form, checksum = _HEADER.unpack_from(data)
@@ -61,7 +61,7 @@ def unpack(data: bytes, *, max_bytes: int) -> bytes:
 
 
 def pack_ids(ids: Iterable[int]) -> bytes:
-    """Pack ids as eight bytes each."""
+    """Pack ids into eight bytes each."""
     numbers = list(ids)
     return pack(struct.pack(f"<{len(numbers)}Q", *numbers))
 

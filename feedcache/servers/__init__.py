@@ -1,1 +1,1 @@
-"""Everything about the cache servers except reads and writes: topology, health, slots, flushes, broadcasts."""
+"""All work on the cache servers except reads and writes: topology, health, slots, flushes, broadcasts."""

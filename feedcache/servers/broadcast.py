@@ -1,4 +1,4 @@
-"""Sends messages over Redis pub/sub to all processes that listen at that moment. Others miss them."""
+"""Sends messages over Redis pub/sub to all processes that are listening at that moment. Other processes miss them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,9 +23,9 @@ def publish(message: bytes) -> None:
 
 
 async def subscribe() -> AsyncIterator[bytes | None]:
-    """Yield None when the subscription has begun, and then every message.
+    """Yield None once the subscription has begun, and then every message.
 
-    Raises RedisError or OSError if the connection is lost or the broadcasts have moved. Then messages may have been
+    Raises RedisError or OSError if the connection is lost or the broadcasts have moved. Messages may then have been
     missed, and the caller should subscribe again.
     """
     clock = asyncio.get_running_loop().time

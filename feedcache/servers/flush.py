@@ -1,7 +1,7 @@
 """Deletes all keys of one class of data in Redis; they are rebuilt from PostgreSQL when they are next read.
 
-Memcached does not need this, because its keys contain the epoch of their class. Keys are scanned a thousand at a time
-and freed in the background, so that no client waits. Counts of reads that are not yet in PostgreSQL are lost.
+Memcached does not need this, because its keys contain the epoch of their class of data. Keys are scanned a thousand at
+a time and freed in the background, so that no client waits. Counts of reads that are not yet in PostgreSQL are lost.
 """
 
 from itertools import islice
@@ -28,7 +28,7 @@ DERIVED = [("timelines", "gone:*"), ("timelines", "rt:*")]
 
 
 def delete_everything() -> int:
-    """Delete all keys that are derived from PostgreSQL; returns their number. May be repeated after a RedisError."""
+    """Delete all keys that are derived from PostgreSQL; returns their number. After a RedisError, call it again."""
     patterns = {pattern for patterns in PATTERNS.values() for pattern in patterns} | set(DERIVED)
     patterns |= {(role, pattern) for role, found in OUTDATED.items() for pattern in found}
     return sum(
@@ -37,7 +37,7 @@ def delete_everything() -> int:
 
 
 def delete_keys(name: str) -> int:
-    """Delete the keys of a class; returns their number. After a RedisError some may be left: call it again."""
+    """Delete the keys of a class of data; returns their number. After a RedisError, some may be left: call it again."""
     return sum(
         _delete(client, pattern) for role, pattern in PATTERNS[name] for client in written(role)
     )

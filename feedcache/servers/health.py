@@ -39,7 +39,7 @@ READ_THROUGH_CLASSES = ("graph", REPLICA, "cache")
 
 @dataclass(frozen=True, slots=True)
 class MemcachedStatus:
-    """Whether set, get and delete worked (`error` is "" if they did), and the node's statistics."""
+    """The result of a test with set, get and delete (`error` is "" if they worked), and the node's statistics."""
 
     error: str
     milliseconds: float = 0.0
@@ -57,7 +57,7 @@ class MemcachedStatus:
 
     @property
     def hit_rate(self) -> float | None:
-        """The hit rate since the node started; None without reads."""
+        """The hit rate since the node started; None if there were no reads."""
         return share(self.hits, self.misses)
 
 
@@ -65,7 +65,7 @@ class MemcachedStatus:
 class RedisStatus:
     """A Redis server or a node of a cluster: the classes of data on it, and its statistics.
 
-    `error` is "" if set, get and delete worked; for a replica or a node of a cluster, if it answered.
+    `error` is "" if set, get and delete worked or, for a replica or a node of a cluster, if it answered.
     """
 
     address: str
@@ -87,14 +87,16 @@ class RedisStatus:
 
     @property
     def hit_rate(self) -> float | None:
-        """The hit rate since the server started; None without reads, or if misses are normal in its classes."""
+        """The hit rate since the server started; None if there were no reads, or misses are normal for its classes of
+        data.
+        """
         if set(self.classes) <= set(READ_THROUGH_CLASSES):
             return share(self.hits, self.misses)
         return None
 
     @property
     def memory_share(self) -> float | None:
-        """The share of its memory limit that is used; None without a limit."""
+        """The share of the server's memory limit that is used; None if it has no limit."""
         return self.bytes_used / self.max_bytes if self.max_bytes else None
 
     @property
@@ -105,12 +107,12 @@ class RedisStatus:
 
 
 def share(hits: int, misses: int) -> float | None:
-    """Hits as a share of all reads; None without reads."""
+    """Hits as a share of all reads; None if there were no reads."""
     return hits / (hits + misses) if hits + misses else None
 
 
 def probe(url: str) -> str:
-    """Set, read and delete a value on a node; returns the error, or ""."""
+    """Set, read and delete a value on a node; returns the error, or "" if there was none."""
     key, value = f"probe:{secrets.token_hex(8)}", secrets.token_bytes(16)
     try:
         with memcached_at(url) as node:
@@ -149,7 +151,7 @@ def memcached_status(url: str) -> MemcachedStatus:
 
 
 def memcached_statuses(urls: Iterable[str]) -> dict[str, MemcachedStatus]:
-    """The statuses of many nodes by address, probed in parallel."""
+    """The statuses of many nodes, by address; they are probed in parallel."""
     addresses = list(dict.fromkeys(urls))
     if not addresses:
         return {}
@@ -236,7 +238,7 @@ def _probe_redis(client: Redis) -> str:
 
 
 def address_of(client: Redis) -> str:
-    """The address of a client's server without password and database, for staff."""
+    """The address of a client's server without password and database, as shown to staff."""
     if cluster := cluster_of(client):
         return cluster.address.name
     settings = client.connection_pool.connection_kwargs

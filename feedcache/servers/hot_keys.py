@@ -1,4 +1,4 @@
-"""The keys of Memcached that are read most often, over all processes.
+"""The Memcached keys that are read most often, over all processes.
 
 Every process samples one in a hundred of its reads, and counts each key of the sample as a hundred reads. The counts
 are in Redis, in a sorted set for every ten seconds. So the figures are estimates, and rarely read keys are missing.
@@ -37,14 +37,14 @@ os.register_at_fork(after_in_child=_after_fork)
 
 @dataclass(frozen=True, slots=True)
 class HotKey:
-    """A key, and its reads per second, on average over the requested time."""
+    """A key and its reads per second, averaged over the requested time."""
 
     name: str
     reads: float
 
 
 def sample(keys: Collection[bytes]) -> None:
-    """Sample the keys of a read, in one call out of a hundred."""
+    """Sample the keys of a read in one call out of a hundred."""
     if random.random() * ONE_IN < 1:  # noqa: S311 -- not a secret
         with _lock:
             if len(_sampled) < MOST_SAMPLED:
@@ -52,7 +52,7 @@ def sample(keys: Collection[bytes]) -> None:
 
 
 def send(*, by: Redis | None = None) -> None:
-    """Add the samples of this process to those of all processes. After a RedisError they are lost."""
+    """Add the samples of this process to those of all processes. If this raises RedisError, they are lost."""
     global _sampled
     with _lock:
         sampled, _sampled = _sampled, Counter()
@@ -67,7 +67,7 @@ def send(*, by: Redis | None = None) -> None:
 
 
 def hottest(number: int, *, seconds: int) -> list[HotKey]:
-    """The keys that were read most in the last finished spans. Raises RedisError."""
+    """The keys that were read most in the most recent complete spans. Raises RedisError."""
     spans = _spans(seconds)
     reads: Counter[str] = Counter()
     for found in _read(spans, MOST_KEYS):
@@ -84,7 +84,7 @@ def peak(*, seconds: int) -> float:
 
 
 def _spans(seconds: int) -> range:
-    """The last finished spans. A second after a span ends, the last samples of other processes have arrived."""
+    """The most recent complete spans. A second after a span ends, the last samples of other processes have arrived."""
     end = int(time.time() - 1) // SPAN_SECONDS
     return range(end - max(seconds // SPAN_SECONDS, 1), end)
 

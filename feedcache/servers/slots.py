@@ -1,8 +1,8 @@
-"""Moves slots of a Redis Cluster one at a time, without downtime (source 000: clusterManager).
+"""Moves slots in a Redis Cluster one at a time, without downtime (source 000: clusterManager).
 
-`redis-cli --cluster reshard` takes only the number of slots, and chooses them itself. This module moves a given slot,
-can continue after an interruption, and needs no redis-cli. A key is on one of the two nodes at every moment, with its
-time to live; clients that ask the old node for a migrated key are redirected.
+`redis-cli --cluster reshard` is given only the number of slots, and chooses the slots itself. This module moves a given
+slot, can continue after an interruption, and needs no redis-cli. At every moment, each key is on one of the two nodes,
+with its time to live. Clients that ask the old node for a key that has moved are redirected.
 """
 
 import time
@@ -41,7 +41,7 @@ class Master:
 
     @property
     def ranges(self) -> str:
-        """The slots as text, like "0-5460 6000"."""
+        """The slots in a string like "0-5460 6000"."""
         numbers = sorted(self.slots)
         if not numbers:
             return ""
@@ -54,7 +54,7 @@ class Master:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A slot that is being moved, and the number of keys that the old owner still has."""
+    """A slot that is being moved, and the number of its keys that the old owner still has."""
 
     slot: int
     source: str
@@ -63,7 +63,7 @@ class Move:
 
 
 def masters(cluster: Cluster) -> list[Master]:
-    """All masters, sorted by address. SlotError if one does not answer, because only it knows its slots."""
+    """All masters, sorted by address. Raises SlotError if a master does not answer, because only it knows its slots."""
     try:
         return [_master(cluster, *address) for address in cluster.masters()]
     except RedisError as error:
@@ -86,7 +86,8 @@ def moves(cluster: Cluster, nodes: Sequence[Master]) -> list[Move]:
 
 
 def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None = None) -> int:
-    """Move a slot to a master; returns the number of moved keys. May be repeated after any failure. Raises RedisError.
+    """Move a slot to a master; returns the number of moved keys. Can be called again after any failure. Raises
+    RedisError.
 
     It stops after `seconds`. `moves` then returns the rest, and another call continues.
     """

@@ -9,7 +9,7 @@ HANDSHAKE_SECONDS = 2.0
 
 
 def tls_context(files: Mapping[str, str]) -> ssl.SSLContext:
-    """A client context that verifies certificates. OSError if a file is missing or invalid."""
+    """A client context that verifies certificates. Raises OSError if a file is missing or invalid."""
     context = ssl.create_default_context(cafile=files.get("ca_certs"))
     if "certfile" in files:
         context.load_cert_chain(files["certfile"], files.get("keyfile"))

@@ -3,16 +3,16 @@
 One daemon thread per process, started by the first `current` or `Listener.known` (or by `start`, in processes that may
 call neither) and started again in a forked child. It listens to a channel of the Redis at `redis_url`. It also reads
 the key there every second, in case a message was lost. If the key is missing or older than the topology of this
-process, Redis has lost the newest one, and the process writes it again.
+process, Redis has lost the newest topology, and the process writes it again.
 
-A store that outlives Redis has a copy (`set_store`). A process reads the copy when it starts, because Redis may have
-lost the newest versions, and whenever Redis does not answer. Until Redis or the store has answered, the process uses
-neither Memcached nor the classes of data that staff can move to another Redis, because these may no longer be at the
-address in the settings.
+A store that outlives Redis has a copy (`set_store`). A process reads this copy when it starts, because Redis may have
+lost the newest versions, and again whenever Redis does not answer. Until Redis or the store has answered, the process
+uses neither Memcached nor the classes of data that staff can move to another Redis, because these may no longer be at
+the address in the settings.
 
 Whenever the thread finds this process's version in Redis, it *confirms* the topology for `LEASE_SECONDS`. A process
-that was suspended for longer, or is cut off from Redis, reads the copy, which then decides. The epoch of all cached
-values has a separate key, which is read at the same times.
+that was suspended for longer, or is cut off from Redis, reads the copy, and uses the topology in it. The epoch of all
+cached values has a separate key, which is read at the same times.
 """
 
 import atexit
@@ -80,7 +80,7 @@ class Report:
 
 
 def publish(topology: Topology, *, by: Redis | None = None) -> bool:
-    """Publish a topology unless a newer one is published; returns whether it was written. Raises RedisError."""
+    """Publish a topology unless a newer one has been published; returns whether it was written. Raises RedisError."""
     arguments: list[int | str] = [topology.version, topology.to_json(), CHANNEL]
     return bool(run_script(by or configuration(), _PUBLISH, [KEY], arguments))
 
@@ -167,7 +167,7 @@ class Listener:
 
     @property
     def is_running(self) -> bool:
-        """Whether the thread runs in this process."""
+        """Whether the thread is running in this process."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
@@ -189,7 +189,9 @@ class Listener:
             thread.join(LOOK_SECONDS + SLICE_SECONDS)
 
     def known(self) -> Topology | None:
-        """The topology; None until Redis or the store has answered. The first call waits up to FIRST_SECONDS for it."""
+        """The topology; None until Redis or the store has answered. The first call waits up to FIRST_SECONDS for an
+        answer.
+        """
         if not listens():  # nothing will be announced: the settings apply
             self._learn()
         if not self.is_known:
@@ -209,7 +211,9 @@ class Listener:
 
     @property
     def until(self) -> float:
-        """The end of the confirmation, by the monotonic clock; infinite if this process does not follow changes."""
+        """The time at which the confirmation ends, by the monotonic clock; infinite if this process does not follow
+        changes.
+        """
         return self.confirmed_at + LEASE_SECONDS if listens() else math.inf
 
     def wait_until_confirmed(self) -> None:
@@ -231,7 +235,7 @@ class Listener:
             callback(self.topology)
 
     def subscribe(self, callback: Callable[[Topology], None]) -> None:
-        """Call `callback` with the topology now, and later, from the thread, with every new one."""
+        """Call `callback` with the topology now, and later, from the thread, with every new topology."""
         self._subscribers.append(callback)
         callback(self.topology)
 
@@ -248,7 +252,7 @@ class Listener:
         self._channels[channel] = callback
 
     def use(self, topology: Topology) -> bool:
-        """Use a topology if it is valid and newer than the one in use; returns whether it is used now."""
+        """Use a topology if it is valid and newer than the topology in use; returns whether it is used now."""
         if topology.version <= self.topology.version:
             return False
         if findings := problems(topology):
@@ -263,7 +267,7 @@ class Listener:
         return True
 
     def use_epoch(self, epoch: int) -> None:
-        """Use an epoch: from now on, values cached under another one are ignored."""
+        """Use an epoch: from now on, values cached under any other epoch are ignored."""
         if epoch and epoch != self.topology.epoch:
             self.topology = replace(self.topology, epoch=epoch)
             self._call_back()
@@ -316,7 +320,7 @@ class Listener:
         self._confirm(asked_at)
 
     def after_fork(self) -> None:
-        """Start again in a child process, which has no thread, and perhaps a lock that the parent held."""
+        """Start again in a child process, which has no thread, and may have a lock that the parent held."""
         was_running, self._thread = self._thread is not None, None
         self._lock, self._stopping = threading.Lock(), threading.Event()
         self._known_event, self._confirmed = threading.Event(), threading.Event()
@@ -368,7 +372,7 @@ class Listener:
                 callback(None)
 
     def _wait(self, channel: Any, stopping: threading.Event) -> None:
-        """Wait up to a second for a message about the topology, and pass on other messages meanwhile."""
+        """Wait up to a second for a message about the topology, and pass on other messages while waiting."""
         deadline = time.monotonic() + LOOK_SECONDS
         while not stopping.is_set() and time.monotonic() < deadline:
             message = channel.get_message(timeout=SLICE_SECONDS)
@@ -404,7 +408,7 @@ _creating = threading.Lock()
 
 
 def listener() -> Listener:
-    """The listener of this process; its thread may not run yet."""
+    """The listener of this process; its thread may not be running yet."""
     global _listener
     if _listener is None:
         with _creating:
@@ -416,7 +420,7 @@ def listener() -> Listener:
 
 
 def start(role: str) -> None:
-    """Start to listen. Staff see the role of the process: web, worker, beat."""
+    """Start to listen. `role` (web, worker, beat) is shown to staff."""
     this = listener()
     this.role = role
     if listens():
@@ -432,9 +436,10 @@ def current() -> Topology:
 
 
 def epoch_suffix() -> str:
-    """The suffix that the epoch adds to the key prefixes of Redis values made from Memcached's; "" for epoch 0.
+    """The suffix that the epoch adds to the key prefixes of Redis values that are made from Memcached values; "" for
+    epoch 0.
 
-    A process that has not yet adopted a new epoch writes under the old keys, which the others no longer read.
+    A process that has not yet adopted a new epoch writes under the old keys, which other processes no longer read.
     """
     epoch = listener().topology.epoch
     return f"-{epoch:x}" if epoch else ""

@@ -20,7 +20,7 @@ EVER = KEY.format("ever")
 
 
 def add(counts: Mapping[tuple[str, str], int], *, by: Redis | None = None) -> None:
-    """Add counts to those of all processes. Raises RedisError; then the counts are lost."""
+    """Add counts to those of all processes. If this raises RedisError, the counts are lost."""
     if not counts:
         return
     now = int(time.time())
@@ -40,7 +40,9 @@ def last_hour() -> Counts:
 
 
 def last_day(*, hours: int = 24) -> list[tuple[int, Counts]]:
-    """The counts per ten minutes, each with the Unix second in which these began, oldest first. Raises RedisError."""
+    """The counts per ten minutes, each with the Unix second in which the ten minutes began, oldest first. Raises
+    RedisError.
+    """
     newest = int(time.time()) // SPAN_SECONDS
     spans = range(newest - hours * 3600 // SPAN_SECONDS + 1, newest + 1)
     return [
@@ -52,7 +54,7 @@ def last_day(*, hours: int = 24) -> list[tuple[int, Counts]]:
 def since(second: float) -> Counts | None:
     """The counts of the complete five-second spans that began after a Unix second, at most of the last minute.
 
-    None when there are none yet. Raises RedisError.
+    None if there are no counts yet. Raises RedisError.
     """
     # a second after the end of five seconds, the last counts of other processes have arrived
     end = int(time.time() - 1) // MOMENT_SECONDS

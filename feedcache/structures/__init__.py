@@ -10,6 +10,6 @@ counters      counts that are kept in Redis and written back to PostgreSQL
 bloom         Bloom filters, which can prove that something was never done
 restore       replaces large values in Redis without blocking it
 
-They handle only ids and bytes; an app's `cache` module decides which structure it uses, and under which keys.
+They handle only ids and bytes; the `cache` module of an app decides which structure the app uses, and under which keys.
 `id_vector` and `newest_ids` only compute; all others use Redis.
 """

@@ -1,20 +1,21 @@
-"""Answers "has this user done that with this post?" with Bloom filters in Redis ("phantom" in sources 000, 002).
+"""Bloom filters in Redis that tell whether a user has liked, read or otherwise marked a post. Sources 000 and 002 call
+this "phantom".
 
-"No" is certain; a "yes" must be checked in the database. Filters are split into segments by the time of the POST, so
-one lookup is enough, and old segments expire as a whole. Without a complete filter, or if a chunk was lost, the answer
-is "unknown".
+A "no" is certain; a "yes" must be checked in the database. Filters are split into segments by the time of the POST, so
+one lookup is enough, and old segments expire as a whole. If there is no complete filter, or a chunk was lost, the
+answer is "unknown".
 
-**Chunks.** A segment consists of plain strings, used as bitmaps, each just under 64 KiB, so that the allocator wastes
-nothing. A record is in one chunk; its k positions there come from one 128-bit hash by double hashing. The number of
-positions is prime, so that every stride visits k different bits. At its design load a segment gets another layer with
-more hashes, so that the false-positive rate stays as designed. All chunks of a layer are made at once, with their last
-bit set, and marking never makes a chunk. So a chunk without that bit was lost, together with its marks.
+**Chunks.** A segment consists of chunks: plain strings, used as bitmaps, each just under 64 KiB, so that the allocator
+wastes nothing. A record is in one chunk; its k positions in it come from one 128-bit hash by double hashing. The number
+of positions is prime, so that every stride visits k different bits. At its design load, a segment gets another layer
+with more hashes, so that the false-positive rate stays as designed. All chunks of a layer are made at the same time,
+with their last bit set, and marking never makes a chunk. So a chunk without that bit was lost, together with its marks.
 
-**Generations.** A filter that was lost and started again would say "no" to earlier marks. So each filter has a random
-token, which is stored under `live` only once the filter contains every row, and is lost together with the store. A
-filter that is being rebuilt is stored under `building`, and marks are added to both. The token is part of the keys, so
-two generations never mix. `layers` has the number of layers of each segment; a segment that is missing there was never
-marked.
+**Generations.** A filter that was lost and started again would answer "no" for earlier marks. So each filter has a
+random token, which is stored under `live` only once the filter contains every row, and is lost together with the store.
+A filter that is being rebuilt is stored under `building`, and marks are added to both. The token is part of the keys,
+so two generations never mix. `layers` contains the number of layers of each segment; a segment that is missing from it
+was never marked.
 """
 
 import hashlib
@@ -50,7 +51,7 @@ MEASURE_EVERY = 64  # one in this many records measures the fill of its chunk
 
 @dataclass(frozen=True)
 class Sizing:
-    """The size of one kind of mark: bytes per record, hashes (0: the optimal number), records per segment."""
+    """The sizes for one kind of mark: bytes per record, hashes (0: the optimal number), records per segment."""
 
     bytes_per_record: float = 1.2
     hashes: int = 0
@@ -80,7 +81,7 @@ class Sizing:
 
     @cached_property
     def full_at(self) -> float:
-        """The share of bits set at which a chunk needs another layer.
+        """The share of set bits at which a chunk needs another layer.
 
         Chunks fill unevenly, so this is the share at the design load plus a margin, which all chunks stay below with a
         probability of 95 % (19 of 20).
@@ -91,12 +92,12 @@ class Sizing:
 
     @cached_property
     def signature(self) -> str:
-        """Everything that decides where a bit is. Filters with another signature are never read."""
+        """Everything that decides where a bit is. Filters with a different signature are never read."""
         return f"{self.bytes_per_record:g}x{self.first_hashes}x{self.chunks}x{self.segment_seconds}"
 
     @property
     def rate(self) -> float:
-        """The false-positive rate of a first layer at its design load."""
+        """The false-positive rate of the first layer at its design load."""
         return self._filled(1) ** self.first_hashes
 
     def _filled(self, load: float) -> float:
@@ -113,7 +114,7 @@ Pair = tuple[int, int]  # user id, post id
 
 
 class Record(NamedTuple):
-    """A user, a post and their hash: `start` and `stride` give the positions, `rest` gives the chunk."""
+    """A user, a post and their hash: `start` and `stride` determine the positions, `rest` determines the chunk."""
 
     pair: Pair
     start: int
@@ -156,7 +157,7 @@ def records_in(bits_set: int, hashes: int, chunks: int = 1) -> float:
 
 
 def capacity_report(records: int, bytes_per_record: float) -> dict[str, float]:
-    """The bytes for a number of records, compared with a counter or a Redis key per record (requirement S71)."""
+    """The bytes for a number of records, compared with a counter or a Redis key for each (requirement S71)."""
     return {
         "filter": records * bytes_per_record,
         "counter": records * 9.0,
@@ -301,7 +302,7 @@ class State(NamedTuple):
 
 
 def read_command(names: Iterable[str]) -> Command:
-    """The command whose answer `parse_states` parses."""
+    """The command that reads the states; `parse_states` parses its answer."""
     return ("HMGET", META, *(f"{name}:{part}" for name in names for part in ("live", "building")))
 
 
@@ -328,19 +329,21 @@ def clear_garbage(name: str) -> None:
 def announce_layers(
     name: str, generation: Generation, segment: int, layers: int, oldest: int
 ) -> None:
-    """Announce how many layers a segment has; their chunks must exist. Removes segments older than `oldest`."""
+    """Announce how many layers a segment has; the chunks of these layers must exist. Removes segments older than
+    `oldest`.
+    """
     args = [name, generation.token, segment, layers, oldest]
     run_script(existence(), _ANNOUNCE_LAYERS, [META], args)
 
 
 def drop_filters(name: str, *, token: str = "") -> list[Generation]:
-    """Remove the filters of a kind, or only the one with this token, until a rebuild; returns the removed ones."""
+    """Remove the filters of a kind, or only the filter with this token, until a rebuild. Returns what was removed."""
     dropped = run_script(existence(), _DROP, [META], [name, token])
     return [generation for generation in map(Generation.parse, dropped) if generation]
 
 
 def begin_rebuild(name: str) -> tuple[Generation, list[Generation]]:
-    """Start a rebuild; returns the new filter, and any abandoned ones, whose chunks can be deleted."""
+    """Start a rebuild; returns the new filter, and abandoned filters, whose chunks can be deleted."""
     fresh = Generation(secrets.token_hex(6))
     abandoned = read_state(name).building
     execute(
@@ -419,8 +422,8 @@ COMMANDS_PER_BATCH = 500
 class Marks:
     """One kind of mark. Instances are compared by identity.
 
-    With `has_rows` there is a database row for each mark, so that unknown marks can be looked up there. Without rows,
-    marks that were lost or are older than the horizon count as not marked.
+    With `has_rows`, there is a database row for each mark, so that unknown marks can be looked up in the database.
+    Without rows, marks that were lost or are older than the horizon count as not marked.
     """
 
     kind: str
@@ -430,12 +433,12 @@ class Marks:
 
     @cached_property
     def name(self) -> str:
-        """The kind, and everything that decides where its marks are. A different name means a different filter."""
+        """Contains the kind, and everything that decides where its marks are. Another name means another filter."""
         return f"{self.kind}:{self.sizing.signature}x{self.horizon_days}d"
 
     @property
     def horizon(self) -> int:
-        """The Unix time before which posts are not looked up."""
+        """The Unix time before which posts are not looked up in the filter."""
         return int(time.time()) - self.horizon_days * DAY
 
     def segment_of(self, second: int) -> int:
@@ -467,7 +470,7 @@ class Fill:
 
 
 def open_layer(marks: Marks, generation: Generation, segment: int, layer: int) -> None:
-    """Make the chunks of a layer, then announce the layer: marks go to announced layers only."""
+    """Make the chunks of a layer, then announce the layer, because marks are added only to announced layers."""
     _make(marks, segment, marks.keys(generation, segment, layer))
     oldest = marks.segment_of(marks.horizon - SLACK_SECONDS)
     announce_layers(marks.name, generation, segment, layer + 1, oldest)
@@ -501,7 +504,7 @@ def delete_chunks(marks: Marks, dropped: Iterable[Generation]) -> None:
 
 
 def fills(marks: Marks, generation: Generation) -> list[Fill]:
-    """How full each segment is, oldest first. Counts every bit, so it is for staff only."""
+    """How full each segment is, oldest first. This counts every bit, so it is only for staff pages."""
     return [_fill(marks, generation, segment) for segment in sorted(generation.layers)]
 
 
@@ -585,7 +588,7 @@ _SECOND_SHIFT = AUTHOR_BITS + SEQUENCE_BITS  # the bits of a post id below its s
 
 
 class Answer(NamedTuple):
-    """The requested posts that may be marked, and those that are unknown. All others are certainly not marked."""
+    """The requested posts that may be marked, and those for which this is unknown. All others are not marked."""
 
     perhaps: AbstractSet[int] = frozenset()
     unknown: AbstractSet[int] = frozenset()
@@ -620,7 +623,7 @@ def check_many(user_id: int, wanted: Mapping[Marks, Collection[int]]) -> dict[Ma
 def queue_many(
     batch: Batch, user_id: int, wanted: Mapping[Marks, Collection[int]], *, stage: str = ""
 ) -> Future[dict[Marks, Answer]]:
-    """Queue `check_many` in a batch. If the cached state of the filters was outdated, it runs again afterwards."""
+    """Queue `check_many` in a batch. If the cached state of the filters was outdated, it runs again after the batch."""
     client = existence()
     lookup = _Lookup(client, user_id, wanted)
     answers = batch.commands(client, lookup.commands, stages=[stage])
@@ -638,7 +641,7 @@ def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
     """Mark (user, post) pairs; returns those that were not marked before. Raises RedisError.
 
     For marks with rows, call it in the transaction of the row, after the insert, so that the filter is a superset of
-    the rows. While no filter is live or being built, these are not marked, because a rebuild will read the rows.
+    the rows. While no filter is live or being built, such marks are not added, because a rebuild will read the rows.
     """
     # a little beyond the horizon, because a reader's clock may be behind
     wanted = _since(marks.horizon - SLACK_SECONDS // 2, marks, pairs)
@@ -772,7 +775,7 @@ def _is_ready(
 
 
 def _groups(marks: Marks, generation: Generation, records: Records) -> list[_Group]:
-    """The records of each chunk of each layer. A segment that was never opened has none."""
+    """The records of each chunk of each layer. A segment that was never opened has no chunks."""
     groups: dict[tuple[int, int, int], list[Record]] = defaultdict(list)
     for segment, members in records.items():
         for layer in range(generation.layers.get(segment, 0)):
@@ -822,7 +825,7 @@ def _present(group: _Group, answer: bytes) -> set[Pair]:
 
 
 def _confirmed(states: Mapping[Marks, State], answer: list[bytes | None]) -> bool:
-    """Cache the store's state of these kinds; returns whether it equals the one cached before."""
+    """Cache the store's state of these kinds; returns whether it equals the state cached before."""
     now = dict(zip(states, parse_states(answer), strict=True))
     _states.update({marks.name: state for marks, state in now.items()})
     return now == dict(states)

@@ -1,27 +1,28 @@
 """A reader's timeline in Redis: a contiguous window of the newest ids, or nothing.
 
 Form: one sorted LIST per reader, newest first. A member is the complement `2**63 - 1 - id`, which has 19 digits until
-2075, so that byte order is newest first. A push is nearly always of the newest post: it looks at the head and adds the
-post there, while a sorted set would search all its 800 members first (docs/decisions/0120). Other pushes, and reads
+2075, so that byte order is newest first. A push nearly always adds the newest post: it looks at the head and adds the
+post there, whereas a sorted set would first search all its 800 members (docs/decisions/0120). Other pushes, and reads
 below a cursor, find their place by bisection.
 
-The last member may be the sentinel `~` ("NoMore", source 001): nothing older exists. It sorts after every digit, is
-never an item, and is trimmed away as soon as the window no longer reaches the end.
+The last member may be the sentinel `~` ("NoMore", source 001), which means that nothing older exists. It sorts after
+every digit, is never an item, and is trimmed away as soon as the window no longer reaches the end.
 
 A window exists while its reader is online; only the owner's reads extend its life. During a rebuild, every push is
-added to the window and to a separate building key, so that nothing published meanwhile is lost; one script swaps them.
+added to the window and to a separate building key, so that nothing published in the meantime is lost. One script swaps
+the two keys.
 
 **Late arrivals.** Ids grow in the order of publication, but posts arrive in the order of delivery. A reader who asks
-for ids above the newest known one would never see a post that was delivered late (source 003 wants growing ids in the
-reader's inbox; requirements C07). So the script of a push records ids that are not the newest: at most a hundred, by
-the time of their arrival in milliseconds of Redis' clock, strictly increasing. Posts that arrive because of a new
-follow are not news, and not recorded.
+for ids above the newest id that they know would never see a post that was delivered late (source 003 wants growing ids
+in the reader's inbox; requirements C07). So the script of a push records ids that are not the newest: at most a
+hundred, by the time of their arrival in milliseconds of Redis's clock, which strictly increases. Posts that arrive
+because of a new follow are not news, and are not recorded.
 
 **Presence.** Most followers are away, and a large delivery must not look up the window of each. So each reader has a
 bit, in bitmaps of 4096 account numbers; 1 means *away*. It is set by a push, in the script that finds neither window
 nor building key. It is cleared by `begin`, in the script that makes the building key, so no reader with a window or a
-building key is marked as away. A push to many readers first reads the bitmaps and leaves out those who are away. After
-the loss of a bitmap all its readers count as online (docs/decisions/0109).
+building key is marked as away. A push to many readers first reads the bitmaps and leaves out readers who are away.
+After the loss of a bitmap, all its readers count as online (docs/decisions/0109).
 """
 
 import secrets
@@ -63,7 +64,9 @@ TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
 
 @dataclass(frozen=True, slots=True)
 class WindowRange:
-    """Ids in reading order, and whether the window covers the whole requested range (if not, query the next source)."""
+    """Ids in reading order, and whether the window covers the whole requested range. If it does not, query the next
+    source.
+    """
 
     ids: list[int]
     complete: bool
@@ -94,7 +97,7 @@ class HomeWindows:
     ) -> WindowRange | None:
         """Up to `count` ids below `newest` and above `oldest` (both exclusive), newest first.
 
-        None without a window, or when Redis does not answer. Extends the life of the window.
+        Returns None if there is no window, or Redis does not answer. Extends the life of the window.
         """
         commands = self.read_commands(reader_id, newest=newest, count=count)
         try:
@@ -106,7 +109,7 @@ class HomeWindows:
     def read_up(
         self, reader_id: int, *, oldest: int, newest: int | None, count: int
     ) -> WindowRange | None:
-        """Up to `count` ids just above `oldest`, oldest first; complete only when the window reaches down to it."""
+        """Up to `count` ids just above `oldest`, oldest first; complete only if the window reaches down to `oldest`."""
         commands = self.read_up_commands(reader_id, oldest=oldest, newest=newest, count=count)
         try:
             return parse_range_up(execute_atomically(timelines(), commands), oldest=oldest)
@@ -137,7 +140,7 @@ class HomeWindows:
         *,
         news: bool = True,
     ) -> tuple[int, int]:
-        """`deliver`, but returns the numbers of online and dormant readers; (0, 0) if all posts have a tombstone."""
+        """Like `deliver`, but returns how many readers are online and dormant; (0, 0) if all posts have tombstones."""
         online = self.deliver(reader_ids, post_ids, news=news)
         return (0, 0) if online is None else (len(online), len(reader_ids) - len(online))
 
@@ -148,14 +151,14 @@ class HomeWindows:
         *,
         news: bool = True,
     ) -> set[int] | None:
-        """Add ids to the windows that exist, live or being built. Returns the readers who have one; None if all ids
-        are deleted.
+        """Add ids to the windows that exist, live or being built. Returns the readers who have a window, or None if all
+        ids are deleted.
 
-        Readers are ids, or their digits as PostgreSQL returns them. With `news` the ids were just published, so those
-        that are not the newest are late arrivals. Idempotent and commutative; skips ids with a tombstone; does not
-        extend the life of windows. Raises RedisError, because callers must know that a delivery failed. While the
-        timelines move to another server, windows on both get the ids, and the readers returned are those who have a
-        window on the server that is read.
+        Readers are given as ids, or as the digits that PostgreSQL returns. With `news`, the ids have just been
+        published, so those that are not the newest are late arrivals. Idempotent and commutative. Skips ids with a
+        tombstone, and does not extend the life of windows. Raises RedisError, because callers must know that a delivery
+        failed. While the timelines move to another server, windows on both get the ids, and the readers returned are
+        those who have a window on the server that is read.
         """
         if not reader_ids or not post_ids:
             return set()
@@ -196,7 +199,7 @@ class HomeWindows:
         return online
 
     def _not_away(self, client: Redis, readers: Sequence[int]) -> list[int]:
-        """The readers who may have a window, in the same order."""
+        """The readers who may have a window, in the given order."""
         numbers = np.array(readers, dtype=np.int64)
         indexes, rows = np.unique(numbers // READERS_PER_BITMAP, return_inverse=True)
         names = [self._away(index * READERS_PER_BITMAP) for index in indexes.tolist()]
@@ -225,7 +228,7 @@ class HomeWindows:
     ) -> set[int] | None:
         """One script per reader, for a cluster: all keys of a script must be declared, because its slot may be moving.
 
-        A delete may come between the check of the tombstone and the push: such an id stays until it is trimmed, and
+        A delete may happen between the check of the tombstone and the push. The id then stays until it is trimmed, and
         every read skips it.
         """
         tombstones = execute(client, [("EXISTS", _tombstone(post_id)) for post_id in post_ids])
@@ -245,7 +248,7 @@ class HomeWindows:
     def push_command(
         self, reader_id: int, post_ids: Sequence[int], *, news: bool = True
     ) -> Command:
-        """A push to one reader, as a command to send with others; it returns 1 if the reader is online.
+        """A push to one reader, as a command to be sent with others; its answer is 1 if the reader is online.
 
         It does not look for tombstones.
         """
@@ -266,7 +269,7 @@ class HomeWindows:
             pipeline.execute()
 
     def ids(self, reader_id: int) -> list[int]:
-        """All ids of a window, newest first; at most `length`."""
+        """All ids of a window, newest first, but at most `length`."""
         members = cast("list[bytes]", timelines().lrange(self.key(reader_id), 0, -1))
         return [MAX_ID - int(member) for member in members if member != NO_MORE]
 
@@ -277,7 +280,7 @@ class HomeWindows:
         return WindowRange(ids, NO_MORE in members) if members and ids is not None else None
 
     def existing(self, reader_ids: Sequence[int]) -> set[int]:
-        """The given readers who have a window."""
+        """Those of the given readers who have a window."""
         found: set[int] = set()
         for start in range(0, len(reader_ids), EXISTS_BATCH):
             batch = reader_ids[start : start + EXISTS_BATCH]
@@ -290,7 +293,7 @@ class HomeWindows:
         return bool(timelines().exists(self.key(reader_id)))
 
     def accepts_pushes(self, reader_id: int) -> bool:
-        """Whether a reader has a window, or one is being built."""
+        """Whether a reader has a window, or a window is being built."""
         keys = self.key(reader_id), self._building(reader_id)
         return any(client.exists(*keys) for client in written("timelines"))
 
@@ -299,7 +302,7 @@ class HomeWindows:
         self.drop_many([reader_id])
 
     def drop_many(self, reader_ids: Sequence[int]) -> None:
-        """Drop windows, and abort rebuilds under way, because their snapshots may be outdated."""
+        """Drop windows, and abort rebuilds in progress, because their snapshots may be outdated."""
         for start in range(0, len(reader_ids), DROP_BATCH):
             batch = reader_ids[start : start + DROP_BATCH]
             # one command for each reader, whose keys share a slot of a cluster
@@ -316,9 +319,11 @@ class HomeWindows:
         return token if won else None
 
     def swap(self, reader_id: int, token: str, post_ids: Sequence[int], *, complete: bool) -> bool:
-        """End a rebuild: merge the snapshot (newest first) with ids pushed meanwhile, and replace the window at once.
+        """End a rebuild: merge the snapshot (newest first) with the ids pushed in the meantime, and replace the window
+        in one step.
 
-        `complete`: nothing older than the snapshot exists. False when the rebuild was dropped, expired or taken over.
+        `complete`: nothing older than the snapshot exists. Returns False if the rebuild was dropped, has expired or was
+        taken over.
         """
         last = NO_MORE if complete else b""
         snapshot = number_list([MAX_ID - post_id for post_id in post_ids], last=last)
@@ -326,11 +331,11 @@ class HomeWindows:
         return bool(_run(SWAP, self._keys(reader_id), args))
 
     def abandon(self, reader_id: int, token: str) -> None:
-        """End a rebuild that failed, so that the next one need not wait for its keys to expire."""
+        """End a rebuild that failed, so that the next rebuild does not have to wait until its keys expire."""
         _run(ABANDON, self._keys(reader_id), [token])
 
     def late_key(self, reader_id: int) -> str:
-        """The key of the late arrivals; the script of a push uses the same name."""
+        """The key of the late arrivals; the script for a push uses the same name."""
         return f"{self.key(reader_id)}:late"
 
     def _keys(self, reader_id: int) -> list[str]:
@@ -347,12 +352,14 @@ class HomeWindows:
         return f"{self.key(reader_id)}:lock"
 
     def _away(self, reader_id: int) -> str:
-        """The key of the bitmap with a reader's bit; the script of a push uses the same name."""
+        """The key of the bitmap with a reader's bit; the script for a push uses the same name."""
         return f"{self.name}:{{{reader_id // READERS_PER_BITMAP}}}:away"
 
 
 def late_arrivals(kinds: tuple[HomeWindows, ...], reader_id: int, *, since_ms: int) -> list[int]:
-    """The ids that arrived late in a reader's windows after `since_ms` (Unix ms), newest first; [] without Redis."""
+    """The ids that arrived late in a reader's windows after `since_ms` (Unix ms), newest first; [] if Redis does not
+    answer.
+    """
     pipeline: Any = timelines().pipeline(transaction=False)
     for windows in kinds:
         pipeline.zrangebyscore(windows.late_key(reader_id), f"({since_ms}", "+inf")
@@ -365,7 +372,7 @@ def late_arrivals(kinds: tuple[HomeWindows, ...], reader_id: int, *, since_ms: i
 
 
 def mark_deleted(post_id: int) -> None:
-    """Leave a tombstone, so that deliveries of the post that are still under way skip it."""
+    """Leave a tombstone, so that deliveries of the post that are still in progress skip it."""
     for client in written("timelines"):
         client.set(_tombstone(post_id), 1, ex=TOMBSTONE_TTL_SECONDS)
 
@@ -384,7 +391,7 @@ def _member(post_id: int) -> str:
 
 
 def parse_range(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRange | None:
-    """Parse the answers to `HomeWindows.read_commands`; None without a window, and for garbage."""
+    """Parse the answers to `HomeWindows.read_commands`; None if there is no window, and for garbage."""
     exists, members = answers
     ids = _ids(members)
     if not exists or ids is None:
@@ -396,7 +403,7 @@ def parse_range(answers: Sequence[Any], *, oldest: int, count: int) -> WindowRan
 
 
 def parse_range_up(answers: Sequence[Any], *, oldest: int) -> WindowRange | None:
-    """Parse the answers to `HomeWindows.read_up_commands`; None without a window, and for garbage."""
+    """Parse the answers to `HomeWindows.read_up_commands`; None if there is no window, and for garbage."""
     exists, members, last = answers
     ids, lowest = _ids(members), _ids(last)
     if not exists or ids is None or lowest is None:
@@ -414,7 +421,7 @@ def _ids(members: Sequence[bytes]) -> list[int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Ids in reading order. `end` is the id down to which they are complete; 0 if they are all ids of the range."""
+    """Ids in reading order. `end` is the id down to which they are complete; 0 if they are all the ids in the range."""
 
     ids: list[int]
     end: int = 0
@@ -505,13 +512,15 @@ def read_windows(query: WindowsQuery) -> WindowReads:
 
 
 def queue_windows(batch: Batch, query: WindowsQuery) -> Future[WindowReads]:
-    """`read_windows` as a part of a batch."""
+    """Like `read_windows`, but queued in a batch."""
     queued = batch.commands(timelines(), query.commands, stages=STAGES)
     return lambda: query.unanswered if queued.has_failed else query.parse(queued.answers)
 
 
 def read_windows_up(query: WindowsQuery) -> WindowReads:
-    """Like `read_windows`, but oldest first from just above `oldest`. Complete only if a window reaches down to it."""
+    """Like `read_windows`, but oldest first from just above `oldest`. Complete only if a window reaches down to
+    `oldest`.
+    """
     commands = [
         command
         for kind in query.kinds
@@ -531,7 +540,9 @@ def read_windows_up(query: WindowsQuery) -> WindowReads:
 
 
 def merge_down(parts: Sequence[WindowRange], *, newest: int | None, count: int) -> Merged:
-    """Merge ranges: up to `count` distinct ids, newest first, and none below the highest end of a range."""
+    """Merge ranges into up to `count` distinct ids, newest first; leave out ids below the id down to which all ranges
+    are complete.
+    """
     began = perf_counter()
     end = max(_end(part, newest=newest, count=count) for part in parts)
     ids = [post_id for post_id in _distinct(parts, newest_first=True) if post_id >= end]
@@ -541,7 +552,7 @@ def merge_down(parts: Sequence[WindowRange], *, newest: int | None, count: int) 
 
 
 def merge_up(parts: Sequence[WindowRange], *, count: int) -> Merged | None:
-    """Merge ranges: up to `count` distinct ids, oldest first; None if a window does not reach down to the start."""
+    """Merge ranges into up to `count` distinct ids, oldest first; None if a window does not reach down to the start."""
     if not all(part.complete for part in parts):
         return None
     return Merged(_distinct(parts, newest_first=False)[:count])

@@ -6,13 +6,13 @@
 Everything is little-endian, so numpy reads the body in place. An entry is an id in its lower 63 bits; bit 63 marks a
 reply, so that replies can be left out without reading the posts. Ids are strictly decreasing.
 
-Writers append changes in any order, without reading the vector. Each change contains the revision that it leads to. A
-change that the entries already include is skipped. If a change is missing, the ids are unknown: the decoded vector has
-no ids, is not complete, and has the highest revision of its changes. `UNKNOWN` is such a vector from the start, for
-writers that find nothing to append to.
+Writers append changes in any order, without reading the vector. Each change contains the revision that results from it.
+A change that the entries already include is skipped. If a change is missing, the ids are unknown: the decoded vector
+has no ids, is not complete, and has the highest revision of its changes. `UNKNOWN` is the header of such a vector, for
+writers that find no vector to append to.
 
 A vector is a contiguous prefix of the list as it was at `revision`: nothing newer than its end is missing. The flag
-`complete` means that nothing older exists either. 200 ids are 1,608 bytes, 8.04 an id; 2,000 ids are 16,008.
+`complete` means that nothing older exists either. 200 ids take 1,608 bytes (8.04 per id); 2,000 ids take 16,008 bytes.
 """
 
 import struct
@@ -44,7 +44,9 @@ _REPLY_BIT = np.uint64(63)
 
 @dataclass(slots=True, eq=False)
 class IdVector:
-    """A decoded vector. Methods return new vectors. Not frozen, so that a rebuild of thousands is twice as fast."""
+    """A decoded vector. Methods return new vectors. The class is not frozen, so that a rebuild with thousands of
+    vectors is twice as fast.
+    """
 
     entries: Entries
     revision: int
@@ -52,7 +54,7 @@ class IdVector:
 
     @classmethod
     def of(cls, entries: Iterable[int], *, revision: int, complete: bool) -> "IdVector":
-        """A vector of entries (see `entry`), newest first. Raises ValueError when they are not in order."""
+        """A vector of entries (see `entry`), newest first. Raises ValueError if they are not in order."""
         vector = cls(np.fromiter(entries, dtype=_WORD), revision, complete)
         _check(vector)
         return vector
@@ -67,7 +69,7 @@ class IdVector:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the ids are unknown; `revision` is then the list's or a later one."""
+        """Whether the ids are unknown; `revision` is then the list's revision or a later one."""
         return not self.complete and not len(self)
 
     def encode(self) -> bytes:
@@ -78,7 +80,7 @@ class IdVector:
         return header + self.entries.astype(_WORD, copy=False).tobytes()
 
     def prepend(self, new: int, *, revision: int) -> "IdVector":
-        """Add the newest entry. Raises ValueError when its id is not newer."""
+        """Add the newest entry. Raises ValueError if its id is not newer."""
         if len(self) and new & MAX_ID <= int(self.entries[0]) & MAX_ID:
             raise ValueError(f"{new & MAX_ID} is not newer than the newest id")
         grown = np.concatenate((np.array([new], dtype=_WORD), self.entries))
@@ -99,7 +101,7 @@ class IdVector:
         return IdVector(self.entries, revision, self.complete)
 
     def trim(self, length: int) -> "IdVector":
-        """Keep the newest `length` entries; a vector that loses some becomes incomplete."""
+        """Keep the newest `length` entries; a vector that loses entries becomes incomplete."""
         if len(self) <= length:
             return self
         return IdVector(self.entries[:length], self.revision, complete=False)
@@ -125,7 +127,7 @@ def entry(post_id: int, *, is_reply: bool) -> int:
 
 
 def added(new: int, *, revision: int) -> bytes:
-    """The bytes of a change: an entry was added as the newest."""
+    """The bytes of a change: a newest entry was added."""
     return _CHANGE.pack(revision, _ADDED, new)
 
 
@@ -190,7 +192,7 @@ def _changed(vector: IdVector, changes: Sequence[tuple[int, int, int]]) -> IdVec
 
 
 def decode_many(values: Sequence[bytes]) -> list[IdVector | None]:
-    """Decode many values, those without changes as one array; None for each that `decode` refuses."""
+    """Decode many values; those without changes are decoded as one array. None for each value that `decode` refuses."""
     if len(values) == 1:
         return [_decode_or_none(values[0])]
     sizes = np.fromiter(map(len, values), dtype=np.int64, count=len(values)) // _WORD.itemsize

@@ -1,9 +1,9 @@
 """The newest entries of a long list in Redis: a contiguous prefix of (place, id), or nothing.
 
-Form: one ZSET per list, newest first. The member is the id, the score its negated place, so that a new entry is near
-the head of the listpack (see `home_window`). Two members are not entries. The first member is the fence, named after
-the revision from which the list was made (see `longset`). The last one may be the sentinel `~` (NoMore), which means
-that nothing older exists.
+Form: one ZSET per list, newest first. The member is the id, and the score is its negated place, so that a new entry is
+near the head of the listpack (see `home_window`). Two members are not entries. The first member is the fence, named
+after the revision from which the list was made (see `longset`). The last member may be the sentinel `~` (NoMore), which
+means that nothing older exists.
 """
 
 import math
@@ -40,7 +40,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListPrefix:
-    """Entries, newest first, and whether they are the whole answer (else query the database)."""
+    """Entries, newest first, and whether they are the whole answer (if not, query the database)."""
 
     entries: list[Entry]
     complete: bool
@@ -66,7 +66,7 @@ class ListPrefixes:
     ) -> ListPrefix | None:
         """Up to `count` entries below the place `newest` and above `oldest` (both exclusive), newest first.
 
-        None when there is no prefix of this revision. Transfers only the requested entries.
+        Returns None if there is no prefix of this revision. Transfers only the requested entries.
         """
         key = self.key(owner_id)
         start = "(-inf" if newest is None else f"({-newest}"
@@ -94,7 +94,8 @@ class ListPrefixes:
     def store(self, owner_id: int, revision: int, head: ListPrefix) -> None:
         """Replace a prefix.
 
-        Adds the oldest first, in small commands: a listpack is searched from its head, and 1,000 at once take 15 ms.
+        Adds the oldest entries first, in small commands: a listpack is searched from its head, and adding 1,000 entries
+        in one command takes 15 ms.
         """
         entries = head.entries[: self.length]
         ended = head.complete and len(head.entries) < self.length
@@ -110,7 +111,7 @@ class ListPrefixes:
     def change(
         self, owner_id: int, revision: int, *, added: Entry | None = None, removed_id: int = 0
     ) -> bool:
-        """Update a prefix from `revision - 1` to `revision`; one at any other revision is a miss from now on."""
+        """Update a prefix from `revision - 1` to `revision`; a prefix at any other revision is a miss from now on."""
         command = "ZADD" if added else "ZREM" if removed_id else ""
         change = [added.member_id, -added.place] if added else [removed_id, 0]
         fences = [_fence(revision - 1), _fence(revision)]

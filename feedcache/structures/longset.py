@@ -1,13 +1,14 @@
 """Sets of ids in Redis, one native intset per key, each loaded by one command (longset, source 002).
 
-An intset is a sorted array of 4-byte numbers: 4.1 bytes a member and 54 us to restore 20,000 of them, where SADD blocks
-the server for 2.5 ms and its hash table takes 60 bytes a member. The client builds the array, as in the source.
+An intset is a sorted array of 4-byte numbers: it takes 4.1 bytes per member, and 54 us to restore 20,000 members. SADD
+would block the server for 2.5 ms, and its hash table would take 60 bytes per member. The client builds the array, as in
+the source.
 
 **The revision is a member.** The sets of one owner are made from one revision of the owner, and each contains that
 revision as a negative number (the fence). So one SMISMEMBER returns whether the set exists, whether it is current, and
 which ids are in it; a set that was evicted, has another revision, or is garbage is a miss. A change replaces the fence
-together with its member; changes that arrive in the wrong order find no fence to replace and leave a miss, never a
-wrong set.
+and changes the member at the same time; changes that arrive in the wrong order find no fence to replace, and leave a
+miss, never a wrong set.
 """
 
 import logging
@@ -81,7 +82,7 @@ class Change(NamedTuple):
 
 
 class SetAtRevision(NamedTuple):
-    """One set of one owner at a revision."""
+    """One set of one owner, at a revision."""
 
     key: str
     revision: int
@@ -96,7 +97,7 @@ class Members:
     marks: frozenset[int]  # the fence, and `_TOO_MANY` instead of too many ids
 
     def is_at(self, revision: int) -> bool:
-        """Whether these are all ids of the set at a revision; counted as a hit, or as stale."""
+        """Whether these are all ids of the set at a revision; counted as a hit or as a stale read."""
         is_current = self.marks == {_fence(self.key, revision)}
         stats.count(self.key.rpartition(":")[2], {stats.HIT if is_current else stats.STALE: 1})
         return is_current
@@ -117,7 +118,8 @@ class LongSets:
     def contained(self, owner_id: int, revision: int, ids: Collection[int]) -> Contained | None:
         """The ids that each set contains, in one round trip; extends the life of the sets.
 
-        None when a set is missing or has another revision. In the result, None stands for a set too large to be cached.
+        Returns None if a set is missing or has a different revision. In the result, None stands for a set that is too
+        large to be cached.
         """
         ids = list(ids)
         return read_replicated(
@@ -128,7 +130,9 @@ class LongSets:
         )
 
     def members(self, owner_id: int, name: str) -> Members | None:
-        """A whole set in one round trip; extends its life. None, counted as a miss, when it is missing or garbage."""
+        """A whole set in one round trip; extends its life. Returns None, counted as a miss, if it is missing or
+        garbage.
+        """
         key = self.key(owner_id, name)
         found = read_replicated(
             "graph",
@@ -195,7 +199,7 @@ class LongSets:
     def store(self, owner_id: int, revision: int, sets: Mapping[str, Collection[int]]) -> None:
         """Replace the sets of an owner: one RESTORE each, in one round trip.
 
-        When the server refuses the payload, or would convert it into a hash table, the members are added in chunks.
+        If the server refuses the payload, or would convert it into a hash table, the members are added in chunks.
         """
         members = {
             key: self._sorted(key, revision, sets[name])
@@ -214,9 +218,10 @@ class LongSets:
             replace(key, _in_chunks(members[key]), ttl_seconds=self.ttl_seconds)
 
     def change(self, owner_id: int, revision: int, changes: Sequence[Change] = ()) -> int:
-        """Update the sets from `revision - 1` to `revision`, with at most one change each; returns how many it updated.
+        """Update the sets from `revision - 1` to `revision`, with at most one change each; returns how many were
+        updated.
 
-        Sets at another revision become misses. A call sends a few hundred bytes, however large the sets are.
+        Sets at any other revision become misses. A call sends a few hundred bytes, however large the sets are.
         """
         commands = {
             change.name: ["SADD" if change.added else "SREM", change.member_id]
@@ -248,10 +253,11 @@ class LongSets:
 def intersect(
     own: SetAtRevision, others: Sequence[SetAtRevision], *, limit: int
 ) -> list[list[int] | int | None] | None:
-    """The intersections of a set with others, computed by the server, which iterates over the smaller one.
+    """The intersections of a set with other sets, computed by the server, which iterates over the smaller set.
 
-    None if `own` is missing, has another revision or is too large; in the list, None stands for such a set in
-    `others`. An intersection with more than `limit` members is only counted, as `limit + 1`: 20,000 would take 15 ms.
+    Returns None if `own` is missing, has a different revision or is too large; in the list, None stands for such a set
+    in `others`. An intersection with more than `limit` members is only counted, as `limit + 1`: 20,000 would take 15
+    ms.
     """
     counts = _intersections(own, others, limit=limit)
     if counts is None:
@@ -316,7 +322,7 @@ def _in_chunks(members: "np.ndarray[Any, Any]") -> list[tuple[str, list[Any]]]:
 
 @cache
 def _intset_limit(client: Any) -> int:
-    """The largest set that the server stores as an intset; restoring a larger one would block it."""
+    """The largest set that the server stores as an intset; restoring a larger set would block the server."""
     try:
         return int(client.config_get("set-max-intset-entries")["set-max-intset-entries"])
     except (ResponseError, KeyError):
@@ -333,7 +339,7 @@ def _is_error(answer: Any) -> bool:
 
 
 def _unless_garbage(answer: Any) -> Any:
-    """The answer; None when the key has another type, which the next `store` overwrites."""
+    """The answer; None if the key has a different type (the next `store` overwrites it)."""
     if _is_error(answer):
         if "WRONGTYPE" in str(answer):
             return None

@@ -1,4 +1,4 @@
-"""The newest ids that a member marked, such as likes, and their bytes in a cache."""
+"""The newest ids that a member marked, such as those of liked posts, and their byte form in a cache."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from feedcache.read_through.envelope import pack_ids, unpack_ids
 
 
 class NewestIds(NamedTuple):
-    """The ids that somebody marked, complete from `floor` on."""
+    """The ids that a member marked, complete from `floor` on."""
 
     ids: frozenset[int] = frozenset()
     floor: int = 0
@@ -17,6 +17,6 @@ def pack_newest_ids(newest: NewestIds) -> bytes:
 
 
 def unpack_newest_ids(data: bytes) -> NewestIds:
-    """The inverse of `pack_newest_ids`. ValueError if the floor is missing, or if `unpack_ids` raises it."""
+    """The inverse of `pack_newest_ids`. Raises ValueError if the floor is missing, or if `unpack_ids` raises it."""
     floor, *ids = unpack_ids(data)
     return NewestIds(frozenset(ids), floor)

@@ -1,7 +1,7 @@
 """Exact rate limits: fixed windows, counted by one script in Redis, so that processes cannot exceed them in a race.
 
-While Redis fails (dead, frozen, read-only, full) every process counts separately with the same limits, starting from
-the last counts in Redis. The site then allows at most the limit times the number of its processes.
+While Redis fails (dead, frozen, read-only, full), every process counts separately with the same limits, starting from
+the last counts in Redis. The site then allows at most the limit multiplied by the number of its processes.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ return {used, redis.call('PTTL', KEYS[1])}
 
 @dataclass(frozen=True, slots=True)
 class RateLimitResult:
-    """Whether the request is allowed, how many more are allowed, and in how many seconds the window ends."""
+    """Whether the request is allowed, how many more requests are allowed, and in how many seconds the window ends."""
 
     allowed: bool
     remaining: int
@@ -72,7 +72,7 @@ class LocalWindows:
             self._put(limit, used, self._clock() + resets_in)
 
     def count(self, limit: Limit, cost: int) -> tuple[int, float]:
-        """Count `cost`; returns the count of the window, and in how many seconds it ends."""
+        """Count `cost`; returns the window's count, and in how many seconds the window ends."""
         with self._lock:
             now = self._clock()
             windows = self._ends.get(limit.name)
@@ -84,7 +84,7 @@ class LocalWindows:
             return used, end - now
 
     def used_up_for(self, limit: Limit) -> float:
-        """The seconds until the window of an exceeded limit ends; 0 if it is not exceeded, or unknown."""
+        """The seconds until the window of an exceeded limit ends; 0 if it is not exceeded, or if that is unknown."""
         with self._lock:
             windows = self._ends.get(limit.name)
             used, end = windows.get(limit.key, (0, 0.0)) if windows else (0, 0.0)
@@ -125,8 +125,8 @@ def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimit
 def known_refusal(limit: Limit) -> RateLimitResult | None:
     """A refusal, if this process has already seen the limit exceeded in this window. Makes no request; counts nothing.
 
-    While no negative cost is counted, a window only fills up, so the server would refuse, too. None means that only the
-    server can decide.
+    As long as no negative cost is counted, a window only fills up, so the server would refuse, too. None means that
+    only the server can decide.
     """
     seconds = local.used_up_for(limit)
     return RateLimitResult(allowed=False, remaining=0, resets_in=seconds) if seconds else None

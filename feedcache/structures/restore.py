@@ -1,7 +1,7 @@
 """Replaces large values in Redis without blocking it.
 
-There are two ways. One is RESTORE with a payload that the client builds in the dump format of Redis: it costs the
-server one copy, while adding the members one by one costs a search for each. The other is small commands under a
+There are two ways. One is RESTORE with a payload that the client builds in the dump format of Redis: this costs the
+server one copy, whereas adding the members one by one costs a search for each. The other is small commands under a
 temporary key that is then renamed, so that no client waits or sees half a value.
 """
 
@@ -44,13 +44,13 @@ _ONE_PACKED = b"\x01\x02"  # a list of one node, which is a listpack
 
 
 def dump(kind: int, body: bytes, *, head: bytes = b"") -> bytes:
-    """The payload of RESTORE: the type, `head`, the length and bytes of the value, the version, the checksum."""
+    """The payload for RESTORE: the type, `head`, the length and bytes of the value, the version, and the checksum."""
     data = bytes([kind]) + head + pack(">BI", 0x80, len(body)) + body + pack("<H", _VERSIONS[kind])
     return data + pack("<Q", _CRC.calc(data))
 
 
 def number_list(numbers: Sequence[int], *, last: bytes = b"") -> bytes:
-    """The payload of a list of numbers, zero-padded to 19 digits; `last` is one more member, a short word.
+    """The payload for a list of numbers, zero-padded to 19 digits; `last` is one more member, a short word.
 
     At most 65,000 members. Without members the payload is empty, because Redis has no empty lists.
     """

@@ -2,10 +2,10 @@
 
     week:<form>:{owner}:2026-W47 = {post id: value, ..., "~": revision, "#": bytes of all values}
 
-A bucket is complete or missing; an empty one means that nothing was written that week. `~` is the owner's revision from
-which it was made; a reader with a newer revision treats the bucket as a miss. A bucket expires a week after the last
-write. A week of more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts and 100 KB): for an
-hour, a mark takes its place, so that no process builds it again only to find that it is too large.
+A bucket is complete or missing; an empty bucket means that nothing was written that week. `~` is the owner's revision
+from which it was made; a reader with a newer revision treats the bucket as a miss. A bucket expires a week after the
+last write. A week with more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts and 100 KB):
+for an hour, a mark takes its place, so that no process builds it again only to find that it is too large.
 
 The builder of a bucket holds the owner's lock. A change deletes the lock, so values read before it are never stored.
 """
@@ -133,7 +133,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change of one id between two revisions. An empty value means that the id was deleted."""
+    """The change to one id between two revisions. An empty value means that the id was deleted."""
 
     old: int
     new: int
@@ -155,9 +155,10 @@ class WeekBuckets:
     def read(
         self, owner_id: int, weeks: Sequence[Week], *, revision: int = 0
     ) -> list[Bucket | None]:
-        """The buckets of some weeks; None for a bucket that is missing, garbage, or older than `revision`.
+        """The buckets of the given weeks; None for a bucket that is missing, garbage, or older than `revision`.
 
-        With a `revision`, replicas are read first. Only a replica that has all buckets is used, so a lag does no harm.
+        If a `revision` is given, replicas are read first. Only a replica that has all buckets is used, so a lagging
+        replica does no harm.
         """
         keys = [self._key(owner_id, week) for week in weeks]
         if not revision or not replicas("timelines"):
@@ -180,7 +181,7 @@ class WeekBuckets:
         return [None for _key in keys]
 
     def begin(self, owner_id: int) -> str | None:
-        """Start building. Returns a token for `store`, or None while another process builds."""
+        """Start building. Returns a token for `store`, or None while another process is building."""
         token = secrets.token_hex(8)
         args = [token, LOCK_TTL_SECONDS]
         return token if _run(_BEGIN, [self._lock(owner_id)], args) else None
@@ -208,7 +209,7 @@ class WeekBuckets:
     ) -> QueuedCommands:
         """Queue in a batch: update existing buckets from one revision to the next, and delete those that are behind.
 
-        `weeks`: all weeks that readers may ask for now. After an error the buckets are misses, because readers use the
+        `weeks`: all weeks that readers may ask for now. After an error, the buckets are misses, because readers use the
         newer revision.
         """
         names = [self._key(owner_id, week) for week in weeks]
@@ -227,7 +228,7 @@ class WeekBuckets:
         timelines().unlink(self._lock(owner_id), *[self._key(owner_id, week) for week in weeks])
 
     def _scan(self, client: Any, keys: list[str]) -> list[Bucket | None] | None:
-        """All buckets, page by page; None when one changed between two of its pages."""
+        """All buckets, read page by page; None if a bucket changed between two of its pages."""
         with client.pipeline(transaction=True) as pipeline:
             for key in keys:
                 pipeline.hget(key, "~")
@@ -247,7 +248,7 @@ class WeekBuckets:
     def _rest(
         self, client: Any, key: str, cursor: int, fields: dict[bytes, bytes], revision: bytes | None
     ) -> bool:
-        """Read the remaining pages of a bucket; returns whether its revision has stayed the same meanwhile."""
+        """Read the remaining pages of a bucket; returns whether its revision has stayed the same."""
         while cursor and len(fields) <= self.max_values + len((REVISION, SIZE)):
             cursor, page = client.hscan(key, cursor, count=PAGE_FIELDS)
             fields |= page

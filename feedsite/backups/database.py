@@ -1,4 +1,4 @@
-"""The database of a backup: written by pg_dump, restored by pg_restore and psql in one transaction."""
+"""The database in a backup: written by pg_dump, and restored by pg_restore and psql in one transaction."""
 
 import os
 import re
@@ -38,7 +38,7 @@ _NAMES = frozenset(option.keyword.decode() for option in Conninfo.get_defaults()
 
 
 def refuse_several_servers() -> None:
-    """Raises CommandError on Citus: a dump from the coordinator would be restored as a database on one server."""
+    """Raises CommandError on Citus: a dump of the coordinator would be restored as a database on one server."""
     if rows_of("SELECT 1 FROM pg_extension WHERE extname = 'citus'", {}):
         raise CommandError(
             "This database is on several servers (Citus): back up each of them with pg_basebackup, see docs/backup.md."
@@ -69,10 +69,10 @@ def dump(target: Path, advance: Advance) -> str:
 
 
 def restore(source: Path, advance: Advance, *, database: str = "", replaces: bool = False) -> None:
-    """Write a dump into the database, or into another one of the same server: all of it or nothing.
+    """Write a dump into the database, or into another database on the same server: all of it or nothing.
 
     `replaces`: drop the existing tables, in the same transaction. COMMIT is sent after everything has been read without
-    an error: if the input just ends, as when this process is killed, nothing is committed.
+    an error: if the input just ends, for example because this process is killed, nothing is committed.
     """
     script = [_program("pg_restore"), "--no-owner", "--no-privileges", "--file=-"]
     psql = [_program("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-"]
@@ -111,7 +111,7 @@ def _pump(source: IO[bytes], into: IO[bytes], dump: int, advance: Advance) -> No
 
 
 def refuse_content(*, replaces: bool) -> None:
-    """Raises CommandError if the database has accounts and must not be replaced, or has tables of other software."""
+    """Raises CommandError if the database has accounts and must not be replaced, or has other software's tables."""
     tables = set(connection.introspection.table_names())
     ours = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
     if tables and "django_migrations" not in tables:
@@ -149,7 +149,7 @@ def scratch_database() -> Iterator[str]:
 
 @contextmanager
 def reading(database: str) -> Iterator[None]:
-    """Run this thread's queries on another database of the same server."""
+    """Run this thread's queries on another database on the same server."""
     usual = connection.settings_dict
     connection.close()
     connection.settings_dict = {**settings_for_migrations(connection.alias, usual), "NAME": database}  # fmt: skip

@@ -30,7 +30,7 @@ BLOCK_BYTES = 1 << 20
 
 
 def trees() -> dict[str, Path]:
-    """The folders of files of this site, by their names in a backup; none if the files are in a bucket."""
+    """The folders with this site's files, by their names in a backup; none if the files are in a bucket."""
     if settings.MEDIA_BUCKET:
         return {}
     return {"media": Path(settings.MEDIA_ROOT), "private": Path(settings.PRIVATE_ROOT)}
@@ -57,7 +57,7 @@ class Backup:
         return self.folder / DUMP
 
     def sums(self) -> dict[str, str]:
-        """The SHA-256 of each file, by its path in the folder. CommandError if the list itself was changed."""
+        """The SHA-256 of each file, by its path in the folder. Raises CommandError if the list itself was changed."""
         text = _read(self.folder / SUMS)
         if hashlib.sha256(text.encode()).hexdigest() != self.manifest["sums"]:
             raise CommandError(f"{self.folder / SUMS} was changed after the backup was made.")
@@ -65,12 +65,12 @@ class Backup:
         return {name: digest for digest, _spaces, name in pairs}
 
     def files_of(self, tree: str) -> Iterator[str]:
-        """The paths in the folder of all files of `media` or `private`."""
+        """The paths, in the backup's folder, of all files in `media` or `private`."""
         return (name for name in self.sums() if name.startswith(f"{tree}/"))
 
 
 def open_backup(folder: Path) -> Backup:
-    """The backup in a folder. CommandError, in one sentence, if it cannot be restored."""
+    """The backup in a folder. Raises CommandError, in one sentence, if it cannot be restored."""
     if not folder.is_dir():
         raise CommandError(f"There is no folder {folder}.")
     if not (folder / MANIFEST).is_file():
@@ -112,7 +112,7 @@ def backups_in(folder: Path) -> list[Backup]:
 
 
 def interrupted_in(folder: Path, *, before: datetime) -> list[Path]:
-    """The incomplete backups, begun before a time, in the subfolders of a folder."""
+    """The incomplete backups that were begun before a time, in the subfolders of a folder."""
     found = []
     for file in folder.glob(f"*/{MANIFEST}"):
         try:
@@ -126,7 +126,7 @@ def interrupted_in(folder: Path, *, before: datetime) -> list[Path]:
 
 
 def verify_sums(backup: Backup, advance: Advance) -> None:
-    """Read all files. CommandError if some are missing or were changed."""
+    """Read all files. Raises CommandError if files are missing or were changed."""
     wrong = []
     for name, digest in backup.sums().items():
         file = _inside(backup.folder, name)
@@ -145,9 +145,9 @@ def size_of(backup: Backup) -> int:
 
 
 def put_back(backup: Backup, tree: str, root: Path, advance: Advance) -> int:
-    """Copy the files of `media` or `private` to the site's folders. Returns how many were missing there.
+    """Copy the files in `media` or `private` to the site's folders. Returns how many were missing there.
 
-    Newer files stay; no row of the restored database refers to them.
+    Newer files are kept, but no row of the restored database refers to them.
     """
     number = 0
     for name in backup.files_of(tree):
@@ -173,7 +173,7 @@ def fingerprints() -> dict[str, str]:
 
 
 def other_keys(backup: Backup) -> list[str]:
-    """The settings whose key differs from the backup's. A SECRET_KEY that is a fallback now is not counted."""
+    """The settings whose keys differ from the backup's. A SECRET_KEY that is a fallback now is not included."""
     now, then = fingerprints(), backup.manifest["keys"]
     fallbacks = {_fingerprint(key) for key in settings.SECRET_KEY_FALLBACKS}
     return [
@@ -200,14 +200,14 @@ class NewBackup:
         self._earlier_sums = self.earlier.sums() if self.earlier else {}
 
     def begin(self) -> None:
-        """Create the folder. CommandError if it is not empty: nothing is overwritten."""
+        """Create the folder. Raises CommandError if it is not empty, because nothing is overwritten."""
         if self.folder.exists() and any(self.folder.iterdir()):
             raise CommandError(_occupied(self.folder))
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._write_manifest({"is_complete": False})
 
     def add_tree(self, tree: str, root: Path, advance: Advance = lambda _number: None) -> None:
-        """Add the files that are not yet in the backup. A second call adds those created during the first."""
+        """Add the files that are not yet in the backup. A second call adds files that were created during the first."""
         for file in _files_below(root):
             self._add(file, f"{tree}/{file.relative_to(root).as_posix()}", advance)
 
@@ -295,7 +295,7 @@ def copy(source: Path, target: Path, advance: Advance = lambda _number: None) ->
 
 
 def write(target: Path, read: Callable[[], bytes], advance: Advance) -> str:
-    """Write what `read` returns until it returns nothing. Returns the SHA-256."""
+    """Write everything that `read` returns, until it returns nothing. Returns the SHA-256."""
     digest = hashlib.sha256()
     with target.open("wb") as file:
         while block := read():
@@ -315,7 +315,7 @@ def digest_of(file: Path, advance: Advance = lambda _number: None) -> str:
 
 
 def bytes_below(root: Path) -> int:
-    """The size of all files in a folder; files deleted meanwhile do not count."""
+    """The size of all files in a folder; files that are deleted during the count are ignored."""
     total = 0
     for file in _files_below(root):
         try:

@@ -11,7 +11,7 @@ Advance = Callable[[int], object]  # called with a number of bytes
 
 @contextmanager
 def progress_bar(title: str, total: int) -> Iterator[Advance]:
-    """Yields a function to call with the size of each part in bytes; `total` may be an estimate."""
+    """Yields a function to be called with the size of each part in bytes; `total` may be an estimate."""
     console = Console(stderr=True, highlight=False)
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with Progress(

@@ -7,7 +7,7 @@ from storages.backends.s3 import S3Storage
 
 
 class MediaBucket(S3Storage):
-    """A bucket behind the site's own URLs: the view reads the bucket."""
+    """A bucket behind the site's own URLs: the view reads from the bucket."""
 
     def url(self, name: str, *_args: Any, **_kwargs: Any) -> str:
         return f"{settings.MEDIA_URL}{name}"

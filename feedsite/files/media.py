@@ -1,6 +1,6 @@
 """Serves uploaded files, with headers that keep browsers from treating them as anything but pictures, video and sound.
 
-PostgreSQL decides for each request whether a file may be shown: not after its post was deleted, nor while its owner is
+PostgreSQL decides at each request whether a file may be shown: not after its post was deleted, nor while its owner is
 suspended. Browsers may cache files that their user has seen; shared caches must revalidate after a minute.
 """
 
@@ -42,7 +42,7 @@ PUBLIC = f"public, max-age={365 * 24 * 3600}, s-maxage={SHARED_SECONDS}, immutab
 def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
     """A stored file.
 
-    Names are random and never reused, so browsers cache open files for a year, and restricted ones for a day.
+    Names are random and never reused, so browsers cache open files for a year, and restricted files for a day.
     """
     suffix = PurePosixPath(name).suffix
     content_type = TYPES.get(suffix)

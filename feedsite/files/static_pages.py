@@ -116,7 +116,7 @@ def _sentence(checks: dict[str, Any], sentences: dict[str, Any]) -> str:
 
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
-    """The public status, from the same checks as the health endpoint."""
+    """The public status page, which uses the same checks as the health endpoint."""
     state = current_state()
     parts = [(name, _sentence(state["checks"], sentences)) for name, sentences in _PARTS]
     context: dict[str, Any] = {"here": "about", "status": state["status"], "parts": parts}
@@ -129,7 +129,7 @@ def status(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def shortcuts(request: SiteRequest) -> HttpResponse:
-    """The keyboard shortcuts, as a page, or as a list for the dialog."""
+    """The keyboard shortcuts, as a page or, for the dialog, as a list."""
     template = "_shortcuts.html" if request.htmx else "shortcuts.html"
     return render(request, template, {"here": "about"})
 

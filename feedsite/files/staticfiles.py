@@ -1,7 +1,7 @@
-"""Storages of static files: hashed names, and the site's own style sheets and scripts minified.
+"""Storages of static files, with hashed names, and with the site's own style sheets and scripts minified.
 
-They are minified here because no minifier has a wheel for every platform that `./run` supports. Files of libraries are
-served unchanged.
+They are minified by this code because no minifier has a wheel for every platform that `./run` supports. Files of
+libraries are served unchanged.
 """
 
 import hashlib
@@ -57,7 +57,7 @@ OWN = {("css/", ".css"): minify, ("js/", ".js"): minify_script}
 
 
 class UncompressedStorage(ManifestStaticFilesStorage):
-    """For `./run`: compressing the scripts of the API reference takes half a minute and is useless on a loopback."""
+    """For `./run`, because compressing the scripts of the API reference takes half a minute and is useless locally."""
 
     def file_hash(self, name: str, content: Any = None) -> str | None:
         """A hash of the source and of EDITION."""

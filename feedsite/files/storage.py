@@ -22,7 +22,7 @@ def storages_of(*, private: Path, bucket: str, endpoint: str) -> dict[str, Any]:
     """The storages of pictures (`default`) and of archives (`private`).
 
     Keys and region of a bucket come from the usual variables of S3 clients (AWS_ACCESS_KEY_ID and so on), or from the
-    machine's role. ImproperlyConfigured for incomplete settings, and for a bucket without the package.
+    machine's role. Raises ImproperlyConfigured for incomplete settings, and if the package is missing.
     """
     if endpoint and not bucket:
         raise ImproperlyConfigured(HALF)

@@ -1,6 +1,6 @@
-"""Decides which databases can be migrated: empty ones, and those with known migrations only and without split tables.
+"""Decides which databases can be migrated: empty ones, and those with only known migrations and without split tables.
 
-Squashed or renamed migrations without `replaces` would fail halfway, and then no version could continue
+Squashed or renamed migrations without `replaces` would fail halfway, and no version could then continue
 (`docs/decisions/0144`). So a database is inspected before anything is migrated.
 """
 
@@ -29,7 +29,7 @@ COULD_BE_SPLIT = (
 
 
 def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
-    """Raises CommandError, in one line, if the data cannot be migrated. Reads only."""
+    """Raises CommandError, in one line, if the data cannot be migrated. It only reads."""
     applied = set(MigrationRecorder(connection).applied_migrations())
     refuse_other_migrations(applied)
     recorded = {app for app, _ in applied}
@@ -49,7 +49,7 @@ def refuse_other_migrations(applied: Collection[Name]) -> None:
 
 
 def is_behind(applied: Collection[Name]) -> bool:
-    """Whether one of this version's migrations is missing from the applied ones."""
+    """Whether one of this version's migrations has not been applied."""
     return any(
         name not in applied and not (migration.replaces and set(applied).issuperset(migration.replaces))
         for name, migration in _known_migrations().items()
@@ -64,7 +64,7 @@ def _known_migrations() -> Mapping[Name, Migration]:
 
 
 def left_out() -> set[str]:
-    """Optional apps that are switched off now; their tables stay, in case they are switched on again."""
+    """The optional apps that are switched off now; their tables are kept in case they are switched on again."""
     return {name.rpartition(".")[2] for name in settings.LEFT_OUT_APPS}
 
 

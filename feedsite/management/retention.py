@@ -1,6 +1,6 @@
-"""How long data is kept: every table has a line; a test fails if one is missing.
+"""How long data is kept. Every table has a line; a test fails if a table is missing.
 
-The times are read from the settings, or from constants without a setting.
+The times are read from the settings or, if there is no setting, from constants.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Middleware, one concern per module; settings.MIDDLEWARE has the order.
+"""Middleware, one concern per module; settings.MIDDLEWARE defines the order.
 
 Some are for pages only: sessions, forms, messages, the content security policy. `PagesBegin` and `PagesEnd`
 enclose each group of them; a request to an endpoint skips the group.
@@ -19,7 +19,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 class PagesEnd:
-    """The end of a group: from here on, pages and endpoints pass through the same middleware."""
+    """The end of a group: after it, pages and endpoints pass through the same middleware."""
 
     latest: ClassVar["PagesEnd"]
 

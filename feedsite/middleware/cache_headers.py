@@ -1,7 +1,7 @@
 """Responses are private unless a view decides otherwise, so that no shared cache stores a page made for one person.
 
 Shared caches may store responses of the API to anonymous requests, and must revalidate them each time: most of these
-requests end with 304, and deleted posts disappear at once.
+requests get a 304, and deleted posts disappear immediately.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def is_for_everybody(request: HttpRequest, response: HttpResponseBase) -> bool:
 
 
 class CacheHeadersMiddleware:
-    """Adds `Cache-Control` and `Vary`. `no-cache` leaves the browser's back/forward cache usable."""
+    """Adds `Cache-Control` and `Vary`. With `no-cache`, the browser's back/forward cache still works."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

@@ -1,6 +1,6 @@
 """Gives every request a deadline, and reports in headers what the response lacks.
 
-`X-Feed-Degraded` lists the sources that were left out, `X-Feed-Behind` the seconds by which deliveries are late.
+`X-Feed-Degraded` lists the sources that were left out, and `X-Feed-Behind` how many seconds deliveries are late.
 """
 
 from collections.abc import Callable

@@ -1,11 +1,11 @@
-"""Load shedding: a process works on a bounded number of requests and refuses the rest at once (source 003).
+"""Load shedding: a process works on a bounded number of requests and immediately refuses the rest (source 003).
 
 Each class of interfaces has its own seats (WEB_CONCURRENCY) and a short queue with a timeout; further requests get 503
-with Retry-After. A request holds one database connection at most, so seats are also the class's share of the pool. The
-server has more threads than all seats and queues, so that one is always free to refuse: a refusal takes microseconds.
+with Retry-After. A request holds at most one database connection, so seats are also the class's share of the pool. The
+server has more threads than all seats and queues, so a thread is always free to refuse: a refusal takes microseconds.
 
 A session or a token holds at most half of the seats of a class and half of its queue. So a member who requests many
-expensive pages at once leaves the other half to everybody else; the member's further requests get 429.
+expensive pages at the same time leaves the other half to everybody else; the member's further requests get 429.
 """
 
 import threading
@@ -66,7 +66,7 @@ class _Waiting:
 
 
 class Seats:
-    """Bounded numbers of running and of waiting requests, first come, first served; per client at most half of each."""
+    """Bounded numbers of running and waiting requests, first come, first served. A client has at most half of each."""
 
     def __init__(self, concurrency: int, queue: int) -> None:
         self._lock = threading.Lock()
@@ -76,7 +76,7 @@ class Seats:
         self._waiting: list[_Waiting] = []
 
     def acquire(self, client: str) -> DomainError | None:
-        """Wait for a seat. Returns None with a seat, otherwise the error with which to refuse the request."""
+        """Wait for a seat. Returns None if there is a seat, otherwise the error with which to refuse the request."""
         with self._lock:
             if self._may_sit(client):
                 self._sit(client)
@@ -96,7 +96,7 @@ class Seats:
             return too_much_at_once() if self._has_its_share(client) else too_busy()
 
     def release(self, client: str) -> None:
-        """Give the seat to the request that has waited longest and may have it."""
+        """Give the seat to the request that has waited longest among those that may have it."""
         with self._lock:
             self._free += 1
             self._seated[client] -= 1

@@ -1,7 +1,7 @@
 """While PostgreSQL is down, responds with a recent copy of a public page, or else with 503 and Retry-After, never 500.
 
-Writes get the same 503 while PostgreSQL is read only, as a standby or after a failover; reads
-continue. A circuit breaker keeps requests from waiting for a timeout each.
+Writes get the same 503 while PostgreSQL is read-only (as a standby, or after a failover); reads continue. A circuit
+breaker keeps each request from waiting for a timeout.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ ERROR = "_postgresql_error"  # an attribute of the request
 
 
 class OutageMiddleware:
-    """Placed around everything that queries PostgreSQL, including the session and the user."""
+    """This middleware is placed around everything that queries PostgreSQL, including the session and the user."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -85,7 +85,7 @@ class OutageMiddleware:
 def is_away(error: BaseException) -> bool:
     """Whether PostgreSQL is down, as opposed to slow or refusing this statement.
 
-    A worker of Citus that is down does not count: other requests may not need it.
+    A Citus worker that is down does not count, because other requests may not need it.
     """
     state = sqlstate(error)
     return state is None or (state.startswith(AWAY) and not is_worker_away(error))
@@ -109,7 +109,7 @@ got_request_exception.connect(note_outage)
 
 
 def _unavailable(error: BaseException | None = None) -> Unavailable:
-    """The 503 for an error: PostgreSQL is read only, or cancelled the statement, or does not answer."""
+    """The 503 for an error: PostgreSQL is read-only, or cancelled the statement, or does not answer."""
     state = sqlstate(error) if error is not None else None
     if state == READ_ONLY:
         return Unavailable(_("Our database accepts no changes right now. Try again in a moment."))
@@ -144,13 +144,13 @@ class StalePage:
     at: float
 
     def encode(self) -> bytes:
-        """A first line of JSON with everything except the body, then the body; compressed."""
+        """The bytes of a copy: a line of JSON with everything except the body, then the body, all compressed."""
         head = {name: value for name, value in asdict(self).items() if name != "body"}
         return pack(json.dumps(head).encode() + b"\n" + self.body)
 
     @classmethod
     def decode(cls, data: bytes) -> "StalePage":
-        """The inverse of `encode`; ValueError for garbage."""
+        """The inverse of `encode`. Raises ValueError for garbage."""
         head, _newline, body = unpack(data, max_bytes=2 * MAX_BYTES).partition(b"\n")
         try:
             return cls(body=body, **json.loads(head))
@@ -176,7 +176,7 @@ class StalePages:
         self._stored_at: OrderedDict[str, float] = OrderedDict()
 
     def store(self, request: HttpRequest, response: HttpResponseBase) -> None:
-        """Store a response if it is the same for all visitors and the stored one is not recent."""
+        """Store a response if it is the same for all visitors, and the stored copy is not recent."""
         if not isinstance(response, HttpResponse) or not _may_be_stored(request, response):
             return
         key, now = _key_of(request), time.time()

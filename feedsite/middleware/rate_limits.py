@@ -19,9 +19,9 @@ API = "/api/"
 
 
 class RateLimitMiddleware:
-    """Adds the headers, and counts, by address, requests that ended before the throttle.
+    """Adds the headers, and counts requests that ended before the throttle, by address.
 
-    Requests over a limit that this process has already seen used up are refused before any other work.
+    If this process already knows that a limit is used up, it refuses requests before any other work.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

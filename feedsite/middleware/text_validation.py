@@ -1,8 +1,8 @@
 """Refuses malformed text: NUL bytes, lone surrogates and invalid UTF-8 in URLs, cookies and forms.
 
-PostgreSQL and its driver raise errors on such text, which would become a 500; here it gets a 400. Other control
-characters are removed from forms: keyboards and clipboards insert them, and XML feeds cannot contain them. The parsers
-of the API treat its bodies in the same way.
+PostgreSQL and its driver raise errors on such text, which would become a 500; this middleware responds with a 400.
+Other control characters are removed from forms: keyboards and clipboards insert them, and XML feeds cannot contain
+them. The API's parsers treat request bodies in the same way.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,9 +1,9 @@
 """Counts requests, including slow and failed ones, logs them, and shows staff the time of each stage.
 
-Counts are kept per class of request (`apps.http.interfaces`) and per objective (`apps.operations.objectives`),
-and added to those of all processes (`feedcache.servers.totals`). `Server-Timing` has the steps of a page (source 000);
+Counts are kept per class of request (`apps.http.interfaces`) and per objective (`apps.operations.objectives`), and
+added to those of all processes (`feedcache.servers.totals`). `Server-Timing` lists the steps of a page (source 000);
 browsers show it with the request. Times are in milliseconds; stages that wait at the same time each count the whole
-wait. Only staff get the header, because the time of a stage may reveal what it read; with DEBUG all do.
+wait. Only staff get the header, because the time of a stage may reveal what it read; with DEBUG, everybody does.
 """
 
 import logging
@@ -29,7 +29,7 @@ ANSWERED = (200, 304)
 
 
 class TimingMiddleware:
-    """Placed above all middleware that may refuse requests, so that refusals and the wait for a seat are counted."""
+    """Comes before all middleware that may refuse requests, so that refusals and the wait for a seat are counted."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -80,7 +80,7 @@ def _log(request: HttpRequest, response: HttpResponseBase, seconds: float) -> No
 
 
 def _path(request: HttpRequest) -> str:
-    """The path; the route instead if the path contains a secret."""
+    """The path or, if it contains a secret, the route."""
     match = request.resolver_match
     if match is not None and not SECRET_PARAMETERS.isdisjoint(match.kwargs):
         return f"/{match.route}"

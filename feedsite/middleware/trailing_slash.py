@@ -1,7 +1,7 @@
-"""Canonical URLs have no trailing slash; URLs with one work, too.
+"""Canonical URLs have no trailing slash; URLs with a slash work, too.
 
-Pages are redirected to the canonical URL; API requests are rewritten, since clients turn a
-redirected POST into a GET.
+Pages are redirected to the canonical URL; API requests are rewritten, because clients turn a redirected POST into a
+GET.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The gauges in `/metrics`: current values, read from PostgreSQL and Redis at each request.
 
-Each value comes from an index or a small table, and all values of a kind from one statement that is cancelled after
+Each value is read from an index or a small table, and all values of a kind by one statement, which is cancelled after
 `SECONDS`. Values that cannot be read are left out, and a health check reports the reason.
 """
 

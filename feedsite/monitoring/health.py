@@ -1,9 +1,9 @@
 """Health checks: whether the process is alive, and which servers it reaches.
 
-They are answered before the checks of host and HTTPS, and before load shedding: probes may use any Host and plain
-HTTP, and must work under overload. One request of the process checks the servers, at most once a second, and all others
-use its result. Only staff and programs on this machine see details. The site is ready without caches, but slower; it is
-not ready without PostgreSQL.
+They are answered before the checks of host and HTTPS, and before load shedding: probes may use any Host and plain HTTP,
+and must work under overload. One request in the process checks the servers, at most once a second, and all others use
+its result. Only staff and programs on this machine see details. The site is ready without caches, but slower; it is not
+ready without PostgreSQL.
 """
 
 import threading
@@ -114,13 +114,13 @@ def current_state() -> Status:
     """The state, at most a second old.
 
     `status` is ready, degraded or unavailable; `degraded` names the failed checks, `deliveries_behind_seconds` is the
-    lag of deliveries, and `checks` has all checks.
+    lag of deliveries, and `checks` contains all checks.
     """
     return _latest.get()
 
 
 def forget() -> None:
-    """Check again at the next request."""
+    """Check the servers again at the next request."""
     _latest.forget()
 
 

@@ -30,9 +30,9 @@ class RequestIdFilter(logging.Filter):
 
 
 class NotRefusedEarly(logging.Filter):
-    """Drops the lines of requests refused because this process already knew that their limit was used up.
+    """Drops the lines about requests that were refused because this process knew that their limit was used up.
 
-    The first refusals by a limit are logged; a flood of requests does not fill the log.
+    The first refusals by a limit are logged, but a flood of requests does not fill the log.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -1,7 +1,7 @@
 """`/metrics` for Prometheus: the counts of all processes since Redis was last empty (`feedcache.servers.totals`).
 
-Any process returns the figures of all processes on all machines, so Prometheus needs only one target. Access is for
-staff, and for programs with METRICS_TOKEN or at METRICS_ADDRESSES.
+Any process returns the figures of all processes on all machines, so Prometheus needs only one target. Staff have
+access, and so do programs with METRICS_TOKEN or at METRICS_ADDRESSES.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ PERMISSION = "operations.view_cachenode"  # the permission that staff need
 @require_safe
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
-    """The metrics. 403 without access, 503 while Redis is down."""
+    """The metrics. Responds with 403 without access, and with 503 while Redis is down."""
     if not _may_read(request):
         raise NotAllowed(_("Only staff may open this page."))
     try:
@@ -69,7 +69,7 @@ def _may_read(request: HttpRequest) -> bool:
 def _is_at_allowed_address(request: HttpRequest) -> bool:
     """Whether the request comes from METRICS_ADDRESSES.
 
-    Behind a proxy this needs TRUSTED_PROXY_HOPS: otherwise the address would be the proxy's.
+    Behind a proxy, this needs TRUSTED_PROXY_HOPS; otherwise, the address would be the proxy's.
     """
     if not settings.TRUSTED_PROXY_HOPS and any(name in request.META for name in FORWARDED):
         return False

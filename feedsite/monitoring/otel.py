@@ -1,9 +1,9 @@
-"""Sends traces to OTEL_EXPORTER_OTLP_ENDPOINT: requests, tasks, events, and calls of the stores.
+"""Sends traces to OTEL_EXPORTER_OTLP_ENDPOINT: requests, tasks, events, and calls to the stores.
 
 A trace covers a request and everything that it causes. Its context is in the headers of Celery's messages, and also in
-the payloads of events, because a lost message must not end it. OpenTelemetry's own settings (OTEL_TRACES_SAMPLER,
-OTEL_EXPORTER_OTLP_HEADERS, ...) apply, except OTEL_PROPAGATORS. Spans contain no texts, no statements and no
-keys that identify people: of the attributes that the instrumentations record, only those in SENT leave the process.
+the payloads of events, because a lost message must not end a trace. OpenTelemetry's own settings (OTEL_TRACES_SAMPLER,
+OTEL_EXPORTER_OTLP_HEADERS, ...) apply, except OTEL_PROPAGATORS. Spans contain no texts, no statements and no keys that
+identify people: of the attributes that the instrumentations record, only those in SENT are sent.
 """
 
 import os
@@ -102,7 +102,7 @@ class _Events:
 
     @contextmanager
     def handling(self, subscriber: str, context: Mapping[str, str]) -> Iterator[None]:
-        """Open a span in the trace of the request, or in the task's if the event was recorded outside of a trace."""
+        """Open a span in the trace of the request, or in the task's if the event belongs to no trace."""
         parent = propagate.extract(context) if context else None
         with _tracer.start_as_current_span(
             subscriber.removeprefix("apps."), parent, kind=trace.SpanKind.CONSUMER
@@ -111,7 +111,7 @@ class _Events:
 
 
 def _trace_call(backend: str, seconds: float, *, failed: bool) -> None:
-    """Record a span for a call that has just ended, inside the current one; calls outside of a trace get none."""
+    """Record a span for a call that has just ended, inside the current span; calls outside a trace get none."""
     if not trace.get_current_span().is_recording():
         return
     ended = time.time_ns()

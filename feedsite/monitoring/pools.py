@@ -1,4 +1,4 @@
-"""The pools of database connections of this process: how often a connection was requested, and how long that took."""
+"""This process's pools of database connections: how often a connection was requested, and how long that took."""
 
 from django.db import connections
 

@@ -1,4 +1,4 @@
-"""The first page for staff: problems, pending work, and the lists by task."""
+"""The first staff page: problems, pending work, and the lists grouped by task."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ TASKS = (
 
 
 class Line(NamedTuple):
-    """A sentence with a number, and the page to act on it. `is_bad`: something is broken, not only waiting."""
+    """A sentence with a number, and the page on which to act. `is_bad`: something is broken, and not merely waiting."""
 
     text: str
     url: str = ""
@@ -70,7 +70,7 @@ def index(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> 
 
 
 def what_waits(request: HttpRequest) -> Iterator[Line]:
-    """The lines that the reader has permission for, each with a query of bounded cost."""
+    """The lines that the reader has permission for; each takes a query of bounded cost."""
     sources: tuple[tuple[str, Callable[[], Iterator[Line]]], ...] = (
         ("moderation.view_report", _reports),
         ("timeline.view_fanoutjob", _late_deliveries),

@@ -4,7 +4,7 @@ from django.conf import settings
 
 
 def start(role: str) -> None:
-    """Send traces from this process, if the settings name a collector. Starts a thread, so call it after a fork."""
+    """Send traces from this process if the settings name a collector. Starts a thread, so call this after a fork."""
     if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
         from feedsite.monitoring import otel  # noqa: PLC0415 -- from the optional requirements-otel.txt
 

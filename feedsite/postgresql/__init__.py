@@ -1,1 +1,1 @@
-"""Django's database backend for PostgreSQL, with a cheaper test of pooled connections."""
+"""Django's PostgreSQL backend, with a cheaper test of pooled connections."""

@@ -26,7 +26,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:
-        """A working connection; `psycopg_pool.PoolTimeout` if the pool has none in time."""
+        """A working connection. Raises `psycopg_pool.PoolTimeout` if the pool does not have one in time."""
         while True:
             connection: psycopg.Connection[Any] = super().get_new_connection(conn_params)
             if not self.pool or _works(connection):

@@ -1,6 +1,6 @@
 """Beat's scheduler: a sweep gets a message only while rows are due.
 
-On an idle site nothing is due, and a message costs beat, the broker and the worker together ten times the processor
+On an idle site, nothing is due, and a message takes beat, the broker and the worker together ten times the processor
 time of a look at the rows.
 """
 

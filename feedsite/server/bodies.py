@@ -1,4 +1,4 @@
-"""Limits for request bodies: size, and time to arrive.
+"""Limits for request bodies: their size, and the time that they take to arrive.
 
 `feedsite.server.handler` reads a body before its request takes a thread. If a body is not read, the reason is passed to
 Django in the request's environment, so that the response has the site's texts, headers and language.
@@ -32,14 +32,14 @@ class BodyRejected(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """An announced body: its length in bytes, and how many seconds it may take to arrive."""
+    """An announced body: its length in bytes, and the number of seconds that it may take to arrive."""
 
     length: int
     seconds: float
 
 
 def announced(environ: Mapping[str, Any]) -> Body | HTTPStatus | None:
-    """The body that the headers of a request announce; the status if it is refused; None if there is none.
+    """The body that the headers of a request announce; the status if it is refused; None if there is no body.
 
     A body without a length is refused: its end could not be distinguished from a broken connection.
     """
@@ -64,7 +64,7 @@ def announced(environ: Mapping[str, Any]) -> Body | HTTPStatus | None:
 
 
 async def read(chunks: AsyncIterable[bytes], body: Body) -> IO[bytes] | HTTPStatus | None:
-    """The whole body; the status if it is too slow; None if the client went away before its end."""
+    """The whole body; the status if it is too slow; None if the client disconnects before its end."""
     stream: IO[bytes] = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 -- the caller closes it
     try:
         async with asyncio.timeout(body.seconds):
@@ -81,7 +81,7 @@ async def read(chunks: AsyncIterable[bytes], body: Body) -> IO[bytes] | HTTPStat
 
 
 def error_of(request: HttpRequest) -> BodyRejected | None:
-    """The reason why the body was not read, or None."""
+    """The reason why the body was not read; None if it was read."""
     status = request.META.get(UNREAD)
     if status is None:
         return None

@@ -1,6 +1,6 @@
-"""gzip for texts, if the client accepts it, with Django's defence against BREACH: a random length in each response.
+"""gzip for text, if the client accepts it, with Django's defence against BREACH: a random length in each response.
 
-Files are not compressed: pictures and video already are, and are requested in ranges; static files have compressed
+Files are not compressed: pictures and video already are, and they are requested in ranges; static files have compressed
 copies.
 """
 

@@ -36,7 +36,7 @@ DELETE_AFTER_SECONDS = 60  # by then granian has opened a temporary file
 
 
 class Handler(BaseHandler):
-    """One per process. The worker sets `loop`, its event loop."""
+    """The handler, one per process. The worker sets `loop`, its event loop."""
 
     loop: asyncio.AbstractEventLoop
 
@@ -48,7 +48,7 @@ class Handler(BaseHandler):
         self._threads = ThreadPoolExecutor(self.threads, thread_name_prefix="web")
 
     def __call__(self, call: Any) -> None:
-        """Handle a request, at once or after its body has been read. `call` has granian's `scope` and `proto`."""
+        """Handle a request, immediately or after its body was read. `call` contains granian's `scope` and `proto`."""
         with _answering(call):
             environ = environ_of(call.scope)
             body = announced(environ)
@@ -118,7 +118,7 @@ class Handler(BaseHandler):
 
 @contextmanager
 def _answering(call: Any) -> Iterator[None]:
-    """Respond with 500 to exceptions outside of Django's own handler."""
+    """Respond with 500 to exceptions outside Django's own handler."""
     try:
         yield
     except Exception:
@@ -127,7 +127,7 @@ def _answering(call: Any) -> Iterator[None]:
 
 
 def _path_of(file: Any) -> str | None:
-    """The path of a large file on disk, if all of it is sent; else None."""
+    """The path of a large file on disk if all of it is sent; otherwise None."""
     name = getattr(file, "name", None)
     if not isinstance(name, str) or not Path(name).is_absolute():
         return None

@@ -1,8 +1,8 @@
-"""Periodic tasks: messages of beat that have piled up while no worker ran are executed only once.
+"""Periodic tasks: if several of beat's messages have piled up while no worker ran, only one is executed.
 
 A key in Redis with a lifetime decides, so only one clock counts. Celery's `expires` compares beat's clock with the
-worker's: for a worker some seconds ahead every message would be too old, and nothing would be swept, audited or
-published in time.
+worker's: for a worker whose clock is a few seconds ahead, every message would be too old, and nothing would be swept,
+audited or published in time.
 """
 
 import logging
@@ -19,12 +19,12 @@ KEY = "periodic:{}"
 
 
 class PeriodicTask(Task):  # type: ignore[type-arg]  # generic in its stubs only
-    """The base class of all tasks, since beat may send any of them."""
+    """The base class of all tasks, because beat may send any of them."""
 
     abstract = True
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Skip a message of beat if the same task started less than half of its interval ago."""
+        """Skip a message from beat if the same task started less than half of its interval ago."""
         every = self.request.get(EVERY)
         if every is not None and not is_first_of_interval(self.name, every):
             return None

@@ -1,6 +1,6 @@
-"""The imports that all processes of a site under `./run` share: done once, before they are forked.
+"""The imports that all processes of a site under `./run` share. They are done once, before the processes are forked.
 
-Nothing here may connect to a server or start a thread: neither survives a fork.
+Nothing in this module may connect to a server or start a thread: neither survives a fork.
 """
 
 # ruff: noqa: F401 -- imported for the forked processes

@@ -1,7 +1,7 @@
-"""Beat's schedule, on a clock that is not affected when the system clock is set.
+"""Beat's schedule, by a clock that is not affected when the system clock is set.
 
-Celery compares a task's last run with the wall clock. If that were set back by an hour, nothing would be sent for an
-hour: no sweep, no scheduled post, no audit.
+Celery compares a task's last run with the wall clock. If that clock were set back by an hour, nothing would be sent for
+an hour: no sweep, no scheduled post, no audit.
 """
 
 import time
@@ -19,7 +19,7 @@ def steady_now() -> datetime:
 
 
 class SteadySchedule(schedule):
-    """Runs by `steady_now`. A last run in the future is treated as due: it was recorded by a clock that was ahead."""
+    """Runs by `steady_now`. A last run in the future makes a task due: a clock that was ahead recorded it."""
 
     def remaining_estimate(self, last_run_at: datetime) -> timedelta:
         last_run_at = self.maybe_make_aware(last_run_at)

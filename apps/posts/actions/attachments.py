@@ -60,7 +60,7 @@ def attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
 def lock_uploads(owner_id: int, media_ids: Sequence[int]) -> list[Attachment]:
     """An owner's uploads, locked for the transaction of their post.
 
-    Raises Invalid if an upload is missing, in use or not ready, or if a video or sound is not the only one.
+    Raises Invalid if an upload is missing, in use or not ready, or if a video or sound is not the only upload.
     """
     rows = Attachment.objects.select_for_update(of=("self",)).filter(author_id=owner_id)
     found = rows.in_bulk(media_ids) if media_ids else {}
@@ -77,7 +77,7 @@ def lock_uploads(owner_id: int, media_ids: Sequence[int]) -> list[Attachment]:
 
 
 def is_waiting(row: Attachment) -> bool:
-    """Whether an upload is used by no post, earlier version of a post, or scheduled post."""
+    """Whether an upload is not yet used by any post, earlier version of a post, or scheduled post."""
     return row.post_id is None and row.scheduled_id is None and row.past_post_id is None
 
 
@@ -91,7 +91,7 @@ def check_together(media: Sequence[str]) -> None:
 def attach_uploads(
     post: Post, uploads: Sequence[Attachment], *, first_position: int = 0
 ) -> list[Picture]:
-    """Attach locked uploads, in the post's transaction."""
+    """Attach locked uploads to a post, in the transaction that inserts it."""
     pictures = []
     for position, row in enumerate(uploads, start=first_position):
         row.post, row.position = post, position
@@ -138,7 +138,7 @@ def rearrange(
 
 
 def reserve(row: ScheduledPost, media_ids: Sequence[int]) -> None:
-    """Reserve uploads for a scheduled post, in its transaction. Invalid as for `lock_uploads`."""
+    """Reserve uploads for a scheduled post, in its transaction. Raises Invalid like `lock_uploads`."""
     if media_ids:
         uploads = lock_uploads(row.author_id, media_ids)
         Attachment.objects.filter(pk__in=[upload.pk for upload in uploads]).update(scheduled=row)
@@ -152,7 +152,7 @@ def pictures_of(post: Post) -> list[Picture]:
 def detach(post: Post, *, keep: bool) -> None:
     """Delete the pictures of a deleted post or, with `keep`, hold them for a day for another post by their owner.
 
-    Held pictures are renamed, so that their earlier addresses stop working.
+    Pictures that are held are renamed, so that their earlier addresses stop working.
     """
     discard(Attachment.objects.filter(past_post_id=post.pk))
     attachments = Attachment.objects.filter(post=post)
@@ -181,10 +181,10 @@ def discard(rows: Iterable[Attachment]) -> None:
 
 
 def is_served(name: str) -> bool:
-    """Whether a stored picture belongs to an account, or to a post that is neither deleted nor hidden, and its owner is
-    not suspended.
+    """Whether a stored picture may be shown. It must belong to an account, or to a post that is neither deleted nor
+    hidden, and its owner must not be suspended.
 
-    One indexed query for every file served, so that a picture disappears together with its post.
+    This costs one indexed query for every file served, so that a picture disappears together with its post.
     """
     for folder in SERVED_FOLDERS:
         if name.startswith(folder.name):
@@ -196,7 +196,7 @@ def is_served(name: str) -> bool:
 
 
 def _move_files(row: Attachment, *, is_open: bool) -> None:
-    """Copy files to the folder of the post's visibility; the old ones are deleted after the commit."""
+    """Copy files to the folder for the post's visibility; the old files are deleted after the commit."""
     if is_restricted(row.file.name or "") == is_open:
         _rename(row, is_open=is_open)
 

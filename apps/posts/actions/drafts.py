@@ -101,9 +101,9 @@ class Draft:
 
 
 def clean_body(text: str, *, required: bool, visibility: str) -> str:
-    """The text as it will be stored. Invalid if it is too long, or if it is `required` but empty.
+    """The text as it will be stored. Raises Invalid if it is too long, or if it is `required` but empty.
 
-    In a post for mentioned people, the mentions at the beginning name the addressees and do not count.
+    In a post for mentioned people, the mentions at the beginning name the addressees and do not count as text.
     """
     if len(text) > RAW_MAX_CHARACTERS:
         raise invalid("status", _("The text is too long."), "too_long")
@@ -120,7 +120,7 @@ def clean_body(text: str, *, required: bool, visibility: str) -> str:
 
 
 def clean_draft(draft: Draft) -> str:
-    """The stored text of a draft. Invalid if it breaks a rule that can be checked without a transaction."""
+    """The text of a draft, as stored. Raises Invalid if it breaks a rule that needs no transaction to check."""
     pictures = len(draft.pictures) + len(draft.media_ids)
     body = clean_body(draft.body, required=not pictures, visibility=draft.visibility)
     check_labels(draft.visibility, draft.content_warning, pictures)
@@ -169,7 +169,7 @@ def check_unique(media_ids: Sequence[int]) -> None:
 
 
 def check_picture(alt: str | None, focus: Focus | None) -> None:
-    """Raise Invalid if a description is too long, or a focus is outside of the picture."""
+    """Raise Invalid if a description is too long, or a focus is outside the picture."""
     if alt is not None and len(alt) > ALT_MAX_CHARACTERS:
         maximum = {"count": ALT_MAX_CHARACTERS}
         raise invalid("description", _("At most %(count)d characters.") % maximum, "too_long")
@@ -210,8 +210,8 @@ def check_labels(visibility: str, content_warning: str, pictures: int) -> None:
 def audience(author_id: int, draft: Draft, parent: PostContent | None) -> tuple[str, int | None]:
     """The visibility and circle of a new post. A reply to a restricted post reaches no more people than that post.
 
-    Invalid if circle and visibility contradict each other; NotFound or NotAllowed if the author may not post to the
-    circle.
+    Raises Invalid if circle and visibility contradict each other, NotFound or NotAllowed if the author may not post to
+    the circle.
     """
     if parent is not None and parent.circle_id is not None:
         return Visibility.CIRCLE, _inherited(author_id, parent.circle_id)

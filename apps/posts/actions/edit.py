@@ -1,4 +1,4 @@
-"""Changes to a published post: its text, its labels, its pin on the author's profile, and measures by staff.
+"""Changes to a published post, by its author (text, labels, the pin on the profile) and by staff.
 
 Every change makes a new version, so that no cache can show the old one. An edit stores the old version as a revision.
 """
@@ -171,7 +171,7 @@ def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Changed:
 def _own(author: User, post_id: int) -> Iterator[tuple[UserCounts, Post]]:
     """A transaction for a change to one's own post. Locks and yields the author's counts and the post.
 
-    NotFound for reposts and for posts that are deleted or another author's.
+    Raises NotFound for reposts, for deleted posts, and for another author's posts.
     """
     with transaction.atomic():
         counts = store.lock_author(author)

@@ -1,7 +1,7 @@
 """Idempotency keys: a publish request that is sent again returns the first result.
 
-The key is written in the transaction of the post itself. A process that dies before the commit has done nothing, and
-one that dies afterwards has done everything; so in both cases the same key gives the same post.
+The key is written in the transaction of the post itself. A process that dies before the commit has done nothing, and a
+process that dies afterwards has done everything, so in both cases the same key gives the same post.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ class Request:
 
     @property
     def fingerprint(self) -> str:
-        """A text of 32 characters, equal for equal requests."""
+        """A string of 32 characters that is equal for equal requests."""
         values: dict[str, object] = {
             field.name: getattr(self.draft, field.name) for field in fields(Draft)
         }
@@ -60,13 +60,13 @@ class Request:
 
     @property
     def lock(self) -> int:
-        """The number of the key's advisory lock in PostgreSQL."""
+        """The number of the PostgreSQL advisory lock for the key."""
         name = f"idempotency {self.author.pk} {self.key}".encode()
         return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), signed=True)
 
 
 def existing_result(request: Request) -> IdempotencyKey | None:
-    """The result of an equal request. Invalid if the key is too long or belongs to a different request."""
+    """The result of an equal request. Raises Invalid if the key is too long or belongs to a different request."""
     if not request.key:
         return None
     if len(request.key) > KEY_MAX_CHARACTERS:
@@ -82,10 +82,10 @@ def existing_result(request: Request) -> IdempotencyKey | None:
 
 
 def claim(request: Request) -> IdempotencyKey | None:
-    """Lock the key for the caller's transaction. Returns the result if an equal request has finished meanwhile.
+    """Lock the key for the caller's transaction. Returns the result if an equal request has finished in the meantime.
 
-    Conflict if an equal request is still running after IN_FLIGHT_SECONDS. The lock is released when the transaction
-    ends, even if the process dies.
+    Raises Conflict if an equal request is still running after IN_FLIGHT_SECONDS. The lock is released when the
+    transaction ends, even if the process dies.
     """
     if not request.key:
         return None

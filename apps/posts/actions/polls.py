@@ -38,7 +38,7 @@ def replace_poll(post: Post, draft: PollDraft) -> Poll:
 
 
 def poll_of(post: Post) -> Poll | None:
-    """The poll of a post; no query without one."""
+    """The poll of a post; a post without a poll needs no query."""
     return Poll.objects.get(post=post) if post.has_poll else None
 
 

@@ -53,11 +53,11 @@ def publish_post(
     counted: RateLimitResult | None = None,
     more_writes: Callable[[Changed], Sequence[QueueWrites]] | None = None,
 ) -> Changed:
-    """Publish a post: id, row, mentions, counts and event in one transaction; its cost does not depend on followers.
+    """Publish a post: write its rows, counts and event in one transaction, whose cost does not depend on followers.
 
-    If an author repeats an idempotency key, the first post is returned (`idempotency`); `content_digest` identifies
-    the pictures. `counted` is the result of the rate limit, if the caller has counted the post. `more_writes` are
-    sent after the commit, together with those of the caches. Invalid, NotFound, NotAllowed, Conflict, TooMany.
+    If an author repeats an idempotency key, the first post is returned (`idempotency`); `content_digest` identifies the
+    pictures. `counted` is the result of the rate limit, if the caller has counted the post. `more_writes` are sent
+    after the commit, together with the writes to the caches. Invalid, NotFound, NotAllowed, Conflict, TooMany.
     """
     body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
@@ -99,7 +99,7 @@ def repost(
     counted: RateLimitResult | None = None,
     more_writes: Callable[[Changed], Sequence[QueueWrites]] | None = None,
 ) -> Changed:
-    """Repost an open post or, for a repost, its source; idempotent. `counted`, `more_writes`: see `publish_post`.
+    """Repost an open post (of a repost, its source); idempotent. For the other arguments, see `publish_post`.
 
     NotFound, NotAllowed, TooMany.
     """
@@ -124,10 +124,10 @@ def repost_of(author: User, post_id: int) -> Post | None:
 
 
 def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Changed:
-    """Delete a post, so that the next read no longer shows it. The row stays as a tombstone without its text.
+    """Delete a post, so that the next read no longer shows it. The row stays as a tombstone without the text.
 
-    Its pictures are deleted or, if its owner deletes it with `keep_pictures`, held for a day for another post. Returns
-    the post as it was. Permissions and errors as for `require_deleter`.
+    Its pictures are deleted or, if its author deletes it with `keep_pictures`, held for a day for another post. Returns
+    the post as it was. The permissions and errors are those of `require_deleter`.
     """
     owner = require_deleter(post_id, by=by)
     with transaction.atomic():
@@ -155,7 +155,7 @@ def _delete(counts: UserCounts, post_id: int, *, by: User, keep_pictures: bool) 
 def require_deleter(post_id: int, *, by: User) -> int:
     """The author of a post, if `by` is the author or staff with the permission to delete posts; NotFound otherwise.
 
-    NotAllowed if the author is a superuser and `by` is not.
+    Raises NotAllowed if the author is a superuser and `by` is not.
     """
     owner = Post.objects.filter(pk=post_id).values_list("author", flat=True).first()
     if owner is None or (owner != by.pk and not is_permitted(by, DELETE_POSTS)):

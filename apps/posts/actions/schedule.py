@@ -1,9 +1,9 @@
 """Scheduled posts: rows that become due, claimed under a lease like all background work.
 
 Delayed messages are not used, because a queue may lose a message or deliver it twice. The row's number is the
-idempotency key of the post, so a worker that dies between publishing and recording it cannot publish it twice. A post
-that can no longer be published (its parent was deleted, or its author is suspended) becomes a dead letter with
-the reason. `timeline.publishing.publish_due` publishes posts that are due.
+idempotency key of the post, so a post is not published twice if a worker dies after publishing it and before recording
+that. A post that can no longer be published (its parent was deleted, or its author is suspended) becomes a dead letter
+with the reason. `timeline.publishing.publish_due` publishes posts that are due.
 """
 
 from collections.abc import Sequence
@@ -44,8 +44,8 @@ def schedule_post(
 ) -> ScheduledPost:
     """Store a draft with its uploaded pictures, to be published at `at`.
 
-    Invalid if the draft could not be published now. If an author repeats an idempotency key, the first
-    scheduled post is returned (`idempotency`); `content_digest` identifies the pictures.
+    Raises Invalid if the draft could not be published now. If an author repeats an idempotency key, the first scheduled
+    post is returned (`idempotency`); `content_digest` identifies the pictures.
     """
     request = idempotency.Request(author, idempotency_key, draft, at, content_digest)
     earlier = idempotency.existing_result(request)
@@ -82,7 +82,7 @@ def scheduled_posts(author: User, cursor: Cursor) -> Page[ScheduledPost]:
 
 
 def scheduled_post(author: User, number: int) -> ScheduledPost:
-    """A pending post; NotFound."""
+    """A pending post of the author. NotFound."""
     row = _pending(author).filter(pk=number).first()
     if row is None:
         raise _not_found()
@@ -90,7 +90,7 @@ def scheduled_post(author: User, number: int) -> ScheduledPost:
 
 
 def reschedule(author: User, number: int, at: datetime) -> ScheduledPost:
-    """Change the time of a pending post; NotFound, Invalid."""
+    """Change the time of a pending post. NotFound, Invalid."""
     _check_time(at)
     if not _pending(author).filter(pk=number).update(scheduled_at=at, due_at=at):
         raise _not_found()
@@ -98,7 +98,7 @@ def reschedule(author: User, number: int, at: datetime) -> ScheduledPost:
 
 
 def cancel(author: User, number: int) -> None:
-    """Delete a pending post; NotFound if it has been published or is being published."""
+    """Delete a pending post. Raises NotFound if it has been published or is being published."""
     deleted, _by_model = _pending(author).filter(pk=number).delete()
     if not deleted:
         raise _not_found()
@@ -111,7 +111,7 @@ def failed_posts(author: User) -> list[ScheduledPost]:
 
 
 def failed_post(author: User, number: int) -> ScheduledPost:
-    """A post that could not be published; NotFound."""
+    """A post of the author that could not be published. NotFound."""
     row = _failed(author).filter(pk=number).first()
     if row is None:
         raise _not_found()
@@ -127,13 +127,13 @@ def failure_reason(row: ScheduledPost) -> str:
 
 
 def retry_failed(author: User, number: int) -> None:
-    """Give a failed post five more attempts, from now; NotFound."""
+    """Give a failed post five more attempts, from now. NotFound."""
     if not leases.revive_dead(ScheduledPost, pk=number, author=author):
         raise _not_found()
 
 
 def delete_failed(author: User, number: int) -> None:
-    """Delete a failed post; NotFound."""
+    """Delete a failed post. NotFound."""
     deleted, _by_model = _failed(author).filter(pk=number).delete()
     if not deleted:
         raise _not_found()

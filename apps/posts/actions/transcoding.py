@@ -1,4 +1,4 @@
-"""Transcoding of uploaded video and sound: leased rows, so a lost message or a killed worker loses nothing."""
+"""Transcoding of uploaded video and sound. Rows are leased, so a lost message or a killed worker does no harm."""
 
 import shutil
 import tempfile

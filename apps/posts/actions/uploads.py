@@ -111,7 +111,7 @@ def upload_video(
 
 
 def uploaded_picture(owner: User, number: int) -> Attachment:
-    """One of the owner's uploads, waiting or published. NotFound."""
+    """One of the owner's uploads, whether a post uses it already or not. NotFound."""
     picture = Attachment.objects.filter(pk=number, owner=owner).first()
     if picture is None:
         raise _not_found()
@@ -119,7 +119,7 @@ def uploaded_picture(owner: User, number: int) -> Attachment:
 
 
 def uploaded_pictures(owner: User, numbers: Sequence[int]) -> list[Attachment]:
-    """The owner's uploads among these ids, waiting or published, in order; one query."""
+    """The owner's uploads among these ids, in their order, whether posts use them already or not; one query."""
     pictures = Attachment.objects.filter(owner=owner).in_bulk(numbers)
     return [pictures[number] for number in numbers if number in pictures]
 
@@ -132,7 +132,7 @@ def describe_picture(
     focus: Focus | None = None,
     captions: IO[bytes] | None = None,
 ) -> Attachment:
-    """Change a waiting upload (an edit changes published ones). Invalid, NotFound.
+    """Change an upload that no post uses yet (an edit changes published ones). Invalid, NotFound.
 
     `captions` is a WebVTT file for a video or sound; an empty file removes the captions.
     """
@@ -149,7 +149,7 @@ def describe_picture(
 
 
 def withdraw_picture(owner: User, number: int) -> None:
-    """Delete a waiting upload. NotFound; Invalid if a scheduled post uses it."""
+    """Delete an upload that no post uses yet. Raises NotFound, or Invalid if a scheduled post uses it."""
     with transaction.atomic():
         picture = _waiting(owner, number)
         if picture.scheduled_id is not None:

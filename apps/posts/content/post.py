@@ -124,7 +124,7 @@ class PollContent:
 
 
 def milliseconds(moment: datetime) -> int:
-    """Milliseconds since 1970, rounded down, because rounding up could move the time past the second in the id."""
+    """Milliseconds since 1970, rounded down, because rounding up could go beyond the second in the id."""
     return int(moment.timestamp()) * 1000 + moment.microsecond // 1000
 
 
@@ -211,7 +211,7 @@ class PostContent:
         return self.kind == Kind.REPOST
 
     def may_be_quoted(self, *, own: bool, follows: bool) -> bool:
-        """Whether a viewer may quote the post: `own` if the viewer is the author, `follows` if a follower."""
+        """Whether a viewer may quote the post: `own`: the viewer is the author; `follows`: a follower."""
         if own or not self.is_open:
             return own
         return self.quote_policy == QuotePolicy.PUBLIC or (
@@ -251,7 +251,7 @@ class PostContent:
 
     @cached_property
     def statuses(self) -> dict[Hashable, Fragment]:
-        """The encoded JSON of the post, keyed by everything else that it depends on. Shared between requests."""
+        """The encoded JSON of the post, keyed by everything else that the JSON depends on. Shared between requests."""
         return {}
 
 
@@ -260,8 +260,8 @@ class CachedPost:
     """The cache entry of a post, with everything that is the same for all viewers.
 
     For a repost or quote, it contains the ids of the posts that its source quotes and replies to, so that a page can
-    request everything in one trip, before it has read the source. The source's source may be outdated, because a quoted
-    author can revoke a quote.
+    request everything in one round trip, before it has read the source. The source's source may be outdated, because a
+    quoted author can revoke a quote.
     """
 
     state: State
@@ -271,7 +271,7 @@ class CachedPost:
 
     @property
     def version(self) -> int:
-        """The version; a deletion has the highest possible one."""
+        """The version; a deletion has the highest possible version."""
         return self.content.version if self.content else 2**31
 
 
@@ -308,7 +308,7 @@ def encode(content: PostContent) -> bytes:
 
 
 def decode(data: bytes) -> PostContent:
-    """A post from its bytes; ValueError if they have another format, are damaged, or contain unknown values."""
+    """A post from its bytes. Raises ValueError for a different format, damaged bytes or unknown values."""
     return from_protobuf(unpack(data, max_bytes=MAX_BYTES))
 
 
@@ -345,7 +345,7 @@ def to_protobuf(content: PostContent) -> bytes:
 
 
 def from_protobuf(data: bytes) -> PostContent:
-    """The inverse of `to_protobuf`; ValueError. Fields of a newer release are ignored."""
+    """The inverse of `to_protobuf`. Raises ValueError. Fields added by a newer release are ignored."""
     try:
         message = wire.Post.FromString(data)
     except DecodeError as error:
@@ -424,13 +424,13 @@ def _poll(message: wire.Poll) -> PollContent:
 
 
 def encode_cached_post(post: CachedPost) -> bytes:
-    """The bytes of an entry: the state, two ids, and the message of the content."""
+    """The bytes of an entry: the state, two ids, and the content as a protobuf message."""
     facts = _FACTS.pack(post.state.value, post.source_source_id or 0, post.source_reply_to_id or 0)
     return pack(facts + (to_protobuf(post.content) if post.content else b""))
 
 
 def decode_cached_post(data: bytes) -> CachedPost:
-    """The inverse of `encode_cached_post`; ValueError as for `decode`."""
+    """The inverse of `encode_cached_post`. Raises ValueError like `decode`."""
     value = unpack(data, max_bytes=MAX_BYTES)
     if len(value) < _FACTS.size:
         raise ValueError("not a cached post")

@@ -1,4 +1,4 @@
-"""The text of posts and profiles: its mentions, tags, addresses, length and HTML, each in linear time.
+"""The text of posts and profiles: its mentions, tags, addresses, length and HTML, each computed in linear time.
 
 Texts are stored as written (`apps.texts.normalise`) and never contain markup: only `html` and `line_html` render them,
 and they escape everything.
@@ -170,7 +170,7 @@ def html(text: str, *, handles: Collection[str] | None, origin: str = "") -> Saf
 
 
 def line_html(text: str, *, handles: Collection[str] | None = None, origin: str = "") -> SafeString:
-    """Like `html`, but without paragraphs: for a line of a profile."""
+    """Like `html`, but without paragraphs, for a line of a profile."""
     markup = "".join(_html(segment, handles, origin) for segment in segments(text))
     return mark_safe(markup)  # noqa: S308 -- every segment is escaped below
 

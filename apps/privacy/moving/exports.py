@@ -30,7 +30,7 @@ class _Echo:
 
 
 def file_lines(user: User, name: str) -> Iterator[str]:
-    """The lines of one of `FILES`, read in batches. NotFound for another name."""
+    """The lines of one of `FILES`, read in batches. Raises NotFound for any other name."""
     if name not in FILES:
         raise NotFound(_("There is no such list."))
     return _lines(user, *FILES[name])

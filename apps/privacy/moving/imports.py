@@ -1,8 +1,8 @@
 """Imports: a row for the file and one for each line. A task processes the lines in chunks, and undoes them on request.
 
 Each line and its outcome are written in one transaction, under the lock of the import, so a task that runs twice or is
-killed between two lines continues where the last one stopped. Lines wait in the database, not in memory. Imported
-follows have a separate rate limit, so that they do not use up the one for follows made by hand.
+killed between two lines continues where the last run stopped. Lines wait in the database, not in memory. Imported
+follows have a separate rate limit, so that they do not use up the limit for follows made by hand.
 """
 
 import secrets
@@ -61,7 +61,7 @@ class Progress:
         return not self.row.is_undone and (is_pending or self.counts[Outcome.DONE] > 0)
 
     def total(self) -> int:
-        """The lines to process; when undoing, the lines that had an effect."""
+        """The number of lines to process; during an undo, the number of lines that had an effect."""
         is_undone = self.row.is_undone
         return self.finished() + self.counts[Outcome.DONE if is_undone else Outcome.WAITING]
 
@@ -79,7 +79,7 @@ def offered_kinds() -> list[tuple[str, str]]:
 
 
 def request_import(user: User, kind: ImportKind, name: str, file: IO[bytes]) -> Import:
-    """Start importing a file. Invalid if it cannot be read, Conflict during another import, TooMany."""
+    """Start importing a file. Raises Invalid if it cannot be read, Conflict during another import, or TooMany."""
     row = Import(user=user, kind=kind, name=name[:100])
     lines = _lines(row, file)
     if Import.objects.filter(user=user, state=State.PENDING).exists():
@@ -186,7 +186,7 @@ def purge() -> None:
 
 
 def discard_imports(user: User, *, limit: int) -> int:
-    """Delete up to `limit` imports of a user with their files; the imported data stays. Returns how many."""
+    """Delete up to `limit` imports of a user with their files; the imported data stays. Returns their number."""
     rows = list(Import.objects.filter(user=user)[:limit])
     for row in rows:
         _discard_file(row)
@@ -224,7 +224,7 @@ def _chunk(row: Import) -> leases.Outcome:
 
 @transaction.atomic
 def _work(row: Import, kind: ImportKind, user: User, line: ImportLine, given: Any) -> bool:
-    """Process one line. False if this worker has lost its lease. `given`: the accounts, or a prepared post."""
+    """Process one line. Returns False if this worker has lost its lease. `given`: the accounts, or a prepared post."""
     if not _claimed(row).select_for_update().exists():
         return False
     if row.is_undone:

@@ -59,7 +59,7 @@ def people_of(kind: ImportKind, rows: Collection[Sequence[str]]) -> People:
 
 
 def do_line(kind: ImportKind, user: User, row: Sequence[str], people: People) -> Trace | None:
-    """Apply a line. DomainError if that is impossible; TooMany if it has to wait."""
+    """Apply a line. Raises DomainError if that is impossible; TooMany means that the line has to wait."""
     act = ACTS[kind]
     cells: list[Any] = list(row)
     if act.account is not None:
@@ -70,7 +70,7 @@ def do_line(kind: ImportKind, user: User, row: Sequence[str], people: People) ->
 
 
 def undo_line(kind: ImportKind, user: User, trace: Trace) -> None:
-    """Undo a line; does nothing if its change has been undone by hand."""
+    """Undo a line. Does nothing if the change has already been undone by hand."""
     with suppress(DomainError):
         ACTS[kind].undo(user, trace)
 

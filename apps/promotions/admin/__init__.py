@@ -1,4 +1,4 @@
-"""Staff define segments, choose promoted accounts, and start campaigns after seeing how many people they would reach.
+"""Staff pages for defining segments, choosing promoted accounts, and starting campaigns once their reach is shown.
 
 Staff do not see who is in a segment: people see only their own segments.
 """
@@ -159,13 +159,13 @@ class PromotionSwitchAdmin(EditedList):
         form: Any,
         change: bool,  # noqa: FBT001 -- Django's own signature
     ) -> None:
-        """Call the action, which also clears the caches of campaigns."""
+        """Call the action, which also clears the cached campaigns."""
         switch_promotions(on=obj.is_on, by=staff_of(request))
 
 
 @admin.register(Campaign)
 class CampaignAdmin(EditedList):
-    """Drafts and paused campaigns can be changed. To start one, staff must confirm the number of people it reaches."""
+    """Drafts and paused campaigns can be changed. To start one, staff must confirm how many people it reaches."""
 
     form = CampaignForm
     list_display = ("name", "account", "state", "shown", "starts_at", "ends_at")
@@ -186,7 +186,7 @@ class CampaignAdmin(EditedList):
         return self.written if obj is None else (*self.written, *self.facts)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The account and the segments are fixed once a campaign has run, because its readers have seen them."""
+        """The account and the segments are fixed once a campaign has run, because readers have already seen them."""
         if obj is None:
             return ()
         if obj.state == CampaignState.PAUSED:

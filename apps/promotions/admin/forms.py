@@ -57,7 +57,7 @@ class RuleForm(forms.ModelForm):
         return Tag.objects.get(pk=get_or_create_tag_ids([name])[name])
 
     def add_error(self, field: str | None, error: Any) -> None:
-        """Show errors of the account and tag columns at the form fields that set them."""
+        """Show errors in the account and tag columns at the form fields that set these columns."""
         if hasattr(error, "error_dict"):
             names = {"account": "handle", "tag": "tag_name"}
             error = forms.ValidationError(
@@ -70,7 +70,7 @@ class RuleFormSet(BaseInlineFormSet):
     """Requires at least one rule in an active segment, and refuses combinations that would reveal too much.
 
     The followers of an account are public, and may be few. So a segment must not combine them with traits or tags,
-    which would reveal something about these people.
+    which would reveal something about the followers.
     """
 
     def clean(self) -> None:

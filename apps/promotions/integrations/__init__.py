@@ -1,1 +1,1 @@
-"""The parts that promotions add to the rest of the site through its hooks (see `PromotionsConfig.ready`)."""
+"""The parts that the promotions app adds to the rest of the site through hooks (see `PromotionsConfig.ready`)."""

@@ -11,7 +11,7 @@ from apps.timeline.pipeline.items import FeedItem
 
 
 class PromotionJson(TypedDict):
-    """The reason why the viewer gets a status by an account that they do not follow. Show it with the status."""
+    """The reason why the viewer gets a status by an account they do not follow. Clients should show it."""
 
     label: Annotated[str, "“Promoted” in the reader's language."]
     sponsor: Annotated[str, "Who pays for it."]

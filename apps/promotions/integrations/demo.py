@@ -1,4 +1,4 @@
-"""A demo campaign: carol states that she likes to cook, and sees posts that a kitchen promotes."""
+"""A demo campaign: Carol states that she likes to cook, and sees the promoted posts of a kitchen."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ DAYS = 90
 
 
 def make_promotions(world: World) -> None:
-    """Create the campaign if this run creates the scripted people and the trait is active."""
+    """Create the campaign if this run has created the scripted people, and the trait is active."""
     trait = Trait.objects.filter(slug=TRAIT, is_active=True).first()
     if not world.makes_cast or trait is None:
         return

@@ -16,7 +16,7 @@ MAX_WAIT = "200ms"  # how long a page may wait for a lock to count
 
 
 def count_seen(reader_id: int, post_id: int, *, view: str) -> None:
-    """Count a post that was on the screen, once for each view of a page; ignored unless it is promoted."""
+    """Count a promoted post that was on the screen, once for each view of a page; other posts are ignored."""
     promotion = promotions_of(reader_id).get(author_of(post_id))
     if promotion is not None and promotion.newest_id == post_id:
         count_impressions(reader_id, [promotion.campaign_id], page_id=f"{post_id} {view}")
@@ -25,7 +25,7 @@ def count_seen(reader_id: int, post_id: int, *, view: str) -> None:
 def count_shown(reader_id: int, items: Sequence[FeedItem]) -> None:
     """Count the promoted posts sent to a client of the API, once for each campaign and page. Logs database errors.
 
-    The site's own pages report the posts that were on the screen instead (`count_seen`).
+    The site's own pages report the posts that have been on the screen instead (`count_seen`).
     """
     promotions = [item.promotion for item in items if isinstance(item.promotion, Promotion)]
     if not promotions:

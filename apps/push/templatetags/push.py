@@ -1,4 +1,4 @@
-"""Template tag for the devices on the settings page of notifications."""
+"""Template tag for the devices on the notification settings page."""
 
 from typing import Any
 

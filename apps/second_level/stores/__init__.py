@@ -1,6 +1,6 @@
 """The stores for the rows of the second level: PostgreSQL, or Cassandra as in source 001 (`TIMELINE_STORE`).
 
-A store has only rows. The range of ids that they cover is in the reader's span, which is always in PostgreSQL
+A store contains only rows. The range of ids that they cover is in the reader's span, which is always in PostgreSQL
 (`second_level.spans`). Its `stamp` is NULL if the rows are in PostgreSQL, and identifies their last write in Cassandra.
 """
 
@@ -38,10 +38,10 @@ ANYWHERE = "true"
 
 
 class TimelineStore(Protocol):
-    """Stores rows of a reader and a post id. A row expires `TIMELINE_ENTRY_DAYS` after its last write.
+    """Stores rows, each with a reader and a post id. A row expires `TIMELINE_ENTRY_DAYS` after its last write.
 
-    Writes that change a span return its new stamp. SourceUnavailable if the store does not respond; a write may
-    nevertheless have succeeded.
+    Writes that change a span return its new stamp. They raise SourceUnavailable if the store does not respond; a write
+    may nevertheless have succeeded.
     """
 
     def read(
@@ -54,7 +54,7 @@ class TimelineStore(Protocol):
         begins: str,
         ascending: bool = False,
     ) -> Covered | None:
-        """Up to `count` ids of a valid span below `newest` and above `oldest`; None without such a span."""
+        """Up to `count` ids of a valid span below `newest` and above `oldest`; None if there is no such span."""
 
     def holds(self, span: TimelineSpan) -> bool:
         """Whether the rows of a span are in this store."""
@@ -63,7 +63,7 @@ class TimelineStore(Protocol):
         """Add rows without changing any span."""
 
     def fill(self, reader_id: int, post_ids: Sequence[int], *, joins: bool) -> int | None:
-        """Add a reader's rows, and delete all others unless `joins` (they extend the span); returns the new stamp."""
+        """Add a reader's rows, and with `joins` keep the older rows, whose span they extend. Returns the new stamp."""
 
     def withdraw(self, reader_id: int, author_id: int) -> int | None:
         """Remove an author's posts from a reader's rows; returns the new stamp."""
@@ -96,5 +96,5 @@ def _store_at(url: str, _process: int) -> TimelineStore:
 
 
 def horizon() -> datetime:
-    """The time of expiry: rows last written earlier have expired."""
+    """The time of expiry: rows last written before it have expired."""
     return timezone.now() - timedelta(days=settings.TIMELINE_ENTRY_DAYS)

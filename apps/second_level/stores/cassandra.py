@@ -1,11 +1,11 @@
 """Rows of the second level in Cassandra: the table described in source 001, whose rows expire by their TTL.
 
-The table has one column more than the article's: a stamp per partition, that is, per reader. Every write within a span
-gives the span and the partition the same new stamp, and a read accepts the rows only if both stamps match. So a store
-that was lost, restored from an old backup or half written is a miss, and the ids are read from PostgreSQL.
+The table has one more column than the article's: a stamp per partition, that is, per reader. Every write within a span
+gives the span and the partition the same new stamp, and a read accepts the rows only if both stamps match. So rows that
+were lost, restored from an old backup or half written are a miss, and the ids are read from PostgreSQL.
 
-All writes have the time of PostgreSQL's clock; those that change a span read it while the span is locked. So a row that
-is written again after its deletion survives, even if different processes wrote and deleted it.
+All writes carry the time of PostgreSQL's clock; writes that change a span read the clock while the span is locked. So a
+row that is written again after its deletion survives, even if different processes wrote and deleted it.
 """
 
 import re
@@ -264,7 +264,7 @@ class CassandraStore:
         return now
 
     def remove(self, reader_ids: Collection[int], post_ids: Collection[int]) -> None:
-        """Remove rows of readers who have a span. Other readers' rows are dropped before their next span is read."""
+        """Remove rows of readers who have a span. Other readers' rows are dropped before they get their next span."""
         spans = TimelineSpan.objects.filter(reader__in=reader_ids)
         readers, now = list(spans.values_list("reader", flat=True)), _clock()
 
@@ -320,7 +320,7 @@ class CassandraStore:
 def create_tables(address: Address, *, replication: int | None = None) -> int:
     """Create the keyspace and the table if they are missing, and return the number of copies of each row.
 
-    `replication` is this number; by default three, or one per node if there are fewer. Raises one of ERRORS.
+    `replication` is this number; by default three, or the number of nodes if fewer. Raises one of ERRORS.
     """
     cluster = address.cluster()
     try:

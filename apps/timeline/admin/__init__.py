@@ -1,4 +1,4 @@
-"""Staff pages of the timeline: deliveries, policies, posts."""
+"""The staff pages for deliveries, policies and posts."""
 
 from apps.timeline.admin import fanout, policies, posts
 

@@ -83,7 +83,7 @@ class PolicyAdmin(StaffList):
 
     @abstractmethod
     def costs(self, row: Any, data: dict[str, Any]) -> dict[str, Any]:
-        """Measured costs of the row's policy, for the confirmation page."""
+        """The measured costs of the row's policy, for the confirmation page."""
 
     @abstractmethod
     def presses(self, row: Any) -> dict[str, Press]:
@@ -124,7 +124,7 @@ class PolicyAdmin(StaffList):
         return TemplateResponse(request, "admin/policy_switch.html", context)
 
     def press(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Run the action of a button; 403 for staff without the permission."""
+        """Run the action of a button. Staff without the permission get 403."""
         row = self.get_object(request, unquote(object_id))
         if row is None or not self.has_change_permission(request, row):
             raise PermissionDenied
@@ -173,7 +173,7 @@ class AuthorPolicyAdmin(PolicyAdmin):
     readonly_fields = ("mode", "pulled_since", "reason", "figures", "measured_at")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Adding needs only the permission to change, because an author's first policy counts as a change."""
+        """To add a policy, the permission to change policies is enough, because a first policy is a change."""
         return self._may(request, "change")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuthorPolicy]:

@@ -10,6 +10,6 @@ backfill         adds or removes older posts after a change of a follow or a cir
 switch           changes an author's or the site's policy, and pushes the posts of a pull period afterwards
 auto_policy      the policy `auto`, which chooses the cheapest mode for each author
 
-The authors that are pulled now are in `apps.timeline.policy`, because reads need them too. A reader is online
-while they have a home cache (`apps.timeline.sources.home_cache`); a push skips readers without one.
+The list of authors that are pulled now is in `apps.timeline.policy`, because reads need it, too. A reader is online
+while they have a home cache (`apps.timeline.sources.home_cache`); a push skips readers without a home cache.
 """

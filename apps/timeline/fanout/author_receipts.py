@@ -37,9 +37,9 @@ VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission that staff need
 class AuthorReceipt:
     """The delivery of a post, in numbers of readers: `expected = reached + dormant + pending + failed`.
 
-    `dormant` readers have no home cache; it is built, with the post, when they return. `mode` is empty until there is a
-    job. `curve` has pairs of seconds after publication and the number of readers reached by then. `sent_to` has the
-    handles of the addressees of a message; None for other posts.
+    `dormant` readers have no home cache; one that contains the post is built when they return. `mode` is empty until
+    there is a job. `curve` contains pairs of seconds after publication and the number of readers reached by then.
+    `sent_to` contains the handles of the addressees of a message; None for other posts.
     """
 
     post_id: int
@@ -58,12 +58,12 @@ class AuthorReceipt:
 
     @property
     def seconds(self) -> float | None:
-        """The seconds from publication to the last receipt so far."""
+        """The number of seconds from publication to the last receipt so far."""
         return self.curve[-1][0] if self.curve else None
 
     @property
     def text(self) -> str:
-        """ "Reached 1,240 of 1,245 followers in 4 s; 5 will get it when they come back." """
+        """A sentence such as "Reached 1,240 of 1,245 followers in 4 s; 5 will get it when they come back"."""
         if self.sent_to is not None:
             return _sent_to(self.sent_to)
         if not self.mode:
@@ -238,7 +238,7 @@ def _reached(receipt: AuthorReceipt) -> str:
 
 
 def duration(seconds: float) -> str:
-    """ "0.3 s", "42 s", "5 min", "3 h"."""
+    """A duration such as "0.3 s", "42 s", "5 min" or "3 h"."""
     if seconds < 10:
         return _("%(number)s s") % {"number": number_format(max(seconds, 0.1), 1)}
     if seconds < 120:

@@ -1,9 +1,9 @@
 """The policy `auto`: measures the cost of an author's deliveries, chooses the cheapest mode, and records the reason.
 
 A push costs time for each post and follower, a pull for each page that reads the author's posts. Posts, followers and
-reads are measured on the site. The cost of one push and of one pull, in processor time of Redis and of the web or
-worker process, was measured by `./run bench timeline --only units`. Follower counts change all the time (source 004),
-so an author who is pulled above a threshold T is pushed again only below 0.8 T.
+reads are counted on the site. The cost of one push and of one pull, in processor time of Redis and of the web or worker
+process, was measured with `./run bench timeline --only units`. Follower counts change all the time (source 004), so an
+author who is pulled above a threshold T is pushed again only below 0.8 T.
 """
 
 from dataclasses import asdict, dataclass
@@ -46,7 +46,7 @@ PULL_MICROSECONDS = 20.5  # a pulled author, on a page of a reader who follows t
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCost:
-    """An author's followers, the share of them online, and the posts and reads per day in the last week."""
+    """The number of an author's followers, the share who are online, and last week's posts and reads per day."""
 
     followers: int
     online: float
@@ -61,7 +61,7 @@ class MeasuredCost:
 
     @property
     def pull_seconds(self) -> float:
-        """Processor seconds per day for pulling, which reads one vector per page."""
+        """Processor seconds per day for pulling; each page reads one vector."""
         return self.reads_a_day * PULL_MICROSECONDS / 1e6
 
 
@@ -94,7 +94,7 @@ def measure(author_id: int) -> MeasuredCost:
 
 
 def online_share(author_id: int | None = None) -> float:
-    """The share of followers who were online in the newest receipts of one or all authors; a default if none."""
+    """The share of followers who were online in one or all authors' newest receipts; a default if there are none."""
     receipts = FanoutChunk.objects.filter(state="done", expected__gt=0)
     if author_id is not None:
         receipts = receipts.filter(job__post__author=author_id)
@@ -202,7 +202,7 @@ def measure_author(author_id: int) -> Choice:
 def measure_all() -> int:
     """Measure a batch of authors whose policy is `auto`, least recently measured first; return their number.
 
-    While the policy of the site is `auto`, authors with many followers and no policy are set to `auto` too.
+    While the policy of the site is `auto`, authors with many followers but no policy are set to `auto`, too.
     """
     if SitePolicy.objects.filter(pk=1, policy=Policy.AUTO).exists():
         large = User.objects.filter(counts__followers__gte=settings.AUTO_PULL_FOLLOWERS)

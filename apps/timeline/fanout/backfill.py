@@ -44,7 +44,7 @@ def friendship_changed(reader_id: int, author_id: int) -> None:
 
 
 def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
-    """Add an account's open posts to the home caches of readers who follow it now, and remove them from the others."""
+    """Add an account's open posts to home caches of readers who follow it now, and remove them from all others."""
     policy.refresh()
     for reader_id in set(reader_ids) - _readers_of(account_id, reader_ids):
         if HOME.accepts_pushes(reader_id):

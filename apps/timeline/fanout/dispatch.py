@@ -5,7 +5,7 @@ together. Everything is idempotent: a chunk that runs twice results in the same 
 
 Open posts are delivered to the home windows of followers and of virtual followers (`sources.virtual_follows`),
 restricted posts to the inboxes of their addressees. For addressed posts (`posts.visibility`: for friends, mentioned
-people or a circle) the followers are not scanned: their few readers are one chunk, looked up on delivery.
+people or a circle) the followers are not scanned: the few readers are one chunk, looked up on delivery.
 """
 
 import logging
@@ -84,7 +84,7 @@ def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
     """Record a new job with the delivery mode of the post; the job of a pulled post is done immediately.
 
     Short lists are split in the same transaction, and this process takes the leases of their chunks; for addressed
-    posts it takes the lease of the job. Long lists are split by a task. IntegrityError if the job exists.
+    posts it takes the lease of the job. Long lists are split by a task. Raises IntegrityError if the job exists.
     """
     with transaction.atomic():
         mode = policy.mode_for(post.author_id, post.visibility)
@@ -122,7 +122,7 @@ def run_splits(*, limit: int, only: list[int] | None = None, overdue: timedelta 
 
 
 def retry_dead(job_ids: list[int]) -> int:
-    """Give the dead chunks and dead splits of jobs five more tries, starting now. Return the number of rows."""
+    """Give dead chunks and dead splits of jobs five more attempts, starting now. Return the number of rows."""
     jobs = leases.revive_dead(FanoutJob, pk__in=job_ids)
     for job_id in jobs:
         enqueue("apps.timeline.tasks.split_job", job_id)
@@ -212,7 +212,7 @@ def deliver_to_mentioned(post_id: int) -> None:
 
 
 def own_timeline_writes(post: Post) -> QueueWrites:
-    """Writes that add a new post to its author's home cache and the square. If Redis fails, the job adds it later."""
+    """The writes that add a new post to its author's home cache and the square. If Redis fails, the job adds it."""
 
     def queue(batch: Batch) -> Callable[[], None]:
         windows = _home_cache_for(post.visibility, policy.generation())

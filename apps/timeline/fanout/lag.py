@@ -1,7 +1,7 @@
 """How late deliveries are: the age of the oldest post whose delivery is unfinished.
 
-The thread of `feedcache.servers.topology_listener` reads it from PostgreSQL once a second, and health checks read it
-too. Pages use the last value, and need no further reads while no delivery is late.
+The thread of `feedcache.servers.topology_listener` reads it from PostgreSQL once a second, and so do health checks.
+Pages use the last value, and make no further reads while no delivery is late.
 """
 
 import logging
@@ -55,10 +55,10 @@ class Lag:
         return self._age(min(self.waiting.values(), default=None))
 
     def behind_for(self, viewer_id: int, *, revision: int | None = None) -> int:
-        """The delay of the followees' posts on a viewer's page, in seconds; 0 if none is late.
+        """The delay of the followees' posts on a viewer's page, in seconds; 0 if no post is late.
 
-        Posts of pulled authors do not wait for a delivery. `revision` is as for `relations`: with it, a page makes one
-        more round trip to Redis during a backlog, but none to PostgreSQL, which is busy then.
+        Posts of pulled authors do not wait for a delivery. `revision` means the same as for `relations`: with it, a
+        page makes one more round trip to Redis during a backlog, but none to PostgreSQL, which is busy then.
         """
         if not self.waiting:
             return 0
@@ -132,7 +132,7 @@ def forget() -> None:
 
 
 def follow() -> None:
-    """Measure the lag, for a background thread, and close the thread's connection."""
+    """Measure the lag in a background thread, and close the thread's connection."""
     try:
         measure()
     except DatabaseError as error:

@@ -27,7 +27,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 class DeliveryProgress:
     """The progress of a delivery, in numbers of followers: `expected = delivered + dormant + pending + lost`.
 
-    Somebody who follows the author both really and virtually counts twice. `lost`: followers whose delivery staff gave
+    A reader who follows the author both really and virtually counts twice. `lost`: followers whose delivery staff gave
     up. `pending`: followers in unfinished chunks, and in the part of the list that is not split yet. `per_second`: the
     rate so far; None until a chunk is done.
     """

@@ -1,7 +1,7 @@
 """Receipts of chunks: the readers that a delivery reached, in a hash chain that reveals later changes.
 
 The seal of a receipt includes the seal of the previous receipt of the same job. So a receipt that is later changed or
-removed does not match the next one (`audit.checks`). The chain does not protect against somebody who recomputes it.
+removed does not match the next receipt (`audit.checks`). The chain does not protect against somebody who recomputes it.
 """
 
 import zlib
@@ -76,7 +76,7 @@ def seal_loaded(job_ids: list[int]) -> None:
 
 
 def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Outcome:
-    """The receipt of a delivery to `readers`, of whom those in `online` were reached."""
+    """The receipt of a delivery to `readers`; those in `online` were reached."""
     return {
         "expected": len(readers),
         "delivered": len(online),
@@ -109,7 +109,7 @@ def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
 
 
 def pack(reader_ids: Iterable[int]) -> bytes:
-    """Compress reader ids: their gaps are split into byte planes and deflated. Empty for no readers."""
+    """Compress reader ids: their gaps are split into byte planes and deflated. Empty if there are no readers."""
     ids = np.sort(np.fromiter(reader_ids, dtype="<u8"))
     if not len(ids):
         return b""
@@ -135,7 +135,7 @@ def ledger_begin() -> int:
 
 
 def purge_ledger() -> int:
-    """Delete the deliveries of old posts with their receipts, and ended backfills. Return the number of deliveries.
+    """Delete old posts' deliveries with their receipts, and ended backfills. Return the number of deliveries.
 
     Deliveries are deleted from the oldest up to the first unfinished one, because a gap would look like posts that were
     never delivered.
@@ -153,7 +153,7 @@ def purge_ledger() -> int:
 
 
 def _first_open(until: int) -> int:
-    """The id of the first post whose delivery is unfinished; `until` if there is none below it."""
+    """The id of the first post whose delivery is unfinished; `until` if there is no such post below it."""
     open_states = (leases.State.PENDING, leases.State.DEAD)
     found = [until]
     for rows, post_id in ((FanoutJob.objects, "pk"), (FanoutChunk.objects, "job_id")):

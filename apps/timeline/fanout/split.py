@@ -1,8 +1,8 @@
 """Splitting of follower lists into chunks, and the followers of a chunk. Chunks are rows, each delivered by a task.
 
-A scan is split in batches. Each batch is one transaction, which also records the last edge. So memory is constant, and
-if a dispatcher dies, the next one continues there (source 001: the dispatcher only scans the list). Chunks are enqueued
-as soon as they exist, so the first ones are delivered before the last ones are split.
+A scan is split in batches. Each batch is one transaction, which also records the last edge. So memory use is constant,
+and if a dispatcher dies, the next dispatcher continues after that edge (source 001: the dispatcher only scans the
+list). Chunks are enqueued as soon as they exist, so the first chunks are delivered before the last ones are split.
 """
 
 from collections.abc import Iterator, Sequence
@@ -138,7 +138,7 @@ def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
 def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
     """The readers of a chunk from `whole`; from Redis if the list of followers there is provably complete.
 
-    It is complete if, at a revision read after the split, it has the number of members counted by the split.
+    The list is complete if, at a revision read after the split, it has as many members as the split counted.
     """
     cached = None
     if not chunk.is_virtual:
@@ -152,7 +152,7 @@ def chunk_model(scan: type[FollowerScan] | FollowerScan) -> Any:
 
 
 def restore_chunks(job: FanoutJob) -> list[int]:
-    """Recreate missing chunks in the part of a job's lists that was already split. Return the ids of the new chunks."""
+    """Recreate missing chunks in the part of a job's lists that has been split. Return the ids of the new chunks."""
     made: list[FanoutChunk] = []
     lists = (
         (False, job.scanned_to, follower_chunks),

@@ -1,13 +1,13 @@
 """Switch authors, or the whole site, between push and pull while the site runs.
 
-The authors that are pulled now are in `apps.timeline.policy`; `auto_policy` chooses the mode for the policy `auto`.
+`apps.timeline.policy` lists the authors that are pulled; `auto_policy` chooses the mode for the policy `auto`.
 
 From push to pull, a switch (1) records that readers pull the author, (2) announces the new version to all readers, and
 (3) only then ends the pushes. Posts that were pushed stay in home caches; merging drops the duplicates.
 
 From pull to push, pushes begin immediately, and a backfill pushes the posts of the pull period in chunks with receipts,
-like any delivery; only then do readers stop pulling. So wherever a switch is interrupted, readers pull every author
-with a post that home caches may lack, and `maintain` can continue from the rows alone.
+like any delivery; only then do readers stop pulling. So wherever a switch is interrupted, readers pull every author who
+has a post that home caches may lack, and `maintain` can continue from the rows alone.
 
 The author stays pulled until the last receipt of the backfill. If one of its chunks is dead, readers keep pulling until
 staff retry it: pages stay correct, and cost slightly more.
@@ -63,7 +63,7 @@ def set_author_policy(author: User, policy: Policy, *, by: str, reason: str = ""
 
 
 def set_site_policy(policy: Policy, *, by: str, reason: str = "") -> SitePolicy:
-    """Set the policy of the site, for all authors without another policy. ValueError for `SITE`."""
+    """Set the policy of the site, for all authors who have no policy of their own. Raises ValueError for `SITE`."""
     if policy == Policy.SITE:
         raise ValueError("the site cannot have the policy of the site")
     with transaction.atomic():
@@ -76,7 +76,7 @@ def set_site_policy(policy: Policy, *, by: str, reason: str = "") -> SitePolicy:
 
 
 def policy_before(author_id: int | None) -> Policy | None:
-    """The policy of an author, or of the site, before staff last changed it; None if they never did."""
+    """The policy of an author, or of the site, before staff last changed it; None if staff have never changed it."""
     changes = PolicyChange.objects.filter(author=author_id).exclude(before=F("after"))
     last = changes.exclude(made_by=Policy.AUTO).order_by("-pk").first()
     return Policy(last.before) if last else None
@@ -271,6 +271,6 @@ def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Outcome]:
 
 
 def retry_dead(job_ids: list[int]) -> int:
-    """Give dead chunks and dead splits of backfills five more tries. Return their number. The sweep will find them."""
+    """Give dead chunks and dead splits of backfills five more attempts (the sweep finds them). Return their number."""
     jobs = leases.revive_dead(Backfill, pk__in=job_ids)
     return len(jobs) + len(leases.revive_dead(BackfillChunk, job__in=job_ids))

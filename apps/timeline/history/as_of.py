@@ -1,8 +1,8 @@
-"""A home page as it was at an earlier time, limited to posts that the reader may see now; the ids are from PostgreSQL.
+"""A home page as it was at an earlier time, limited to posts that the reader may see now. PostgreSQL has the ids.
 
-The beginnings and ends of follows (with their options), mutes, blocks and followed tags are recorded. Everything else
-is as it is today: texts of posts, filters, the setting to hide replies to strangers, exclusive lists, suspensions.
-Past promotions and reads are not recorded, so no post is promoted, and none is left out as read.
+The beginning and end of each follow (with its options), mute, block and followed tag are recorded. Everything else is
+as it is today: texts of posts, filters, the setting to hide replies to strangers, exclusive lists, suspensions. Past
+promotions and reads are not recorded, so no post is promoted, and no post is left out because it was read.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class PastPage:
 def home_as_of(viewer: User, moment: datetime, cursor: Cursor) -> PastPage:
     """A page of the viewer's home as it was at the end of the second that contains `moment`.
 
-    BadRequest if `moment` is in the future.
+    Raises BadRequest if `moment` is in the future.
     """
     second = moment.replace(microsecond=0)
     if second > timezone.now():

@@ -33,7 +33,7 @@ class AuthorPosts:
 class CatchUp:
     """The posts on home after `since`, newest first. `older` is the `max_id` of the home page below them.
 
-    `bound` is the limit that cut the posts off above the place where the reader stopped; None if they were not cut off.
+    `bound` is the limit that cut off posts above the place where the reader stopped; None if no posts were cut off.
     """
 
     since: datetime
@@ -43,7 +43,7 @@ class CatchUp:
 
     @property
     def by_author(self) -> list[AuthorPosts]:
-        """The posts grouped by author, those with the most posts first; ties are ordered by reactions, then by name."""
+        """The posts grouped by author, most posts first; ties are ordered by reactions, then by name."""
         items_by_author = defaultdict[int, list[FeedItem]](list)
         for item in self.items:
             items_by_author[item.author.pk].append(item)

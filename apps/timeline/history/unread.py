@@ -23,7 +23,7 @@ _POSITION = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
 
 
 def newer_candidate_count(viewer: User, since_id: int, *, maximum: int = 99) -> int:
-    """The number of candidates above an id, at most `maximum`, excluding promoted ones; 0 without a home cache.
+    """The number of candidates newer than an id, at most `maximum`, without promoted posts; 0 without a home cache.
 
     Rules may still drop candidates, so this is not the number on the pill (`web.timelines.home.home_new`). For readers
     who hide replies to strangers, it counts the posts that pass the rules, because ids do not reveal replies.
@@ -57,7 +57,7 @@ class ReadPosition:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The inverse of `str`. A plain post id counts as a page that was read just now. BadRequest for other texts."""
+        """The inverse of `str`. A plain post id counts as a page that was read just now. BadRequest otherwise."""
         match = _POSITION.fullmatch(text if "-" in text else f"{text}-{round(time.time() * 1000)}")
         if match is None or int(match[1]) > MAX_ID:
             raise BadRequest(
@@ -83,9 +83,8 @@ def get_activity(
 ) -> Activity:
     """About `limit` unread items, newest first: all late arrivals, and the oldest items above the position.
 
-    Without a position, the newest page. Continuing from the returned `last_id` skips nothing. `promoted` is as in
-    `home_timeline`.
-    BadRequest for a malformed position.
+    Without a position, returns the newest page. Continuing from the returned `last_id` skips nothing. For `promoted`,
+    see `home_timeline`. Raises BadRequest for a malformed position.
     """
     began_ms = round(time.time() * 1000)
     if not last_id:
@@ -102,7 +101,7 @@ def get_activity(
 
 
 def may_have_unread(viewer: User, position: ReadPosition) -> bool:
-    """Whether there are candidates for unread items. Cheap: it rebuilds no home cache."""
+    """Whether there are candidates for unread items. This is cheap, because it never rebuilds a home cache."""
     return bool(
         newer_candidate_count(viewer, position.newest_id, maximum=1) or _late_ids(viewer, position)
     )

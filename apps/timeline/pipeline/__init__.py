@@ -1,1 +1,1 @@
-"""From ids to the items of a page: hydrate them, apply the rules and the reader's filters, fill the page."""
+"""Turns ids into the items of a page: hydrates them, applies the rules and the reader's filters, fills the page."""

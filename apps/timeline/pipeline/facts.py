@@ -18,19 +18,19 @@ from feedcache.read_through import Batch, Future
 
 
 def promotions_for(reader: User, batch: Batch | None = None) -> PromotionOf:
-    """The promotions that optional apps show a reader, read in a batch or, without a batch, when they are needed."""
+    """The promotions that optional apps show to a reader, read in a batch or, if there is none, when needed."""
     asked = [ask(reader, batch) for ask in PROMOTERS]
     return lambda post: next(filter(None, (promotion_of(post) for promotion_of in asked)), None)
 
 
 def nothing_promoted(_post: PostContent) -> None:
-    """Promotes no post; for streams and ascending pages."""
+    """Promotes no post; used for streams and ascending pages."""
 
 
 class ReaderFacts(NamedTuple):
     """The facts about a reader that rules use, now or at an earlier time. `viewer` is None for a visitor.
 
-    `relations` are the reader's relations to the authors of the posts and of their parents. Later fields are for home.
+    `relations` relate the reader to the authors of the posts and of their parents. The fields after it are for home.
     """
 
     viewer: User | None = None
@@ -51,7 +51,7 @@ class ReaderFacts(NamedTuple):
     friends: Collection[int] | None = None
 
     def follows(self, author_id: int) -> bool:
-        """Whether the reader follows an account. Everybody counts as following themselves."""
+        """Whether the reader follows an account. Everybody counts as their own follower."""
         is_own = self.viewer is not None and author_id == self.viewer.pk
         return is_own or author_id in self.relations.following
 
@@ -68,7 +68,7 @@ CompleteFacts = Callable[[ReaderFacts, Sequence[FeedItem]], ReaderFacts]
 
 
 def no_further_facts(facts: ReaderFacts, _items: Sequence[FeedItem]) -> ReaderFacts:
-    """Add no facts; for pages whose rules need only relations."""
+    """Add no facts; used for pages whose rules need only relations."""
     return facts
 
 

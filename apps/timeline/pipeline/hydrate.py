@@ -1,4 +1,4 @@
-"""From ids to items: the posts that a viewer may see, with their authors, counts, and the viewer's marks.
+"""Turns ids into items: the posts that a viewer may see, with their authors, counts, and the viewer's marks.
 
 `apps.posts.queries` decides whether the viewer may see a post: it reads blocks and suspensions from the caches, and
 checks restricted posts in PostgreSQL at every read.
@@ -146,7 +146,7 @@ def hydrate_for(
     """The items of up to 200 ids, in order. Ids that the viewer may not see are left out.
 
     One round trip reads the posts, their counts and marks, and executes the reads already queued in `batch`. Up to two
-    more read their sources and parents. A parent is named only to viewers who may see it.
+    more round trips read their sources and parents. A parent is named only to viewers who may see it.
     """
     post_ids, batch = possible_ids(post_ids), batch or Batch()
     reads = _PageReads(context.viewer_id, post_ids)
@@ -199,7 +199,7 @@ def _with_known_links(page: Sequence[int]) -> tuple[set[int], set[int]]:
 
 
 def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
-    """Read the viewer's marks; those older than the cached ones come from PostgreSQL."""
+    """Read the viewer's marks; marks older than the cached ones come from PostgreSQL."""
     reads.engaged = confirmed(reads.viewer_id, reads.existence)
     reads.reposted, reads.muted = marks.reposted.ids, marks.muted.ids
     if older := [pk for pk in reads.visible.posts if pk < marks.reposted.floor]:
@@ -254,7 +254,7 @@ def _visible_parents(viewer_id: int | None, visible: VisiblePosts) -> dict[int, 
 def _item(
     reads: _PageReads, post_id: int, *, in_quote: bool = False, in_repost: bool = False
 ) -> FeedItem | None:
-    """The item of a post on the page, or inside another one; None if the viewer may not see it."""
+    """The item of a post on the page, or inside another post; None if the viewer may not see it."""
     visible = reads.visible
     post = visible.posts.get(post_id)
     author = visible.authors.get(post.author_id) if post else None

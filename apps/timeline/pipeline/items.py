@@ -18,9 +18,9 @@ from feedcache.ids import author_of, to_base36
 
 
 class Promotion(Protocol):
-    """Why an optional app shows a post by an account that the viewer does not follow; included in cards' cache keys.
+    """Why an optional app shows a post by an account the viewer does not follow; part of the cache keys of cards.
 
-    `label` and `details` are the templates above the post and below its text; this object is their variable
+    `label` and `details` are the templates shown above the post and below its text; this object is their variable
     `promotion`. Viewers change or end the promotion at `settings_url`.
     """
 
@@ -39,7 +39,7 @@ class Promotion(Protocol):
 
 
 class LinkPreview(NamedTuple):
-    """An optional app's data about the page that a post links to; included in cards' cache keys.
+    """An optional app's data about the page that a post links to; part of the cache keys of cards.
 
     `image` is a path, or empty; `published` a time in ISO 8601, or empty.
     """
@@ -134,7 +134,7 @@ class FeedItem(NamedTuple):
 
     @property
     def readers(self) -> int | None:
-        """The number of people who opened the post; None for everybody but its author."""
+        """The number of people who have opened the post; None for viewers other than its author."""
         return self.counts.reads if self.flags.own else None
 
     @property
@@ -152,7 +152,7 @@ class FeedItem(NamedTuple):
 
     @property
     def can_quote(self) -> bool:
-        """Whether the viewer may quote the post: their own, or an open one if the author's quote policy allows it."""
+        """Whether the viewer may quote the post: it is theirs, or open with a quote policy that allows it."""
         return self.post.may_be_quoted(own=self.flags.own, follows=self.follows_author)
 
     @property
@@ -162,7 +162,7 @@ class FeedItem(NamedTuple):
 
 
 def reposts_by_source(items: Iterable[FeedItem]) -> dict[int, list[FeedItem]]:
-    """The reposts on a page, grouped by reposted post, so that each group is one card; without promoted reposts."""
+    """The reposts on a page (except promoted ones), grouped by reposted post, so that each group is one card."""
     reposts = defaultdict[int, list[FeedItem]](list)
     for item in items:
         if item.is_repost and not item.promotion:

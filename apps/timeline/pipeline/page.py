@@ -70,7 +70,7 @@ class Batches(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A page, and the verdict on each candidate. `placed`: the items that passed the rules and the spacing."""
+    """A page, and the verdict on each candidate. `placed`: the items that passed both the rules and the spacing."""
 
     page: Page[FeedItem]
     cursor: Cursor
@@ -118,7 +118,7 @@ def fill_page(
     book: RuleBook,
     batches: Batches | None = None,
 ) -> Page[FeedItem]:
-    """`assemble` without its verdicts, for rule books that need only the reader's relations."""
+    """Like `assemble`, but without the verdicts: for rule books that need only the reader's relations."""
     return assemble(candidates, reader, cursor=cursor, book=book, batches=batches).page
 
 
@@ -164,7 +164,7 @@ def assemble(
 
 
 def _read_first(batch: Batch, reader: Reader) -> tuple[ReaderFacts, ViewerContext]:
-    """Send the first batch: the reader's filters, the check whether the caches are current, and all queued reads."""
+    """Send the first batch: the reader's filters, a check of whether the caches are current, and all queued reads."""
     filters = ask_active_filters(batch, reader.viewer)
     context = _ask_viewer_context(batch, reader.viewer)
     batch.execute(check_revisions=True)

@@ -1,4 +1,4 @@
-"""The reasons why a post is or is not on a home page, in words."""
+"""The reasons, in words, why a post is or is not on a home page."""
 
 from django.db.models import TextChoices
 from django.utils import timezone
@@ -127,13 +127,13 @@ _SHORT = {
 
 
 def reasons(item: FeedItem) -> list[str]:
-    """The lines above a post that has a followed tag, or that is older than the follow. Most posts have none."""
+    """The lines above a post that has a followed tag or is older than the follow. Most posts have no such line."""
     tag = item.followed_tag and _("Because of #%(tag)s") % {"tag": item.followed_tag}
     return [text for text in (tag, older_than_follow(item)) if text]
 
 
 def older_than_follow(item: FeedItem) -> str:
-    """A line for a post older than the viewer's follow; empty unless the follow was today or yesterday."""
+    """A line for a post older than the viewer's follow; empty unless they followed today or yesterday."""
     if item.followed_at is None:
         return ""
     name = {"name": item.author.name}

@@ -2,10 +2,10 @@
 
 `decide` applies the rules of a book in order, then the reader's filters; the first rule that drops a post is the
 verdict. Home, lists, streams, ranked orders and pages of the past use it, and `/explain` applies the same rules, so a
-page and its explanation cannot disagree. Only the auditor's oracle has separate rules, to find mistakes in these.
+page and its explanation cannot disagree. Only the auditor's oracle has rules of its own, to find mistakes here.
 
-A rule gets only an item and the `ReaderFacts` of its page. Whether the reader may see a post at all has already been
-decided, in `apps.posts.queries`.
+A rule is given only an item and the `ReaderFacts` of its page. Whether the reader may see a post at all has already
+been decided, in `apps.posts.queries`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -68,7 +68,7 @@ class Verdict(NamedTuple):
 
 
 class RuleBook(NamedTuple):
-    """The rules of a page in order. `label` adds the reason why an item is on the page to items that passed."""
+    """The rules of a page in order. `label` adds to each item that passed the reason why it is on the page."""
 
     rules: Sequence[Rule]
     label: Callable[[FeedItem, ReaderFacts], FeedItem] = lambda item, _facts: item
@@ -329,8 +329,8 @@ SPACED = Rule(Reason.SPACED, lambda _item, _facts: False, applies=lambda _facts:
 def spaced(items: Sequence[T], promotion_of: Callable[[T], Promotion | None]) -> list[T]:
     """Drop promoted items that are too close together. `items` begins at the top of a page.
 
-    A promoted item needs seven others above it, and seven between it and the last promoted one. So at most one in eight
-    is promoted, never two in a row, and never the first.
+    A promoted item needs seven others above it, and seven between it and the previous promoted item. So at most one
+    item in eight is promoted, never two in a row, and never the first.
     """
     kept, others = list[T](), 0
     for item in items:

@@ -1,4 +1,4 @@
-"""Samples of home pages in Redis, for the auditor: ids and bounds, but no texts, of one page in `AUDIT_SAMPLE_RATE`."""
+"""Samples of home pages in Redis, for the auditor: ids and bounds (no texts) of one page in `AUDIT_SAMPLE_RATE`."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""A reader's own filters: which of them match a post, and whether one of those hides it in a context.
+"""A reader's own filters: which of them match a post, and whether one of the matches hides it in a context.
 
 Pages are filtered while they are filled (`pipeline.page`), so that they are not too short; `apply_filters` is for other
 posts, in notifications and API responses. No cache depends on a filter. A reader's own posts are never filtered.
@@ -17,7 +17,7 @@ from apps.timeline.pipeline.items import FeedItem
 
 
 def mark(item: FeedItem, filters: Filters, context: FilterContext | None) -> FeedItem:
-    """An item with the filters that match it (for a repost: its source). The viewer's own posts match none."""
+    """An item with the filters that match it (for a repost: its source). No filter matches the viewer's own posts."""
     shown = item.shown
     if shown.flags.own or not filters:
         return item
@@ -36,7 +36,7 @@ def mark(item: FeedItem, filters: Filters, context: FilterContext | None) -> Fee
 
 
 def is_hidden(item: FeedItem, context: FilterContext | None) -> bool:
-    """Whether one of an item's matches hides it in a context; without a context nothing is hidden."""
+    """Whether one of an item's matches hides it in a context; without a context, nothing is hidden."""
     return any(match.filter.hides and context in match.filter.places for match in item.filtered)
 
 

@@ -21,8 +21,8 @@ class Via(Enum):
 class Found:
     """Candidate ids in reading order.
 
-    `contents`: open posts that the source has read anyway. `origins`: the ids by how they were found. The first entry
-    with an id counts; an id in no entry came from storage.
+    `contents`: open posts that the source has read anyway. `origins`: pairs of a `Via` and the ids found that way. The
+    first pair with an id counts; an id in no pair came from storage.
     """
 
     ids: Sequence[int] = ()

@@ -71,9 +71,9 @@ def _query_under(
 def candidates(
     viewer: User, *, queued: QueuedRanges | None = None, pulls_all: bool = False
 ) -> Candidates:
-    """Posts of the viewer's followees, circles, followed tags and virtual followees, and the viewer's own.
+    """Posts of the viewer's followees, circles, followed tags and virtual followees, and the viewer's own posts.
 
-    `pulls_all` reads open posts from the outboxes of their authors, as if the site's policy were pull.
+    With `pulls_all`, open posts are read from the outboxes of their authors, as if the site's policy were pull.
     """
 
     def found(cursor: Cursor, count: int) -> Found:

@@ -1,4 +1,4 @@
-"""The home caches in Redis, two windows of newest ids for each reader who is online, and how they are rebuilt.
+"""The home caches in Redis: two windows of newest ids for each reader who is online, and their rebuilding.
 
 A window belongs to one reader, and every read checks the posts in it. The windows of a returning reader are rebuilt
 from PostgreSQL, each by one builder at a time. Before the builder reads its snapshot, it registers a second key; pushes
@@ -45,12 +45,12 @@ INBOX = HomeWindows(
 
 
 def rebuild_home(reader_id: int) -> bool:
-    """Ensure that a reader has a home window. False if Redis fails, or another builder takes too long."""
+    """Ensure that a reader has a home window. Returns False if Redis fails, or another builder takes too long."""
     return rebuild(HOME, reader_id, _open_snapshot)
 
 
 def rebuild_inbox(reader_id: int) -> bool:
-    """Ensure that a reader has an inbox. False as for `rebuild_home`."""
+    """Ensure that a reader has an inbox. Returns False in the same cases as `rebuild_home`."""
     return rebuild(INBOX, reader_id, _restricted_snapshot)
 
 
@@ -67,7 +67,7 @@ def _restricted_snapshot(reader_id: int) -> list[int]:
 
 
 def rebuild(windows: HomeWindows, reader_id: int, snapshot: Callable[[int], list[int]]) -> bool:
-    """Ensure that a window exists. False as for `rebuild_home`."""
+    """Ensure that a window exists. Returns False in the same cases as `rebuild_home`."""
     try:
         token = windows.begin(reader_id)
         if token is None:

@@ -1,4 +1,4 @@
-"""Pure functions that merge id lists of outboxes, tags and the like into the newest or the oldest ids of them all.
+"""Pure functions that merge lists of ids, such as outboxes and tags, into the newest or oldest ids of all lists.
 
 Home cache, inbox and pulled authors are merged by `feedcache.structures.home_window` instead, because windows in Redis
 do not reach down to the first post. Two reposts of one post are two ids, which a page shows as one card

@@ -1,4 +1,4 @@
-"""Ids of a home timeline below its home cache (without a home cache, all of them), down to the very first post.
+"""The ids of a home timeline below its home cache (or all ids, if there is none), down to the very first post.
 
 They come from the first of three sources that has them: a range stored by an optional app; the next posts of the whole
 site, which suffice for readers who follow many active authors; or a scan of each followee's posts in PostgreSQL.

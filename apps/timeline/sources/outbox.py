@@ -1,17 +1,17 @@
 """The outbox of an author: the ids of the public and unlisted posts, newest first (source 002: short and long).
 
 Two vectors in the Memcached tiers contain the newest 200 and 2,000 ids of each author. A read uses the short vectors,
-then the long vectors of the authors whose short one does not reach far enough, then PostgreSQL. If most vectors are
-missing, as after a restart of Memcached, the replicas on the reader's shard are read instead, if there are any.
+then the long vectors of authors whose short vectors do not reach far enough, then PostgreSQL. If most vectors are
+missing, as after a restart of Memcached, the replicas on the reader's shard are read, if there are any.
 
 Every publication and deletion that changes an outbox increments `UserCounts.outbox_revision` in its own transaction.
-Profiles and rebuilds of home caches read that row, and reject vectors of another revision.
+Profiles and rebuilds of home caches read that row, and reject vectors of any other revision.
 
 Pages with pulled authors do not read that row (decision 0172). Like the content of a post (`apps.posts.cache`), a short
-vector is as current as the row: between the commit and the response, each change is appended to every copy. Without a
-copy, a vector of unknown ids is started, so that no reader can store ids loaded before the change. If a writer dies in
-between, its event repairs the vectors (`repair`). Long vectors are read at the revision of the short one. Restricted
-posts are never in an outbox.
+vector is as current as the row: between the commit and the response, each change is appended to every copy. If there is
+no copy, a vector whose ids are unknown is started, so that no reader can store ids loaded before the change. If a
+writer dies in between, its event repairs the vectors (`repair`). Long vectors are read at the revision of the short
+vector. Restricted posts are never in an outbox.
 """
 
 import logging
@@ -206,7 +206,7 @@ def _by_author(rows: Iterable[Row]) -> dict[int, int]:
 
 
 def additions(new: Changed) -> list[QueueWrites]:
-    """Writes to send after the commit, which add a new post to the head of its author's vectors."""
+    """Writes to be sent after the commit, which add a new post to the head of its author's vectors."""
     post = new.post
     entry = id_vector.entry(post.pk, is_reply=answers_another(post.reply_to_id, post.author_id))
     return _writes(new, partial(id_vector.added, entry))
@@ -218,7 +218,7 @@ def remove(deleted: Changed) -> None:
 
 
 def advance(edited: Changed) -> None:
-    """After the commit, bring the vectors to the revision of an edit, which changes no ids."""
+    """After the commit of an edit, bring the vectors to its revision; an edit does not change ids."""
     _send_after_commit(_writes(edited, id_vector.unchanged))
 
 
@@ -230,7 +230,7 @@ def _writes(changed: Changed, change: Callable[..., bytes]) -> list[QueueWrites]
 
 
 def _appending(author_id: int, data: bytes) -> QueueWrites:
-    """Append to both vectors; if there is no short one, start one of unknown ids."""
+    """Append to both vectors; if there is no short vector, start one with unknown ids."""
 
     def queue(batch: Batch) -> Callable[[], None]:
         batch.append(SHORT_OUTBOXES, author_id, data, start=id_vector.UNKNOWN)
@@ -251,7 +251,7 @@ def _send_after_commit(writes: list[QueueWrites]) -> None:
 
 
 def repair(author_id: int) -> None:
-    """Reload an author's vectors that may have missed an update; the long one only if it is cached."""
+    """Reload an author's vectors that may have missed an update; the long vector only if it is cached."""
     revisions = revisions_of([author_id])
     for revision in revisions.values():
         _send_after_commit([_appending(author_id, id_vector.reached(revision=revision))])
@@ -335,7 +335,7 @@ def _vectors(outboxes: Outboxes, revisions: Revisions) -> Vectors:
 def _accepting(revisions: Revisions | None = None) -> Callable[[int, IdVector], bool]:
     """A function, for a single read, that accepts vectors with known ids and, if given, at these revisions.
 
-    It rejects a vector if an upper layer had a newer one, because the change has not reached its layer yet.
+    It rejects a vector if an upper layer had a newer vector, because the change has not reached its layer yet.
     """
     newest: dict[int, int] = {}
 

@@ -1,14 +1,14 @@
 """Copies of the open posts of the last days on every shard of readers (source 004: post_rep, pull and push combined).
 
-The shards are the databases in `TIMELINE_SHARDS`, not those of Citus (`manage distribute`). Without any, no replicas
-are written or read.
+The shards are the databases in `TIMELINE_SHARDS`, not those of Citus (`manage distribute`). If there are none, no
+replicas are written or read.
 
-Without replicas, a pull queries the main database, or with Citus every server with some of the reader's followees. With
+Without replicas, a pull queries the main database (with Citus, each server that has followees of the reader). With
 replicas, a post is written once per shard (not once per follower), and a pull is one query on the reader's own shard.
 
 Every open post above the *mark* of a shard is on that shard, or the event that writes it is pending. A read adds the
-posts of pending events, so no post is missing even after a shard was down. The mark moves down to the end of the
-retention period while older posts are filled in, and later moves up with it.
+posts of pending events, so no post is missing even after a shard was down. While older posts are filled in, the mark
+moves down to the end of the retention period; later it moves up with that end.
 """
 
 import time

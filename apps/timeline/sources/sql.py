@@ -53,7 +53,7 @@ _FOLLOWEE_IDS = "SELECT followee_id FROM graph_followee WHERE owner_id = %(reade
 
 
 class Slice(NamedTuple):
-    """The order and the limit of the ids between %(newest)s and %(oldest)s (exclusive)."""
+    """The order and the number of the ids to read between %(newest)s and %(oldest)s (exclusive)."""
 
     is_ascending: bool
     limit: int
@@ -70,8 +70,8 @@ class Slice(NamedTuple):
     def scan(self, authors: str, condition: str, limit: int | None = None) -> str:
         """One bounded index scan of posts for each of the `authors`, which is SQL for an array of their ids.
 
-        The scan starts from the authors' rows of counts, which a distributed site has next to the posts, so each server
-        scans its own. For a join with thousands of authors instead of an array, the planner would read all counts.
+        The scan starts from the authors' rows of counts, which are on the same server as the posts, so each server
+        scans its own rows. For a join with thousands of authors instead of an array, the planner would read all counts.
         """
         first = self._replace(limit=limit or self.limit)
         condition = f"author_id = author.user_id AND {condition} AND deleted_at IS NULL"
@@ -176,7 +176,7 @@ def restricted_home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]
 
 
 def home_nearby(page: Slice) -> str:
-    """The posts among the site's next `NEARBY` that belong on the reader's home, by one range of the primary key."""
+    """The posts among the site's next `NEARBY` that belong on the reader's home; scans one range of the primary key."""
     last, until = ("max", "<=") if page.is_ascending else ("min", ">=")
     nearby = page._replace(limit=NEARBY).posts("true")
     virtual = f"SELECT account_id FROM {virtual_follows.table()} v WHERE user_id = %(reader)s"
@@ -189,7 +189,7 @@ def home_nearby(page: Slice) -> str:
 
 
 def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """The first of `home_ids`, if they are among the site's next `NEARBY` posts. Fewer than `count` are not its end."""
+    """The first of `home_ids` among the site's next `NEARBY` posts. If they are fewer than `count`, more may follow."""
     return _run(home_nearby, cursor, count, reader=reader_id)
 
 
@@ -218,7 +218,7 @@ def list_ids(
 
 
 def of_these(page: Slice) -> str:
-    """Posts by the given authors, with the given tags, and for the reader's circles, regardless of current follows."""
+    """Posts by the given authors, with the given tags, and for the reader's circles, whoever the reader follows now."""
     return f"""
 (SELECT post.id {page.scan("%(authors)s::bigint[]", _OF_FOLLOWEE)})
 UNION ALL {_of_circles(page)}
@@ -264,7 +264,7 @@ def open_ids(
 
 
 def open_ids_of_servers(author_ids: Collection[int], cursor: Cursor, count: int) -> list[int]:
-    """Like `open_ids`, but the statement runs only on these authors' servers; slower for authors who rarely write."""
+    """Like `open_ids`, but runs only on these authors' servers. It is slower for authors who rarely write."""
     rows = Post.objects.filter(author__in=author_ids, deleted_at=None, visibility__in=OPEN)
     return _ids(rows, cursor, count)
 
@@ -293,7 +293,7 @@ def deleted_between(
     *,
     only: Q | None = None,
 ) -> int:
-    """The number of these authors' posts (no reposts) between two ids (exclusive) that were deleted after a time."""
+    """The number of these authors' posts (not reposts) between two ids (exclusive) that were deleted after a time."""
     rows = Post.objects.filter(only or Q(), author__in=author_ids, pk__gt=oldest, pk__lt=newest)
     deleted = rows.filter(deleted_at__gte=after).exclude(kind="repost")
     return deleted.exclude(visibility__in=ADDRESSED)[:maximum].count()

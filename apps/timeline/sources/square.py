@@ -1,7 +1,7 @@
 """The message square in Redis (source 003), a window of the newest public posts that all readers share.
 
 It is built (by one builder at a time), pushed to and read like a home window, and every read checks the posts in it.
-Posts below it come from PostgreSQL; while Redis is down, all posts do.
+Posts below it are read from PostgreSQL; while Redis is down, all posts are.
 """
 
 import logging
@@ -46,7 +46,7 @@ def stored_ids(
 
 
 def push(post: Post) -> None:
-    """Add a committed post, if it belongs here. Raises RedisError."""
+    """Add a committed post, if it belongs in the square. Raises RedisError."""
     if belongs(post):
         SQUARE.push([EVERYBODY], [post.pk], news=False)
 

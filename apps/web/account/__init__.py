@@ -1,1 +1,1 @@
-"""Pages of the viewer's own account: login, settings, privacy."""
+"""Pages for the viewer's own account: login, settings, privacy."""

@@ -40,7 +40,7 @@ from apps.web.hooks import CLOSED
 @sensitive_post_parameters("password")
 @require_get_or_post
 def log_in(request: SiteRequest) -> HttpResponseBase:
-    """Log in. Attempts are counted before the password is checked; the count of a successful one is undone."""
+    """Log in. Attempts are counted before the password is checked; the count of a success is then undone."""
     if viewer_of(request):
         return redirect(next_url(request))
     clear_pending_login(request)
@@ -101,7 +101,7 @@ def password_change(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_get_or_post
 def password_reset(request: SiteRequest) -> HttpResponseBase:
-    """Request a link for choosing a new password. The response does not reveal whether an account has the address."""
+    """Request a link for choosing a new password. The response does not reveal whether any account has the address."""
     if request.method == "POST":
         check_rate_limit("password_reset", client_address(request))
         # cost=0 only checks this limit; the worker that sends the mail counts addresses without an account.

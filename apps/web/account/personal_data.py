@@ -34,7 +34,7 @@ STOP_POLLING = 286  # htmx stops polling when it gets this status
 @require_get_or_post
 @login_required
 def export(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Request an archive, follow its progress and download it; an htmx request gets only the progress."""
+    """Request an archive, see its progress and download it; an htmx request gets only the progress."""
     if request.method == "POST":
         request_export(request.user)
         return SeeOther(request.path)
@@ -87,7 +87,7 @@ def download(request: AuthenticatedRequest, export_id: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def delete(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Delete the viewer's account; asks for the password."""
+    """Delete the viewer's account, after asking for the password."""
     form = DeleteAccountForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:

@@ -215,7 +215,7 @@ def passkey_remove(request: AuthenticatedRequest, passkey_id: int) -> HttpRespon
 @login_required
 @second_factor_required
 def passkey_add(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Ask for a name and the password; then `passkeys.js` posts the browser's response here."""
+    """Ask for a name and the password; then `passkeys.js` posts the browser's response to this view."""
     form = PasskeyForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         name, answer = form.cleaned_data["name"], form.cleaned_data["answer"]

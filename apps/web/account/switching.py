@@ -60,7 +60,7 @@ def switch(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
 
 
 def go_on_as_another(request: SiteRequest, response: HttpResponseBase) -> None:
-    """After a logout, switch to the most recently used other account, if there is one."""
+    """After a logout, switch to the account that was used most recently before, if there is one."""
     others = _others(request)
     if others:
         *left, last = others

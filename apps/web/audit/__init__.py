@@ -1,1 +1,1 @@
-"""Pages for checking the site: explanations of the home page, recomputed and past home pages, the auditor's report."""
+"""Pages for checking the site: explanations of home pages, recomputed and past home pages, and the auditor's report."""

@@ -17,7 +17,7 @@ MAX_PAGES = 10  # checked automatically, one after another; a link continues wit
 @require_safe
 @login_required
 def check(request: AuthenticatedRequest) -> HttpResponse:
-    """The page with the button that starts the check; with `page`, the result for one page, for htmx to append."""
+    """The page with the button that starts the check; with `page`, the result for one page, which htmx appends."""
     context: dict[str, Any] = {"here": "home"}
     if number := request.GET.get("page"):
         cursor = Cursor.from_query({"max_id": request.GET.get("max_id", "")})

@@ -36,8 +36,8 @@ Row = tuple[str, str, str]  # an event, its term in the articles, and its time o
 def journey(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
     """The journey page, or a part of it.
 
-    With `after` (the number of receipts on the page), only the later changes. With `both`, also the viewer's home page
-    by push and by pull. Staff see only figures; views of restricted posts by staff are recorded.
+    With `after` (the number of receipts on the page), it shows only the later changes; with `both`, also the viewer's
+    home page by push and by pull. Staff see only figures; views of restricted posts by staff are recorded.
     """
     as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
     found = journey_of(request.user, post_id, as_staff=as_staff)
@@ -86,7 +86,7 @@ def _figures(journey: Journey, *, after: int | None) -> dict[str, Any]:
 
 
 def duration_of(seconds: float) -> str:
-    """A duration in words: below a second in milliseconds ("12 ms"), otherwise as `duration` formats it."""
+    """A duration in words: in milliseconds if it is below a second ("12 ms"), otherwise as `duration` formats it."""
     if seconds < 1:
         return _("%(number)s ms") % {"number": round(seconds * 1000)}
     return duration(seconds)
@@ -125,14 +125,14 @@ def _after(seconds: float | None) -> str:
 
 
 def _known(journey: Journey, seconds: float | None) -> str:
-    """The time of a step. It is stored in the event, so it is unknown once the event is deleted after some days."""
+    """The time of a step. It is stored in the event, so it is unknown once the event is deleted after a few days."""
     if seconds is None and journey.receipt.mode:
         return _("no longer known")
     return _after(seconds)
 
 
 def _layers(journey: Journey) -> list[tuple[str, int, int]]:
-    """For each tier of Memcached: its name, the number of its nodes that have the post, and the number of its nodes."""
+    """For each Memcached tier: its name, the number of its nodes that have the post, and the number of its nodes."""
     names = {"l1": "L1", "main": "Main", "backup": "Backup"}
     return [
         (label, sum(has for _name, has in parts), len(parts))

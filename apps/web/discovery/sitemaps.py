@@ -1,4 +1,4 @@
-"""Sitemaps for any number of accounts and posts. An index lists the files; each covers a range of ids or one day.
+"""Sitemaps for any number of accounts and posts. An index lists the files; each file covers a range of ids or a day.
 
 Django's paginated sitemaps count rows and use offsets, so that each file would read the table from the beginning.
 """

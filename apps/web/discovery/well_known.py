@@ -81,7 +81,7 @@ def page_key(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def change_password(_request: HttpRequest) -> HttpResponseRedirect:
-    """Redirect to the form to change the password. Password managers use this address."""
+    """Redirect to the form for changing the password. Password managers use this address."""
     return HttpResponseRedirect(reverse("password_change"))
 
 

@@ -56,7 +56,7 @@ def add_errors(
 def render_form(
     request: HttpRequest, template: str, context: dict[str, Any], *shown_forms: forms.BaseForm
 ) -> HttpResponse:
-    """Render a page with forms: status 422 when one of them has errors, else 200."""
+    """Render a page with forms. The status is 422 if one of the forms has errors, and 200 otherwise."""
     has_errors = any(form.errors for form in shown_forms)
     return render(request, template, context, status=422 if has_errors else 200)
 
@@ -68,7 +68,7 @@ def render_settings(
     context: dict[str, Any],
     *shown_forms: forms.BaseForm,
 ) -> HttpResponse:
-    """Render a settings page. `tab` is the key of its entry in `settings_tags`, empty for the list of all settings."""
+    """Render a settings page. `tab` is the key of its entry in `settings_tags`, or "" for the list of all settings."""
     context = {"here": "settings", "tab": tab, **context}
     return render_form(request, template, context, *shown_forms)
 
@@ -231,7 +231,7 @@ def _tag_names(text: str) -> list[str]:
 
 
 class TopicsForm(forms.Form):
-    """Tags to follow, and languages. `offered` has the names of the tags to choose from."""
+    """Tags to follow, and languages. `offered` contains the names of the tags to choose from."""
 
     tags = forms.MultipleChoiceField(
         label=_("What do you like to read about?"),
@@ -300,7 +300,7 @@ class ProfileForm(IntroductionForm):
         return _tag_names(self.cleaned_data["featured_tags"])
 
     def clean_lines(self) -> list[tuple[str, str]]:
-        """Pairs of name and value, split at the first colon of each line."""
+        """Pairs of a name and a value, split at the first colon of each line."""
         lines = str(self.cleaned_data["lines"]).splitlines()
         pairs = (line.partition(":") for line in lines)
         return [(name.strip(), value.strip()) for name, _colon, value in pairs]
@@ -369,7 +369,7 @@ class ResetForm(PasswordResetForm):
     """Requests a link for choosing a new password. A worker looks up the address, so the response reveals nothing."""
 
     def save(self, **_options: Any) -> None:  # type: ignore[override]  # ignores Django's arguments
-        """Enqueue the mail. TooMany; the limit is per address, whether or not an account has the address."""
+        """Enqueue the mail. The limit is per address, whether or not an account has the address. TooMany."""
         address = clean_email(self.cleaned_data["email"]) or ""
         check_rate_limit("password_reset_account", address)
         sending.enqueue_mail(MailKind.PASSWORD_RESET, address=address)

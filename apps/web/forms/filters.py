@@ -45,7 +45,7 @@ class FilterForm(forms.Form):
 
     @classmethod
     def of(cls, existing: Filter, data: Mapping[str, str] | None) -> "FilterForm":
-        """The form to change a filter; it can also keep the expiry. `data` is None until the form is submitted."""
+        """The form for changing a filter; it can keep the expiry. `data` is None until the form is submitted."""
         keywords = list(existing.keywords.all())
         whole = {keyword.whole_word for keyword in keywords}
         form = cls(
@@ -67,7 +67,7 @@ class FilterForm(forms.Form):
         return form
 
     def to_change(self, existing: Filter | None) -> FilterChange:
-        """The change that makes a filter (None: a new one) match the form. Keywords not in the form are deleted."""
+        """The change that makes a filter (None: a new filter) match the form. Keywords not in the form are deleted."""
         data = self.cleaned_data
         expires = data["expires"]
         return FilterChange(

@@ -63,7 +63,7 @@ class LanguagesForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, chosen: Sequence[str]) -> None:
-        """Offer the `chosen` languages too, because an API client may have set some that the form does not list."""
+        """Also offer the `chosen` languages, because an API client may have set some that the form does not list."""
         super().__init__(data, initial={"languages": list(chosen)})
         known = {code for code, _name in WRITTEN}
         more = [(code, code) for code in chosen if code not in known]

@@ -70,7 +70,7 @@ class DisplayedPicture:
 
     @property
     def focus_choices(self) -> list[tuple[str, Any]]:
-        """FOCUS_CHOICES, plus the current point if it is none of them."""
+        """FOCUS_CHOICES, plus the current point if it is not one of them."""
         is_listed = any(value == self.focus for value, _label in FOCUS_CHOICES)
         return FOCUS_CHOICES if is_listed else [*FOCUS_CHOICES, (self.focus, _("The chosen point"))]
 
@@ -79,7 +79,7 @@ class DisplayedPicture:
 class PictureForm:
     """The picture fields of a form: changes to uploaded pictures, in order, and new files.
 
-    `behind` has the ids of the pictures that belong to later posts of a thread.
+    `behind` contains the ids of the pictures that belong to later posts of a thread.
     """
 
     changes: tuple[PictureChange, ...] = ()
@@ -129,7 +129,7 @@ class PictureForm:
 class PictureFields:
     """The uploaded pictures in a composer, and the last error from uploading or describing them.
 
-    `behind` has the ids of the pictures that belong to later posts of a thread.
+    `behind` contains the ids of the pictures that belong to later posts of a thread.
     """
 
     rows: list[Attachment] = field(default_factory=list)
@@ -241,7 +241,7 @@ def _focus(text: str) -> Focus:
 
 
 def ids_in(text: str) -> list[int]:
-    """The ids in a space-separated text; other words are ignored."""
+    """The ids in a space-separated string; other words are ignored."""
     found = [id_or_none(part) for part in text.split()[: 2 * MAX_PICTURES]]
     return [number for number in found if number is not None]
 

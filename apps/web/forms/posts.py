@@ -91,7 +91,7 @@ class EditForm(forms.Form):
 
     @property
     def written_language(self) -> str:
-        """The chosen language, else the guessed one."""
+        """The chosen language, or else the guessed language."""
         chosen: str = self.cleaned_data.get("language", "")
         return chosen or guess_language(self.cleaned_data["body"])
 
@@ -142,7 +142,7 @@ class NextPost(NamedTuple):
 
 
 class ComposeForm(EditForm, MomentForm):
-    """A new post. `instead_of` is the id of a failed scheduled post that it replaces, `saved` that of its draft."""
+    """A new post. `instead_of` is the id of a failed scheduled post to replace, `saved` the id of its draft."""
 
     visibility = AudienceField()
     reply_to = forms.CharField(required=False)
@@ -190,7 +190,7 @@ class ComposeForm(EditForm, MomentForm):
         self.fields["visibility"].choices = [*visibilities, *audiences]  # type: ignore[attr-defined]  # a ChoiceField has them
 
     def answer_in_circle(self, circle_id: int, name: str) -> None:
-        """Offer only this circle, because a reply to a post of a circle has the same audience."""
+        """Offer only this circle, because a reply to a circle's post has the same audience as that post."""
         choice = (f"{CIRCLE_PREFIX}{circle_id}", circle_label(name))
         self.fields["visibility"].choices = [choice]  # type: ignore[attr-defined]  # a ChoiceField has them
 
@@ -215,7 +215,7 @@ class ComposeForm(EditForm, MomentForm):
 
     @classmethod
     def initial_of(cls, draft: Draft, circle_ids: Collection[int]) -> dict[str, Any]:
-        """The initial values for a draft. If its circle no longer exists, the audience becomes the mentioned people."""
+        """The initial values for a draft. If its circle no longer exists, the audience is the mentioned people."""
         initial = {
             name: getattr(draft, name)
             for name in ("body", "content_warning", "language", "sensitive")
@@ -238,7 +238,7 @@ class ComposeForm(EditForm, MomentForm):
 
     @classmethod
     def initial_of_saved(cls, row: SavedDraft, circle_ids: Collection[int]) -> dict[str, Any]:
-        """The initial values for a saved draft, with the same rule for its circle as `initial_of`."""
+        """The initial values for a saved draft, with the same rule for circles as in `initial_of`."""
         initial: dict[str, Any] = {"reply_to": "", "quote": "", **row.fields, "saved": row.pk}
         circle_id = circle_id_of(str(initial.get("visibility", "")))
         if circle_id is not None and circle_id not in circle_ids:
@@ -251,7 +251,7 @@ class ComposeForm(EditForm, MomentForm):
 
     @property
     def has_poll(self) -> bool:
-        """Whether any option of the poll has text."""
+        """Whether any option of the poll is filled in."""
         return any(self[name].value() for name in OPTIONS)
 
     def draft(self) -> Draft:

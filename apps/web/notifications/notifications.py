@@ -85,7 +85,7 @@ class Row:
 
     @property
     def line(self) -> str:
-        """The words after the name of the first actor."""
+        """The words that follow the name of the first actor."""
         told, others = TOLD[self.kind], len(self.actors) - 1
         if others and told.line_of_several:
             return str(told.line_of_several % {"n": others})
@@ -118,7 +118,7 @@ def notifications(request: AuthenticatedRequest, *, mentions: bool = False) -> H
 @require_safe
 @never_cache
 def unread_badge(request: SiteRequest) -> HttpResponse:
-    """The menu's numbers of unread notifications and messages, one per line; 204 for visitors."""
+    """The menu's numbers of unread notifications and messages, one per line. Visitors get 204."""
     viewer = viewer_of(request)
     if viewer is None:
         return HttpResponse(status=204)
@@ -134,7 +134,7 @@ def read_all(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def grouped(items: list[NotificationItem]) -> list[Row]:
-    """Rows for the page: events of one kind about one post are one row, placed at the newest."""
+    """Rows for the page: events of one kind about one post are one row, at the position of the newest event."""
     rows: dict[tuple[str, int], Row] = {}
     for item in items:
         post_id = item.item.id if item.item else 0
@@ -191,7 +191,7 @@ def requests_of(request: AuthenticatedRequest, handle: str) -> HttpResponse:
 @require_POST
 @login_required
 def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
-    """Accept an account's notifications from now on, or dismiss the held-back ones."""
+    """Accept an account's notifications from now on, or dismiss the held-back notifications."""
     actor = user_by_handle(handle)
     ANSWERS[verb](request.user, [actor.pk])
     messages.success(request, MESSAGES[verb] % {"handle": actor.handle})

@@ -1,4 +1,4 @@
-"""Pages of lists and circles: create, rename, fill or delete one, or leave a circle."""
+"""Pages of lists and circles: create, rename, fill or delete a group, or leave a circle."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -114,7 +114,7 @@ def edit(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResp
 @require_POST
 @login_required
 def add(request: AuthenticatedRequest, pages: Pages, group_id: int) -> HttpResponseBase:
-    """Add all the named people; if one of them cannot be added, add nobody."""
+    """Add all the people named in the form; if one of them cannot be added, add nobody."""
     group = own_group(pages.kind, request.user, group_id)
     members_form = pages.members_form(request.POST)
     if members_form.is_valid():

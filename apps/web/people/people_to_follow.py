@@ -12,7 +12,7 @@ SHOWN_OF_PACK = 4  # people of a pack that are visible; a line expands the rest
 
 
 def people_to_follow_context(viewer: User, languages: Sequence[str]) -> dict[str, Any]:
-    """The context with starter packs, and with people who are in none of them."""
+    """The context with starter packs, and with people who are not in any of these packs."""
     packs = starter_packs(viewer, languages)
     packed = {person.pk: person for pack in packs for person in pack.people}
     others = people_to_begin_with(viewer, languages=languages, limit=OTHERS, without=packed)

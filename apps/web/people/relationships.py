@@ -181,7 +181,7 @@ def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpRespons
 @require_get_or_post
 @login_required
 def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Ask for a duration, then mute; a POST without fields mutes indefinitely."""
+    """Ask for a duration, then mute the account; a POST without fields mutes indefinitely."""
     other = user_by_handle(handle)
     back, form = next_url(request, other.url), MuteForm(request.POST or None)
     if request.method == "POST":

@@ -62,7 +62,7 @@ REPLY = "timeline/_reply.html"
 @require_safe
 @login_required
 def compose(request: AuthenticatedRequest) -> HttpResponse:
-    """A page with only the composer; for htmx a dialog, or the composer of a reply below its post."""
+    """A page with only the composer; an htmx request gets a dialog, or the composer of a reply below its post."""
     if number := request.GET.get("saved"):
         return _continue(request, number)
     initial = {name: request.GET.get(name, "") for name in ("reply_to", "quote")}
@@ -105,7 +105,7 @@ def composer_of_draft(
 @require_POST
 @login_required
 def publish(request: AuthenticatedRequest) -> HttpResponseBase:
-    """Publish or schedule a post; after an error the form still has the text and the uploaded pictures."""
+    """Publish or schedule a post; after an error, the form still contains the text and the uploaded pictures."""
     form, picture_form = form_of(request, request.POST), PictureForm.of(request)
     if "take_out" in request.POST or "add_another" in request.POST:
         remaining = without_removed(request, picture_form)
@@ -330,7 +330,7 @@ def composer(
     asks: bool = False,
     note: str = "",
 ) -> HttpResponse:
-    """The composer as a page, or only the form for htmx, below `note`; with `asks`, it asks for descriptions."""
+    """The composer below `note`: a page, or for htmx only the form. With `asks`, it asks for descriptions."""
     strict = status == 200
     parent = item_of(request, form["reply_to"].value(), strict=strict)
     quoted = item_of(request, form["quote"].value(), strict=strict)
@@ -380,7 +380,7 @@ def _missing_descriptions(pictures: PictureFields) -> str:
 def item_of(
     request: AuthenticatedRequest, text: str | None, *, strict: bool = True
 ) -> FeedItem | None:
-    """The post whose id is in a query or form; None without an id or, unless `strict`, for an invalid id."""
+    """The post whose id is in a query or form; None if there is no id or, unless `strict`, the id is invalid."""
     if not text:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Saved drafts: list them, save the composer as one, turn a post back into one."""
+"""Saved drafts: list them, save the composer as a draft, turn a post back into a draft."""
 
 from dataclasses import dataclass
 
@@ -44,7 +44,7 @@ class DraftRow:
 @require_get_or_post
 @login_required
 def drafts(request: AuthenticatedRequest) -> HttpResponseBase:
-    """All drafts. POST saves the composer's form; scripts get the draft's number in response, others this list."""
+    """All drafts. POST saves the composer's form; the response is this list, or for scripts the draft's number."""
     if request.method == "POST":
         return _save(request)
     rows = saved_drafts(request.user)

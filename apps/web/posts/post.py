@@ -1,4 +1,4 @@
-"""Pages of a post: its thread, its versions, its likes, reposts and quotes, its embed for other sites."""
+"""Pages of a post: its thread, its versions, its likes, reposts and quotes, and its embed for other sites."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -97,7 +97,7 @@ def _title(item: FeedItem) -> str:
 @require_safe
 @login_required
 def receipt(request: AuthenticatedRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """How many people a post reached. The author also sees the post; staff see only the figures."""
+    """The number of people that a post reached. The author also sees the post; staff see only the figures."""
     as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
     found = receipt_of(request.user, post_id, as_staff=as_staff)
     item = visible_item(request.user.pk, post_id) if found.is_own else None
@@ -129,7 +129,7 @@ def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase
 
 @require_safe
 def people(request: SiteRequest, handle: str, post_id: int, *, tab: str) -> HttpResponseBase:
-    """The people who liked or reposted a post."""
+    """The people who have liked or reposted a post."""
     viewer_id = viewer_id_of(request)
     item = visible_item(viewer_id, post_id).shown
     if item.author.handle != handle:

@@ -1,4 +1,4 @@
-"""Adds and undoes reactions to a post: like, repost, bookmark, pin, mute its thread, vote."""
+"""Adds and undoes reactions to a post: likes, reposts, bookmarks, pins, muted threads, votes."""
 
 import re
 from collections.abc import Callable
@@ -61,7 +61,7 @@ def vote(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
 
 
 def _choices(request: AuthenticatedRequest) -> list[int]:
-    """The chosen options. Texts that are not small numbers become -1, which the action rejects."""
+    """The chosen options. Values that are not small numbers become -1, which the action rejects."""
     texts = request.POST.getlist("choices")
     return [
         int(text) if text.isascii() and text.isdigit() and len(text) < 3 else -1 for text in texts

@@ -1,4 +1,4 @@
-"""Pages of scheduled posts: list, reschedule or cancel them; retry, edit or discard failed ones."""
+"""Pages of scheduled posts: list, reschedule or cancel them; retry, edit or discard failed posts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ def move(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
 @require_safe
 @login_required
 def rewrite(request: AuthenticatedRequest, number: int) -> HttpResponse:
-    """The composer with a failed post. References to posts that no longer exist are dropped."""
+    """The composer, filled with a failed post. References to posts that no longer exist are dropped."""
     draft = Draft.restored(failed_post(request.user, number).draft)
     circle_ids = {circle.id for circle in circles_to_post_to(request.user)}
     initial = {**ComposeForm.initial_of(draft, circle_ids), "instead_of": number}
@@ -103,7 +103,7 @@ def rewrite(request: AuthenticatedRequest, number: int) -> HttpResponse:
 @require_POST
 @login_required
 def act(request: AuthenticatedRequest, number: int, verb: str) -> HttpResponseBase:
-    """Cancel a scheduled post; retry or discard one that failed."""
+    """Cancel a scheduled post; retry or discard a failed post."""
     ACTS[verb](request.user, number)
     messages.success(request, MESSAGES[verb])
     return SeeOther("/scheduled")

@@ -67,7 +67,7 @@ def publish_rest(author: User, form: ComposeForm, first: Post) -> list[Post]:
 
 
 def data_of_rest(data: QueryDict, stop: Interrupted) -> QueryDict:
-    """The form for the posts that were not published, as a reply to the last published one."""
+    """The form for the posts that were not published, as a reply to the last published post."""
     left = data.copy()
     for name in ("quote", "idempotency_key", "instead_of", "media_ids", *OPTIONS):
         left.pop(name, None)

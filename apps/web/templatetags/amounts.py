@@ -54,7 +54,7 @@ def ago(moment: datetime) -> str:
 
 @register.simple_tag(takes_context=True)
 def age_of(context: Context, moment: datetime) -> str:
-    """The age of a time; on a card a placeholder for it, because cards are cached."""
+    """The age of a time; on a card, a placeholder for the age, because cards are cached."""
     times = context.get("times") or ()
     return AGES[times.index(moment)] if moment in times else ago(moment)
 
@@ -88,7 +88,7 @@ def month(moment: datetime) -> str:
 
 @register.simple_tag
 def age_words() -> dict[str, str]:
-    """The texts that app.js needs to keep ages current, with # for the number."""
+    """The words that app.js needs to keep ages current, with # for the number."""
     return {
         "now": pgettext("age of a post", "now"),
         "minutes": pgettext("age of a post", "%(count)dm").replace("%(count)d", "#"),

@@ -54,7 +54,7 @@ _TIME = "\0"  # a placeholder for the time in a sentence
 
 @register.filter
 def reason(explanation: Explanation) -> SafeString:
-    """The sentence of an explanation as HTML: its time in a `<time>` element, author and reposter as links."""
+    """The sentence of an explanation as HTML: its time is a `<time>` element, author and reposter are links."""
     when, item = explanation.when, explanation.item
     text = str(escape(explanation.sentence(_TIME) if when else explanation.text))
     handles = "|".join({item.author.handle, item.shown.author.handle})
@@ -76,7 +76,7 @@ def in_sight(picture: Picture) -> str:
 
 @register.filter
 def fold(body: str) -> str:
-    """CSS classes of a text: `tall` if cards cut it off, `tall narrow` if only on narrow screens, else empty."""
+    """CSS classes of a text: `tall` if cards cut it off, `tall narrow` if only narrow ones do, or else none."""
     if _lines(body, columns=WIDE_COLUMNS) > TALL_LINES:
         return "tall"
     return "tall narrow" if _lines(body, columns=NARROW_COLUMNS) > TALL_LINES else ""
@@ -160,7 +160,7 @@ def menu_pattern() -> dict[str, Any]:
 
 @register.inclusion_tag("timeline/_toggle.html", takes_context=True)
 def toggle(context: Context, verb: str) -> dict[str, Any]:
-    """A like, repost or bookmark button; for visitors a link to the login page."""
+    """A like, repost or bookmark button; for visitors, a link to the login page."""
     item, button = context["item"], BUTTONS[verb]
     pressed, number, label = button.state(item)
     return {
@@ -195,7 +195,7 @@ def _bookmark_state(item: CardItem) -> tuple[bool, int, str]:
 
 
 class Button(NamedTuple):
-    """The CSS class and the icon of a button. `state` returns whether it is pressed, its number, and its label."""
+    """The CSS class and icon of a button. `state` returns whether it is pressed, the number on it, and its label."""
 
     look: str
     symbol: str
@@ -250,7 +250,7 @@ class PlacedCard(NamedTuple):
 
     @property
     def html(self) -> SafeString:
-        """The card in its <article> element. Built without a template, because it is rendered twenty times per page."""
+        """The card in its <article> element. It is built without a template, because a page has twenty of them."""
         card, place = self.card, self.place
         line = render_fragment("timeline/_left_off.html") if self.left_off else ""
         kind = "post focused" if card.is_focused else "post thread-top" if self.joined else "post"
@@ -295,7 +295,7 @@ def feed_cards(
 
 @register.simple_tag(takes_context=True)
 def older_link(context: Context) -> SafeString:
-    """The link to older posts. It loads them into this page; if the context has `by_hand`, it is a plain link."""
+    """The link to older posts. It loads them into this page; if `by_hand` is in the context, it is a plain link."""
     url = escape(f"{context['feed_url']}?max_id={context['page'].older}")
     loads = ""
     if not context.get("by_hand"):

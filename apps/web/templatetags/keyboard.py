@@ -90,14 +90,14 @@ def key_actions(keys: str, profile_url: str) -> dict[str, str]:
 
 @register.simple_tag(takes_context=True)
 def shortcuts(context: Context) -> tuple[Shortcut, ...]:
-    """The viewer's shortcuts, or all of them for viewers who switched them off."""
+    """The viewer's shortcuts, or all shortcuts for viewers who have switched them off."""
     viewer = context.get("viewer")
     return shortcuts_with(viewer.keys if viewer else Keys.ON) or SHORTCUTS
 
 
 @register.simple_tag(takes_context=True)
 def key_map(context: Context) -> str:
-    """The keys and their actions for app.js: `j next,g h /`. JSON in an attribute would be 50 % longer."""
+    """The keys and their actions for app.js: `j next,g h /`. The same as JSON in an attribute would be 50 % longer."""
     viewer = context.get("viewer")
     return _key_map(viewer.keys, viewer.url) if viewer else _key_map(Keys.ON, "/login")
 

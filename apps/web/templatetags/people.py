@@ -60,7 +60,7 @@ class Wide(Protocol):
 
 @register.simple_tag
 def avatar(user: Named, size: str = "", *, in_hidden: bool = False) -> SafeString:
-    """The avatar, or one generated from the handle and name. It is decorative, because the name is next to it.
+    """The avatar, or one generated from the handle and name. It is decorative: the name is next to it.
 
     `in_hidden`: it is inside an element that is already hidden from screen readers.
     """
@@ -88,7 +88,7 @@ def _avatar(handle: str, name: str, avatar_url: str, size: str, *, in_hidden: bo
 
 @register.simple_tag
 def banner(user: Wide) -> SafeString:
-    """The user's header picture, or generated hills in the colours of the avatar; three times as wide as high."""
+    """The user's header picture, or generated hills in the colours of the avatar. It is three times as wide as high."""
     if user.header_url:
         return format_html(
             '<img class="banner" src="{}" width="1500" height="500" alt="{}" decoding="async">',

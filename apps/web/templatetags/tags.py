@@ -29,7 +29,7 @@ class TrendingTag(NamedTuple):
     @classmethod
     @lru_cache(maxsize=MAX_LINES)
     def of(cls, usage: TagUsage) -> "TrendingTag":
-        """The parts of a tag; cached, because all pages in the same minute show the same tags."""
+        """The parts of a tag. They are cached, because all pages in the same minute show the same tags."""
         return cls(usage.tag.name, usage.tag.url, usage.uses, line_of_days(usage))
 
 

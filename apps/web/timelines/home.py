@@ -157,7 +157,7 @@ def end_tour(_request: SiteRequest) -> HttpResponseBase:
 
 @require_safe
 def home_new(request: SiteRequest) -> HttpResponseBase:
-    """The pill with the number of posts newer than `last_id`, except own and promoted posts; 204 if there are none.
+    """The pill with the number of posts newer than `last_id`, without own and promoted posts; empty (204) for none.
 
     It counts up to MAX_NEW_SHOWN.
     """

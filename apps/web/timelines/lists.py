@@ -1,4 +1,4 @@
-"""The timeline of a list."""
+"""The page with the timeline of a list."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Suggestions for the word being typed: people, tags, emoji; and the panel of emoji."""
+"""Suggestions for the word being typed (people, tags, emoji), and the panel of emoji."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ EMOJI_GROUPS = (
 @require_safe
 @login_required
 def suggest(request: AuthenticatedRequest) -> HttpResponseBase:
-    """People after @, tags after #, emoji after a colon; for a word without a sign, people and tags.
+    """People after @, tags after #, emoji after a colon; for a word without such a sign, people and tags.
 
     `in=search`: results link to their pages. `in=followed`: only people that the viewer follows. `in=panel`: more
     emoji, for the panel.

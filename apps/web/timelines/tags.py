@@ -1,4 +1,4 @@
-"""The timeline of a tag, the page of followed tags, and the button to follow one."""
+"""The timeline of a tag, the page of followed tags, and the button for following a tag."""
 
 from typing import Any
 

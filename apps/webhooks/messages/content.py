@@ -1,4 +1,4 @@
-"""Makes the content of a message when it is sent: entities of the REST API, as the endpoint's owner then sees them."""
+"""Makes the content of a message when it is sent: entities of the REST API, as the endpoint's owner sees them then."""
 
 from typing import Annotated, TypedDict
 

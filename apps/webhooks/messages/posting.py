@@ -19,7 +19,7 @@ from apps.webhooks.models import Failure
 
 
 class Reply(NamedTuple):
-    """A server's response; without a status, `failure` is the reason."""
+    """A server's response; if there is no status, `failure` is the reason."""
 
     status: int | None
     failure: str = ""

@@ -40,5 +40,5 @@ def seal(secret: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """Decrypt a stored secret. InvalidToken if its SECRET_KEY is neither in use nor in SECRET_KEY_FALLBACKS."""
+    """Decrypt a stored secret. InvalidToken if it was encrypted with a key not in the settings."""
     return vault(_PURPOSE).decrypt(sealed.encode()).decode()

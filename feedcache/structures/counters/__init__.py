@@ -18,8 +18,8 @@ The results of a read for an id (`CounterStore.answer`), and their consequences 
 
 Hot buckets are those above the floor, which follows the clock: a rebuild fills them, puts and increments keep them
 current, and they are dropped once they are cold. A bucket has about a hundred records, stored as a listpack. With ten
-records, each costs some 12 bytes more; beyond `hash-max-listpack-entries` (512), Redis converts it into a hash table of
-70 bytes a record. So a busy site sets shorter buckets and, if a second is too long, splits them by author.
+records, each costs about 12 bytes more; beyond `hash-max-listpack-entries` (512), Redis converts it into a hash table
+of 70 bytes per record. So a busy site sets shorter buckets and, if a second is too long, splits them by author.
 
 Most services have one part, at the address in the settings; the topology can split one that outgrows its server. A part
 has its own meta keys and floor, and is built, evicted and moved separately. While a part moves from server A to B:

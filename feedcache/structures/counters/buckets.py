@@ -1,4 +1,6 @@
-"""Finds the bucket of an id, and its name there: by the time of a post, or by neighbouring numbers."""
+"""Finds the bucket of an id, and the id's name in the bucket. Buckets are formed by the time of posts, or from
+neighbouring numbers.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,14 +23,14 @@ class Span(NamedTuple):
 
 
 class Buckets(Protocol):
-    """A way to divide ids into buckets. The numbers of buckets grow with the ids."""
+    """A way to divide ids into buckets. Greater ids are in buckets with greater numbers."""
 
     @property
     def name(self) -> str:
-        """A part of every key, so that a different division has different keys."""
+        """Part of every key, so that a different division has different keys."""
 
     def place(self, id_: int) -> Place:
-        """The bucket and the name of an id."""
+        """The bucket of an id, and the id's name in it."""
 
     def id_at(self, place: Place) -> int:
         """The inverse of `place`."""
@@ -37,12 +39,12 @@ class Buckets(Protocol):
         """The ids of a bucket."""
 
     def at(self, unix_second: int) -> int:
-        """The first bucket that may contain ids of a Unix second and later."""
+        """The first bucket that may contain ids from a Unix second on."""
 
 
 @dataclass(frozen=True)
 class TimeBuckets:
-    """Post ids by time: a bucket covers `seconds`, and is split into `split` buckets by the low bits of the author."""
+    """Post ids by time: a span of `seconds` is split into `split` buckets by the low bits of the author."""
 
     seconds: int
     split: int = 1
@@ -77,7 +79,7 @@ class TimeBuckets:
         return whole_second << _SECOND_SHIFT | whole_author << SEQUENCE_BITS | sequence
 
     def span(self, bucket: int) -> Span:
-        """The ids of a bucket: a range; with `split`, only those of every `split`-th author."""
+        """The ids of a bucket: a range or, with `split`, those in the range by every `split`-th author."""
         span, part = divmod(bucket, self.split)
         low = span * self.seconds << _SECOND_SHIFT
         high = min(low + (self.seconds << _SECOND_SHIFT) - 1, MAX_ID)
@@ -89,7 +91,7 @@ class TimeBuckets:
 
 @dataclass(frozen=True, slots=True)
 class IdBuckets:
-    """Dense ids, such as those of users: `size` neighbours share a bucket. Buckets are never evicted."""
+    """Dense ids, such as those of users: `size` neighbouring ids share a bucket. Buckets are never evicted."""
 
     size: int = 128
 
@@ -114,7 +116,7 @@ class IdBuckets:
 
 
 def parse_buckets(name: str) -> Buckets:
-    """The buckets with a name. ValueError for an unknown name."""
+    """The buckets that a name stands for. Raises ValueError for an unknown name."""
     kind, numbers = name[:1], name[1:].split("/")
     if kind == "t" and len(numbers) == 2:
         return TimeBuckets(int(numbers[0]), int(numbers[1]))

@@ -1,6 +1,6 @@
 """Maintenance of a service's store: rebuild it, write counts back to PostgreSQL, evict old buckets, compare counts.
 
-Everything runs in short steps, may run twice, and may be interrupted anywhere. A store that is split over servers is
+Everything runs in short steps, may run twice, and may be interrupted anywhere. A store that is split between servers is
 maintained part by part.
 """
 
@@ -73,9 +73,9 @@ def is_sound(service: CounterService, state: State) -> bool:
 def rebuild(
     service: CounterService, *, seconds: float = float("inf"), advance: Advance = lambda _id: None
 ) -> bool:
-    """Put hot rows of PostgreSQL into the store for up to `seconds`; returns whether the store is complete.
+    """Put hot rows from PostgreSQL into the store for up to `seconds`; returns whether the store is complete.
 
-    Also False while another process builds, and when the store was lost meanwhile.
+    Also returns False while another process builds, and if the store was lost in the meantime.
     """
     done = [rebuild_part(part, seconds=seconds, advance=advance) for part in service.parts()]
     return all(done)
@@ -84,7 +84,7 @@ def rebuild(
 def rebuild_part(
     service: CounterService, *, seconds: float = float("inf"), advance: Advance = lambda _id: None
 ) -> bool:
-    """`rebuild` for one part."""
+    """Like `rebuild`, for one part."""
     until = time.monotonic() + seconds
     _leave_former_buckets(service)
     lease = begin_build(service.store, service.floor_now)
@@ -123,7 +123,7 @@ def start_over(service: CounterService) -> None:
 
 
 def buckets_of(service: CounterService) -> tuple[int, int]:
-    """The first bucket of a part that may have records, and the one after the last."""
+    """The first bucket of a part that may have records, and the bucket after the last."""
     store = service.store
     lowest, highest = (store.bucket_of(id_) for id_ in service.source.ends())
     end = highest + 1 if store.end_bucket is None else min(highest + 1, store.end_bucket)
@@ -139,7 +139,7 @@ def _leave_former_buckets(service: CounterService) -> None:
 
 
 def write_back(service: CounterService) -> int:
-    """Write values counted in Redis to PostgreSQL; returns the number of buckets.
+    """Write values counted in Redis to PostgreSQL; returns the number of buckets written.
 
     The values are absolute, and only ever raise those in PostgreSQL, so repeated or interrupted steps do no harm.
     """
@@ -153,7 +153,7 @@ def write_back(service: CounterService) -> int:
 
 
 def _write_back(service: CounterService, *, others: Sequence[CounterStore]) -> int:
-    """`write_back` for one server of a part; while the part moves, its other server gets the values, too."""
+    """Like `write_back`, for one server of a part; while the part moves, its other server gets the values, too."""
     done, number = 0, service.store.client.hlen(service.store.dirty_key)
     while done < number and (found := dirty(service.store, DIRTY)):
         for index in service.store.schema.counted:
@@ -173,9 +173,9 @@ def _write_back(service: CounterService, *, others: Sequence[CounterStore]) -> i
 
 
 def evict(service: CounterService, *, max_bytes: int = 0) -> int:
-    """Drop buckets that are cold by age, and the oldest ones beyond each part's limit of memory.
+    """Drop buckets that are cold because of their age, and the oldest buckets beyond each part's memory limit.
 
-    Returns how many were checked.
+    Returns the number of buckets checked.
     """
     return sum(_evict(part, max_bytes) for part in service.parts())
 
@@ -197,7 +197,7 @@ def _evict(service: CounterService, max_bytes: int) -> int:
 
 
 def sweep(service: CounterService, first: int, end: int, *, loaded_too: bool = False) -> int:
-    """Drop buckets of a part, oldest first, each after writing its counts back; returns how many were checked."""
+    """Drop buckets of a part, oldest first, each after writing its counts back; returns the number checked."""
     write_back(service)
     for start in range(first, end, BUCKETS):
         batch = range(start, min(start + BUCKETS, end))
@@ -211,7 +211,7 @@ def sweep(service: CounterService, first: int, end: int, *, loaded_too: bool = F
 
 
 class Sample(NamedTuple):
-    """Totals of the hot buckets, estimated from a sample."""
+    """The totals of the hot buckets, estimated from a sample."""
 
     buckets: int
     records: int
@@ -254,7 +254,7 @@ def _sample(service: CounterService, newest_id: int) -> Sample:
 
 
 def waiting(service: CounterService) -> int:
-    """How many buckets have counts that PostgreSQL lacks."""
+    """The number of buckets with counts that PostgreSQL does not have yet."""
     stores = [store for part in service.store.parts() for store in part.servers()]
     return sum(store.client.hlen(store.dirty_key) for store in stores)
 
@@ -274,7 +274,7 @@ def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
 
 
 def wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-    """The rows whose counts have differed from Redis for longer than a put takes, with their records."""
+    """The rows whose counts have differed from those in Redis for longer than a put takes, with their records."""
     by_id = {row.id: row for row in rows}
     return [
         each
@@ -284,7 +284,7 @@ def wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row |
 
 
 def _wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-    """`wrong` for one part."""
+    """Like `wrong`, for one part."""
     records = service.store.records([row.id for row in rows])
     suspects = {
         row.id: row
@@ -354,7 +354,7 @@ def begin_build(store: CounterStore, floor: int) -> BucketLease | None:
 
 
 def end_build(store: CounterStore, lease: BucketLease, *, complete: bool) -> bool:
-    """End a lease: the store is complete, or another process continues. False when the lease was lost."""
+    """End a lease, because the store is complete or another process continues. Returns False if the lease was lost."""
     args = [lease.token, state(store).run, store.layout, int(complete)]
     return bool(store.run(lua.BUILD_END, [store.meta_key], args))
 
@@ -367,7 +367,7 @@ def invalidate(store: CounterStore) -> None:
 
 
 def adopt(store: CounterStore) -> str | None:
-    """Record the layout in use; returns the name of the former layout if it was a different one."""
+    """Record the layout in use; returns the name of the former layout if it was different."""
     former = cast("bytes | None", store.client.set(store.buckets_key, store.buckets.name, get=True))
     return former.decode() if former and former.decode() != store.buckets.name else None
 
@@ -388,7 +388,7 @@ def note_compared_until(store: CounterStore, id_: int) -> None:
 
 
 class Size(NamedTuple):
-    """The memory of a bucket in bytes, and about how many records it has."""
+    """The memory that a bucket takes, in bytes, and the approximate number of its records."""
 
     memory: int
     records: int
@@ -416,7 +416,7 @@ def dirty(store: CounterStore, limit: int) -> list[Dirty]:
 
 
 def clean(store: CounterStore, written: Sequence[Dirty]) -> None:
-    """Mark buckets as written back, except those that have changed meanwhile."""
+    """Mark buckets as written back, except those that have changed in the meantime."""
     keys = [store.meta_key, store.dirty_key, *(store.key(bucket.bucket) for bucket in written)]
     args = [part for bucket in written for part in (bucket.bucket, bucket.increments)]
     store.run(lua.CLEAN, keys, [store.cold_ttl_seconds, *args])

@@ -1,9 +1,9 @@
 """Moves a part of the counters to another server while the site runs.
 
-The steps are the same as for every class of data (docs/decisions/0107): write to both servers, read from the new one,
-leave the old one. Counters need more: the new server is built from PostgreSQL in between, and only one server at a time
-takes increments. That is recorded on the servers themselves (`closed` in `meta`), so it changes for all processes at
-the same time.
+The steps are the same as for every class of data (docs/decisions/0107): write to both servers, read from the new
+server, leave the old server. Counters need more: the new server is built from PostgreSQL in between, and only one
+server at a time accepts increments. Which one does is recorded on the servers themselves (`closed` in `meta`), so it
+changes for all processes at the same time.
 """
 
 from feedcache.structures.counters.maintenance import (
@@ -21,14 +21,14 @@ BUILD_STEP_SECONDS = 5.0
 
 
 def boundary(store: CounterStore, id_: int) -> int:
-    """The first id of the bucket of an id."""
+    """The first id in the bucket that contains an id."""
     return store.buckets.span(store.bucket_of(id_)).low
 
 
 def prepare(service: CounterService, low: int, url: str) -> None:
     """Prepare a server for the part from `low` on: invalidate the data of an earlier move. Raises RedisError.
 
-    A new part begins with the meta keys of the part that had its ids, because its buckets are there already.
+    A new part begins with the meta keys of the part that contained its ids, because its buckets already exist there.
     """
     [(parent, _ids)] = service.store.by_part([low])
     own = CounterStore(
@@ -48,9 +48,9 @@ def part_of(service: CounterService, low: int) -> CounterService:
 
 
 def build(service: CounterService, low: int) -> bool:
-    """Build the new server of a part that moves, for some seconds; returns whether it is complete.
+    """Spend a few seconds on filling the new server of a part that is being moved; returns whether it is complete.
 
-    Every process already writes to it.
+    Every process already writes to this server.
     """
     write_back(service)  # counts from before the part existed: its dirty hash does not list them
     other = service.with_store(part_of(service, low).store.on_other_server())
@@ -58,7 +58,9 @@ def build(service: CounterService, low: int) -> bool:
 
 
 def hand_over(service: CounterService) -> None:
-    """Let the new server of a part take increments, after copying all counts. For a moment, neither server does."""
+    """Let the new server of a part accept increments, after copying all counts. For a moment, neither server accepts
+    them.
+    """
     here, other = service.store, service.store.on_other_server()
     write_back(service)
     here.client.hset(here.meta_key, "closed", 1)
@@ -67,7 +69,7 @@ def hand_over(service: CounterService) -> None:
 
 
 def reopen(store: CounterStore) -> None:
-    """Let the server where the part is read take increments again, whichever step the move had reached."""
+    """Let the server that the part is read from accept increments again, whichever step the move had reached."""
     store.client.hdel(store.meta_key, "closed")
 
 

@@ -3,7 +3,7 @@
 One byte (low four bits: number of fields; high bit: some counts are in the aux dict), the low 16 bits of the revision,
 then the values in byte planes: the lowest byte of every field, the next byte of every field, and so on; trailing zeros
 are left out. Five counts below 256 take at most eight bytes, whatever their widths. Fields are only ever added at the
-end: an older record has fewer of them, and the missing ones are read as 0.
+end: an older record has fewer fields, and the missing fields are read as 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ Values = tuple[int, ...]
 
 
 class Row(NamedTuple):
-    """The counts of an id in PostgreSQL, with their revision."""
+    """The counts of an id in PostgreSQL, with the revision of the row."""
 
     id: int
     values: tuple[int, ...]
@@ -38,9 +38,9 @@ class Packed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A count. Up to `width` bytes are stored in the record, larger values in the aux dict.
+    """A count. Values of up to `width` bytes are stored in the record, larger values in the aux dict.
 
-    A counted field is counted in Redis and written to PostgreSQL later; any other is put from PostgreSQL.
+    A counted field is counted in Redis and written to PostgreSQL later; any other field is copied from PostgreSQL.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Field:
 class Schema:
     """The fields of one kind of record, in an order that never changes.
 
-    `rules`: raise it when a field starts to count something else; then all records are rebuilt.
+    `rules`: raise this number when a field starts to count something else; all records are then rebuilt.
     """
 
     name: str
@@ -90,14 +90,14 @@ class Schema:
         return tuple(index for index, field in enumerate(self.fields) if field.counted)
 
     def index(self, name: str) -> int:
-        """The index of a field; KeyError if there is none of this name."""
+        """The index of a field. Raises KeyError if no field has this name."""
         try:
             return self.names.index(name)
         except ValueError:
             raise KeyError(name) from None
 
     def pack(self, values: Sequence[int], revision: int) -> Packed:
-        """The record for some values; ValueError if one is negative or exceeds 63 bits."""
+        """The record for some values. Raises ValueError if a value is negative or exceeds 63 bits."""
         if len(values) != len(self.fields):
             raise ValueError(f"{len(self.fields)} values, not {len(values)}")
         if min(values) < 0 or max(values) > MAX_COUNT:
@@ -119,7 +119,7 @@ class Schema:
         return Packed(header + body.rstrip(b"\0"), aux)
 
     def unpack(self, record: bytes, aux: Mapping[int, int] | None = None) -> tuple[int, ...]:
-        """The values of the schema's fields: 0 for a field that the record lacks. ValueError for garbage."""
+        """The values of the schema's fields; 0 for a field that the record lacks. Raises ValueError for garbage."""
         number, own = record[0] & NUMBER if len(record) >= HEADER else 0, len(self.fields)
         if not number:
             raise ValueError(f"not a record: {record!r}")
@@ -142,12 +142,12 @@ def revision_of(record: bytes) -> int:
 
 
 def is_newer(revision: int, than: int) -> bool:
-    """Whether a revision is newer than another, both modulo 2^16: less than half of that range ahead."""
+    """Whether a revision is newer than another, both modulo 2^16: it must be less than half of that range ahead."""
     return 0 < (revision - than) % REVISIONS < REVISIONS // 2
 
 
 def revision_after(revision: int, *, than: int) -> int:
-    """The first revision after `revision` that is also newer than `than`, the low 16 bits of another."""
+    """The first revision after `revision` that is also newer than `than`, which is the low 16 bits of a revision."""
     if is_newer(revision + 1, than):
         return revision + 1
     return revision + (than + 1 - revision) % REVISIONS

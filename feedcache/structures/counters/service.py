@@ -1,8 +1,8 @@
 """CounterService: the counts of one kind of id, from Redis while its store is complete, otherwise from PostgreSQL.
 
-While the store is complete, a missing record means zero, without a query. While it is incomplete, and when Redis does
+While the store is complete, a missing record means zero, without a query. While it is incomplete, and while Redis does
 not answer, the counts come from PostgreSQL, so there are no wrong zeros. For a cold id, the whole bucket is loaded once
-and stays for a while.
+and stays in Redis for a while.
 """
 
 import logging
@@ -37,25 +37,25 @@ CLOSED_TRIES, CLOSED_SECONDS = 40, 0.05  # while a part is handed over to anothe
 
 
 class Source(Protocol):
-    """The rows of counts in PostgreSQL. A missing row means zeros."""
+    """The rows with the counts in PostgreSQL. A missing row means zeros."""
 
     def rows(self, ids: Collection[int]) -> dict[int, Row]:
-        """The rows of ids, in one query."""
+        """The rows of these ids, in one query."""
 
     def rows_in(self, spans: Sequence[Span]) -> list[Row]:
-        """The rows in spans that were ever counted, in one query."""
+        """The rows in these spans that have ever been counted, in one query."""
 
     def rows_after(self, id_: int, *, limit: int) -> list[Row]:
-        """The next rows above an id that were ever counted, in the order of ids."""
+        """The next rows after an id that have ever been counted, in the order of ids."""
 
     def ends(self) -> tuple[int, int]:
         """The lowest and the highest id; zeros if there are no ids."""
 
     def raise_to(self, field: str, values: Mapping[int, int]) -> int:
-        """Raise a counted field of ids to values, but never lower it; returns how many rows changed."""
+        """Raise a counted field of these ids to the given values, but never lower it; returns how many rows changed."""
 
     def add_to(self, field: str, deltas: Mapping[int, int]) -> None:
-        """Add to a counted field of ids in PostgreSQL, while Redis does not answer."""
+        """Add to a counted field of these ids in PostgreSQL, because Redis does not answer."""
 
     def lost(self) -> None:
         """Schedule a rebuild, because the store is incomplete."""
@@ -85,7 +85,7 @@ class CounterService:
         return get_in_batch({self: ids})[0]
 
     def put_many(self, rows: Iterable[Row]) -> None:
-        """Put committed rows. Late, early and repeated puts do no harm. Raises RedisError."""
+        """Copy committed rows to Redis. Late, early and repeated calls do no harm. Raises RedisError."""
         rows = list(rows)
         for part, ids in self.store.by_part({row.id for row in rows}):
             wanted = set(ids)
@@ -93,7 +93,9 @@ class CounterService:
                 store.put([row for row in rows if row.id in wanted])
 
     def put_calls(self, row: Row) -> list[tuple[Redis, ScriptCall]]:
-        """`put_many` for one row: the servers, and a command for each, to be sent together with others."""
+        """Like `put_many`, for one row: returns the servers and a command for each, which can be sent together with
+        others.
+        """
         [(part, _ids)] = self.store.by_part([row.id])
         return [(store.client, store.put_call([row])) for store in part.servers()]
 
@@ -127,7 +129,7 @@ class CounterService:
         return counted
 
     def count_part(self, field: int, deltas: Mapping[int, int], counted: dict[int, int]) -> None:
-        """Count, and supply what Redis lacks: the row of an id during a rebuild, or the bucket of a cold id."""
+        """Count, and supply rows that Redis lacks: the row of an id during a rebuild, or the bucket of a cold id."""
         left, bases = dict(deltas), dict[int, Row]()
         for _try in range(MAX_TRIES):
             if not left:
@@ -148,7 +150,9 @@ class CounterService:
     def _add(
         self, field: int, deltas: Mapping[int, int], bases: Mapping[int, Row]
     ) -> tuple[CounterStore, dict[int, int | str]]:
-        """`add` on the server that takes the increments of this part. For a moment during a move, no server does."""
+        """Call `add` on the server that accepts this part's increments. For a moment during a move, no server accepts
+        them.
+        """
         for _try in range(CLOSED_TRIES):
             for store in self.store.servers():
                 with suppress(ClosedError):
@@ -179,7 +183,9 @@ class CounterService:
         return loaded
 
     def settle(self, ids: Collection[int], found: Mapping[int, Found] | None) -> dict[int, Values]:
-        """Add to `found` the counts that Redis did not have. It is None if Redis failed or is incomplete."""
+        """Add to `found` the counts that Redis did not have. `found` is None if Redis failed, or its counts are
+        incomplete.
+        """
         if found is not None and ASK_SOURCE not in found.values():  # the usual case
             return cast("dict[int, Values]", dict(found))
         return self.complete(ids, found)
@@ -231,7 +237,7 @@ def get_in_batch(
 def queue_in_batch(
     batch: Batch, ids_by_service: Mapping[CounterService, Collection[int]], *, stage: str = ""
 ) -> Future[list[dict[int, Values]]]:
-    """`get_in_batch` as a part of a batch."""
+    """Like `get_in_batch`, but queued in an existing batch."""
     if not any(counter_ranges(service.name) for service in ids_by_service):
         return _queue_at(counters(), batch, ids_by_service, stage)
     at: dict[str, dict[CounterService, Collection[int]]] = {}

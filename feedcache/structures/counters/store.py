@@ -1,6 +1,6 @@
 """The records of a service in Redis, in buckets, in one part or several. It never queries PostgreSQL.
 
-`lua` describes the keys and has the scripts.
+`lua` describes the keys and contains the scripts.
 """
 
 import logging
@@ -30,7 +30,7 @@ UNREADABLE = -1  # the count of a damaged record, in comparisons
 
 
 class AskSource:
-    """The answer for an id whose bucket is lost, or cold and not loaded: only PostgreSQL has its counts."""
+    """The answer for an id whose bucket is lost, or cold and not loaded, so that only PostgreSQL has its counts."""
 
 
 ASK_SOURCE: Final = AskSource()
@@ -38,7 +38,7 @@ Found = Values | AskSource
 
 
 class Part(NamedTuple):
-    """The ids from `low` to below `end` (None: without an end), and the server with their counts ("": the one in the
+    """The ids from `low` to below `end` (None: no end), and the server with their counts ("": the server in the
     settings). While the part moves, `also` is the other server.
     """
 
@@ -52,7 +52,7 @@ WHOLE_STORE = Part()
 
 
 class BucketLease(NamedTuple):
-    """A builder's lease: everything is built from the bucket `floor` up to the id `cursor`."""
+    """A builder's lease. Everything from the bucket `floor` up to the id `cursor` has been built."""
 
     token: str
     cursor: int | None
@@ -60,7 +60,7 @@ class BucketLease(NamedTuple):
 
 
 class ClosedError(Exception):
-    """Another server takes the increments of this part."""
+    """Another server accepts the increments of this part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +84,12 @@ class CounterStore:
         return counters_at(self.part.url)
 
     def parts(self) -> "tuple[CounterStore, ...]":
-        """The parts by ascending ids; the store itself while everything is at the address in the settings."""
+        """The parts, by ascending ids; only the store itself while everything is at the address in the settings."""
         ranges = counter_ranges(self.schema.name) if self.part == WHOLE_STORE else ()
         return _parts(self, ranges) if ranges else (self,)
 
     def by_part(self, ids: Iterable[int]) -> "list[tuple[CounterStore, list[int]]]":
-        """The ids, grouped by the part that has them."""
+        """The ids, grouped by the part that contains them."""
         parts = self.parts()
         if len(parts) == 1:
             return [(parts[0], list(ids))]
@@ -100,7 +100,7 @@ class CounterStore:
         return [(parts[number], members) for number, members in found.items()]
 
     def servers(self) -> "list[CounterStore]":
-        """The part on the server where it is read; while it moves, also the part on the other server."""
+        """The part on the server that it is read from and, while it moves, the part on the other server."""
         return [self] if self.part.also is None else [self, self.on_other_server()]
 
     def on_other_server(self) -> "CounterStore":
@@ -151,7 +151,7 @@ class CounterStore:
         return place
 
     def answer(self, answers: list[Any], order: list[int]) -> dict[int, Found] | None:
-        """Parse the answer to `request`; None while the store is incomplete, and for garbage."""
+        """Parse the answer to `request`; returns None while the store is incomplete, and for garbage."""
         if answers[0] != WHOLE:
             return None
         try:
@@ -195,7 +195,7 @@ class CounterStore:
     def put(
         self, rows: Iterable[Row], *, lease: BucketLease | None = None, cursor: int | None = None
     ) -> bool:
-        """Put rows of PostgreSQL, unless Redis has newer revisions. False if the `lease` was lost."""
+        """Store rows from PostgreSQL, unless Redis has newer revisions. Returns False if the `lease` was lost."""
         rows = list(rows)
         batches = [rows[at : at + PUT_BATCH] for at in range(0, len(rows), PUT_BATCH)] or [[]]
         for number, batch in enumerate(batches, start=1):
@@ -213,7 +213,7 @@ class CounterStore:
         lease: BucketLease | None = None,
         cursor: int | None = None,
     ) -> ScriptCall:
-        """`put` for at most `PUT_BATCH` rows, as a command to send with others."""
+        """Like `put`, for at most `PUT_BATCH` rows, but returns a command to be sent with others."""
         indexes: dict[int, int] = {}
         records: list[Any] = []
         for row in rows:
@@ -231,7 +231,7 @@ class CounterStore:
     ) -> dict[int, int | str]:
         """Add to a field of up to 1,000 ids. Returns the new value of each, or "clamped", "base" or "cold" (`lua.ADD`).
 
-        Empty when the store was lost. Raises ClosedError while another server counts.
+        Returns an empty result if the store was lost. Raises ClosedError while another server counts.
         """
         if len(deltas) > MAX_IDS:
             raise ValueError(f"at most {MAX_IDS} ids a call, not {len(deltas)}")
@@ -253,7 +253,7 @@ class CounterStore:
         }
 
     def packed(self, row: Row) -> tuple[bytes, str]:
-        """A row for scripts: the record, and pairs of index (from 1) and value of its aux dict."""
+        """A row in the form for scripts: the record, and the pairs of an index (from 1) and a value in its aux dict."""
         record, aux = self.schema.pack(row.values, row.revision)
         return record, ",".join(f"{index + 1}:{value}" for index, value in aux.items())
 
@@ -290,7 +290,7 @@ class CounterStore:
 
     @cached_property
     def layout(self) -> str:
-        """The fields as one text. When fields are added at the end, the old text is a prefix of the new one."""
+        """The fields in one string. When fields are added at the end, the old string is a prefix of the new string."""
         rules = f"{self.schema.rules}:" if self.schema.rules > 1 else ""
         return rules + "".join(f"{name}," for name in self.schema.names)
 
@@ -315,7 +315,7 @@ def _parts(store: CounterStore, ranges: tuple[Range, ...]) -> tuple[CounterStore
 
 
 def read_stores(wanted: Mapping[CounterStore, Collection[int]]) -> list[dict[int, Found] | None]:
-    """The values of ids of several stores in one round trip."""
+    """The values of ids in several stores, in one round trip."""
     requests = [store.request(ids) for store, ids in wanted.items()]
     answers = execute(counters(), [call for call, _order in requests])
     return [
@@ -332,7 +332,7 @@ class Load(NamedTuple):
 
 
 def begin_load(store: CounterStore, buckets: Collection[int]) -> list[Load]:
-    """Acquire the buckets that are missing and that no other process loads; from now on puts to them are stored."""
+    """Acquire the missing buckets that no other process is loading; from now on, puts to them are stored."""
     token = secrets.token_hex(8)
     keys = [store.meta_key, *map(store.key, buckets)]
     won = store.run(lua.LOAD_BEGIN, keys, [token, LEASE_SECONDS, *buckets])
@@ -340,7 +340,9 @@ def begin_load(store: CounterStore, buckets: Collection[int]) -> list[Load]:
 
 
 def end_load(store: CounterStore, load: Load, rows: Iterable[Row]) -> bool:
-    """Put all rows of a bucket, read after `begin_load`, and mark it complete; False when the lease was lost."""
+    """Store all rows of a bucket, read after `begin_load`, and mark it as complete. Returns False if the lease was
+    lost.
+    """
     head = [load.token, store.cold_ttl_seconds, load.bucket, store.limits, store.counted]
     records = [
         part for row in rows for part in (store.buckets.place(row.id)[1], *store.packed(row))

@@ -1,4 +1,4 @@
-"""`manage backup`: the database, the files and the keys of the site, in a folder."""
+"""`manage backup`: copies the database, the files and the keys of the site to a folder."""
 
 import shutil
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -72,7 +72,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make a backup. CommandError, in one sentence, for everything that can fail."""
+        """Make a backup. Raises CommandError, in one sentence, for everything that can fail."""
         folder, keep = options["folder"].absolute(), options["keep"]
         if keep is not None and keep < 1:
             raise CommandError("--keep must be at least 1.")

@@ -1,7 +1,7 @@
 """`manage distribute`: distributes the tables of a site over several PostgreSQL servers, with Citus (docs/scaling.md).
 
-Rows of an account are together on one server: its follows, posts, counts, likes and notifications. Rows about a post
-are on the server of its author, whose id is part of the post's id (`feedcache.ids`). Small tables that statements join
+The rows of an account are together on one server: its follows, posts, counts, likes and notifications. Rows about a
+post are on the server of its author, whose id is part of the post's id (`feedcache.ids`). Small tables that are joined
 with these are copied to every server, and the ledgers of background work stay on the coordinator.
 """
 
@@ -110,8 +110,8 @@ def missing() -> list[str]:
 
 
 def loosen(table: str) -> Iterator[str]:
-    """The statements that prepare a table for the move: they drop foreign keys and triggers, and add the
-    distribution column to unique keys. (Triggers are for processes of the previous release, which have ended.)
+    """The statements that prepare a table for the move: they drop foreign keys and triggers, and add the distribution
+    column to unique keys. (The triggers are for processes of the previous release, which have ended.)
     """
     for (name,) in _rows(_TRIGGERS, table=table):
         yield f'DROP TRIGGER "{name}" ON {table}'

@@ -32,7 +32,7 @@ Execute = Callable[..., Any]
 
 @contextmanager
 def connected_for_migrations(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Use a direct connection, without pool, pooler or statement timeout, and with a short lock timeout."""
+    """Use a direct connection, without a pool, pooler or statement timeout, and with a short lock timeout."""
     usual = connection.settings_dict
     connection.close()  # back into its pool, while the settings still name one
     connection.settings_dict = settings_for_migrations(connection.alias, usual)
@@ -44,7 +44,7 @@ def connected_for_migrations(connection: BaseDatabaseWrapper) -> Iterator[None]:
 
 
 def settings_for_migrations(alias: str, usual: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a connection that bypasses pool and pooler, for work without a time limit."""
+    """The settings of a connection that bypasses the pool and the pooler, for work without a time limit."""
     config = dict(usual)
     if alias == DEFAULT_DB_ALIAS and settings.MIGRATIONS_DATABASE_URL:
         overrides = Environment.db_url_config(settings.MIGRATIONS_DATABASE_URL)
@@ -56,7 +56,7 @@ def settings_for_migrations(alias: str, usual: dict[str, Any]) -> dict[str, Any]
 
 @contextmanager
 def exclusive_lock(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Wait for other migrations of this database. The lock ends with the connection."""
+    """Wait for other migrations of this database to end. The lock ends with the connection."""
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = 0")
         cursor.execute("SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
@@ -68,7 +68,7 @@ def concurrent_indexes(connection: BaseDatabaseWrapper, report: Callable[[str], 
     """An execute wrapper for `CREATE INDEX CONCURRENTLY`.
 
     The build waits for transactions but blocks none, so it has no lock timeout. An interrupted build leaves an invalid
-    index, which is maintained but never used: it is dropped first. A valid one whose migration was not recorded is
+    index, which is maintained but never used, so it is dropped first. A valid index whose migration was not recorded is
     kept, because only that migration uses its name.
     """
 
@@ -99,7 +99,7 @@ def _is_valid(connection: BaseDatabaseWrapper, name: str, table: str) -> bool | 
 
 
 def set_timeouts_of_role(connection: BaseDatabaseWrapper) -> None:
-    """Set the timeouts on the site's role in this database, because a pooler accepts none from the site.
+    """Set the timeouts on the site's role in this database, because a pooler does not accept them from the site.
 
     They apply to connections that PgBouncer opens from now on.
     """
@@ -118,7 +118,7 @@ class Command(Migrate):
     """Migrates over a direct connection, without a statement timeout, retrying when a table is locked."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate data of a supported release; wait and retry when a lock times out or there is a deadlock."""
+        """Migrate the data of a supported release; wait and retry after a lock timeout or a deadlock."""
         connection = connections[options["database"]]
         if connection.in_atomic_block:  # in the caller's transaction
             refuse_other_data(connection)
@@ -156,5 +156,5 @@ class Command(Migrate):
             )
 
     def report(self, line: str) -> None:
-        """Print a line apart from Django's output."""
+        """Print a line that stands out from Django's output."""
         self.stderr.write(line)

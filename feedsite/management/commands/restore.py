@@ -71,7 +71,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Restore a backup. CommandError, in one sentence, if it is refused; nothing has been changed then."""
+        """Restore a backup. Raises CommandError, in one sentence, if it is refused; nothing has then been changed."""
         backup = open_backup(options["folder"].absolute())
         refuse_other_migrations(backup.migrations)
         with override("en"), connected_for_migrations(connection):
@@ -127,7 +127,7 @@ class Command(BaseCommand):
 
 
 def _running() -> set[str]:
-    """The kinds of processes of the site that are running. Empty without Redis, which may have been lost too."""
+    """The kinds of the site's processes that are running. Empty without Redis, which may have been lost, too."""
     try:
         return ROLES & {process.role for process in topology_listener.processes()}
     except RedisError:

@@ -1,4 +1,4 @@
-"""`manage retention`: how long this site keeps data, as the table of docs/retention.md."""
+"""`manage retention`: prints how long this site keeps data, as the table in docs/retention.md."""
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any

@@ -40,7 +40,7 @@ class Command(BaseCommand):
 
 
 def versions() -> dict[str, Any]:
-    """The versions. `missing`: migrations of this code that were not applied; `unknown`: those of a newer version."""
+    """The versions. `missing`: this code's migrations that were not applied; `unknown`: those of a newer version."""
     loader = MigrationLoader(connection)
     known, applied = set(loader.graph.nodes), set(loader.applied_migrations)
     replaced = {name for one in loader.disk_migrations.values() for name in one.replaces}
