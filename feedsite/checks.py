@@ -94,7 +94,7 @@ def check_hosts() -> Iterator[CheckMessage]:
     """Refuse '*', with which Django trusts the Host header of any request."""
     if "*" in settings.ALLOWED_HOSTS:
         yield Error(
-            "ALLOWED_HOSTS has '*': the site would accept any Host header.",
+            "ALLOWED_HOSTS contains '*': the site would accept any Host header.",
             hint="Name the hosts, such as ALLOWED_HOSTS=feed.example.org",
             id="feedsite.E003",
         )
@@ -121,7 +121,7 @@ def check_proxy() -> Iterator[CheckMessage]:
     if settings.SECURE_PROXY_SSL_HEADER and settings.TRUSTED_PROXY_HOPS < 1:
         yield Error(
             "SECURE_PROXY_SSL_HEADER is set, so there is a proxy, but TRUSTED_PROXY_HOPS is 0.",
-            hint="Set TRUSTED_PROXY_HOPS=1. Otherwise thirty wrong passwords of one visitor block everybody's logins.",
+            hint="Set TRUSTED_PROXY_HOPS=1. Otherwise thirty wrong passwords from a visitor block everybody's logins.",
             id="feedsite.E026",
         )
     if not settings.SECURE_SSL_REDIRECT:
@@ -182,7 +182,7 @@ def check_tls_settings(**_options: object) -> list[CheckMessage]:
         messages.append(
             checks.Warning(
                 "SECURE_SSL_REDIRECT is on without SECURE_PROXY_SSL_HEADER.",
-                hint="Behind a proxy that ends TLS every request looks like plain HTTP, and is redirected for ever.",
+                hint="Behind a proxy that ends TLS, every request looks like plain HTTP, and is redirected for ever.",
                 id="feedsite.W001",
             )
         )
@@ -196,7 +196,7 @@ def check_servers(**_options: object) -> list[CheckMessage]:
     messages += [
         Error(
             f"TIMELINE_SHARDS names {alias!r}, which is not a separate database.",
-            hint="'default', and 'shard1', 'shard2', ... in the order of TIMELINE_SHARD_URLS; no replicas.",
+            hint="Use 'default', and 'shard1', 'shard2', ... in the order of TIMELINE_SHARD_URLS, but no replicas.",
             id="feedsite.E015",
         )
         for alias in settings.TIMELINE_SHARDS
@@ -217,7 +217,7 @@ def check_servers(**_options: object) -> list[CheckMessage]:
         messages.append(
             Error(
                 f"CELERY_BROKER_QUEUE_TYPE is {settings.CELERY_BROKER_QUEUE_TYPE!r}.",
-                hint="'quorum' or 'classic' with RabbitMQ; only 'classic' with Redis.",
+                hint="Use 'quorum' or 'classic' with RabbitMQ, and only 'classic' with Redis.",
                 id="feedsite.E017",
             )
         )
@@ -232,7 +232,7 @@ def check_servers(**_options: object) -> list[CheckMessage]:
     if len({_place(settings.DATABASES["default"]), *places}) <= len(places):
         messages.append(
             Error(
-                "REPLICA_DATABASE_URLS names a server twice, or the one of DATABASE_URL.",
+                "REPLICA_DATABASE_URLS names a server twice, or the server in DATABASE_URL.",
                 hint="Name each replica by its own address, not by that of a load balancer in front of several.",
                 id="feedsite.E016",
             )
@@ -256,7 +256,7 @@ def _wrong_with_redis() -> Iterator[CheckMessage]:
     for name, primary in REPLICAS.items():
         if any(url.startswith(CLUSTERS) for url in getattr(settings, name)):
             hint = (
-                f"With {primary} on a cluster leave this empty: replicas of a cluster are not used."
+                f"If {primary} names a cluster, leave this empty: replicas of a cluster are not used."
             )
             yield Error(f"{name} names a cluster.", hint=hint, id="feedsite.E025")
     for name in REDIS_ROLES:
@@ -274,7 +274,7 @@ def check_tls_to_servers(**_options: object) -> list[CheckMessage]:
 
 
 def _wrong_with_tls() -> Iterator[CheckMessage]:
-    hint = "CA_FILE, CERT_FILE and KEY_FILE of REDIS, CELERY_BROKER and CASSANDRA; in DATABASE_URL sslrootcert."
+    hint = "Check CA_FILE, CERT_FILE and KEY_FILE of REDIS, CELERY_BROKER, CASSANDRA; sslrootcert in DATABASE_URL."
     broken = set()
     for servers, files in {
         "REDIS": settings.REDIS_TLS_FILES,
@@ -352,7 +352,7 @@ def check_metrics_in_production() -> Iterator[CheckMessage]:
     networks = [_network(text) for text in settings.METRICS_ADDRESSES]
     if any(network is not None and network.prefixlen == 0 for network in networks):
         yield Error(
-            "METRICS_ADDRESSES has every address: anybody could read /metrics.",
+            "METRICS_ADDRESSES contains every address: anybody could read /metrics.",
             hint="Name the addresses of Prometheus, such as METRICS_ADDRESSES=10.0.0.7",
             id="feedsite.E012",
         )
@@ -414,7 +414,7 @@ def check_logs(**_options: object) -> list[CheckMessage]:
         messages.append(
             Error(
                 f"LOG_FORMAT is {settings.LOG_FORMAT!r}.",
-                hint=f"One of {', '.join(LOG_FORMATS)}.",
+                hint=f"Use one of {', '.join(LOG_FORMATS)}.",
                 id="feedsite.E027",
             )
         )
@@ -424,7 +424,7 @@ def check_logs(**_options: object) -> list[CheckMessage]:
             messages.append(
                 Error(
                     f"LOG_FILE={file} cannot be written.",
-                    hint="Leave it out for standard error, or make its folder and give it to the site's user.",
+                    hint="Remove it to log to standard error, or create its folder, writable for the site's user.",
                     id="feedsite.E028",
                 )
             )
@@ -448,7 +448,7 @@ def check_seats(**_options: object) -> list[CheckMessage]:
     if seats > connections:
         messages.append(
             checks.Warning(
-                f"A web process serves {seats} requests at once with {connections} database connections.",
+                f"A web process serves {seats} requests at the same time with {connections} database connections.",
                 hint="Raise DATABASE_POOL_MAX. Otherwise a flood of one class takes the connections of the others.",
                 id="feedsite.W003",
             )
@@ -477,7 +477,7 @@ def check_ffmpeg(**_options: object) -> list[CheckMessage]:
     return [
         checks.Warning(
             f"{settings.FFMPEG or 'ffmpeg'} is not installed: video and sound are refused.",
-            hint="pip install imageio-ffmpeg, or on Debian: apt-get install ffmpeg. FFMPEG may name a program.",
+            hint="pip install imageio-ffmpeg, or on Debian: apt-get install ffmpeg. FFMPEG can name the program.",
             id="feedsite.W002",
         )
     ]

@@ -40,7 +40,7 @@ DEMO = env.bool("DEMO", False)  # shows a guided tour on the home page
 PRODUCTION = env.bool("PRODUCTION", True)
 # The host names of the site, as browsers send them; requests for other hosts get 400.
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-# Origins of other sites whose forms may post here.
+# Other origins whose forms may post to this site.
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 # All optional apps, with their pages, endpoints, admin and tables.
@@ -260,7 +260,7 @@ def _as_default(url: str, **pool: Any) -> dict[str, Any]:
 for _number, _url in enumerate(env.list("TIMELINE_SHARD_URLS", default=[]), start=1):
     DATABASES[f"shard{_number}"] = _as_default(_url)
 REPLICA_DATABASES: list[str] = []
-# How long a query of a replica may take. After that the primary is queried, and the replica is not used for a while.
+# How long a query to a replica may take. After that the primary is queried, and the replica is not used for a while.
 # Must be longer than SEARCH_SECONDS; otherwise slow searches count as failures of the replica.
 REPLICA_TIMEOUT_SECONDS = env.float("REPLICA_TIMEOUT_SECONDS", 3.5)
 # Streaming replicas of the default database. Their aliases are replica1, replica2 and so on.
@@ -274,7 +274,7 @@ REPLICA_MAX_LAG_SECONDS = env.float("REPLICA_MAX_LAG_SECONDS", 10.0)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis and Memcached: everything in them can be lost ------------------------------------------
-# The Redis for timelines, and for all data that has no server of its own below.
+# The Redis for timelines, and for all data that has no separate server below.
 REDIS_URL = env.str("REDIS_URL")
 # Replicas for reads of authors' recent posts, which have a revision that shows whether a copy is stale.
 REDIS_TIMELINES_REPLICA_URLS = env.list("REDIS_TIMELINES_REPLICA_URLS", default=[])
@@ -295,7 +295,7 @@ REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)
 REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)
 # A slower response counts as a miss.
 MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)
-# The nodes of Main, one for each slot: host:port or unix:/path. If the list is empty, every read goes to PostgreSQL.
+# The nodes of Main, one for each slot: host:port or unix:/path. If the list is empty, PostgreSQL answers every read.
 # These settings are only the initial topology: staff can change it in the admin or with `manage cache`, without a
 # restart.
 MEMCACHED_URLS = env.list("MEMCACHED_URLS", default=[])
@@ -303,15 +303,15 @@ MEMCACHED_BACKUP_URLS = env.list("MEMCACHED_BACKUP_URLS", default=[])  # the nod
 MEMCACHED_L1_URLS = [  # the nodes of L1; "," separates nodes, ";" groups
     group.split(",") for group in env.str("MEMCACHED_L1_URLS", "").split(";") if group
 ]
-# Memory of each Main node, as in its -m.
+# Memory of each Main node, as in its option -m.
 MEMCACHED_MAIN_MEGABYTES = env.int("MEMCACHED_MAIN_MEGABYTES", 64)
 # Memory of each Backup node; together they should have at most half as much as Main.
 MEMCACHED_BACKUP_MEGABYTES = env.int("MEMCACHED_BACKUP_MEGABYTES", 64)
 # Memory of each L1 node; a group should have a tenth to a sixth of the memory of Main.
 MEMCACHED_L1_MEGABYTES = env.int("MEMCACHED_L1_MEGABYTES", 16)
-# Store loaded values in all groups of L1 instead of only in the group that was read.
+# Store loaded values in all L1 groups instead of only in the group that was read.
 CACHE_REFILL_ALL_L1 = env.bool("CACHE_REFILL_ALL_L1", False)
-# Follow changes of the topology. 0 is only for short-lived tools, which keep the topology that they started with.
+# Follow changes to the topology. 0 is only for short-lived tools, which keep the topology that they started with.
 CACHE_TOPOLOGY_LISTENS = env.bool("CACHE_TOPOLOGY_LISTENS", True)
 # Must differ between sites that share a Memcached.
 CACHE_KEY_PREFIX = env.str("CACHE_KEY_PREFIX", "")
@@ -348,11 +348,11 @@ COUNTERS_BUCKET_SECONDS = env.int("COUNTERS_BUCKET_SECONDS", 3600)
 COUNTERS_BUCKET_SPLIT = env.int("COUNTERS_BUCKET_SPLIT", 1)
 # How many accounts share a bucket of counters.
 COUNTERS_USERS_PER_BUCKET = env.int("COUNTERS_USERS_PER_BUCKET", 128)
-# Redis always has the counts of posts from this many days. Those of older posts are loaded when they are read.
+# Redis always has the counts of posts up to this many days old. Those of older posts are loaded when they are read.
 COUNTERS_HOT_DAYS = env.int("COUNTERS_HOT_DAYS", 60)
 # How long Redis keeps loaded counts after the last read.
 COUNTERS_LOAD_SECONDS = env.int("COUNTERS_LOAD_SECONDS", 3600)
-# The counts of posts from this many days are continuously compared with the rows that they count.
+# The counts of posts up to this many days old are continuously compared with the rows that they count.
 COUNTERS_RECONCILE_DAYS = env.int("COUNTERS_RECONCILE_DAYS", 7)
 # The memory limit for the counts of one range of post ids; 0: no limit.
 COUNTERS_MEMORY_LIMIT_BYTES = env.int("COUNTERS_MEMORY_LIMIT_BYTES", 0)
@@ -395,7 +395,7 @@ TIMELINE_STORE = env.str("TIMELINE_STORE", "postgresql")
 CASSANDRA_TLS_FILES = tls_files(env, "CASSANDRA")
 # How long a read waits for Cassandra before PostgreSQL is used.
 CASSANDRA_TIMEOUT_SECONDS = env.float("CASSANDRA_TIMEOUT_SECONDS", 0.25)
-# How long these timelines, and readers' replicas of posts, are kept.
+# How long the timelines of apps.second_level, and readers' replicas of posts, are kept.
 TIMELINE_ENTRY_DAYS = env.int("TIMELINE_ENTRY_DAYS", 60)
 # Aliases of the databases with readers' replicas of posts, for example default,shard1; empty: no replicas.
 TIMELINE_SHARDS = env.list("TIMELINE_SHARDS", default=[])
@@ -409,7 +409,7 @@ AUDIT_GRACE_SECONDS = env.float("AUDIT_GRACE_SECONDS", 5.0)
 AUDIT_PROMISE_SECONDS = env.float("AUDIT_PROMISE_SECONDS", 30.0)
 # How far back home pages can be shown as they were. Ended follows, mutes and blocks are kept this long.
 HOME_HISTORY_DAYS = env.int("HOME_HISTORY_DAYS", 90)
-AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # how long reports of the auditor are kept
+AUDIT_KEEP_DAYS = env.int("AUDIT_KEEP_DAYS", 30)  # how long the auditor's reports are kept
 # How long the ids of the readers that a delivery reached are kept; after that, only their number is kept.
 RECEIPT_DAYS = env.int("RECEIPT_DAYS", 30)
 # How long deliveries and their receipts are kept; the auditor does not check older ones. 0: forever
@@ -451,17 +451,17 @@ EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)  # hashes per record; 0: the o
 EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
 # The length of the period whose posts share a filter.
 EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
-# For older posts, PostgreSQL is queried.
+# The filters cover posts up to this many days old; for older posts, PostgreSQL is queried.
 EXISTENCE_HORIZON_DAYS = env.int("EXISTENCE_HORIZON_DAYS", 90)
-# How many days after its publication the reads of a post are stored; older posts count as unread.
+# How many days after a post was published its reads are stored; older posts count as unread.
 EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)
 
 # --- relations ------------------------------------------------------------------------------------
 # How long Redis keeps the relations of an account after the last read.
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
-# Redis has the beginning of a list of followers or followees if the list has at least this many entries.
+# Redis stores the beginning of a list of followers or followees if the list has at least this many entries.
 GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)
-GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # how many entries of such a list Redis has
+GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # how many entries of such a list Redis stores
 # Larger sets of followers are not cached; "followed by" then queries PostgreSQL.
 GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 
@@ -562,7 +562,7 @@ VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)  # maximum duration of an 
 VIDEO_MAX_PIXELS = 3840 * 2160  # of a frame of an upload
 VIDEO_SIZE = (1920, 1080)  # maximum of the longer and the shorter side of served video
 VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # time limit per upload
-VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # how many uploads are transcoded at once
+VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # how many uploads are transcoded at the same time
 
 # --- moderation -----------------------------------------------------------------------------------
 # How many days people can appeal a decision of the moderators.
@@ -579,7 +579,7 @@ EARLIER_PICTURES_MAX_BYTES = (  # maximum size of all pictures that an account i
 )
 # How long the reports of imports are kept; until then an import can be undone.
 IMPORT_KEEP_DAYS = env.int("IMPORT_KEEP_DAYS", 30)
-EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # how many archives are built at once
+EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # how many archives are built at the same time
 
 # --- Celery: the work is in rows; a lost message only delays it -----------------------------------
 # redis://, rediss://, sentinel://host:26379;sentinel://host:26379, or amqp:// and amqps:// for RabbitMQ. The
@@ -649,8 +649,8 @@ elif CELERY_BROKER_TLS:
     CELERY_BROKER_USE_SSL = {**_broker_tls, "ssl_cert_reqs": ssl.CERT_REQUIRED}
     if CELERY_BROKER_URL.startswith("sentinel"):
         CELERY_BROKER_TRANSPORT_OPTIONS["sentinel_kwargs"] = {**_broker_tls, "ssl": True}
-# The type of the queues in RabbitMQ. Quorum queues survive a restart and the loss of a node; a classic queue is on one
-# node only.
+# The type of the queues in RabbitMQ. Quorum queues survive a restart and the loss of a node; a classic queue is on
+# only one node.
 CELERY_BROKER_QUEUE_TYPE = env.str(
     "CELERY_BROKER_QUEUE_TYPE", "quorum" if CELERY_BROKER_URL.startswith("amqp") else "classic"
 )
@@ -816,7 +816,7 @@ AVATAR_MAX_BYTES = 4 * 1024 * 1024
 PUSH_TIMEOUT_SECONDS = env.float("PUSH_TIMEOUT_SECONDS", 5.0)
 PUSH_CONCURRENCY = env.int("PUSH_CONCURRENCY", 4)  # how many workers slow services can block
 
-# --- webhooks: messages to servers of programs ----------------------------------------------------
+# --- webhooks: messages to members' servers -------------------------------------------------------
 # Time limit of a whole request.
 WEBHOOK_TIMEOUT_SECONDS = env.float("WEBHOOK_TIMEOUT_SECONDS", 10.0)
 WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 4)  # how many workers slow servers can block
@@ -832,7 +832,7 @@ OTP_WEBAUTHN_RP_ID, _passkey_origin = relying_party(SITE_URL)
 OTP_WEBAUTHN_ALLOWED_ORIGINS = [_passkey_origin]
 
 # --- security -------------------------------------------------------------------------------------
-SECURE_COOKIES = env.bool("SECURE_COOKIES", not DEBUG)  # cookies are sent over HTTPS only
+SECURE_COOKIES = env.bool("SECURE_COOKIES", not DEBUG)  # cookies are sent only over HTTPS
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_COOKIES
 CSRF_COOKIE_HTTPONLY = True
 # How long browsers refuse plain HTTP after a visit. Once everything works, set it to a year: 31536000.

@@ -54,15 +54,15 @@ Starts the site with everything it needs, and its tools.
   ./run reset                delete the data of a site
   ./run manage COMMAND ...   a Django management command in the site's environment
   ./run test                 the quick tests (units and integration on real servers), in four minutes
-  ./run test --all           every test, also those with whole processes, browsers or clusters, and slow ones
+  ./run test --all           every test, including slow ones and those with processes, browsers or clusters
   ./run test PATH -k WORD    only these tests; all other arguments are passed to pytest
   ./run test --matrix        the whole authorization matrix, with its figures
   ./run lint                 format, lint, imports, templates, types, migrations, schema; see --help
-  ./run check                the same as CI: lint, the quick tests, and every tool in its shortest form
-  ./run check --nightly      all tests, tools and benchmarks; takes some hours
+  ./run check                what CI runs: lint, the quick tests, and every tool in its shortest form
+  ./run check --nightly      all tests, tools and benchmarks; takes a few hours
   ./run bench SUITE          benchmarks against the usual alternatives; see --help
-  ./run capacity             the servers that a number of people need; see --help
-  ./run docs                 the documentation as a site; see --help
+  ./run capacity             the servers that a given number of people need; see --help
+  ./run docs                 the documentation as a website; see --help
   ./run drill                load and faults on a separate site, then checks; see --help
   ./run fuzz                 random requests to every endpoint and form; see --help
   ./run house                the size of the code, and how much of it a page uses; see --help
@@ -87,7 +87,7 @@ environment:
 """
 CHECK_EXAMPLES = """\
 examples:
-  ./run check                    the same as CI, in ten minutes
+  ./run check                    what CI runs, in ten minutes
   ./run check --since main       the same, without the tests that this branch cannot break
   ./run check --nightly          every test, client, cluster, mutant and benchmark; logs in var/nightly
 """
@@ -177,7 +177,7 @@ def command_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     check.add_argument(
-        "--nightly", action="store_true", help="all tests, tools and benchmarks; takes some hours"
+        "--nightly", action="store_true", help="all tests, tools and benchmarks; takes a few hours"
     )
     check.add_argument(
         "--since",

@@ -52,15 +52,15 @@ ONE_PROCESS = ("-n", "--numprocesses", "--pdb", "--trace")
 MAX_PROCESSES = 4  # for the tests; one PostgreSQL serves them all
 HELP = """\
   ./run test                 the quick tests, in four minutes: units, pages and endpoints on real servers;
-                             those of feedcache, runner and tools only if these differ from origin
-  ./run test --all           every test: also whole processes, browsers, clusters, and slow ones
+                             those of feedcache, runner and tools only if that code differs from origin
+  ./run test --all           every test, including slow ones and those with processes, browsers or clusters
   ./run test PATH ... -k X   only these, of any kind
   ./run test -m browser      the tests with one marker: flows, browser, clusters, long, gate
   ./run test --lf            the tests that failed last time
   ./run test --matrix        the whole matrices of authorization and of /explain, with their figures
   ./run test -h              the options of pytest, which are all accepted
 
-The first two use one process more than there are cores, at most {processes}; -n 1 uses one.
+The first two commands use one process more than there are cores, at most {processes}; -n 1 uses one.
 """
 
 

@@ -136,7 +136,7 @@ def notify_of_published_post(payload: Payload) -> None:
 
 @handles("post_published")
 def notify_watching_followers(payload: Payload) -> None:
-    """Notify followers who subscribed to the author's new posts, unless this one is for named people or a circle.
+    """Notify followers who subscribed to the author's new posts, unless the post is for mentioned people or a circle.
 
     They are not notified of reposts or replies to other accounts.
     """
@@ -160,7 +160,7 @@ def notify_of_edited_post(payload: Payload) -> None:
 
 @handles("post_edited")
 def notify_whom_an_edit_mentions(payload: Payload) -> None:
-    """Notify accounts that only the new text mentions, except the authors it replies to or quotes."""
+    """Notify accounts that only the new text mentions, except the authors of posts that it replies to or quotes."""
     added = payload.get("mentioned") or []  # missing in events of 0.1
     post = _post(payload["post_id"]) if added else None
     if post is not None:

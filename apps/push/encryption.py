@@ -189,7 +189,7 @@ def check_key(**_options: object) -> list[CheckMessage]:
     try:
         key = site_key()
     except ValueError:
-        text = "VAPID_PRIVATE_KEY is not a key: 32 bytes in base64url."
+        text = "VAPID_PRIVATE_KEY is not 32 bytes in base64url."
         return [checks.Error(text, hint=MAKE_A_KEY, id="push.E001")]
     if key is None and settings.PRODUCTION:
         text = "VAPID_PRIVATE_KEY is empty: no notifications are sent to devices."

@@ -38,5 +38,5 @@ def _wrong_with_timeline_store(url: str) -> Iterator[CheckMessage]:
     except ValueError as error:
         yield Error(f"TIMELINE_STORE: {error}.", id="feedsite.E030")
     except cassandra.ERRORS as error:
-        hint = "Pages below the home caches come from PostgreSQL until a node answers."
+        hint = "Pages older than the home caches come from PostgreSQL until a node answers."
         yield checks.Warning(f"TIMELINE_STORE: {error}", hint=hint, id="feedsite.W030")

@@ -1,4 +1,4 @@
-"""Strikes and their appeals, notes of staff about accounts, and reported posts as they were."""
+"""Strikes and their appeals, notes by staff about accounts, and reported posts as they were."""
 
 from datetime import datetime, timedelta
 from typing import Any

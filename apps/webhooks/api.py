@@ -114,7 +114,7 @@ class WebhookInput(Input):
 
 @operation("Your webhooks", list[WebhookJson], method="GET", tags=["webhooks"], errors=[401])
 @operation(
-    "Make a webhook",
+    "Create a webhook",
     WebhookJson,
     method="POST",
     name="create_webhook",
@@ -194,7 +194,7 @@ def test(request: Request, webhook_id: int) -> Response:
 
 
 @operation(
-    "The messages to a webhook",
+    "The messages sent to a webhook",
     list[WebhookDeliveryJson],
     name="webhook_deliveries",
     tags=["webhooks"],

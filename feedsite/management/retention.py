@@ -61,13 +61,13 @@ RETENTION = (
     Retention("Readers that a delivery reached", "", "RECEIPT_DAYS", "the delivery", "apps.audit.tasks.audit"),
     Retention("Finished backfills", "timeline.Backfill timeline.BackfillChunk", "RECEIPT_DAYS", "they ended",
               "apps.timeline.tasks.purge_history"),
-    Retention("Home timelines as rows", "timeline.TimelineEntry timeline.TimelineSpan", "TIMELINE_ENTRY_DAYS",
+    Retention("Home timelines stored as rows", "timeline.TimelineEntry timeline.TimelineSpan", "TIMELINE_ENTRY_DAYS",
               "their last write", "apps.second_level.tasks.purge"),
     Retention("Replicas of posts", "timeline.PostReplica timeline.ReplicaMark", "TIMELINE_ENTRY_DAYS", "the post",
               "apps.timeline.tasks.maintain_replicas"),
     Retention("Ended follows, mutes and blocks", "graph.PastRelation tags.PastTagFollow", "HOME_HISTORY_DAYS",
               "they ended", "apps.timeline.tasks.purge_history"),
-    Retention("Reports of the auditor", "audit.AuditRun audit.AuditFinding audit.AuditRound", "AUDIT_KEEP_DAYS",
+    Retention("The auditor's reports", "audit.AuditRun audit.AuditFinding audit.AuditRound", "AUDIT_KEEP_DAYS",
               "the run", "apps.audit.tasks.audit"),
     Retention("Daily figures of the public report", "audit.AuditDay", "apps.audit.report.KEEP_DAYS", "the day",
               "apps.audit.tasks.keep_days"),
@@ -93,7 +93,7 @@ RETENTION = (
     Retention("Reports of imports", "privacy.Import privacy.ImportLine", "IMPORT_KEEP_DAYS", "they ended",
               "apps.privacy.tasks.purge"),
     Retention("Records of erasures", "privacy.Erasure", "for ever; only numbers and times"),
-    Retention("Uses of tags by day", "tags.TagDay", "apps.tags.trends.KEEP_DAYS", "the day",
+    Retention("Uses of tags per day", "tags.TagDay", "apps.tags.trends.KEEP_DAYS", "the day",
               "apps.tags.tasks.count_tags"),
     Retention("Orders of ranked pages", "ranking.RankSession", "apps.ranking.ordering.SESSION_TTL", "they were made",
               "apps.ranking.tasks.purge"),
@@ -103,17 +103,17 @@ RETENTION = (
               "the last fetch", "apps.previews.tasks.purge"),
     Retention("Sign-up blocks", "sign_ups.SignUpBlock", "until staff remove them, or until they end", "",
               "apps.sign_ups.tasks.purge"),
-    Retention("How many posts, logins and new accounts a week had", "site_activity.Week",
+    Retention("Weekly numbers of posts, logins and new accounts", "site_activity.Week",
               "apps.site_activity.actions.RETENTION", "it began", "apps.site_activity.tasks.count"),
     Retention("Reports to moderators", "moderation.Report moderation.ReportedPost curation.ReportedCollection", STAFF),
     Retention("The content of reported posts (longer while an appeal is pending)", "strikes.Evidence",
               "apps.strikes.actions.EVIDENCE_KEPT", "the decision", "apps.strikes.tasks.purge"),
-    Retention("Strikes with their appeals, and notes of staff about accounts",
+    Retention("Strikes with their appeals, and notes by staff about accounts",
               "strikes.Strike strikes.Appeal strikes.Note", ACCOUNT),
     Retention("Announcements, traits, segments, campaigns", "notifications.Announcement promotions.Trait"
               " promotions.Segment promotions.SegmentRule promotions.PromotionSwitch promotions.Campaign"
               " promotions.CampaignCount promotions.SegmentSweep", STAFF),
-    Retention("Actions of staff, and changes of caches and policies", "admin.LogEntry operations.TopologyVersion"
+    Retention("Actions of staff, and changes to caches and policies", "admin.LogEntry operations.TopologyVersion"
               " operations.CacheEpoch operations.CacheNode operations.BurstPolicy timeline.PolicyChange"
               " timeline.SitePolicy", "for ever; a few rows a day"),
     Retention("Names of tags, permissions, and the progress of jobs", "tags.Tag auth.Permission auth.Group"

@@ -10,7 +10,7 @@ from tests.test_where import names_in
 PAGE = (ROOT / "docs" / "recipes.md").read_text()
 PLACE = re.compile(r"`([\w.-]+(?:/[\w.-]+)+|[\w-]+\.(?:py|toml|yml))(?:: ([\w.]+))?`")
 SUBJECTS = (
-    "mark", "count", "event", "kind of notification", "endpoint", "page", "setting", "rule of home", "optional app",
+    "mark", "count", "event", "kind of notification", "endpoint", "page", "setting", "rule for home", "optional app",
     "language",
 )  # fmt: skip
 

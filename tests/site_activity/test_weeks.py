@@ -1,4 +1,4 @@
-"""How many posts, logins and new accounts a week had."""
+"""Weekly numbers of posts, logins and new accounts."""
 
 from datetime import UTC, datetime, time, timedelta
 

@@ -27,16 +27,16 @@ examples:
   ./run bench caches --short             check in seconds that it runs; writes nothing
   ./run bench timeline                   delivery and home timelines
   ./run bench timeline --only fanout     one post to 100,000 followers through real workers
-  ./run bench timeline --only units      the cost of one follower, for policy auto (apps/timeline/fanout/auto_policy.py)
+  ./run bench timeline --only units      the cost per follower, for policy auto (apps/timeline/fanout/auto_policy.py)
   ./run bench timeline --only flood      home pages while many people search
-  ./run bench policies                   push, pull, online and hybrid: reads and writes of the stores
+  ./run bench policies                   reads and writes of the stores under push, pull, online and hybrid
   ./run bench policies --only pull       one policy
-  ./run bench policies --only readers    pages of readers with 2,000 and 7,500 followees, by push and pull
+  ./run bench policies --only readers    pages of readers with 2,000 and 7,500 followees, with push and with pull
   ./run bench                            pages over HTTP, compared with a naive site and with the limit of
                                          the machine, in less than 15 minutes; needs wrk
   ./run bench site --graph FILE          the same with the follow graph in a file
   ./run bench site --peer DIR            the same, also compared with a checkout of Takahē
-  ./run bench site --only flame          flame graphs of a home request and of a publication, into docs/bench/
+  ./run bench site --only flame          flame graphs of a home request and of publishing a post; writes docs/bench/
 """
 LONGEST_SECONDS = 3600  # for a part without a separate limit
 
@@ -115,7 +115,7 @@ def _measured(console: Console, suite: Any, chosen: list[str], directory: Path) 
 
 
 def _not_measured(part: str, reason: str) -> Line:
-    return Line(f"part {part}", "", None, bar="is measured", passed=False, note=reason, broken=True)
+    return Line(f"part {part}", "", None, bar="must finish", passed=False, note=reason, broken=True)
 
 
 def command_parser() -> argparse.ArgumentParser:
@@ -135,7 +135,7 @@ def command_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--graph", type=Path, metavar="FILE",
-        help="site: an edge list, one follower and followee per line (default: generated like a real one)",
+        help="site: an edge list, one follower and followee per line (default: a generated, realistic graph)",
     )  # fmt: skip
     parser.add_argument(
         "--peer", type=Path, metavar="DIR",

@@ -23,7 +23,7 @@ class Bar:
     @property
     def text(self) -> str:
         said = f"{'at least' if self.at_least else 'at most'} {self.limit:,g}{self.unit}"
-        return said if self.beyond is None else f"{said}; beyond: {self.beyond:,g}{self.unit}"
+        return said if self.beyond is None else f"{said}; long-term target: {self.beyond:,g}{self.unit}"
 
     def line(
         self,
@@ -64,32 +64,32 @@ class Bar:
 
 TIMES, PERCENT, MS, CORE = " times", " %", " ms", " % of a core"
 
-HOME_COST = Bar("home API, processor time a page against the bare two-trip reader's", 6, TIMES, 4.5)
-FRAME = Bar("frame of an API request, processor time against the constant page's", 6, TIMES, 4)
-NAIVE_BUSY = Bar("home API against naive DRF, 500 busy followees", 7, TIMES, 9, at_least=True)
-NAIVE_QUIET = Bar("home API against naive DRF, 500 quiet followees", 110, TIMES, 150, at_least=True)
-TAKAHE = Bar("home API against Takahē's, processor time", 20, TIMES, 30, at_least=True)
-HTML = Bar("home HTML against the home API", 60, PERCENT, 70, at_least=True)
-PROFILE = Bar("profile HTML against the home API", 65, PERCENT, 70, at_least=True)
-THREAD = Bar("thread HTML against the home API", 65, PERCENT, 70, at_least=True)
+HOME_COST = Bar("home API, processor time per page, relative to the minimal two-trip reader", 6, TIMES, 4.5)
+FRAME = Bar("frame of an API request, processor time relative to the constant page", 6, TIMES, 4)
+NAIVE_BUSY = Bar("home API compared with naive DRF, 500 busy followees", 7, TIMES, 9, at_least=True)
+NAIVE_QUIET = Bar("home API compared with naive DRF, 500 quiet followees", 110, TIMES, 150, at_least=True)
+TAKAHE = Bar("home API compared with Takahē's, processor time", 20, TIMES, 30, at_least=True)
+HTML = Bar("home HTML compared with the home API", 60, PERCENT, 70, at_least=True)
+PROFILE = Bar("profile HTML compared with the home API", 65, PERCENT, 70, at_least=True)
+THREAD = Bar("thread HTML compared with the home API", 65, PERCENT, 70, at_least=True)
 MIX = Bar(
-    "home API at 100 requests/s with publications, p95 against the constant page's", 4, TIMES, 3
+    "home API at 100 requests/s with publications, p95 relative to the constant page", 4, TIMES, 3
 )
-PUBLISH = Bar("publish request, p95, 10 to 250,000 followers, against a bare INSERT's", 5, TIMES, 4)
+PUBLISH = Bar("publish request, p95, 10 to 250,000 followers, relative to a bare INSERT", 5, TIMES, 4)
 FANOUT = Bar(
     "delivery of one post, 20 % online, 2 worker processes",
     400_000, " followers/s", 800_000, at_least=True,
 )  # fmt: skip
-FAIRNESS = Bar("small author's p99 beside a large delivery, against the quiet one", 1.5, TIMES, 1.2)
-DEPTH = Bar("home page 100 to 10,000 posts down, p95 against page 1's", 2, TIMES)
-PUBLISH_COST = Bar("a publication, processor time of the web process", 5, MS, 3.5)
-POSTGRES_TRIPS = Bar("a publication, trips to PostgreSQL", 4, "")
-REDIS_TRIPS = Bar("a publication, trips to Redis", 2, "")
-MEMCACHED_TRIPS = Bar("a publication, trips to Memcached", 2, "")
-OVERLOAD = Bar("publications offered at 500/s for a minute, undelivered after 30 s", 0, "")
+FAIRNESS = Bar("p99 of a small author's delivery during a large one, compared with quiet times", 1.5, TIMES, 1.2)
+DEPTH = Bar("home page after 100 to 10,000 newer posts, p95 relative to page 1", 2, TIMES)
+PUBLISH_COST = Bar("publishing a post, processor time of the web process", 5, MS, 3.5)
+POSTGRES_TRIPS = Bar("publishing a post, round trips to PostgreSQL", 4, "")
+REDIS_TRIPS = Bar("publishing a post, round trips to Redis", 2, "")
+MEMCACHED_TRIPS = Bar("publishing a post, round trips to Memcached", 2, "")
+OVERLOAD = Bar("posts undelivered 30 s after a minute of 500 publish requests/s", 0, "")
 MEMORY = Bar("memory of ./run at rest, small demo", 450, " MB")
 IDLE = Bar("processor time of ./run at rest, small demo", 5, CORE)
-COMMANDS = Bar("Redis commands of a warm home page", 20, "")
+COMMANDS = Bar("Redis commands for a warm home page", 20, "")
 ERRORS = Bar("errors in any part", 0, "")
 
 ORDER = (

@@ -102,7 +102,7 @@ class Check:
 
 def costs(place: Path = MEASURED) -> Costs:
     """The costs as last measured. Raises MissingError if there are none."""
-    page = _figures(place, "home API, processor time a page")
+    page = _figures(place, "home API, processor time per page")
     mixed = _figures(place, LOADS)
     if not page or not mixed:
         raise MissingError
@@ -112,7 +112,7 @@ def costs(place: Path = MEASURED) -> Costs:
 
 def checks(place: Path = MEASURED) -> list[Check]:
     return [
-        Check(what.removesuffix(", foretold"), one["foretold cores"], one["measured cores"])
+        Check(what.removesuffix(", predicted"), one["predicted cores"], one["measured cores"])
         for what, one in _figures(place, LOADS)
     ]
 
@@ -136,12 +136,12 @@ def needs(people: Population, cost: Costs) -> Iterator[Need]:
 
 def _rates(people: Population) -> Iterator[Need]:
     yield Need("pages at the peak", people.reads_a_second, "/s", "active users x pages x peak")
-    yield Need("publications at the peak", people.posts_a_second, "/s", "likewise")
+    yield Need("posts published at the peak", people.posts_a_second, "/s", "active users x posts x peak")
     yield Need(
         "deliveries at the peak",
         people.deliveries_a_second,
         "/s",
-        "to followers who were here lately",
+        "to followers who visited recently",
     )
 
 
@@ -149,12 +149,12 @@ def _cores(people: Population, cost: Costs) -> Iterator[Need]:
     web = people.reads_a_second * cost.page_web / 1000
     stores = people.reads_a_second * cost.page_stores / 1000
     publishing = people.posts_a_second * cost.publish / 1000
-    yield Need("cores for pages", web / UTILISED, "cores", f"{cost.page_web:.3g} ms a page")
+    yield Need("cores for pages", web / UTILISED, "cores", f"{cost.page_web:.3g} ms per page")
     yield Need(
         "cores of Redis and Memcached for pages",
         stores / UTILISED,
         "cores",
-        f"{cost.page_stores:.3g} ms a page",
+        f"{cost.page_stores:.3g} ms per page",
     )
     yield Need(
         "cores for publishing",
@@ -170,10 +170,10 @@ def _cores(people: Population, cost: Costs) -> Iterator[Need]:
         f"{DELIVERED:,}/s each",
     )
     yield Need(
-        "publications waiting after one peak minute at half the workers",
+        "posts waiting after one peak minute with half the workers",
         people.posts_a_second * 30,
         "rows",
-        "the ledger holds them",
+        "rows of the ledger",
     )
 
 
@@ -182,7 +182,7 @@ def _memory(people: Population) -> Iterator[Need]:
     online = min(people.users, people.readers * WINDOW_DAYS**0.5)
     windows = online * WINDOW_LENGTH * WINDOW_ENTRY
     yield Need(
-        "Redis: home windows",
+        "Redis: home caches",
         windows / GIB,
         "GiB",
         f"{WINDOW_LENGTH} entries of {WINDOW_ENTRY} bytes",
@@ -191,27 +191,27 @@ def _memory(people: Population) -> Iterator[Need]:
         "Redis: relations",
         online * people.followees * RELATION / GIB,
         "GiB",
-        f"{RELATION} bytes a followee",
+        f"{RELATION} bytes per followee",
     )
     yield Need(
         "Redis: counters",
         daily * COUNTER_DAYS * COUNTERS / GIB,
         "GiB",
-        f"{COUNTERS} bytes a post of {COUNTER_DAYS} days",
+        f"{COUNTERS} bytes per post, for {COUNTER_DAYS} days",
     )
     marks = people.readers * people.reads * 2 * MARK_DAYS
     yield Need(
-        "Redis: existence",
+        "Redis: existence filters",
         marks * MARK / GIB,
         "GiB",
-        f"{MARK} bytes a mark, two a page, {MARK_DAYS} days",
+        f"{MARK} bytes per mark, two marks per page, {MARK_DAYS} days",
     )
     content = daily * CONTENT_DAYS * CONTENT + online * CARD
     yield Need(
         "Memcached: contents and cards",
         content / GIB,
         "GiB",
-        f"{CONTENT} bytes a post of {CONTENT_DAYS} days",
+        f"{CONTENT} bytes per post, for {CONTENT_DAYS} days",
     )
     yield Need(
         "Memcached: outboxes",
@@ -223,13 +223,13 @@ def _memory(people: Population) -> Iterator[Need]:
         "PostgreSQL: posts of a year",
         daily * 365 * ROW / GIB,
         "GiB",
-        f"{ROW} bytes a post, indexes included",
+        f"{ROW} bytes per post, including indexes",
     )
     yield Need(
         "PostgreSQL: follows",
         people.users * people.followees * 2 * 90 / GIB,
         "GiB",
-        "two rows of 90 bytes an edge",
+        "two rows of 90 bytes per follow",
     )
 
 
@@ -262,7 +262,7 @@ def command_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )  # fmt: skip
     parser.add_argument(
-        "--short", action="store_true", help="no effect, because this takes a second anyway"
+        "--short", action="store_true", help="no effect, because the calculation takes only a second"
     )
     parser.add_argument("--users", type=int, default=10**6, metavar="N")
     parser.add_argument(
@@ -273,13 +273,13 @@ def command_parser() -> argparse.ArgumentParser:
         help="share of the users who visit on a given day",
     )
     parser.add_argument(
-        "--followees", type=int, default=200, metavar="N", help="followees of a user, on average"
+        "--followees", type=int, default=200, metavar="N", help="average number of followees per user"
     )
     parser.add_argument(
-        "--posts", type=float, default=1.0, metavar="N", help="posts of an active user per day"
+        "--posts", type=float, default=1.0, metavar="N", help="posts per active user and day"
     )
     parser.add_argument(
-        "--reads", type=float, default=100.0, metavar="N", help="pages of an active user per day"
+        "--reads", type=float, default=100.0, metavar="N", help="pages per active user and day"
     )
     parser.add_argument(
         "--peak",

@@ -46,7 +46,7 @@ def show(console: Console, lines: Sequence[Line]) -> None:
     """Print the lines with a bar, with their verdicts; then the others, and further figures."""
     for title, some in _with_and_without_bar(lines):
         table = Table(title=title, show_lines=True)
-        for heading in ("what", "feedsite", "otherwise", "bar", ""):
+        for heading in ("what", "feedsite", "compared with", "bar", ""):
             table.add_column(heading)
         for line in some:
             others = "\n".join(f"{name}: {_figure(spread)}" for name, spread in line.others.items())
@@ -109,7 +109,7 @@ def write(
 def _markdown(suite: str, lines: Sequence[Line], servers: str, note: str) -> str:
     head = (
         f"# ./run bench {suite}\n\nPython {platform.python_version()}, {servers}; {os.cpu_count()} cores;"
-        f" {made()}. Medians, with the tenth and ninetieth percentile."
+        f" {made()}. Figures are medians, with the 10th and 90th percentiles in brackets."
     )
     parts = [head, *(["", note] if note else [])]
     for title, some in _with_and_without_bar(lines):
@@ -119,7 +119,7 @@ def _markdown(suite: str, lines: Sequence[Line], servers: str, note: str) -> str
             for line in some
         ]
         parts += ["", f"## {title}"] if title else []
-        parts += ["", "| what | feedsite | otherwise | bar | | more |", "|---|---|---|---|---|---|"]
+        parts += ["", "| what | feedsite | compared with | bar | | notes |", "|---|---|---|---|---|---|"]
         parts += rows
     for names, alike in _with_figures(lines):
         parts += ["", f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]

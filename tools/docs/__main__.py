@@ -63,7 +63,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="./run docs",
-        description="Builds the documentation as a site, and serves it on this machine.",
+        description="Builds the documentation as a website, and serves it on this machine.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -60,7 +60,7 @@ ELSEWHERE = {
         "the S3 client",
         "The access key of the bucket; needs `AWS_SECRET_ACCESS_KEY`. Without both, the machine's role is used.",
     ),
-    "AWS_SECRET_ACCESS_KEY": ("the S3 client", "The secret half of that key."),
+    "AWS_SECRET_ACCESS_KEY": ("the S3 client", "The secret part of that key."),
     "BACKUPS": (
         "`docker-compose.yml`",
         "The folder on the host for backups ([backup.md](backup.md)). Default: `./backups`.",
@@ -71,7 +71,7 @@ ELSEWHERE = {
     ),
     "CERTIFICATES": (
         "`docker-compose.yml`",
-        "The folder on the host with the certificates of the proxy. Default: `/etc/letsencrypt`.",
+        "The folder on the host with the proxy's certificates. Default: `/etc/letsencrypt`.",
     ),
     "ACME": (
         "`docker-compose.yml`",

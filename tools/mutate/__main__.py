@@ -21,7 +21,7 @@ Removes one mechanism at a time, in a copy of the checkout, and runs the test th
 docs/requirements.md names: if no test catches a mutant, a regression there would go unnoticed."""
 EXAMPLES = """\
 examples:
-  ./run mutate                  every mutant, in some twenty minutes on two idle cores; writes docs/bench/
+  ./run mutate                  every mutant, in about twenty minutes on two idle cores; writes docs/bench/
   ./run mutate --list           the changes, without running anything
   ./run mutate --row S72 S98    only the mutants of these rows
   ./run mutate --row S72 -v     with the output of pytest
@@ -98,7 +98,7 @@ def write(directory: Path, results: Sequence[Result]) -> Path:
         f"| {result.mutant.row} | {result.mutant.what} | `{result.mutant.test}` | {result.verdict} |"
         for result in results
     ]
-    head = f"By `./run mutate`, {made()}: {_counted(results)}."
+    head = f"Written by `./run mutate`, {made()}: {_counted(results)}."
     place = directory / "mutants.md"
     place.write_text(
         "\n".join(

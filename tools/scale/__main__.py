@@ -15,7 +15,8 @@ examples:
   ./run scale --short              two engines, in seconds
   ./run scale --list               the names of the engines
 
-Prints a line for each: "works", "refused" and the message of the system check, "not available" and why, or "fails".
+Prints a line per engine: "works", "refused" (with the message of the system check), "not available" (with the
+reason) or "fails".
 """
 SHORT = ("common", "counters")  # one that works, and one that the site refuses
 
@@ -62,7 +63,7 @@ def command_parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="./run scale",
-        description="Starts every engine for larger sites that is installed on this machine, and on each lets two"
+        description="Starts every engine for larger sites that is installed on this machine. On each, two"
         " people follow, publish, read, page down, like and stream. Exit status 1 if one fails.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

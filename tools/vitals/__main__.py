@@ -43,7 +43,7 @@ SHORT_SURVEY = {
 SHORT_TIMED = (HOME,)
 EXAMPLES = """\
 examples:
-  ./run vitals                                  every page and budget, some ten minutes; writes docs/bench/
+  ./run vitals                                  every page and budget, in about ten minutes; writes docs/bench/
   ./run vitals --short                          two pages, less than a minute; writes nothing
   ./run vitals --only home --only 'settings-*'  only these pages, while working on them
   ./run vitals --resume                         resume a stopped run; pages with findings are measured again

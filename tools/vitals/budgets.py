@@ -46,14 +46,14 @@ def lines_of(looks: Sequence[Look]) -> list[Line]:
     return [
         _total("axe-core violations, all rules", looks, lambda look: list(map(str, look.violations))),
         _total("pages that scroll sideways, at 320 px too", looks, lambda look: look.wide),
-        _total("complaints in the console", looks, lambda look: look.complaints),
-        _total("pages of an unexpected status", looks, _wrong_status),
+        _total("messages in the console", looks, lambda look: look.complaints),
+        _total("pages with an unexpected status", looks, _wrong_status),
         _total("pages that allow inline code", looks, _unsafe),
         _most(SHIFT, "", looks, lambda look: look.shift, None),
-        _most("scripts of a page", "KB gzip", looks, lambda look: look.script / KILOBYTE, SCRIPT_KB),
-        _most("style sheets of a page", "KB gzip", looks, lambda look: look.style / KILOBYTE, STYLE_KB),
-        _most("HTML of a page", "KB gzip", looks, lambda look: look.html / KILOBYTE, HTML_KB),
-        _most("requests of a page, besides people's pictures", "", looks, _own_requests, REQUESTS),
+        _most("scripts per page", "KB gzip", looks, lambda look: look.script / KILOBYTE, SCRIPT_KB),
+        _most("style sheets per page", "KB gzip", looks, lambda look: look.style / KILOBYTE, STYLE_KB),
+        _most("HTML per page", "KB gzip", looks, lambda look: look.html / KILOBYTE, HTML_KB),
+        _most("requests per page, without people's pictures", "", looks, _own_requests, REQUESTS),
         *_heights(looks),
     ]  # fmt: skip
 
@@ -64,7 +64,7 @@ def _heights(looks: Sequence[Look]) -> list[Line]:
     for width, limit in ABOVE.items():
         homes = [look for look in looks if look.page.name == "home" and look.width == width]
         if homes:
-            what = f"above the first post of home, {width} px wide"
+            what = f"height above the first post, {width} px wide"
             found.append(_most(what, "px", homes, lambda look: look.above, limit))
     return found
 
@@ -82,7 +82,7 @@ def lines_of_times(times: Mapping[str, Times]) -> list[Line]:
 
 def line_of_presses(press: Spread) -> Line:
     """The budget of a press, as far as the browser reports it: in steps of 8 ms."""
-    return Line("press of a like, to the next paint", "ms", round(press.median), PRESS_MS)
+    return Line("from a press of Like to the next paint", "ms", round(press.median), PRESS_MS)
 
 
 def not_measured(what: str, reason: str) -> Line:

@@ -97,7 +97,7 @@ def _markdown(lines: Sequence[Line], looks: Sequence[Look]) -> str:
     ]
     about = (
         f"{len(names)} pages, each in light and dark, at {' and '.join(map(str, widths))} px,"
-        f" in {' and '.join(languages)}. By `./run vitals`, {made()}."
+        f" in {' and '.join(languages)}. Written by `./run vitals`, {made()}."
     )
     return "\n".join(
         ["# Vitals", "", about, "", "| what | found | budget | |", "|---|---|---|---|", *rows, ""]

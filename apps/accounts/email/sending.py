@@ -154,7 +154,7 @@ def mail_goes_out(**_given: Any) -> list[CheckMessage]:
         return []
     return [
         Error(
-            "EMAIL_URL is consolemail://: links to new passwords would be written to the log.",
+            "EMAIL_URL is consolemail://: links that set new passwords would be written to the log.",
             hint="Set EMAIL_URL to a mail server, such as smtp+tls://user:password@mail.example.org:587,"
             " or to dummymail:// for a site without mail. For development set PRODUCTION=0.",
             id="accounts.E001",

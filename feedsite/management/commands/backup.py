@@ -56,7 +56,7 @@ class Command(BaseCommand):
             "folder",
             metavar="DIR",
             type=Path,
-            help="a new folder; with --keep the folder of the backups",
+            help="a new folder; with --keep, the folder that contains the backups",
         )
         parser.add_argument(
             "--keep",

@@ -168,7 +168,7 @@ def _require_citus() -> None:
 
 
 class Command(BaseCommand):
-    help = """Distribute the tables of this site over the workers of Citus.
+    help = """Distribute this site's tables over the Citus workers.
 
 Stop all processes that write first. Tables already moved are skipped, so you can run the command again after an
 interruption, or after migrations that added tables. With --check, the exit code is 1 if there are tables to move."""

@@ -17,15 +17,15 @@ the list with the settings of your site; this page shows the defaults. For `LEDG
 `./run manage retention > docs/retention.md` writes this page; a test fails when it is out of date.
 """
 FOOT = """
-If you set `LEDGER_DAYS`, the auditor and explanations cover only the deliveries of younger posts; missing deliveries of
+If you set `LEDGER_DAYS`, the auditor and explanations cover only the deliveries of newer posts; missing deliveries of
 older posts are not errors. Unfinished and dead deliveries are kept, and so are all later ones. If you set
 `NOTIFICATION_DAYS`, people lose their older notifications; mention this in your rules. Deleted data remains in backups
 until `manage backup --keep` deletes the backups ([backup.md](backup.md)).
 
 Each container keeps 250 MB of logs (`docker-compose.yml`). If you set `LOG_FILE`, you have to rotate this file, for
 example with logrotate without `copytruncate`: after a rename, the site starts a new file. `./run` rotates each log at
-10 MB and keeps one older file. Log lines of requests (`ACCESS_LOG`) contain no addresses and no queries, but their
-paths contain handles and post ids.
+10 MB and keeps one older file. Log lines of requests (`ACCESS_LOG`) contain no addresses and no query strings, but
+their paths contain handles and post ids.
 """
 EXAMPLES = """
 examples:

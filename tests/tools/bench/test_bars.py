@@ -32,11 +32,11 @@ def test_errors_that_another_line_counts_are_not_counted_twice():
 
 def test_a_line_says_its_bar_and_what_was_measured():
     line = COST.line("ms", Spread.exact(1), 7.25, note="more")
-    assert (line.bar, line.note) == ("at most 8 times; beyond: 6 times", "7.25 times; more")
+    assert (line.bar, line.note) == ("at most 8 times; long-term target: 6 times", "7.25 times; more")
 
 
 def test_what_was_not_measured_is_neither(tmp_path):
-    line = bars.TAKAHE.not_measured("no checkout named")
+    line = bars.TAKAHE.not_measured("no Takahē checkout was given")
     assert verdict(line) == "not measured"
     places = write(tmp_path, "site", [line], "Redis 7")
     assert json.loads(places[0].read_text())["lines"][0]["ours"] is None
@@ -59,7 +59,7 @@ def test_the_table_is_in_its_order_with_all_errors_at_its_end():
 
 
 def test_a_part_that_was_not_measured_comes_first():
-    failed = Line("part mix", "", None, bar="is measured", passed=False)
+    failed = Line("part mix", "", None, bar="must finish", passed=False)
     table = site.conclude([bars.MEMORY.line("MB", Spread.exact(1), 1), failed])
     assert table[0] is failed
 

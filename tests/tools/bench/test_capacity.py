@@ -31,7 +31,7 @@ def test_a_population_in_numbers():
     need = found(PEOPLE)
     assert need["pages at the peak"] == pytest.approx(600)
     assert need["cores for pages"] == pytest.approx(600 * 0.0012 / 0.6)
-    assert need["publications at the peak"] == pytest.approx(200_000 / 86_400 * 3)
+    assert need["posts published at the peak"] == pytest.approx(200_000 / 86_400 * 3)
     assert need["deliveries at the peak"] == pytest.approx(200_000 / 86_400 * 3 * 200 * 0.3)
     assert need["Redis: counters"] * GIB == pytest.approx(200_000 * 60 * 21.5)
 
@@ -48,10 +48,10 @@ def line(what, **figures):
 def test_costs_are_those_that_were_measured(tmp_path):
     place = tmp_path / "site.json"
     loads = [
-        line("cores at 50 requests/s, foretold", publication_ms=11.5, foretold_cores=0.1, measured_cores=0.125),
-        line("cores at 100 requests/s, foretold", publication_ms=11.5, foretold_cores=0.2, measured_cores=0.2),
+        line("cores at 50 requests/s, predicted", publication_ms=11.5, predicted_cores=0.1, measured_cores=0.125),
+        line("cores at 100 requests/s, predicted", publication_ms=11.5, predicted_cores=0.2, measured_cores=0.2),
     ]  # fmt: skip
-    page = line("home API, processor time a page", web_ms=1.25, stores_ms=0.5)
+    page = line("home API, processor time per page", web_ms=1.25, stores_ms=0.5)
     place.write_text(json.dumps({"lines": [page, *loads, line("home API")]}))
     assert costs(place) == Costs(1.25, 0.5, 11.5)
     assert [one.error for one in checks(place)] == pytest.approx([-0.2, 0])

@@ -75,5 +75,5 @@ def test_a_reader_of_many_sees_the_same_page_both_ways(monkeypatch, settings, tm
     lines = {line.what: line.figures for line in readers.run("readers", tmp_path)}
     push, pull = (lines[f"{way}, 6 followees: a page, warm"] for way in ("push", "pull"))
     assert push["SQL statements"] == 0
-    assert pull["keys of Memcached"] > push["keys of Memcached"] > 0
-    assert pull["KiB of this reader's own"] == 0 < push["KiB of this reader's own"]
+    assert pull["Memcached keys"] > push["Memcached keys"] > 0
+    assert pull["KiB stored for this reader only"] == 0 < push["KiB stored for this reader only"]

@@ -111,7 +111,7 @@ def test_a_directory_without_takahe_is_said_to_be_none(tmp_path):
 def test_without_a_checkout_takahe_is_not_measured(tmp_path, monkeypatch):
     monkeypatch.delenv(PEER, raising=False)
     (line,) = takahe.run(tmp_path)
-    assert (line.passed, line.note) == (None, "not measured: no checkout named")
+    assert (line.passed, line.note) == (None, "not measured: no Takahē checkout was given")
 
 
 def test_the_graph_that_is_made_has_the_shape_of_the_real_one():
@@ -162,7 +162,7 @@ def test_what_went_wrong_is_said_by_its_status(live_server):
     for path in ("/healthz/live", "/api/v1/timelines/home", "/nothing"):
         visitor.ask(path, bearer("nobody"))
     assert visitor.failures == {"401": 1, "404": 1}
-    assert visitor.complaint == "2 errors (1 of 401, 1 of 404)"
+    assert visitor.complaint == "2 errors (401: 1, 404: 1)"
     visitor.close()
     visitor.port = 1
     visitor.ask("/", bearer("nobody"))

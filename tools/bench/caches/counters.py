@@ -44,7 +44,7 @@ def run(_directory: Path) -> list[Line]:
     times = ratio(found[plain], spent)
     return [
         Line(
-            "counters: bytes of four counters of a post, all-in",
+            "counters: bytes for the four counts of a post, overhead included",
             "bytes",
             Spread.exact(size),
             {name: Spread.exact(value) for name, value in _bytes_of_others(rows).items()},
@@ -52,7 +52,7 @@ def run(_directory: Path) -> list[Line]:
             size <= BYTES,
         ),
         Line(
-            f"counters: a page of {PAGE} posts x 4, one round trip",
+            f"counters: a page of {PAGE} posts with 4 counts each, one round trip",
             "us",
             spent,
             found,

@@ -40,10 +40,10 @@ def run(_directory: Path) -> list[Line]:
         used = sum(fill.bytes_used for fill in fills(marks, live)) if live else 0
         lines += [
             Line(
-                f"existence at {size:g} bytes a record: false positives",
+                f"existence at {size:g} bytes per record: false positives",
                 "%",
                 Spread.exact(100 * wrong),
-                {"arithmetic": Spread.exact(100 * marks.sizing.rate)},
+                {"calculated": Spread.exact(100 * marks.sizing.rate)},
                 f"at most {1 if size < 1.5 else 0.1}%",
                 wrong <= bar,
             ),

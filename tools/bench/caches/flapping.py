@@ -74,7 +74,7 @@ def run(directory: Path) -> list[Line]:
     read = KEYS * FLAPS * 2
     return [
         Line(
-            f"node flap x {FLAPS}, {KEYS:,} keys: stale reads of {read:,}",
+            f"{FLAPS} node flaps, {KEYS:,} keys: stale reads, out of {read:,}",
             "reads",
             Spread.exact(stale),
             {"HashClient": Spread.exact(hash_stale)},
@@ -82,7 +82,7 @@ def run(directory: Path) -> list[Line]:
             stale == 0,
         ),
         Line(
-            "the same: reads that found nothing, and went to PostgreSQL",
+            f"{FLAPS} node flaps, {KEYS:,} keys: reads that found nothing and needed PostgreSQL",
             "reads",
             Spread.exact(misses),
             {"HashClient": Spread.exact(hash_misses)},

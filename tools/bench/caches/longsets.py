@@ -49,7 +49,7 @@ def run(_directory: Path) -> list[Line]:
     times = ratio(spent["one SADD"], ours)
     return [
         Line(
-            "longset: 20,000 uids, server time of the load",
+            "longset: server time to load 20,000 user ids",
             "us",
             ours,
             spent,
@@ -58,7 +58,7 @@ def run(_directory: Path) -> list[Line]:
             f"{times:.0f}x less than SADD",
         ),
         Line(
-            "longset: bytes per uid",
+            "longset: bytes per user id",
             "bytes",
             bytes_each,
             size,
@@ -66,7 +66,7 @@ def run(_directory: Path) -> list[Line]:
             bytes_each.median <= BYTES,
         ),
         Line(
-            "longset: whom of 20 authors I follow, and whether the set is current",
+            "longset: which of 20 authors a reader follows, and whether the set is current",
             "us",
             trip,
             asked,

@@ -110,6 +110,6 @@ def lines_of(counts: stats.Counts) -> list[Line]:
             {name: Spread.exact(100 * rate) for name, rate in rates.items()},
             f"at least {100 * BAR:.0f}%",
             total >= BAR,
-            f"of {asked:,} keys asked for; by class beside",
+            f"of {asked:,} requested keys; the third column has the hit rate of each class",
         )
     ]

@@ -1,4 +1,4 @@
-"""Reads a page of bodies through the tiers, and by one bare client without layers or fault tolerance."""
+"""Reads a page of bodies through the tiers, and with one plain client without layers or fault tolerance."""
 
 from pathlib import Path
 
@@ -38,20 +38,20 @@ def run(directory: Path) -> list[Line]:
         found = compare(
             {
                 "ours": lambda: tiers().get_many(keys),
-                "one bare pooled client, one node": lambda: bare.get_many(keys),
+                "one plain pooled client, one node": lambda: bare.get_many(keys),
                 "HashClient over four nodes": lambda: hashed.get_many(keys),
             }
         )
     ours = found.pop("ours")
-    times = ratio(ours, found["one bare pooled client, one node"])
+    times = ratio(ours, found["one plain pooled client, one node"])
     return [
         Line(
             "tiers: get_many of 20 x 1 KB, hit in L1",
             "us",
             ours,
             found,
-            f"at most {BAR}x the bare client",
+            f"at most {BAR}x the plain client",
             times <= BAR,
-            f"{times:.2f}x the bare client",
+            f"{times:.2f}x the plain client",
         )
     ]

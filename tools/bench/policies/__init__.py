@@ -15,11 +15,11 @@ POLICIES = {
 READERS = "readers"  # of readers with thousands of followees, by push and by pull
 PARTS = [*POLICIES, READERS]
 NOTE = (
-    "A hundred home pages are read for each publication (source 003). The tables count statements and rows of"
-    " PostgreSQL, commands of Redis (including those of scripts), and keys read from and written to Memcached; an item"
-    " is a row, a command or a key. A publication includes its delivery. A page includes everything that is shown with"
-    " its posts, but no authentication. Source 003 has ratios of 10,000:1 for pull and 50:50 for push, because it"
-    " counts only entries of timelines. Readers of 2,000 and 7,500 accounts get the same page by push and by pull."
+    "A hundred home pages are read for each publication (source 003). The tables count PostgreSQL statements and rows,"
+    " Redis commands (including those run by scripts), and keys read from and written to Memcached; an item is a row, a"
+    " command or a key. A publication includes its delivery. A page includes everything that is shown with its posts,"
+    " but no authentication. Source 003 has ratios of 10,000:1 for pull and 50:50 for push, because it counts only"
+    " timeline entries. Readers who follow 2,000 and 7,500 accounts get the same page with push and with pull."
 )
 
 

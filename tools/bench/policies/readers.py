@@ -71,10 +71,10 @@ def _lines(policy: Policy, number: int, reader: User) -> tuple[list[int], list[L
     what = f"{WAYS[policy]}, {number:,} followees"
     figures: dict[str, float] = {
         "SQL statements": work.sql_reads,
-        "commands of Redis": work.redis_reads + work.redis_writes,
-        "keys of Memcached": work.memcached_reads,
+        "Redis commands": work.redis_reads + work.redis_writes,
+        "Memcached keys": work.memcached_reads,
         "round trips": asked.trips,
-        "KiB of this reader's own": _own(reader),
+        "KiB stored for this reader only": _own(reader),
         "KiB in Memcached, for all readers": _shared(),
     }
     return ids, [

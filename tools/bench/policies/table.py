@@ -45,10 +45,10 @@ AUTO_PULL_FOLLOWERS, AUTO_PUSH_FOLLOWERS = READERS // 2, 1
 
 # What each policy writes when a post is published, and reads when a page is refreshed (sources 001, 003).
 _SAYS = {
-    "pull": "writes the author's outbox; reads the outboxes of all followees; most traffic is at refresh",
-    "push": "writes the home cache of every follower; reads the reader's own; most traffic is at publication",
-    "online": "writes the home caches of followers online; reads the reader's own, which is rebuilt on return",
-    "auto": "like online, but pulls large authors whose posts are cheaper to pull",
+    "pull": "writes the author's outbox; reads the outboxes of all followees; most traffic occurs on refresh",
+    "push": "writes every follower's home cache; reads the reader's home cache; most traffic occurs on publication",
+    "online": "writes online followers' home caches; reads the reader's home cache, which is rebuilt on return",
+    "auto": "like \"online push, offline pull\", but pulls large authors whose posts are cheaper to pull",
 }
 
 # A lock does not count as a write.
@@ -245,8 +245,8 @@ def _lines(part: str, publication: Work, refresh: Work) -> list[Line]:
             figures=_each(refresh, PUBLICATIONS * READS_A_WRITE),
         ),
         Line(
-            f"{name}: in all",
-            "items read for each one written",
+            f"{name}: total",
+            "items read per item written",
             Spread.exact(round(total.reads / max(total.writes, 1), 1)),
             figures={"copies of a post": _copies(), **_kept()},
         ),

@@ -45,7 +45,7 @@ def run(directory: Path) -> list[Line]:
     lines = []
     for name, what, asks in (
         (HOME, "home API request", asks_for_home(handler, here)),
-        (PUBLICATION, "publication", asks_to_publish(handler, here)),
+        (PUBLICATION, "publish request", asks_to_publish(handler, here)),
     ):
         doing(f"one {what}")
         warm(asks)
@@ -102,10 +102,10 @@ def _largest(what: str, stacks: Stacks) -> list[Line]:
     above = [one for one in ordered if one[1] > SHARE * total] or ordered[:1]
     return [
         Line(
-            f"own time of {name}",
+            f"time in {name} itself",
             f"% of a {what}",
             Spread.exact(round(count / total * 100, 1)),
-            note="" if count > SHARE * total else f"the largest: none is above {SHARE:.0%}",
+            note="" if count > SHARE * total else f"the largest; none exceeds {SHARE:.0%}",
         )
         for name, count in above
     ]

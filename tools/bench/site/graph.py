@@ -72,7 +72,7 @@ def make_graph(
     followees = np.repeat(np.arange(followed), np.maximum(sizes, 1))
     followers = dice.integers(0, people, len(followees))
     edges = np.stack([followers, followees], axis=1)
-    return _clean("made in the shape of the Higgs retweets", people, edges)
+    return _clean("modelled on the Higgs retweet network", people, edges)
 
 
 def load_graph(found: Graph) -> Numbers:

@@ -50,7 +50,7 @@ def visitors(directory: Path) -> Iterator[tuple[Visitor, Visitor]]:
         naive = Visitor(stack.enter_context(naive_site(directory)).port)
         yield ours, naive
         if ours.errors or naive.errors:
-            raise RuntimeError(f"{ours.complaint} of ours, {naive.complaint} of the naive site")
+            raise RuntimeError(f"our site: {ours.complaint}; naive site: {naive.complaint}")
 
 
 def _by_followees(ours: Visitor, naive: Visitor) -> Line:
@@ -67,7 +67,7 @@ def _by_followees(ours: Visitor, naive: Visitor) -> Line:
         name: {maximum: taken[f"{name} {maximum}"] for maximum in FOLLOWEES}
         for name in (OURS, NAIVE)
     }
-    return line_of("home page, warm, as followees grow", "followees", curves)
+    return line_of("warm home page, by number of followees", "followees", curves)
 
 
 def _by_depth(ours: Visitor, naive: Visitor) -> Line:
@@ -121,7 +121,7 @@ def _far_apart(ours: Visitor) -> Line:
         taken[1].append(first())
         taken[FAR].append(ours.ask(_below(HOME, ids[start * PAGE], "max_id"), header))
     return line_of(
-        f"deep home page, where only {FEW} of {FOLLOWED} followees wrote, in a crowd of {len(here.crowd):,}, p95",
+        f"old home page with posts by {FEW} of {FOLLOWED} followees, among those of {len(here.crowd):,} authors, p95",
         "posts down",
         {OURS: taken},
         value=partial(percentile, percent=95),

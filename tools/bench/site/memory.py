@@ -47,9 +47,9 @@ def run(directory: Path) -> list[Line]:
             "MB",
             Spread.exact(round(total)),
             total,
-            note=f"what processes share is divided among them; {said}",
+            note=f"memory that processes share is divided among them; {said}",
         ),
-        bars.IDLE.line("% of a core", Spread.exact(idle), idle, note="its servers included"),
+        bars.IDLE.line("% of a core", Spread.exact(idle), idle, note="including its servers"),
     ]
 
 

@@ -86,17 +86,17 @@ def run(directory: Path) -> list[Line]:
     return [
         _mix_line(whole, visitor, constant),
         Line(
-            "publications of that mix, p95",
+            "publications in the mixed load, p95",
             "ms",
             Spread.exact(percentile(whole.writes, 95)),
-            {"one after the other": Spread.exact(percentile(alone, 95))},
-            note=f"{len(whole.writes)} of them; their deliveries go on meanwhile",
+            {"one at a time": Spread.exact(percentile(alone, 95))},
+            note=f"{len(whole.writes)} publications; their deliveries continue at the same time",
         ),
         Line(
-            "keys answered by Memcached in that mix",
+            "Memcached hit rate in the mixed load",
             "%",
             Spread.exact(round(counted.hit_rate * 100, 2)),
-            note="an L1 node that does not have a key counts as a miss, though Main answers next",
+            note="a key that is not in L1 counts as a miss, even if Main has it",
         ),
         _foretold(RATE // 2, half_cores, costs),
         _foretold(RATE, whole_cores / TURN_SECONDS, costs),
@@ -218,9 +218,9 @@ def _mix_line(mixed: _Mixed, visitor: Visitor, constant: Visitor) -> Line:
         others={"constant page": Spread.exact(constant_p95)},
         errors=visitor.errors + constant.errors,
         note=f"p50 {p50:.1f}, p99 {p99:.1f}, longest {longest:.0f} ms;"
-        f" {visitor.complaint} of {len(mixed.reads) + len(mixed.writes)}; the web process ran on"
-        f" {mixed.running / (TURNS * TURN_SECONDS):.2f} cores, and its threads waited for one"
-        f" {mixed.waiting / (TURNS * TURN_SECONDS):.2f} s in a second",
+        f" {visitor.complaint} of {len(mixed.reads) + len(mixed.writes)}; the web process used"
+        f" {mixed.running / (TURNS * TURN_SECONDS):.2f} cores, and its threads waited"
+        f" {mixed.waiting / (TURNS * TURN_SECONDS):.2f} s per second for a core",
         figures={
             "p50 ms": round(p50, 2),
             "p95 ms": round(p95, 2),
@@ -245,7 +245,7 @@ def _foretold(rate: int, measured: float, costs: _Costs) -> Line:
             "read ms": round(costs.read * 1000, 3),
             "publication ms": round(costs.publish * 1000, 2),
             "idle cores": round(costs.nothing, 4),
-            "foretold cores": round(foretold, 4),
+            "predicted cores": round(foretold, 4),
             "measured cores": round(measured, 4),
         },
     )

@@ -160,16 +160,17 @@ def undelivered(posts: list[int]) -> int:
 def _line(crowd: Crowd, waited: float, left: int) -> Line:
     lost = len(crowd.acknowledged) - Post.objects.filter(pk__in=crowd.acknowledged).count()
     others = {kind: number for kind, number in crowd.answers.items() if kind != HTTPStatus.OK}
-    said = ", ".join(f"{number:,} of {kind}" for kind, number in others.items())
+    said = ", ".join(f"{number:,} with status {kind}" for kind, number in others.items())
     p95 = percentile(crowd.milliseconds, 95) if crowd.milliseconds else 0.0
-    ended = f"{left:,} left after {waited:.0f} s" if left else f"all delivered after {waited:.0f} s"
+    ended = f"{left:,} undelivered after {waited:.0f} s" if left else f"all delivered after {waited:.0f} s"
     return bars.OVERLOAD.line(
         "undelivered",
         Spread.exact(left),
         left,
         errors=crowd.errors + lost,
         note=f"{len(crowd.acknowledged):,} acknowledged ({len(crowd.acknowledged) / SECONDS:.0f}/s, p95 {p95:.0f} ms);"
-        f" others: {said or 'none'}; {ended}; {lost} lost; requests left at most {crowd.latest * 1000:.0f} ms late",
+        f" other responses: {said or 'none'}; {ended}; {lost} lost;"
+        f" requests sent at most {crowd.latest * 1000:.0f} ms late",
         figures={
             "acknowledged": len(crowd.acknowledged),
             "refused": crowd.refused,

@@ -47,7 +47,7 @@ ROUNDS, WARM_SECONDS, SLOW_SECONDS = 3, 2, 6
 OURS_API, OURS_HTML, PROFILE, THREAD = "home API", "home HTML", "profile HTML", "thread HTML"
 QUIET_API = "home API, quiet followees"
 NAIVE_BUSY, NAIVE_QUIET = "naive DRF pull", "naive DRF pull, quiet followees"
-CONSTANT, BARE = "constant page, bare Django", "bare two-trip reader"
+CONSTANT, BARE = "constant page, bare Django", "minimal two-trip reader"
 FRONT = "constant page behind our middleware, token and REST framework"
 Systems = dict[str, System]
 
@@ -158,7 +158,7 @@ def _tables(systems: Systems) -> list[Line]:
     return [
         Line(
             name,
-            "pages/s a core",
+            "pages/s per core",
             one.per_core,
             figures=one.figures,
             errors=one.errors,
@@ -172,14 +172,14 @@ def _memory(systems: Systems) -> Line:
     processes = {name: megabytes_of(pids) for name, pids in store_pids().items()}
     kept = stores.sizes()
     said = ", ".join(
-        f"{name} {size:,.0f} ({kept[name]:,.0f} kept)" for name, size in processes.items()
+        f"{name} {size:,.0f} ({kept[name]:,.0f} stored)" for name, size in processes.items()
     )
     return Line(
         "memory of the web process after the load",
         "MB",
         Spread.exact(_megabytes(systems[OURS_API])),
         {name: Spread.exact(_megabytes(systems[name])) for name in (NAIVE_BUSY, CONSTANT, BARE)},
-        note=f"stores, MB: {said}",
+        note=f"stores, MB of memory: {said}",
     )
 
 
@@ -218,5 +218,5 @@ def _times(bar: Bar, ours: System, other: System) -> Line:
     times = ours.per_core.median / other.per_core.median
     others = {other.name: other.per_core}
     return bar.line(
-        "pages/s a core", ours.per_core, times, others=others, failed=ours.errors > 0, note=ours.complaint
+        "pages/s per core", ours.per_core, times, others=others, failed=ours.errors > 0, note=ours.complaint
     )  # fmt: skip

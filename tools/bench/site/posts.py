@@ -32,4 +32,4 @@ def run(directory: Path) -> list[Line]:
             for name, taken in warmed(ways).items():
                 curves[name][posts] = taken
     world()
-    return [line_of("home page as posts grow", "posts written since by all", curves)]
+    return [line_of("home page, by number of newer posts", "newer posts by everybody", curves)]

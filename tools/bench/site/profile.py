@@ -35,15 +35,15 @@ REQUESTS, WARM, WARM_PAGES, AUTHORS = 200, 80, 3, 20
 UNLIMITED = (10**9, 60)
 # The first entry that a file's path contains gives its purpose. A folder of the site ends with /.
 _POSTGRES, _REDIS = "PostgreSQL: statements and rows", "Redis: sending and receiving"
-_MEMCACHED, _DJANGO = "Memcached: sending, receiving, tiers", "Django: request, routing, answer"
-_DRF, _MIDDLEWARE = "Django REST framework", "middleware and server of the site"
+_MEMCACHED, _DJANGO = "Memcached: sending, receiving, tiers", "Django: request, routing, response"
+_DRF, _MIDDLEWARE = "Django REST framework", "the site's middleware and server"
 _IDS, _BATCH = "ids of the page", "read-through: batches and decoding"
 _RELATIONS, _CONTENTS = "relations and the viewer's context", "contents, authors, visibility"
 _MARKS, _FILTERS = (
     "the reader's likes, bookmarks and reads: existence filters",
     "word filters and promotions",
 )
-_WHO, _JSON = "authentication: token and account", "JSON: entities of the API"
+_WHO, _JSON = "authentication: token and account", "JSON: API entities"
 PURPOSES = {
     "site-packages/psycopg": _POSTGRES,
     "site-packages/django/db/": _POSTGRES,
@@ -62,7 +62,7 @@ PURPOSES = {
     "feedcache/read_through/": _BATCH,
     "feedcache/single_flight.py": _BATCH,
     "feedcache/local_cache.py": _BATCH,
-    "feedcache/stats.py": "hit rates and calls, counted",
+    "feedcache/stats.py": "counting of hits and calls",
     "feedcache/structures/bloom.py": _MARKS,
     "feedcache/structures/week_bucket.py": _MARKS,
     "feedcache/structures/restore.py": _MARKS,
@@ -103,8 +103,8 @@ PURPOSES = {
     "site-packages/corsheaders": _MIDDLEWARE,
     "site-packages/whitenoise": _MIDDLEWARE,
 }
-OTHER = "Python's library and the rest"
-_WRITE, _MESSAGE = "rules, content, what is cached of it", "Celery: the message to workers"
+OTHER = "Python's standard library and the rest"
+_WRITE, _MESSAGE = "rules and content of the post, and its cached copies", "Celery: the message to workers"
 PURPOSES_OF_A_PUBLICATION = {
     "site-packages/celery/": _MESSAGE,
     "site-packages/kombu/": _MESSAGE,
@@ -129,13 +129,13 @@ def run(directory: Path) -> list[Line]:
     doing("one home request")
     home_lines = _shares("home API request", PURPOSES, home)
     doing("one publication")
-    publication_lines = _shares("publication", PURPOSES_OF_A_PUBLICATION, publications)
+    publication_lines = _shares("publish request", PURPOSES_OF_A_PUBLICATION, publications)
     return [
         bars.COMMANDS.line(
             "commands",
             Spread.exact(commands),
             commands,
-            note="as the client sends them: a call of a script is one",
+            note="as sent by the client: a script call counts as one",
         ),
         *trips_of_a_publication,
         *asked,
@@ -178,8 +178,8 @@ def _publication_trips(asks: Sequence[Callable[[], None]], directory: Path) -> l
             ask()
     counts = (postgres + found.by_server).items()
     mean = {server: round(count / len(asks), 2) for server, count in counts}
-    begin = f"BEGIN and COMMIT are two of them, checks of the pool {mean.get(trips.CHECKS, 0):g}"
-    message = f"and {mean.get(trips.BROKER, 0):g} to the broker"
+    begin = f"including BEGIN and COMMIT; connection checks by the pool: {mean.get(trips.CHECKS, 0):g}"
+    message = f"plus {mean.get(trips.BROKER, 0):g} to the broker"
     return [
         bar.line("trips", Spread.exact(mean.get(server, 0)), mean.get(server, 0), note=note)
         for bar, server, note in (
@@ -211,7 +211,7 @@ def _asked(handler: WSGIHandler, name: str, path: str, header: Header) -> Line:
         f"{name}: round trips to the caches",
         "",
         Spread.exact(found.trips),
-        note=f"{len(queries)} SQL statements",
+        note=f"SQL statements: {len(queries)}",
         figures={
             "SQL statements": len(queries),
             "round trips": found.trips,
@@ -242,7 +242,7 @@ def _shares(
             what,
             f"% of a {request}",
             Spread.exact(round(seconds / total * 100, 1)),
-            note=f"{calls:,.0f} calls a request in all" if not number else "",
+            note=f"{calls:,.0f} function calls per request" if not number else "",
         )
         for number, (what, seconds) in enumerate(sorted(shares.items(), key=lambda one: -one[1]))
     ]

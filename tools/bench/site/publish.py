@@ -58,7 +58,7 @@ def run(directory: Path) -> list[Line]:
         cost = (seconds_of([site.child.pid]) - before) * 1000 / len(bare)
     return [
         _line(taken, bare, visitor),
-        bars.PUBLISH_COST.line("ms", Spread.exact(cost), cost, note="by what the kernel counts"),
+        bars.PUBLISH_COST.line("ms", Spread.exact(cost), cost, note="as counted by the kernel"),
     ]
 
 

@@ -31,7 +31,7 @@ class Visitor:
 
     @property
     def complaint(self) -> str:
-        kinds = ", ".join(f"{number} of {kind}" for kind, number in self.failures.most_common())
+        kinds = ", ".join(f"{kind}: {number}" for kind, number in self.failures.most_common())
         return f"{self.errors} errors" + (f" ({kinds})" if kinds else "")
 
     def ask(

@@ -51,8 +51,9 @@ def run(directory: Path) -> list[Line]:
             Spread.exact(one),
             one / other,
             others={"in quiet times": Spread.exact(other)},
-            note=f"from event to receipt, beside {CROWD:,} followers; medians {statistics.median(busy):.1f} and"
-            f" {statistics.median(quiet):.1f} ms; {large.done} large deliveries meanwhile",
+            note=f"from event to receipt, during deliveries to {CROWD:,} followers;"
+            f" medians {statistics.median(busy):.1f} and {statistics.median(quiet):.1f} ms;"
+            f" {large.done} large deliveries in that time",
         )
     ]
 

@@ -37,7 +37,7 @@ def run(directory: Path) -> list[Line]:
         rates = [CROWD / delivered_in(publish()) for _ in range(WARM + ROUNDS)][WARM:]
     ours = Spread.of(rates)
     others = {
-        "EXISTS, then LPUSH and trim, in pipelines of redis-py": _plainly(_to_those_online),
+        "EXISTS, then LPUSH and trim, in redis-py pipelines": _plainly(_to_those_online),
         "LPUSH and trim for every follower, in pipelines": _plainly(_to_everybody),
     }
     return [

@@ -44,11 +44,11 @@ def run(directory: Path) -> list[Line]:
     calm_p95, flooded_p95 = percentile(calm, 95), percentile(flooded, 95)
     return [
         Line(
-            f"home API while {CROWD} search without a pause, p95",
-            "times that without them",
+            f"home API p95 while {CROWD} clients search without a pause",
+            "times the p95 without them",
             Spread.exact(round(flooded_p95 / calm_p95, 2)),
-            note=f"{flooded_p95:.1f} ms and {calm_p95:.1f} ms, of {len(calm)} pages each, {visitor.complaint};"
-            f" {refused:,} of {searches:,} searches were refused",
+            note=f"{flooded_p95:.1f} ms with and {calm_p95:.1f} ms without, {len(calm)} pages each;"
+            f" {visitor.complaint}; {refused:,} of {searches:,} searches were refused",
             figures={"pages refused": visitor.errors, "searches": searches, "refused": refused},
         )
     ]

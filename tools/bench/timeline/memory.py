@@ -22,22 +22,22 @@ def run(_directory: Path) -> list[Line]:
     ours = _bytes_each(client, HOME.key(READER))
     allowed = client.config_get(LISTPACK)[LISTPACK]
     client.zadd("bench:scored", {str(one): second_of(one) for one in ids})
-    others = {"scored by time, in a listpack": _bytes_each(client, "bench:scored")}
+    others = {"a sorted set scored by time, in a listpack": _bytes_each(client, "bench:scored")}
     client.zadd("bench:sorted", dict.fromkeys(client.lrange(HOME.key(READER), 0, -1), 0))
     others["a sorted set without scores, in a listpack"] = _bytes_each(client, "bench:sorted")
     client.config_set(LISTPACK, REDIS_DEFAULT)
     client.zunionstore("bench:skiplist", ["bench:sorted"])
     client.zunionstore("bench:scored-skiplist", ["bench:scored"])
-    others["the same as a skiplist (Redis' default of 128 entries)"] = _bytes_each(
+    others["the set without scores, as a skiplist (as by default above 128 entries)"] = _bytes_each(
         client, "bench:skiplist"
     )
-    others["scored by time, as a skiplist"] = _bytes_each(client, "bench:scored-skiplist")
+    others["the set scored by time, as a skiplist"] = _bytes_each(client, "bench:scored-skiplist")
     client.config_set(LISTPACK, allowed)
     client.unlink("bench:scored", "bench:sorted", "bench:skiplist", "bench:scored-skiplist")
     HOME.drop(READER)
     return [
         Line(
-            f"memory of an entry, in windows of {HOME.length}",
+            f"memory per entry, in home caches of {HOME.length} entries",
             "bytes",
             ours,
             others,

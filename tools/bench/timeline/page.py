@@ -66,13 +66,13 @@ def _line(kind: str, maximum: int) -> Line:
     taken = compare({"ours": ours, "pull": pull})
     mine, theirs = _milliseconds(taken["ours"]), _milliseconds(taken["pull"])
     return Line(
-        f"home page of {LIMIT}, warm; {maximum:,} {kind} followees",
+        f"warm home page of {LIMIT} posts; {maximum:,} {kind} followees",
         "ms",
         mine,
-        {f"pull in SQL by the ORM, {_cost(pull)[0]} queries": theirs},
+        {f"pull in SQL, with the ORM, {_cost(pull)[0]} queries": theirs},
         f"0 SQL, at most {TRIPS_MOST} trips",
         queries == 0 and trips <= TRIPS_MOST,
-        f"{queries} SQL, {trips} trips, {1000 / mine.median:,.0f} pages/s a core; pull {1000 / theirs.median:,.0f}",
+        f"{queries} SQL, {trips} trips, {1000 / mine.median:,.0f} pages/s per core; pull: {1000 / theirs.median:,.0f}",
     )
 
 

@@ -46,9 +46,9 @@ def run(_directory: Path) -> list[Line]:
             "ms",
             crowd,
             {f"{SMALL} followers": small},
-            f"within {WITHIN:.0%} of {SMALL} followers, the same work",
+            f"within {WITHIN:.0%} of the time for {SMALL} followers, with the same work",
             abs(times - 1) <= WITHIN and asked[SMALL] == asked[CROWD],
-            f"{times:.2f} times; {statements} SQL statements and {commands} commands of Redis, at {SMALL} followers"
+            f"{times:.2f} times; {statements} SQL statements and {commands} Redis commands; with {SMALL} followers:"
             f" {asked[SMALL][0]} and {asked[SMALL][1]}",
         )
     ]

@@ -55,10 +55,10 @@ def _deliveries() -> Line:
         assert done == READERS
     cost = Spread.of(taken)
     return Line(
-        f"heavy rank: a delivered post scored for one of {READERS} online readers",
+        f"heavy rank: scoring a delivered post for one of {READERS} online readers",
         "ms",
         cost,
-        note=f"{1000 / cost.median:,.0f} scores/s a core",
+        note=f"{1000 / cost.median:,.0f} scores/s per core",
     )
 
 
@@ -73,10 +73,10 @@ def _rebuilds(reader: User) -> Line:
     keys = rank_timeline.keys_of(reader.pk)
     size = sum(int(timelines().memory_usage(key, samples=0) or 0) for key in keys)
     return Line(
-        f"heavy rank: a rank timeline of {length} rebuilt",
+        f"heavy rank: rebuilding a rank timeline of {length} posts",
         "ms",
         cost,
-        note=f"{1000 * length / cost.median:,.0f} scores/s a core; {size / 1024:,.0f} KB of Redis",
+        note=f"{1000 * length / cost.median:,.0f} scores/s per core; {size / 1024:,.0f} KB in Redis",
     )
 
 
@@ -91,7 +91,7 @@ def _pages(reader: User) -> Line:
 
     home = compare({"home": lambda: home_timeline(reader, Cursor(limit=LIMIT))}, rounds=ROUNDS)
     return Line(
-        f"the first ranked page of {LIMIT}, heavy",
+        f"first ranked page of {LIMIT} posts, heavy",
         "ms",
         page_of("heavy"),
         {

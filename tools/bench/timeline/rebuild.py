@@ -88,7 +88,7 @@ def _warm() -> Line:
         "merged in plain Python": lambda: _plain(MANY),
     }
     ways |= {
-        f"naive SQL, {number} followees, no window": _naive(reader, HOME.length)
+        f"naive SQL, {number} followees, no home cache": _naive(reader, HOME.length)
         for reader, number in _followed().items()
     }
     found = _milliseconds(compare(ways, rounds=ROUNDS))
@@ -96,7 +96,7 @@ def _warm() -> Line:
     hits = counts["following", stats.HIT]
     lists = sum(number for (subject, _outcome), number in counts.items() if subject == "following")
     return Line(
-        f"rebuild of a home window, {AUTHORS:,} followees of {POSTS_EACH} posts, warm vectors",
+        f"rebuilding a home cache, {AUTHORS:,} followees with {POSTS_EACH} posts each, warm vectors",
         "ms",
         ours,
         found,
@@ -124,12 +124,12 @@ def _cold(reader: int) -> Line:
     taken = {"vectors": _cold_each(number, from_posts), "replica": _cold_each(number, from_replica)}
     outbox.MIN_AUTHORS = limits
     return Line(
-        f"the same without any vector, {number:,} followees",
+        f"rebuilding a home cache without any vector, {number:,} followees",
         "ms",
         taken["vectors"],
         {"from the replicas on one shard": taken["replica"]}
         | _milliseconds(compare({"naive SQL": _naive(reader, HOME.length)}, rounds=COLD_ROUNDS)),
-        note="vectors are made again",
+        note="vectors are rebuilt",
     )
 
 
@@ -156,7 +156,7 @@ def _deep(reader: int) -> Line:
         "naive SQL": _naive(reader, PAGE, below.max_id),
     }
     found = _milliseconds(compare(ways, rounds=ROUNDS))
-    what = f"a page below the window, from the second level, {_followed()[reader]:,} followees"
+    what = f"a page older than the home cache, from the second level, {_followed()[reader]:,} followees"
     return Line(what, "ms", found.pop("ours"), found)
 
 
@@ -195,7 +195,7 @@ def _ways(store: str, reader: int) -> dict[str, Callable[[], object]]:
         settings.TIMELINE_STORE = store
         return older.newest_home_ids(reader, HOME.length)
 
-    return {f"{name}: a page": page, f"{name}: ids of a home window": window}
+    return {f"{name}: a page": page, f"{name}: ids of a home cache": window}
 
 
 def rebuild(reader: int) -> None:

@@ -19,7 +19,7 @@ examples:
 
 
 class Command(BaseCommand):
-    help = "Make a bearer token for an account, and print it at the end of the output. It is not shown again."
+    help = "Create a bearer token for an account, and print it at the end of the output. It is not shown again."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter

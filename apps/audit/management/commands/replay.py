@@ -25,7 +25,7 @@ EXAMPLES = """
 Compares four versions of the same timeline: the tables now, the pages now, the caches in Redis now, and the home page
 at the end of the period, from the history of follows, mutes and blocks. Exit code 1 if pages or caches are wrong.
 
-The output has ids and reasons but no texts, so it can be attached to a bug report.
+The output contains ids and reasons but no text of posts, so it can be attached to a bug report.
 
 examples:
   ./run manage replay alice                                            the last 24 hours

@@ -28,8 +28,8 @@ size already, nothing changes. Another size adds generated accounts to the cast,
 examples:
   ./run manage seed_demo                      add the cast and 60 accounts, in a few seconds
   ./run manage seed_demo --size medium        1,000 accounts
-  ./run manage seed_demo --size large         20,000 accounts, in some minutes
-  ./run manage seed_demo --seed 7             generate other people and texts; the same seed gives the same ones
+  ./run manage seed_demo --size large         20,000 accounts, in a few minutes
+  ./run manage seed_demo --seed 7             generate other people and posts; the same seed gives the same ones
 """
 
 

@@ -33,7 +33,7 @@ MAX_RECORDS = (
 )
 EXAMPLES = """
 Counts exist three times: as the rows themselves (likes, replies, follows ...), as a row of counts per post and account,
-and as packed records in Redis. The command can run at any time, while the site writes.
+and as packed records in Redis. The command can run at any time, even while the site writes.
 
 examples:
   ./run manage counters status                        show the contents of the counters in Redis

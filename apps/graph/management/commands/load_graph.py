@@ -33,7 +33,7 @@ STEPS = 10  # the number of progress lines in a log
 STOPPED = 130  # the exit code of a program stopped by Ctrl-C
 
 EXAMPLES = """
-Each line has two names, follower and followee, separated by blanks; a name is a number or a part of a handle.
+Each line has two names, follower and followee, separated by spaces; a name is a number or part of a handle.
 Accounts are created as prefix + name ("12 34" makes @u12 follow @u34), without a password. A number that is
 too short for a handle is padded: 8 becomes @u_8. Blank lines and lines that begin with # are skipped.
 

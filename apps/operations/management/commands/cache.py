@@ -41,7 +41,7 @@ from feedcache.topology import (
 
 EXAMPLES = """
 A place is main:SLOT, backup:SLOT or l1:GROUP:SLOT; an L1 group is l1:GROUP. SLOT and GROUP are counted from 0.
-Every running process uses a change within two seconds, without a restart.
+Every running process applies a change within two seconds, without a restart.
 
 examples:
   ./run manage cache topology                        show the pools, the nodes, and the version that each process runs
@@ -59,7 +59,7 @@ examples:
   ./run manage cache restored                        after a restore of the database: ignore all older cache entries
   ./run manage cache move timelines redis://10.0.0.7:6379/0    to another Redis, in half a minute; repeat to resume
   ./run manage cache move timelines settings         back to the address in the settings
-  ./run manage cache rollback 4                      the nodes of version 4; version 0 has those of the settings
+  ./run manage cache rollback 4                      the nodes of version 4; version 0 has the nodes in the settings
 """
 WITHOUT_NODES = (
     "There are no Memcached nodes: the tiers L1, Main and Backup are absent, and posts, profiles and outboxes are "
@@ -87,7 +87,7 @@ class Command(BaseCommand):
         verbs.add_parser("check", help="probe every node and process; exit code 1 if something is wrong")  # fmt: skip
         add = verbs.add_parser("add-l1", help="add a group to L1")
         add.add_argument("urls", nargs="+", metavar="ADDRESS", help="host:port or unix:/path")
-        add.add_argument("--megabytes", type=int, help="of each node (default: an eighth of Main)")
+        add.add_argument("--megabytes", type=int, help="memory of each node (default: an eighth of Main)")
         change = verbs.add_parser("replace", help="put another node into a slot")
         change.add_argument("place", help=FORMS)
         change.add_argument("url", metavar="ADDRESS", help="host:port or unix:/path")

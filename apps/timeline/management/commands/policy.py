@@ -17,7 +17,7 @@ from feedcache.connections import RedisError
 
 EXAMPLES = """
 A policy is push (to everybody), online (to readers with a home window; the default), pull (to nobody: posts are merged
-when a page is read) or auto (the cheapest of these). An author's policy can also be site, for the policy of the site.
+when a page is read) or auto (the cheapest of these). An author's policy can also be site, for the site's policy.
 Restricted posts are always pushed to inboxes.
 
 examples:
@@ -25,7 +25,7 @@ examples:
   ./run manage policy set site pull --reason "Redis is being moved"
   ./run manage policy set site online                 windows are rebuilt one by one, as readers return
   ./run manage policy set @alice auto
-  ./run manage policy set @alice site                 the policy of the site
+  ./run manage policy set @alice site                 the site's policy
   ./run manage policy back site                       the previous policy; @alice works too
   ./run manage policy explain @alice                  the current mode, the measurements, and the choice of auto
   ./run manage policy explain site                    the current mode, and the measurements

@@ -109,7 +109,7 @@ ACCOUNTS = [
     expect("one's lists with an account", "alice GET accounts/{bob}/lists", 200, {"*.id": ["{list}"]}),
     expect("lists need a token", "nobody GET accounts/{bob}/lists", 401),
     expect("identity proofs are empty since 3.5", "alice GET accounts/{bob}/identity_proofs", 200, {"": []},
-           differs="404: they were removed"),
+           differs="404, because they were removed"),
     expect("making an account needs a token", "nobody POST accounts", 401),
     expect("with the token of an application", "app POST accounts", 200, {"access_token": str, "token_type": "Bearer"},
            body={"username": "newcomer", "email": "new@example.org", "password": "a long enough passphrase",
@@ -151,7 +151,7 @@ CREDENTIALS = [
     expect("another one is not", "alice[write:statuses] GET accounts/verify_credentials", 403),
     expect("without a token 401", "nobody GET accounts/verify_credentials", 401, {"error": str}),
     expect("422 for an application's token", "app GET accounts/verify_credentials", 422,
-           differs="403: the token does not belong to a person"),
+           differs="403, because the token does not belong to a person"),
     *[
         expect(f"{name} can be changed", "alice PATCH accounts/update_credentials", 200, members, body=body)
         for name, body, members in CREDENTIAL_CHANGES
@@ -168,10 +168,10 @@ CREDENTIALS = [
     expect("hide_collections hides the lists of followers and followees",
            "alice PATCH accounts/update_credentials", 200,
            {"source.hide_collections": True}, body={"hide_collections": True},
-           differs="422: there is no such setting"),
+           differs="422, because there is no such setting"),
     expect("attribution_domains are stored", "alice PATCH accounts/update_credentials", 200,
            {"source.attribution_domains": ["example.com"]}, body={"attribution_domains": ["example.com"]},
-           differs="they are ignored: previews do not name authors of this site"),
+           differs="they are ignored, because previews do not name authors of this site"),
     expect("changing needs the scope", "alice[read] PATCH accounts/update_credentials", 403, body={"bot": True}),
     expect("4.6: the profile as it can be edited", "alice GET profile", 200,
            {"id": "{alice}", "display_name": "Alice Wen", "note": "", "fields": [], "avatar": None, "header": None,
@@ -188,9 +188,9 @@ CREDENTIALS = [
     expect("the profile takes pictures", "alice PATCH profile", 200, {"avatar": Like("^http"), "header": Like("^http")},
            body={"avatar": "{picture}", "header": "{picture}"}, form=True),
     expect("the media tab can be hidden", "alice PATCH profile", 200, {"show_media": False},
-           body={"show_media": False}, differs="422: all profiles have the same tabs"),
+           body={"show_media": False}, differs="422, because all profiles have the same tabs"),
     expect("the followers can be hidden", "alice PATCH profile", 200, {"hide_collections": True},
-           body={"hide_collections": True}, differs="422: there is no such setting"),
+           body={"hide_collections": True}, differs="422, because there is no such setting"),
     expect("the profile accepts attribution_domains", "alice PATCH profile", 200,
            {"attribution_domains": ["example.com"]},
            body={"attribution_domains": ["example.com"]}, differs="they are ignored, as in update_credentials"),
@@ -213,7 +213,7 @@ CREDENTIALS = [
     expect("a confirmed address is not confirmed again", "alice POST emails/confirmations", 403),
     expect("`email` changes the address", "alice POST emails/confirmations", 200,
            body={"email": "new@example.org"},
-           differs="403: the address is changed in the settings, with the password"),
+           differs="403, because the address is changed in the settings, with the password"),
 ]  # fmt: skip
 
 RELATIONS = [
@@ -302,7 +302,7 @@ RELATIONS = [
     expect("min_id of blocked domains", "alice GET domain_blocks?min_id=5", 200, {"": []}),
     expect("blocked domains need the scope", "alice[write:blocks] GET domain_blocks", 403),
     expect("blocking a domain", "alice POST domain_blocks", 200, {"": {}}, body={"domain": "example.com"},
-           differs=f"422: {NO_FEDERATION}"),
+           differs=f"422, because {NO_FEDERATION}"),
     expect("a domain must be named", "alice POST domain_blocks", 422, body={}),
     expect("a domain has no spaces", "alice POST domain_blocks", 422, body={"domain": "example com"}),
     expect("unblocking a domain that was not blocked", "alice DELETE domain_blocks", 200, {"": {}},

@@ -66,7 +66,7 @@ STAFF = [
     expect("staff only", f"{MOD} GET admin/accounts?staff=true", 200,
            {"*.username": has("mod"), "*.role.id": lacks("0")}),
     expect("accounts by IP address", f"{MOD} GET admin/accounts?ip=10.0.0.1", 200, {"": []},
-           differs="422: the site does not keep addresses"),
+           differs="422, because the site does not keep addresses"),
     expect("a page of accounts", f"{MOD} GET admin/accounts?limit=1", 200, {"header:Link": Like("max_id=.*next")}),
     expect("below an account", f"{MOD} GET admin/accounts?max_id={{bob}}", 200, {"*.username": lacks("bob", "carol")}),
     expect("above an account", f"{MOD} GET admin/accounts?min_id={{bob}}", 200, {"*.username": lacks("alice", "bob")}),
@@ -82,9 +82,9 @@ STAFF = [
     expect("2: by name", f"{MOD} GET /api/v2/admin/accounts?display_name=Alice&email=alice", 200,
            {"*.username": ["alice"]}),
     expect("v2: accounts by IP address", f"{MOD} GET /api/v2/admin/accounts?ip=10.0.0.1", 200, {"": []},
-           differs="422: the site does not keep addresses"),
+           differs="422, because the site does not keep addresses"),
     expect("v2: accounts by inviter", f"{MOD} GET /api/v2/admin/accounts?invited_by={{alice}}", 200, {"": []},
-           differs="422: there are no invitations"),
+           differs="422, because there are no invitations"),
     expect("2: pages", f"{MOD} GET /api/v2/admin/accounts?max_id={{carol}}&since_id=1&limit=1", 200,
            {"*.username": ["bob"]}),
     expect("2: above", f"{MOD} GET /api/v2/admin/accounts?min_id={{bob}}&limit=1", 200, {"*.username": ["carol"]}),
@@ -103,9 +103,9 @@ STAFF = [
            {"action_taken": True, "action_taken_by_account.username": "mod"},
            before=[(f"{MOD} POST admin/accounts/{{carol}}/action", {"type": "none", "report_id": "{report}"})]),
     expect("a prepared warning", f"{MOD} POST admin/accounts/{{carol}}/action", 200,
-           body={"type": "none", "warning_preset_id": "1"}, differs="422: there are no prepared warnings"),
+           body={"type": "none", "warning_preset_id": "1"}, differs="422, because there are no prepared warnings"),
     expect("an account is marked as sensitive", f"{MOD} POST admin/accounts/{{carol}}/action", 200,
-           body={"type": "sensitive"}, differs="422: posts are marked, not accounts"),
+           body={"type": "sensitive"}, differs="422, because posts are marked, not accounts"),
     expect("a limited account", f"{MOD} GET admin/accounts/{{carol}}", 200,
            {"silenced": True, "account.limited": True}, before=[_SILENCE]),
     expect("limited ones by the list", f"{MOD} GET admin/accounts?silenced=true", 200, {"*.username": ["carol"]},
@@ -116,10 +116,10 @@ STAFF = [
     expect("against oneself", f"{MOD} POST admin/accounts/{{mod}}/action", 403, body={"type": "suspend"}),
     expect("members take no measure", "bob POST admin/accounts/{alice}/action", 403, body={"type": "suspend"}),
     expect("an account is no longer marked as sensitive", f"{MOD} POST admin/accounts/{{alice}}/unsensitive", 200,
-           differs="422: posts are marked, not accounts"),
+           differs="422, because posts are marked, not accounts"),
     *[
         expect(f"{name} an approved account", f"{MOD} POST admin/accounts/{{alice}}/{name}", 403,
-               differs="422: accounts need no approval")
+               differs="422, because accounts need no approval")
         for name in ("approve", "reject")
     ],
     *[
@@ -154,7 +154,7 @@ STAFF = [
     expect("their sites", f"{MOD} GET admin/trends/links/publishers", 200, {"": []}),
     *[
         expect(f"{act} a trend ({kind})", f"{MOD} POST admin/trends/{kind}/1/{act}", 200,
-               differs="422: trends are not reviewed")
+               differs="422, because trends are not reviewed")
         for kind in ("tags", "statuses", "links", "links/publishers")
         for act in ("approve", "reject")
     ],
@@ -181,7 +181,8 @@ STAFF = [
            before=[_NEW_DOMAIN]),
     expect("what is no domain", f"{MOD} POST admin/email_domain_blocks", 422, body={"domain": "a b"}),
     expect("a mail domain with approval", f"{MOD} POST admin/email_domain_blocks", 200,
-           body={"domain": "mail.example", "allow_with_approval": True}, differs="422: nobody approves new accounts"),
+           body={"domain": "mail.example", "allow_with_approval": True},
+           differs="422, because nobody approves new accounts"),
     expect("a mail domain is free again", f"{MOD} DELETE admin/email_domain_blocks/{{1.id}}", 200, {"": {}},
            before=[_NEW_DOMAIN]),
     expect("members block no mail domain", "bob POST admin/email_domain_blocks", 403, body={"domain": "mail.example"}),
@@ -216,8 +217,8 @@ STAFF = [
     expect("a range without severity", f"{MOD} POST admin/ip_blocks", 422, body={"ip": "203.0.113.0/24"}),
     *[
         expect(f"a range of severity {severity}", f"{MOD} POST admin/ip_blocks", 200,
-               body={"ip": "203.0.113.0/24", "severity": severity}, differs=f"422: {why}")
-        for severity, why in (("no_access", "ranges are blocked from signing up only"),
+               body={"ip": "203.0.113.0/24", "severity": severity}, differs=f"422, because {why}")
+        for severity, why in (("no_access", "ranges can only be blocked from signing up"),
                               ("sign_up_requires_approval", "nobody approves new accounts"))
     ],
     expect("whether an address is blocked", f"{MOD} POST admin/canonical_email_blocks/test", 200, {"": []},

@@ -41,7 +41,7 @@ class PeerError(Exception):
 def run(directory: Path) -> list[Line]:
     place = os.environ.get(PEER)
     if not place:
-        return [bars.TAKAHE.not_measured("no checkout named")]
+        return [bars.TAKAHE.not_measured("no Takahē checkout was given")]
     checkout = Path(place)
     python = interpreter(checkout)
     here = world()
