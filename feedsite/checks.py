@@ -255,9 +255,7 @@ def _wrong_with_redis() -> Iterator[CheckMessage]:
             yield Error(text, hint=hint, id="feedsite.E009")
     for name, primary in REPLICAS.items():
         if any(url.startswith(CLUSTERS) for url in getattr(settings, name)):
-            hint = (
-                f"If {primary} names a cluster, leave this empty: replicas of a cluster are not used."
-            )
+            hint = f"If {primary} names a cluster, leave this empty: replicas of a cluster are not used."
             yield Error(f"{name} names a cluster.", hint=hint, id="feedsite.E025")
     for name in REDIS_ROLES:
         if getattr(settings, name).startswith(SENTINELS):

@@ -317,7 +317,9 @@ def test_a_list_costs_the_same_whatever_its_length(page_of, api_of, case, settin
     """Of users and of staff in one test: to make the rows takes as long as half of the asking."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
     settings.LINK_PREVIEWS = True
-    monkeypatch.setattr(sitemaps, "ACCOUNTS_PER_FILE", 10**9)  # all are in the first file, whatever their ids
+    monkeypatch.setattr(
+        sitemaps, "ACCOUNTS_PER_FILE", 10**9
+    )  # all are in the first file, whatever their ids
     rows, staff, of_one = Rows(), make_staff(superuser=True), {}
     for count in (1, ROWS):
         rows.grow(count)

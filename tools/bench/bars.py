@@ -23,7 +23,11 @@ class Bar:
     @property
     def text(self) -> str:
         said = f"{'at least' if self.at_least else 'at most'} {self.limit:,g}{self.unit}"
-        return said if self.beyond is None else f"{said}; long-term target: {self.beyond:,g}{self.unit}"
+        return (
+            said
+            if self.beyond is None
+            else f"{said}; long-term target: {self.beyond:,g}{self.unit}"
+        )
 
     def line(
         self,
@@ -64,10 +68,14 @@ class Bar:
 
 TIMES, PERCENT, MS, CORE = " times", " %", " ms", " % of a core"
 
-HOME_COST = Bar("home API, processor time per page, relative to the minimal two-trip reader", 6, TIMES, 4.5)
+HOME_COST = Bar(
+    "home API, processor time per page, relative to the minimal two-trip reader", 6, TIMES, 4.5
+)
 FRAME = Bar("frame of an API request, processor time relative to the constant page", 6, TIMES, 4)
 NAIVE_BUSY = Bar("home API compared with naive DRF, 500 busy followees", 7, TIMES, 9, at_least=True)
-NAIVE_QUIET = Bar("home API compared with naive DRF, 500 quiet followees", 110, TIMES, 150, at_least=True)
+NAIVE_QUIET = Bar(
+    "home API compared with naive DRF, 500 quiet followees", 110, TIMES, 150, at_least=True
+)
 TAKAHE = Bar("home API compared with Takahē's, processor time", 20, TIMES, 30, at_least=True)
 HTML = Bar("home HTML compared with the home API", 60, PERCENT, 70, at_least=True)
 PROFILE = Bar("profile HTML compared with the home API", 65, PERCENT, 70, at_least=True)
@@ -75,12 +83,19 @@ THREAD = Bar("thread HTML compared with the home API", 65, PERCENT, 70, at_least
 MIX = Bar(
     "home API at 100 requests/s with publications, p95 relative to the constant page", 4, TIMES, 3
 )
-PUBLISH = Bar("publish request, p95, 10 to 250,000 followers, relative to a bare INSERT", 5, TIMES, 4)
+PUBLISH = Bar(
+    "publish request, p95, 10 to 250,000 followers, relative to a bare INSERT", 5, TIMES, 4
+)
 FANOUT = Bar(
     "delivery of one post, 20 % online, 2 worker processes",
     400_000, " followers/s", 800_000, at_least=True,
 )  # fmt: skip
-FAIRNESS = Bar("p99 of a small author's delivery during a large one, compared with quiet times", 1.5, TIMES, 1.2)
+FAIRNESS = Bar(
+    "p99 of a small author's delivery during a large one, compared with quiet times",
+    1.5,
+    TIMES,
+    1.2,
+)
 DEPTH = Bar("home page after 100 to 10,000 newer posts, p95 relative to page 1", 2, TIMES)
 PUBLISH_COST = Bar("publishing a post, processor time of the web process", 5, MS, 3.5)
 POSTGRES_TRIPS = Bar("publishing a post, round trips to PostgreSQL", 4, "")

@@ -136,7 +136,9 @@ def needs(people: Population, cost: Costs) -> Iterator[Need]:
 
 def _rates(people: Population) -> Iterator[Need]:
     yield Need("pages at the peak", people.reads_a_second, "/s", "active users x pages x peak")
-    yield Need("posts published at the peak", people.posts_a_second, "/s", "active users x posts x peak")
+    yield Need(
+        "posts published at the peak", people.posts_a_second, "/s", "active users x posts x peak"
+    )
     yield Need(
         "deliveries at the peak",
         people.deliveries_a_second,
@@ -262,7 +264,9 @@ def command_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )  # fmt: skip
     parser.add_argument(
-        "--short", action="store_true", help="no effect, because the calculation takes only a second"
+        "--short",
+        action="store_true",
+        help="no effect, because the calculation takes only a second",
     )
     parser.add_argument("--users", type=int, default=10**6, metavar="N")
     parser.add_argument(
@@ -273,7 +277,11 @@ def command_parser() -> argparse.ArgumentParser:
         help="share of the users who visit on a given day",
     )
     parser.add_argument(
-        "--followees", type=int, default=200, metavar="N", help="average number of followees per user"
+        "--followees",
+        type=int,
+        default=200,
+        metavar="N",
+        help="average number of followees per user",
     )
     parser.add_argument(
         "--posts", type=float, default=1.0, metavar="N", help="posts per active user and day"

@@ -119,7 +119,11 @@ def _markdown(suite: str, lines: Sequence[Line], servers: str, note: str) -> str
             for line in some
         ]
         parts += ["", f"## {title}"] if title else []
-        parts += ["", "| what | feedsite | compared with | bar | | notes |", "|---|---|---|---|---|---|"]
+        parts += [
+            "",
+            "| what | feedsite | compared with | bar | | notes |",
+            "|---|---|---|---|---|---|",
+        ]
         parts += rows
     for names, alike in _with_figures(lines):
         parts += ["", f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to=settings.AUTH_USER_MODEL)),
                 ('for_not_following', models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], default='accept', max_length=6, verbose_name="from people you don't follow")),
                 ('for_not_followers', models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], default='accept', max_length=6, verbose_name="from people who don't follow you")),
-                ('for_new_accounts', models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], default='accept', max_length=6, verbose_name='by new accounts')),
+                ('for_new_accounts', models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], default='accept', max_length=6, verbose_name='from new accounts')),
                 ('for_private_mentions', models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], default='accept', max_length=6, verbose_name="private mentions by people you don't follow")),
             ],
             options={

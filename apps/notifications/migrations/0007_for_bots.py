@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='notificationpolicy',
             name='for_new_accounts',
-            field=models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], db_default='accept', default='accept', max_length=6, verbose_name='by new accounts'),
+            field=models.CharField(choices=[('accept', 'accept'), ('filter', 'hold back'), ('drop', 'hide')], db_default='accept', default='accept', max_length=6, verbose_name='from new accounts'),
         ),
         migrations.AlterField(
             model_name='notificationpolicy',

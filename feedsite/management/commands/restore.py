@@ -67,7 +67,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("--replace", action="store_true", help="replace the existing accounts")
         parser.add_argument(
-            "--other-keys", action="store_true", help="restore even if the site's keys are different"
+            "--other-keys",
+            action="store_true",
+            help="restore even if the site's keys are different",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

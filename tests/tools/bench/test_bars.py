@@ -32,7 +32,10 @@ def test_errors_that_another_line_counts_are_not_counted_twice():
 
 def test_a_line_says_its_bar_and_what_was_measured():
     line = COST.line("ms", Spread.exact(1), 7.25, note="more")
-    assert (line.bar, line.note) == ("at most 8 times; long-term target: 6 times", "7.25 times; more")
+    assert (line.bar, line.note) == (
+        "at most 8 times; long-term target: 6 times",
+        "7.25 times; more",
+    )
 
 
 def test_what_was_not_measured_is_neither(tmp_path):

@@ -48,7 +48,7 @@ _SAYS = {
     "pull": "writes the author's outbox; reads the outboxes of all followees; most traffic occurs on refresh",
     "push": "writes every follower's home cache; reads the reader's home cache; most traffic occurs on publication",
     "online": "writes online followers' home caches; reads the reader's home cache, which is rebuilt on return",
-    "auto": "like \"online push, offline pull\", but pulls large authors whose posts are cheaper to pull",
+    "auto": 'like "online push, offline pull", but pulls large authors whose posts are cheaper to pull',
 }
 
 # A lock does not count as a write.

@@ -162,7 +162,11 @@ def _line(crowd: Crowd, waited: float, left: int) -> Line:
     others = {kind: number for kind, number in crowd.answers.items() if kind != HTTPStatus.OK}
     said = ", ".join(f"{number:,} with status {kind}" for kind, number in others.items())
     p95 = percentile(crowd.milliseconds, 95) if crowd.milliseconds else 0.0
-    ended = f"{left:,} undelivered after {waited:.0f} s" if left else f"all delivered after {waited:.0f} s"
+    ended = (
+        f"{left:,} undelivered after {waited:.0f} s"
+        if left
+        else f"all delivered after {waited:.0f} s"
+    )
     return bars.OVERLOAD.line(
         "undelivered",
         Spread.exact(left),

@@ -104,7 +104,10 @@ PURPOSES = {
     "site-packages/whitenoise": _MIDDLEWARE,
 }
 OTHER = "Python's standard library and the rest"
-_WRITE, _MESSAGE = "rules and content of the post, and its cached copies", "Celery: the message to workers"
+_WRITE, _MESSAGE = (
+    "rules and content of the post, and its cached copies",
+    "Celery: the message to workers",
+)
 PURPOSES_OF_A_PUBLICATION = {
     "site-packages/celery/": _MESSAGE,
     "site-packages/kombu/": _MESSAGE,
@@ -178,7 +181,9 @@ def _publication_trips(asks: Sequence[Callable[[], None]], directory: Path) -> l
             ask()
     counts = (postgres + found.by_server).items()
     mean = {server: round(count / len(asks), 2) for server, count in counts}
-    begin = f"including BEGIN and COMMIT; connection checks by the pool: {mean.get(trips.CHECKS, 0):g}"
+    begin = (
+        f"including BEGIN and COMMIT; connection checks by the pool: {mean.get(trips.CHECKS, 0):g}"
+    )
     message = f"plus {mean.get(trips.BROKER, 0):g} to the broker"
     return [
         bar.line("trips", Spread.exact(mean.get(server, 0)), mean.get(server, 0), note=note)

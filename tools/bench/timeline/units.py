@@ -61,7 +61,9 @@ def _deliveries() -> list[Line]:
     lines = [_line(f"a delivery to {people.SMALL} followers", "us", base)]
     per_away = _each(away, base, FOLLOWERS)
     lines.append(_line("a follower who is away", "us", per_away))
-    lines.append(_line("additional cost of a follower who is online", "us", _each(fifth, away, online)))
+    lines.append(
+        _line("additional cost of a follower who is online", "us", _each(fifth, away, online))
+    )
     lines.append(_line("a row of the second level", "us", _each(for_everybody, fifth, FOLLOWERS)))
     return lines
 
@@ -134,7 +136,8 @@ def _pages() -> list[Line]:
     found = {
         "one more pulled author whom a reader follows": each,
         "the site's first pulled author": pages[one] - pages[0] - each,
-        f"additional cost while {most} authors are pulled whom the reader does not follow": asked - alone,
+        f"additional cost while {most} authors are pulled whom the reader does not follow": asked
+        - alone,
         "the page without pulled authors": pages[0],
     }
     return [Line(what, "us", Spread.exact(round(taken, 1))) for what, taken in found.items()]

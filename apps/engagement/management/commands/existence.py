@@ -31,7 +31,8 @@ class Command(BaseCommand):
         )
         rebuild_parser.add_argument("kind", nargs="?", choices=[marks.kind for marks in MODELS])
         capacity_parser = verbs.add_parser(
-            "capacity", help="compare the space that a given number of records takes in different stores"
+            "capacity",
+            help="compare the space that a given number of records takes in different stores",
         )
         capacity_parser.add_argument("records", type=int, help="number of records")
 

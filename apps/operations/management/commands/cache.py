@@ -87,7 +87,9 @@ class Command(BaseCommand):
         verbs.add_parser("check", help="probe every node and process; exit code 1 if something is wrong")  # fmt: skip
         add = verbs.add_parser("add-l1", help="add a group to L1")
         add.add_argument("urls", nargs="+", metavar="ADDRESS", help="host:port or unix:/path")
-        add.add_argument("--megabytes", type=int, help="memory of each node (default: an eighth of Main)")
+        add.add_argument(
+            "--megabytes", type=int, help="memory of each node (default: an eighth of Main)"
+        )
         change = verbs.add_parser("replace", help="put another node into a slot")
         change.add_argument("place", help=FORMS)
         change.add_argument("url", metavar="ADDRESS", help="host:port or unix:/path")
