@@ -60,10 +60,10 @@ class PromotionsConfig(AppConfig):
         )
         ARCHIVE.add(*archive.PARTS)
         SEEDING.add("apps.promotions.integrations.demo.make_promotions")
-        post_migrate.connect(_add_traits, sender=self)
+        post_migrate.connect(add_traits, sender=self)
 
 
-def _add_traits(using: str, apps: Any = all_apps, **_kwargs: Any) -> None:
+def add_traits(using: str, apps: Any = all_apps, **_kwargs: Any) -> None:
     """Insert missing traits; rows that staff changed stay as they are."""
     try:
         traits = apps.get_model("promotions", "Trait").objects

@@ -16,14 +16,12 @@ from apps.promotions.models import (
     Trait,
     VirtualFollow,
 )
-from apps.promotions.vocabulary import TRAITS
 from apps.timeline.pipeline import rulebook
 from tests.support.factories import deliver, make_user, moderator
 
 
 def trait(slug="first-year-student"):
-    """Made again where a transactional test before has emptied all tables."""
-    return Trait.objects.get_or_create(slug=slug, defaults={"name": TRAITS[slug]})[0]
+    return Trait.objects.get(slug=slug)
 
 
 def make_segment(slug, description="", *rules, is_active=True):

@@ -2,6 +2,7 @@
 
 Django's own flush truncates every table, even those without rows, and then creates all content types and permissions
 again. Here only tables with rows are emptied, and content types and permissions stay as the migrations created them.
+Traits are inserted again, as after migrations.
 """
 
 from functools import cache
@@ -9,6 +10,7 @@ from functools import cache
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 
+from apps.promotions.apps import add_traits
 from apps.sql import is_distributed
 
 MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}
@@ -29,7 +31,7 @@ def _empty(test_case):
 
 
 def empty():
-    """Empty all tables except those that the migrations filled."""
+    """Empty all tables, except for rows that the migrations inserted."""
     with transaction.atomic(), connection.cursor() as sql:
         found = []
         for query in _tables_with_rows():
@@ -43,6 +45,8 @@ def empty():
             # disables foreign key checks: in the end all tables are empty
             sql.execute("SET LOCAL session_replication_role = replica")
             sql.execute("; ".join(f"DELETE FROM {_quoted(name)}" for name in small))
+            sql.execute("SET LOCAL session_replication_role = origin")
+        add_traits(using=connection.alias)
 
 
 def _tables_with_rows():

@@ -32,7 +32,6 @@ from apps.posts.actions.uploads import upload_picture
 from apps.posts.saved_drafts import save_draft
 from apps.previews.models import Preview
 from apps.privacy.models import Erasure, Export, Import
-from apps.promotions.vocabulary import TRAITS
 from apps.search.trends import rank_posts
 from apps.sign_ups.models import SignUpBlock
 from apps.strikes.models import Appeal, Strike
@@ -201,8 +200,7 @@ class Rows:
         fan, friend = self.fans[-1], self.friends[-1]
         AuthorPolicy.objects.create(author=fan, policy=Policy.PULL)
         PolicyChange.objects.create(author=fan, before="site", after="pull", made_by=fan.handle)
-        rule = ("trait", trait(list(TRAITS)[n]))
-        make_campaign(friend, make_segment(f"segment{n}", "", rule))
+        make_campaign(friend, make_segment(f"segment{n}", "", ("trait", trait())))
         Export.objects.create(user=friend, name=f"archive{n}")
         Import.objects.create(user_id=self.user_id, name=f"import{n}.csv", state=State.DONE)
         Erasure.objects.create(user_id=friend.pk)
