@@ -21,6 +21,9 @@ DEFAULTS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+# Applications may open the consent page in a window. With `same-origin`, they would take this window for closed.
+CONSENT = "/oauth/authorize"
+OPENED = {CONSENT, "/login/code", "/login/passkey"}
 
 
 class SecurityHeadersMiddleware:
@@ -34,4 +37,10 @@ class SecurityHeadersMiddleware:
         for name, value in DEFAULTS.items():
             if name != "X-Frame-Options" or not getattr(response, "xframe_options_exempt", False):
                 response.headers.setdefault(name, value)
+        # /login only on the way there: otherwise a redirect would tell the opener that the visitor is logged in
+        is_login = (
+            request.path == "/login" and request.GET.get("next", "").partition("?")[0] == CONSENT
+        )
+        if is_login or request.path in OPENED:
+            response.headers["Cross-Origin-Opener-Policy"] = "unsafe-none"
         return response

@@ -114,6 +114,11 @@ def unsubscribe_device(user: User, session_key: str | None) -> None:
         Subscription.objects.filter(user=user, login=login).delete()
 
 
+def unsubscribe_program(user: User, bearer: Bearer) -> None:
+    """End the subscription that a client made with its token, if there is one."""
+    Subscription.objects.filter(user=user, **access_of(bearer)).delete()
+
+
 def unsubscribe(user: User, number: int) -> None:
     """Unsubscribe one of a user's devices or clients. NotFound."""
     deleted, _by_model = Subscription.objects.filter(user=user, pk=number).delete()

@@ -14,7 +14,7 @@ from apps.api.openapi import EMPTY_OBJECT
 from apps.api.params import validated
 from apps.notifications.kinds import TOLD
 from apps.oauth.queries import Bearer
-from apps.push.actions import Address, change_program, subscribe_program, unsubscribe
+from apps.push.actions import Address, change_program, subscribe_program, unsubscribe_program
 from apps.push.encryption import public_key
 from apps.push.models import ENDPOINT_MAX_CHARACTERS, Policy, Subscription
 from apps.push.queries import subscription_of
@@ -135,10 +135,10 @@ def push_subscription(request: Request) -> Response:
             policy=changes["policy"] or Policy.ALL,
         )
         return Response(push_subscription_json(made))
-    subscription = subscription_of(viewer, bearer)
     if request.method == "DELETE":
-        unsubscribe(viewer, subscription.pk)
+        unsubscribe_program(viewer, bearer)
         return Response({})
+    subscription = subscription_of(viewer, bearer)
     if request.method == "PUT":
         changes = _changes(validated(PushChangeInput(data=request.data)))
         subscription = change_program(subscription, **changes)

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, tzinfo
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from apps.accounts.authentication.sessions import named_device
 from apps.accounts.models import AccessToken, User
@@ -31,7 +30,8 @@ def subscription_of(user: User, bearer: Bearer) -> Subscription:
     """The subscription that a client made with its token. NotFound."""
     found = Subscription.objects.filter(user=user, **access_of(bearer)).first()
     if found is None:
-        raise NotFound(_("This token has no push subscription."))
+        # not translated: Phanpy shows each error that does not contain "not found" to its user
+        raise NotFound("The push subscription of this token was not found.")
     return found
 
 

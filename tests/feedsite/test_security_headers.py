@@ -44,3 +44,15 @@ def test_what_a_page_says_itself_stays(client):
 def test_it_stands_above_all_that_answers():
     names = [name.rsplit(".", 1)[1] for name in settings.MIDDLEWARE]
     assert names[:2] == ["RequestIdMiddleware", "SecurityHeadersMiddleware"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("path", "policy"),
+    [("/oauth/authorize?client_id=x", "unsafe-none"), ("/login?next=%2Foauth%2Fauthorize%3Fa%3Dx", "unsafe-none"),
+     ("/login/code", "unsafe-none"), ("/login", "same-origin"), ("/login?next=%2Fhome", "same-origin"),
+     ("/login?next=%2Flogin%2Fcode", "same-origin"), ("/login?next=%2Foauth%2Fauthorized", "same-origin"),
+     ("/login?next=http://[", "same-origin"), ("/?next=%2Foauth%2Fauthorize", "same-origin")],
+)  # fmt: skip
+def test_an_application_keeps_the_window_that_it_opened_for_consent(client, path, policy):
+    assert client.get(path).headers["Cross-Origin-Opener-Policy"] == policy

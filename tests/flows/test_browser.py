@@ -1,9 +1,12 @@
 """A person in a real browser, with and without JavaScript, on a real web server."""
 
+from urllib.parse import urlencode
+
 import pytest
 from playwright.sync_api import expect
 
 from apps.graph.actions import follow_user
+from apps.oauth.actions import register_application
 from apps.posts.models import Post
 from tests.flows.browsing import log_in, needs_browser
 from tests.support.factories import PASSWORD, deliver, delivered, publish
@@ -222,3 +225,28 @@ def _fits(page, address):
     page.goto(address)
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 320, f"{address} is {width} pixels wide"
+
+
+def test_an_application_keeps_the_window_in_which_it_is_allowed(author, site, visit):
+    """Phanpy takes the login for failed if the window that it opened counts as closed, and waits for its message."""
+    app = "https://app.example"
+    back = f"{app}/back"
+    client_id = register_application(
+        name="App", redirect_uris=[back], scopes="read"
+    ).application.client_id
+    asked = urlencode({"response_type": "code", "client_id": client_id, "redirect_uri": back})
+    with visit() as page:
+        empty = {"body": "", "content_type": "text/html"}
+        page.context.route(f"{app}/**", lambda route: route.fulfill(**empty))
+        page.goto(app)
+        with page.expect_popup() as opened:
+            page.evaluate("url => { window.opened = open(url) }", f"{site}/oauth/authorize?{asked}")
+        window = opened.value
+        window.get_by_label("Handle or e-mail").fill("author")
+        window.get_by_label("Password", exact=True).fill(PASSWORD)
+        window.locator("form.form").get_by_role("button", name="Log in").click()
+        window.get_by_role("button", name="Allow", exact=True).click()
+        window.wait_for_url(f"{back}?code=*")
+        assert not page.evaluate("opened.closed")
+        assert window.evaluate("opener !== null")
+        assert page.evaluate("opened.location.pathname") == "/back"

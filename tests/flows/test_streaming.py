@@ -1,6 +1,7 @@
 """Streams end to end: a worker tells the streaming server, which tells real connections."""
 
 import json
+import time
 
 import pytest
 
@@ -74,6 +75,38 @@ def test_a_stream_that_was_cut_off_continues_where_it_was(address, alice, bob, c
         write(1)  # nothing comes twice before it
         again.wait(101 - had)
     told = [int(data["id"]) for name, data in stream.events + again.events if name == "update"]
+    assert sorted(told) == sorted(sent)
+
+
+@pytest.mark.long
+@pytest.mark.waits(
+    "the ids of posts and events are times of the clocks of PostgreSQL and the server"
+)
+def test_a_stream_cut_off_for_a_minute_continues_without_a_gap_or_a_double(
+    address, alice, bob, carol
+):
+    """Two authors write 100 posts in the 60 seconds, and 10 before and after."""
+    follow_user(bob, carol)
+    token, sent = token_of(bob), []
+
+    def write():
+        sent.append(delivered((alice, carol)[len(sent) % 3 == 0]).pk)
+
+    with listening(address, "user", token) as stream:
+        for _number in range(10):
+            write()
+        stream.wait(10)
+    cut_off = time.monotonic()
+    for number in range(1, 101):
+        write()
+        time.sleep(max(0, cut_off + 0.6 * number - time.monotonic()))
+    with listening(address, "user", token, last_event_id=stream.last_id) as again:
+        again.wait(100)
+        for _number in range(10):
+            write()
+        again.wait(110)
+    told = [int(data["id"]) for name, data in stream.events + again.events if name == "update"]
+    assert len(stream.events) == 10
     assert sorted(told) == sorted(sent)
 
 

@@ -165,7 +165,7 @@ class PollJson(TypedDict):
     expired: bool
     multiple: bool
     votes_count: int
-    voters_count: int | None
+    voters_count: int
     options: list[PollOptionJson]
     emojis: list[Object]
     voted: bool
@@ -187,7 +187,7 @@ def poll_json(item: FeedItem) -> PollJson:
         "expired": item.poll_is_over,
         "multiple": poll.multiple,
         "votes_count": sum(result.votes),
-        "voters_count": result.voters if poll.multiple else None,
+        "voters_count": result.voters,
         "options": [
             {"title": title, "votes_count": count}
             for title, count in zip_longest(poll.options, votes)

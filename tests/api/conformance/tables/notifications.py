@@ -153,6 +153,7 @@ NOTIFICATIONS = [
            body={"policy": "followed"}, before=[("alice POST push/subscription", {"subscription": SUBSCRIPTION})]),
     expect("no subscription any more", "alice DELETE push/subscription", 200, {"": {}},
            before=[("alice POST push/subscription", {"subscription": SUBSCRIPTION})]),
+    expect("no subscription to end", "alice DELETE push/subscription", 200, {"": {}}),
     expect("push needs the scope", "alice[read] GET push/subscription", 403),
     expect("a report", "alice POST reports", 200,
            {"id": str, "action_taken": False, "category": "spam", "comment": "Look", "forwarded": False,
