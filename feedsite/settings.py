@@ -461,9 +461,7 @@ EXISTENCE_READ_HORIZON_DAYS = env.int("EXISTENCE_READ_HORIZON_DAYS", 30)
 GRAPH_TTL_SECONDS = env.int("GRAPH_TTL_SECONDS", 7 * 24 * 3600)
 # Redis stores the beginning of a list of followers or followees if the list has at least this many entries.
 GRAPH_LIST_FROM = env.int("GRAPH_LIST_FROM", 500)
-GRAPH_LIST_LENGTH = env.int(
-    "GRAPH_LIST_LENGTH", 1000
-)  # how many entries of such a list Redis stores
+GRAPH_LIST_LENGTH = env.int("GRAPH_LIST_LENGTH", 1000)  # entries of such a list that Redis stores
 # Larger sets of followers are not cached; "followed by" then queries PostgreSQL.
 GRAPH_MAX_FOLLOWERS = env.int("GRAPH_MAX_FOLLOWERS", 20_000)
 
@@ -564,9 +562,7 @@ VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)  # maximum duration of an 
 VIDEO_MAX_PIXELS = 3840 * 2160  # of a frame of an upload
 VIDEO_SIZE = (1920, 1080)  # maximum of the longer and the shorter side of served video
 VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # time limit per upload
-VIDEO_CONCURRENCY = env.int(
-    "VIDEO_CONCURRENCY", 1
-)  # how many uploads are transcoded at the same time
+VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at the same time
 
 # --- moderation -----------------------------------------------------------------------------------
 # How many days people can appeal a decision of the moderators.
@@ -583,9 +579,7 @@ EARLIER_PICTURES_MAX_BYTES = (  # maximum size of all pictures that an account i
 )
 # How long the reports of imports are kept; until then an import can be undone.
 IMPORT_KEEP_DAYS = env.int("IMPORT_KEEP_DAYS", 30)
-EXPORT_CONCURRENCY = env.int(
-    "EXPORT_CONCURRENCY", 2
-)  # how many archives are built at the same time
+EXPORT_CONCURRENCY = env.int("EXPORT_CONCURRENCY", 2)  # archives built at the same time
 
 # --- Celery: the work is in rows; a lost message only delays it -----------------------------------
 # redis://, rediss://, sentinel://host:26379;sentinel://host:26379, or amqp:// and amqps:// for RabbitMQ. The

@@ -51,11 +51,7 @@ REST = (
 
 READS = ("GET", "HEAD", "OPTIONS")
 
-ENDPOINTS = (
-    "/api/v1/",
-    "/api/v2/",
-    "/api/x/",
-)  # for API clients, which send tokens and no cookies
+ENDPOINTS = ("/api/v1/", "/api/v2/", "/api/x/")  # for API clients, which send tokens and no cookies
 
 
 def class_of(request: HttpRequest | Request) -> InterfaceClass:

@@ -38,9 +38,7 @@ class SecurityHeadersMiddleware:
             if name != "X-Frame-Options" or not getattr(response, "xframe_options_exempt", False):
                 response.headers.setdefault(name, value)
         # /login only on the way there: otherwise a redirect would tell the opener that the visitor is logged in
-        is_login = (
-            request.path == "/login" and request.GET.get("next", "").partition("?")[0] == CONSENT
-        )
-        if is_login or request.path in OPENED:
+        path, following = request.path, request.GET.get("next", "").partition("?")[0]
+        if path in OPENED or (path == "/login" and following == CONSENT):
             response.headers["Cross-Origin-Opener-Policy"] = "unsafe-none"
         return response

@@ -138,9 +138,7 @@ def assign_report(report: Report, *, by: User, to: User | None) -> None:
 
 @transaction.atomic
 def hide_post(post_id: int, *, by: User, reason: str = "", report: Report | None = None) -> None:
-    """Hide a post from everybody except its author; does nothing if it is hidden. Raises NotFound, and NotAllowed
-    without the permission to delete posts.
-    """
+    """Hide a post from everybody except its author. NotFound; NotAllowed without the permission to delete posts."""
     post = _locked_post(post_id, by)
     if not post.is_hidden:
         publishing.hide(post.author, post_id, is_hidden=True)
@@ -162,10 +160,7 @@ def show_post(post_id: int, *, by: User, reason: str = "") -> None:
 def mark_sensitive(
     post_id: int, *, by: User, reason: str = "", report: Report | None = None
 ) -> None:
-    """Put the pictures of a post behind a button that the author cannot remove; does nothing if the post is marked.
-
-    Raises the same errors as `hide_post`.
-    """
+    """Put a post's pictures behind a button that its author cannot remove. Raises the same errors as `hide_post`."""
     post = _locked_post(post_id, by)
     if not post.is_marked_sensitive:
         publishing.mark_sensitive(post.author, post_id, is_marked=True)

@@ -22,11 +22,7 @@ SEPARATOR = "."
 @login_required
 def accounts(request: AuthenticatedRequest) -> HttpResponseBase:
     others = _others(request)
-    context = {
-        "others": others.values(),
-        "is_full": len(others) >= MAX_OTHERS,
-        "here": "settings",
-    }
+    context = {"others": others.values(), "is_full": len(others) >= MAX_OTHERS, "here": "settings"}
     return render(request, "accounts/accounts.html", context)
 
 
