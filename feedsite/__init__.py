@@ -1,6 +1,6 @@
 """The project: settings, routes, the Celery app and the servers' entry points."""
 
-__version__ = "0.2.0"  # the only place: pyproject.toml and the API read it from here
+__version__ = "0.3.0"  # the only place: pyproject.toml and the API read it from here
 
 from feedsite.celery import app as celery_app
 

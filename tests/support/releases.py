@@ -215,13 +215,15 @@ def _dumped(url):
 
 def fill_empty_tables():
     """Add a row of nonsense, of an account that nobody follows, to each empty table. Returns the tables still empty."""
-    from tests.support.factories import make_user, publish  # noqa: PLC0415 -- as above
+    from apps.accounts.models import AccessToken  # noqa: PLC0415 -- as above
+    from tests.support.factories import make_user, publish  # noqa: PLC0415
 
     one, two = make_user("nonsense"), make_user("nonsense2")
     rows = {"User": [one, two], "Post": [publish(one, "Of every table one row.")]}
     chosen = {  # where a constraint requires certain values
         "Campaign": {"ends_at": datetime.now(UTC) + timedelta(days=30)},
         "SegmentRule": {"kind": "active", "days": 30},
+        "Subscription": {"personal_token": AccessToken.objects.first()},
         "VirtualFollow": {"user": two},
     }
     empty = {model for model in apps.get_models() if not model._default_manager.exists()}
