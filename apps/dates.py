@@ -33,7 +33,7 @@ def machine_time(moment: datetime) -> str:
 
 
 def age(moment: datetime, *, now: datetime, language: str | None) -> str:
-    """A short age: now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. `language` is the active one, as a cache key."""
+    """A short age: now, 4m, 1h, yesterday, 18 Nov, 18 Nov 2025. `language` (the active one) is only a cache key."""
     seconds = max(int((now - moment).total_seconds()), 0)
     if seconds < 2 * DAY:
         unit = MINUTE if seconds < HOUR else HOUR if seconds < DAY else DAY

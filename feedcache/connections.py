@@ -328,7 +328,7 @@ def configured_topology() -> Topology:
 
 
 def listens() -> bool:
-    """Whether this process follows changes to the topology; tests switch it off."""
+    """Whether this process follows changes to the topology; by default, it does not in tests."""
     return current_settings().follows_topology
 
 

@@ -1,4 +1,4 @@
-"""Stamps for figures: every file of docs/bench names its commit, "made at COMMIT, DATE"."""
+"""Stamps for figures: every file of docs/bench names its commit, "made at commit COMMIT, DATE"."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ from functools import cache
 from runner.checkout import ROOT
 
 MADE = re.compile(
-    r"[Mm]ade at (?:`?([0-9a-f]{7,40})`?|a commit that is not known), (\d{4}-\d\d-\d\d)"
+    r"[Mm]ade at (?:(?:commit )?`?([0-9a-f]{7,40})`?|a commit that is not known), (\d{4}-\d\d-\d\d)"
 )
 UNKNOWN = "a commit that is not known"
 
@@ -16,9 +16,8 @@ UNKNOWN = "a commit that is not known"
 @cache
 def made() -> str:
     """The stamp for output of a tool that runs now: the commit that is checked out, and the day."""
-    return (
-        f"made at {_git('rev-parse', '--short=8', 'HEAD') or UNKNOWN}, {datetime.now(UTC):%Y-%m-%d}"
-    )
+    commit = _git("rev-parse", "--short=8", "HEAD")
+    return f"made at {f'commit {commit}' if commit else UNKNOWN}, {datetime.now(UTC):%Y-%m-%d}"
 
 
 def stamped(plot: str) -> str:

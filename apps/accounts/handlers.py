@@ -46,7 +46,7 @@ def end_sessions_and_tokens(user_id: int, *, ends_sessions: bool = True, **_more
 
 @handles("counts_missed")
 def put_missed_user_counts(payload: Payload) -> None:
-    """Write to Redis the counts of accounts that could not be written earlier."""
+    """Put the current counts of accounts into Redis, because an earlier attempt failed."""
     put_missed(USER_COUNTS, payload["kind"], payload["ids"])
 
 

@@ -18,7 +18,7 @@ from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.fanout.receipts import CONTENT, ledger_begin
 from apps.timeline.models import FanoutChunk
 
-# Rows of the current round per run; for deliveries and receipts, also the same number of newest rows.
+# Rows of the current round that a run checks. For deliveries and receipts, it also checks as many of the newest rows.
 DELIVERIES, RECEIPTS, FOLLOWS, COUNTS = 1_000, 500, 10_000, 200
 STUCK_SECONDS = 90  # longer than a lease, so the worker died and no sweep took over
 
@@ -99,7 +99,7 @@ def check_deliveries(audit_pass: AuditPass) -> None:
 
 
 def check_jobs(audit_pass: AuditPass) -> None:
-    """In the next slice, report deliveries never begun, lacking chunks or receipts, badly sealed, or given up."""
+    """In a slice, report deliveries that never began, were given up, lack chunks or receipts, or have a wrong seal."""
     with next_slice(Subject.DELIVERIES, Post, DELIVERIES) as part:
         _check_jobs(audit_pass, _bounds(part, DELIVERIES))
 
@@ -167,7 +167,7 @@ def _found_once(
     repair: Callable[[], object],
     details: dict[str, Any],
 ) -> None:
-    """Record and repair a finding, or only count it if it is on record: staff handle a chunk that dies again."""
+    """Record and repair a finding. If it is already on record, only count it: staff handle a chunk that dies again."""
     earlier = AuditFinding.objects.filter(kind=kind, post_id=post_id, details__id=details["id"])
     if not repairs.count_again(earlier):
         audit_pass.found(kind, repair, post_id=post_id, details=details)
@@ -203,7 +203,7 @@ def _unmirrored(part: Slice, statement: str, mirrors: str) -> list[tuple[int, in
 
 
 def check_counts(audit_pass: AuditPass) -> None:
-    """Compare the next counts of posts and of accounts with their rows; the reconciliation repairs drift."""
+    """Compare the next counts of posts and accounts with the rows that they count; the reconciliation repairs drift."""
     for subject, counted in ((Subject.POST_COUNTS, POSTS), (Subject.USER_COUNTS, USERS)):
         with next_slice(subject, counted.table.model, COUNTS) as part:
             report = reconcile.Report()

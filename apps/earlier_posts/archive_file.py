@@ -33,7 +33,7 @@ MAX_POSTS = 20_000
 MAX_HTML = 50_000  # characters of a post
 MAX_WARNING = 1000
 MAX_ALT = 10_000
-MAX_NAMES = 100  # the limit on people and on attachments; further ones are ignored
+MAX_NAMES = 100  # in each list of a post, such as its tags or attachments; further ones are ignored
 PUBLIC = {"https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public"}
 TYPES = {"Note", "Article", "Question", "Page"}
 _FOLDER_OF_FILES = "media_attachments/"
@@ -55,7 +55,7 @@ class Archive:
         except _BROKEN:
             raise _no_archive() from None
         outboxes = [name for name in self._infos if f"/{name}".endswith(f"/{OUTBOX}")]
-        # in an archive that was packed again by hand, all files may be in a folder
+        # if the archive was unpacked and zipped again by hand, all files may be in a folder
         self._folder = min(outboxes, key=len).removesuffix(OUTBOX) if outboxes else ""
         if not outboxes or self._folder + ACTOR not in self._infos:
             raise _no_archive()
@@ -84,7 +84,7 @@ class Archive:
             raise _refused(_("outbox.json in this archive can't be read."), "broken") from None
 
     def name_of(self, address: str) -> str | None:
-        """The name in the archive of an attachment's file; None if it is missing."""
+        """The name that an attachment's file has in the archive; None if the file is missing."""
         try:
             path = urlsplit(address).path.lstrip("/")
         except ValueError:
@@ -208,12 +208,12 @@ def _visibility(note: Mapping[str, Any]) -> str | None:
 
 
 def _mentions(note: Mapping[str, Any]) -> list[str]:
-    """The full handles of the mentioned people, such as @ann@site.example."""
+    """The full handles of mentioned people, such as @ann@site.example. A missing site is taken from the link."""
     names = []
     for tag in _list(note.get("tag")):
         if isinstance(tag, dict) and tag.get("type") == "Mention":
             name = _text(tag.get("name"))[:ADDRESS_CHARACTERS]
-            if name.count("@") == 1 and (host := host_of(_text(tag.get("href")))):  # of that site
+            if name.count("@") == 1 and (host := host_of(_text(tag.get("href")))):
                 name = f"{name}@{host}"
             names.append(name)
     return names

@@ -50,7 +50,7 @@ class Shown:
 
     @property
     def html(self) -> SafeString:
-        """The text as HTML. Handles name people on other sites, so they are not links."""
+        """The text as HTML. The handles in it belong to people on other sites, so no handle becomes a link."""
         return html(self.row.body, handles=())
 
     # attributes that the template of pictures reads

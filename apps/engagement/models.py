@@ -49,7 +49,7 @@ class Bookmark(models.Model):
 
 
 class ReactionName(models.TextChoices):
-    """The possible reactions, by the columns that count them."""
+    """The possible reactions; each value is the name of the column that counts it."""
 
     THUMBS = "thumbs", "👍"
     HEARTS = "hearts", "❤️"
@@ -65,7 +65,7 @@ class Reaction(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
-    # without a constraint, because foreign keys cannot refer to posts that are on several servers
+    # no constraint: posts may be on several servers, and a foreign key cannot refer to a row on another server
     post = models.ForeignKey(
         Post, models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 Payload = dict[str, Any]
 Handler = Callable[[Payload], None]
 
-# name -> payload. Payloads contain ids and kinds, never texts of people. Optional apps `declare` their own.
+# name -> payload. Payloads contain ids and kinds, never text that people wrote. Optional apps `declare` their own.
 EVENTS = {
     "post_published": "post_id",
     "post_edited": "post_id, mentioned (user ids that only the new version mentions)",
@@ -52,12 +52,12 @@ EVENTS = {
     "relations_moved": "user_ids (whose graph revision grew without another event)",
     "account_changed": "user_id",
     "access_ended": "user_id (some or all of the account's tokens were revoked)",
-    "graph_loaded": "user_ids (of at most one batch of lines of the edge list)",
+    "graph_loaded": "user_ids (from at most one batch of the edge list's lines)",
     "virtual_follow_changed": "account_id, user_ids (one batch of readers)",
     "counts_missed": "kind, ids",
 }
 
-# Subscribers by the names that 0.2.0 recorded, because events with these names may still be waiting after an upgrade.
+# Subscribers renamed since 0.2.0 (old name -> new name): events for the old names may be pending after an upgrade.
 RENAMED = {
     "apps.timeline.handlers.update_second_level": "apps.second_level.handlers.update_span",
     "apps.timeline.handlers.update_second_levels": "apps.second_level.handlers.update_spans",
@@ -70,13 +70,13 @@ _conditions: dict[
 
 broker = Breaker(max_pause_seconds=1)
 
-# Omits texts for monitors, which a worker can create, and the declaration of the queue, which workers send when they
-# start. This saves a third of the work of sending a message.
+# Leaves out the arguments as text, which is only for monitoring, and does not declare the queue, because workers do so
+# when they start. This saves a third of the work of sending a message.
 _PLAIN: dict[str, Any] = {"argsrepr": "", "kwargsrepr": "", "declare": ()}
 # The messages of rows that have been due for this long are lost or in a long queue. Rows that became due more recently
 # are probably about to be claimed.
 SWEEP_OVERDUE = timedelta(seconds=1)
-# In SQL, because a post has many subscribers and the ORM would build an object for each. `recording` makes its values.
+# In SQL: an event may have many subscribers, and the ORM would build an object for each. `recording` makes the values.
 RECORD = """
 INSERT INTO events_event (state, attempts, last_error, due_at, created_at, name, payload, subscriber)
 SELECT %(event_state)s, 0, '', statement_timestamp(), statement_timestamp(), %(event)s, %(payload)s::jsonb, subscriber
@@ -86,7 +86,7 @@ RETURNING id
 
 
 def declare(**payloads: str) -> None:
-    """Add events of an optional app, each with a description of its payload. Call it above the app's handlers."""
+    """Add events of an optional app, each with a description of its payload. Call before the handlers are defined."""
     EVENTS.update(payloads)
 
 
@@ -95,8 +95,8 @@ def handles(
 ) -> Callable[[Handler], Handler]:
     """Subscribe a function to an event. It may run more than once for an event and must be idempotent.
 
-    With `first`, it runs before the other subscribers, because a user waits for it. `when` is called for each event and
-    returns whether to record it for this subscriber; a recorded event is always handled.
+    With `first`, it runs before the other subscribers; use this if a user is waiting for it. `when` is called for each
+    event and returns whether to record it for this subscriber; a recorded event is always handled.
     """
     if name not in EVENTS:
         raise ValueError(f"there is no event {name!r}")
@@ -187,9 +187,9 @@ def sweep(
 ) -> None:
     """Find rows whose message was lost: call `run_batch`, which handles up to `limit` rows, until none are due.
 
-    Stops after `seconds`, before the time limit of the task would leave rows under a lease; the next sweep continues. A
-    full first batch means a backlog, as after a Redis outage: then `task` is enqueued `helpers` times, and these runs
-    enqueue no more. Their messages expire with the sweep, because their rows may be done by then.
+    Stops after `seconds`, so that the task's time limit does not kill it while it holds leases; the next sweep
+    continues. A full first batch means a backlog, as after a Redis outage: then `task` is enqueued `helpers` times, and
+    these runs enqueue no more. Their messages expire with the sweep, because their rows may be done by then.
     """
     until = time.monotonic() + seconds
     while done := run_batch():

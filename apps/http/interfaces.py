@@ -65,7 +65,7 @@ def class_of(request: HttpRequest | Request) -> InterfaceClass:
 
 
 def is_home_page(request: HttpRequest) -> bool:
-    """Whether a request is for a page of the home timeline, or for the front page, which is home for members only."""
+    """Whether a request is for a page of the home timeline, or for the front page, which shows it to members."""
     return request.method == "GET" and _route_of(request.path_info) in HOME
 
 

@@ -27,7 +27,7 @@ class Address(NamedTuple):
 
 
 def subscribe_device(user: User, session_key: str | None, address: Address) -> Subscription:
-    """Subscribe the browser of a session; a subscription of it under a different login ends. Conflict, Invalid."""
+    """Subscribe the browser of a session, and end its subscriptions under other logins. Conflict, Invalid."""
     login = Login.objects.filter(user=user, session_key=session_key or "").first()
     if login is None:
         raise Conflict(_("Log in again: this login is not in the list of your sessions."))
@@ -79,7 +79,7 @@ def _checked(address: Address) -> dict[str, Any]:
 
 
 def _is_push_service(endpoint: str) -> bool:
-    """Whether an endpoint uses https and may be public. The host's IP addresses are checked for each message."""
+    """Whether an endpoint uses https and its host could be public. The IP addresses are checked before each message."""
     if len(endpoint) > ENDPOINT_MAX_CHARACTERS or not (
         endpoint.isascii() and endpoint.isprintable()
     ):

@@ -29,9 +29,9 @@ from feedcache.ids import author_of
 from feedcache.structures.bloom import check_many
 
 DIGITS = (
-    3  # values are rounded before they are added, so that the stored and shown parts give the score
+    3  # values are rounded before they are added, so that the parts that are stored and shown add up to the score
 )
-# A score is multiplied by this factor for each post by the same author above, so that no author fills the page.
+# A post's score is multiplied by this for each post by its author that is above it, so that no author fills the page.
 REPEAT_FACTOR = 0.8
 
 
@@ -96,7 +96,7 @@ Source = Callable[[User, int], Sequence[int]]  # viewer and maximum -> post ids,
 Scorer = Callable[
     [User, Sequence[FeedItem]], Sequence[Explanation]
 ]  # one explanation for each item
-Position = Callable[[Scored], float]  # posts are in descending order of it
+Position = Callable[[Scored], float]  # posts are sorted by it, highest first
 Selector = Callable[[Sequence[Scored], Position], list[Scored]]
 
 
@@ -157,7 +157,7 @@ def available() -> dict[str, Algorithm]:
 
 @register
 def check_setting(**_options: object) -> list[Error]:
-    """Check FEED_ALGORITHMS at start, because a wrong path would otherwise fail only on the ranked page."""
+    """Check FEED_ALGORITHMS at startup, because a wrong path would otherwise fail only on the ranked page."""
     names: list[str] = []
     problem = "" if settings.FEED_ALGORITHMS else "the list is empty"
     for path in settings.FEED_ALGORITHMS:

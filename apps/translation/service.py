@@ -22,7 +22,7 @@ LANGUAGES_SECONDS = 600.0
 MAX_BYTES = 256 * 1024
 OK, BUSY, FAILED = 200, 429, 500
 AUTO = "auto"
-# One per process. If the service hangs, it blocks only these threads, and gets no requests for a while.
+# One per process. A service that hangs blocks only the bulkhead's threads, and is sent no requests for a while.
 _BULKHEAD = Bulkhead("translation", max_concurrency=2)
 _LANGUAGES: LocalCache[str, dict[str, list[str]]] = LocalCache(
     maximum=1, ttl_seconds=LANGUAGES_SECONDS

@@ -105,7 +105,9 @@ def test_other_timelines_have_the_menu_too(followed, reader, visit):
         for path in ("/public", "/ranked", "/aggregate"):
             page.goto(path)
             page.get_by_role("button", name=TOOLS).click()
-            expect(page.locator("#tools a")).to_have_text(["Lists", "Bookmarks", "Tags", "Feeds"])
+            expect(page.locator("#tools a")).to_have_text(
+                ["Lists", "Bookmarks", "Tags", "Feeds", "Collections"]
+            )
 
 
 @pytest.fixture

@@ -109,7 +109,7 @@ def write(
 def _markdown(suite: str, lines: Sequence[Line], servers: str, note: str) -> str:
     head = (
         f"# ./run bench {suite}\n\nPython {platform.python_version()}, {servers}; {os.cpu_count()} cores;"
-        f" {made()}. Figures are medians, with the 10th and 90th percentiles in brackets."
+        f" figures {made()}. They are medians, with the 10th and 90th percentiles in brackets."
     )
     parts = [head, *(["", note] if note else [])]
     for title, some in _with_and_without_bar(lines):

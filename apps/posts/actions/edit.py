@@ -157,8 +157,8 @@ def hide(author: User, post_id: int, *, is_hidden: bool) -> Changed:
 
 
 def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Changed:
-    """For staff (`apps.moderation.actions`): hide the pictures of a post behind a button, regardless of its author,
-    or remove the mark. Idempotent. NotFound.
+    """For staff (`apps.moderation.actions`): mark a post as sensitive, whatever its author chose, or remove this mark.
+    The pictures of a marked post are hidden behind a button. Idempotent. NotFound.
     """
     with _own(author, post_id) as (counts, post):
         if post.is_marked_sensitive == is_marked:

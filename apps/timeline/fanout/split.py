@@ -136,7 +136,7 @@ def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
 
 
 def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
-    """The readers of a chunk from `whole`; from Redis if the list of followers there is provably complete.
+    """The readers of a chunk that `whole` made: from Redis if its list of followers is complete, else from PostgreSQL.
 
     The list is complete if, at a revision read after the split, it has as many members as the split counted.
     """

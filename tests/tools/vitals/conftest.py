@@ -5,7 +5,7 @@ import pytest
 from apps.engagement.actions import like_post
 from apps.graph.actions import follow_user
 from tests.support.factories import PASSWORD, deliver, make_user, publish
-from tests.support.processes import start_web, stop
+from tests.support.processes import start_web, start_worker, stop
 from tests.support.streams import streaming_server
 from tools.vitals.stage import Cast
 
@@ -21,7 +21,15 @@ def _beside_a_browser(transactional_db, monkeypatch, settings):
 
 
 @pytest.fixture
-def site(_beside_a_browser, tmp_path, static_files):
+def worker(_beside_a_browser, tmp_path, static_files):
+    """A worker, which imports what the stage uploads."""
+    process = start_worker(tmp_path, **static_files)
+    yield
+    stop(process)
+
+
+@pytest.fixture
+def site(worker, tmp_path, static_files):
     """The address of a web server on the tests' database,
     with static files as in production, and a streaming server.
     """

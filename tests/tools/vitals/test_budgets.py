@@ -53,7 +53,7 @@ def test_what_is_inside_its_budget_is_kept():
         ({"style": 10.6 * 1024}, "style sheets per page"),
         ({"html": 60 * 1024}, "HTML per page"),
         ({"requests": 14, "pictures": 2}, "requests per page, without people's pictures"),
-        ({"above": 170}, "above the first post of home, 390 px wide"),
+        ({"above": 170}, "height above the first post, 390 px wide"),
     ],
 )  # fmt: skip
 def test_each_budget_can_be_missed(seen, what):
@@ -105,7 +105,7 @@ def test_what_is_written_says_it_all(tmp_path):
     assert [line["what"] for line in data["lines"] if not line["kept"]] == [
         "pages that scroll sideways, at 320 px too"
     ]
-    assert "| scripts of a page | 19.5 KB gzip | < 30.5 KB gzip | pass |" in places[1].read_text()
+    assert "| scripts per page | 19.5 KB gzip | < 30.5 KB gzip | pass |" in places[1].read_text()
     texts = [one.text for one in ElementTree.fromstring(places[2].read_text()).iter() if one.text]
     assert "250 ms of < 300 ms, pass" in texts
 

@@ -72,7 +72,7 @@ def test_texts_get_accents_and_grow(text, other):
 
 
 @pytest.fixture
-def pseudo_site(cast, tmp_path, static_files):
+def pseudo_site(cast, worker, tmp_path, static_files):
     """A web server that speaks them too."""
     write_catalogues(ROOT / "locale/zh_Hans/LC_MESSAGES/django.po", tmp_path / "locale")
     settings = {

@@ -40,7 +40,7 @@ def test_a_part_that_fails_is_a_line_and_the_others_are_written(tmp_path, monkey
 
     parts = [("times", lambda: [good]), ("presses", broken)]
     monkeypatch.setattr(command, "_parts", lambda *_whatever: parts)
-    monkeypatch.setattr(command, "prepare", lambda *_whatever: None)
+    monkeypatch.setattr(command, "prepare", lambda *_whatever, **_options: None)
     monkeypatch.setattr(command, "Console", lambda: Console(width=200))
     assert command.main(["--site", "http://127.0.0.1:1", "--directory", str(tmp_path)]) == 1
     printed = capsys.readouterr().out

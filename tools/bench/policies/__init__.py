@@ -18,8 +18,9 @@ NOTE = (
     "A hundred home pages are read for each publication (source 003). The tables count PostgreSQL statements and rows,"
     " Redis commands (including those run by scripts), and keys read from and written to Memcached; an item is a row, a"
     " command or a key. A publication includes its delivery. A page includes everything that is shown with its posts,"
-    " but no authentication. Source 003 has ratios of 10,000:1 for pull and 50:50 for push, because it counts only"
-    " timeline entries. Readers who follow 2,000 and 7,500 accounts get the same page with push and with pull."
+    " but not authentication. The read-to-write ratios in source 003 (10,000:1 for pull, 50:50 for push) are different,"
+    " because they count only timeline entries. For a reader who follows 2,000 accounts, and for one who follows 7,500,"
+    " push and pull produce the same page."
 )
 
 
