@@ -28,9 +28,7 @@ from apps.timeline.sources.home import candidates
 from feedcache.ids import author_of
 from feedcache.structures.bloom import check_many
 
-DIGITS = (
-    3  # values are rounded before they are added, so that the parts that are stored and shown add up to the score
-)
+DIGITS = 3  # values are rounded before they are added, so that the parts that are stored and shown add up to the score
 # A post's score is multiplied by this for each post by its author that is above it, so that no author fills the page.
 REPEAT_FACTOR = 0.8
 
