@@ -1,7 +1,7 @@
 """Clients of Redis and Memcached from the settings: one pool of connections for each server and process.
 
-Timeouts are short: a read from a cache that does not answer in time is a miss. Only this module and `redis_clients`
-import the client libraries.
+Timeouts are short: a read from a cache that does not answer in time is a miss. Only this module and
+`redis_clients` import the client libraries.
 """
 
 import random
