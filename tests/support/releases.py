@@ -216,7 +216,7 @@ def _dumped(url):
 def fill_empty_tables():
     """Add a row of nonsense, of an account that nobody follows, to each empty table. Returns the tables still empty."""
     from apps.accounts.models import AccessToken  # noqa: PLC0415 -- as above
-    from tests.support.factories import make_user, publish  # noqa: PLC0415
+    from tests.support.factories import make_user, publish  # noqa: PLC0415 -- as above
 
     one, two = make_user("nonsense"), make_user("nonsense2")
     rows = {"User": [one, two], "Post": [publish(one, "Of every table one row.")]}
