@@ -59,22 +59,8 @@ INSTEAD = {
     "renaming-column": f"{EXPAND} A field keeps its column under another name with db_column.",
     "renaming-table": f"{EXPAND} A model keeps its table under another name with db_table.",
 }
-# Findings that are accepted, by migration and rule, with the reason.
-NEW_COLUMN = (
-    "A new column without values is not scanned; the other table takes no writes for the moment of the change, and"
-    " `migrate` gives way to the session that holds it."
-)
-FEW_ROWS = "Two small tables that few requests read, for the moment of a change of the catalogue."
-EXEMPT = {
-    ("moderation.0002_report_assignee", "adding-foreign-key-constraint"): NEW_COLUMN,
-    ("privacy.0004_posts_of_archives", SEVERAL): FEW_ROWS,
-    ("timeline.0006_remove_canary", SEVERAL): FEW_ROWS,
-    ("posts.0010_saved_drafts", "adding-foreign-key-constraint"): NEW_COLUMN,
-    (
-        "posts.0015_author_of_rows_is_required",
-        "ban-drop-constraint",
-    ): "It is the one that the same migration added, and the column is required by then.",
-}
+# Accepted findings in migrations since the last release, by migration and rule, with the reason.
+EXEMPT: dict[tuple[str, str], str] = {}
 
 _ALTERS = re.compile(r"\s*(?:ALTER|DROP) TABLE (?:IF EXISTS )?(?:ONLY )?\"?(\w+)", re.IGNORECASE)
 _TARGET = re.compile(
