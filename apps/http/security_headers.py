@@ -37,8 +37,14 @@ class SecurityHeadersMiddleware:
         for name, value in DEFAULTS.items():
             if name != "X-Frame-Options" or not getattr(response, "xframe_options_exempt", False):
                 response.headers.setdefault(name, value)
-        # /login only on the way there: otherwise a redirect would tell the opener that the visitor is logged in
-        path, following = request.path, request.GET.get("next", "").partition("?")[0]
-        if path in OPENED or (path == "/login" and following == CONSENT):
+        if _leads_to_consent(request):
             response.headers["Cross-Origin-Opener-Policy"] = "unsafe-none"
         return response
+
+
+def _leads_to_consent(request: HttpRequest) -> bool:
+    """Whether the request is for the consent page, or for a page of the login on the way to it."""
+    if request.path == "/login":
+        # otherwise a redirect would tell the opener that the visitor is logged in
+        return request.GET.get("next", "").partition("?")[0] == CONSENT
+    return request.path in OPENED

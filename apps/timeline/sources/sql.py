@@ -218,7 +218,7 @@ def list_ids(
 
 
 def of_these(page: Slice) -> str:
-    """Posts by the given authors, with the given tags, and for the reader's circles, whoever the reader follows now."""
+    """Posts by the given authors, with the given tags, and for the reader's circles, regardless of current follows."""
     return f"""
 (SELECT post.id {page.scan("%(authors)s::bigint[]", _OF_FOLLOWEE)})
 UNION ALL {_of_circles(page)}
