@@ -69,16 +69,16 @@ def register(
     client: str = "",
     by_operator: bool = False,
 ) -> User:
-    """Create an account. Raises Invalid, with a message for each field, or TooMany if the address gets too much e-mail.
+    """Create an account. Raises Invalid, with a message for each bad field, or TooMany for too much e-mail.
 
     `client` is the network address of the client, in the form that rate limits use.
 
-    An e-mail address that another account already has raises no error: only the owner of that account is notified, by
-    e-mail (`email.sending`). Operators at the command line may use reserved handles and any password; their addresses
-    need no confirmation.
+    On the site, an e-mail address that another account already has raises no error: only the owner of that account is
+    notified, by e-mail (`email.sending`). For operators at the command line, such an address raises Invalid. They may
+    use reserved handles and any password, and the address needs no confirmation.
     """
     address = clean_email(email)
-    # validated with the address, which the password must not resemble
+    # the user has the address because the password validators compare the password with it
     user = User(handle=handle.strip().lower(), email=address, display_name=clean_name(display_name))
     errors = _handle_errors(user.handle) | email_errors(address)
     if by_operator:
@@ -119,14 +119,14 @@ def update_profile(user: User, **fields: Any) -> User:
 
 
 def remove_avatar(user: User) -> None:
-    """Return to the avatar that is generated from the handle."""
+    """Remove the uploaded avatar. Pages then show an avatar that is generated from the handle."""
     replaced, user.avatar, user.avatar_alt = user.avatar.name, None, ""
     _save_card(user, "avatar", "avatar_alt")
     _delete_files([replaced])
 
 
 def remove_header(user: User) -> None:
-    """Return to the header that is generated from the handle."""
+    """Remove the uploaded header. Pages then show a header that is generated from the handle."""
     replaced, user.header, user.header_alt = user.header.name, "", ""
     _save_card(user, "header", "header_alt")
     _delete_files([replaced])
@@ -240,8 +240,8 @@ def close_account(user: User, *, password: str, origin: Origin | None = None) ->
     """Delete an account's personal data, and hide the account and its posts from the next request on.
 
     The row stays, without a name, because every post id contains the account's id. The handle stays taken, so that
-    nobody can impersonate a former user. Raises Invalid for a wrong password, and NotAllowed for staff, who would lock
-    themselves out of the admin.
+    nobody can impersonate a former user. Raises Invalid for a wrong password, TooMany after several wrong ones, and
+    NotAllowed for staff, who would lock themselves out of the admin.
     """
     require_password(user, password, origin)
     if user.is_staff or user.is_superuser:

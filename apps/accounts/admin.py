@@ -16,9 +16,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
-from django_otp.plugins.otp_static import admin as _static_admin  # noqa: F401 -- registers itself, and is taken out below
+from django_otp.plugins.otp_static import admin as _static_admin  # noqa: F401 -- registers a model, unregistered below
 from django_otp.plugins.otp_static.models import StaticDevice
-from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- registers itself, and is taken out below
+from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- registers a model, unregistered below
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from apps.accounts.authentication.second_factor import has_second_factor
@@ -53,7 +53,7 @@ def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse: 
         return redirect_to_login(onward, str(settings.LOGIN_URL))
     if not staff_of(request).is_staff:
         raise NotAllowed(_("Only staff may open this page."))
-    # refused by `may_act_as_staff`: a code, or a new second factor, is needed first
+    # `may_act_as_staff` refused the request because staff must first enter a code or set up a second factor
     page = CODE_URL if has_second_factor(staff_of(request)) else SETUP_URL
     return redirect_to_login(onward, page)
 
@@ -66,8 +66,8 @@ def change_password(request: HttpRequest, extra_context: object = None) -> HttpR
 
 admin.site.login = log_in  # type: ignore[method-assign]  # Django's documented way
 admin.site.password_change = change_password  # type: ignore[assignment, method-assign]  # as above
-admin.site.has_permission = may_act_as_staff  # type: ignore[method-assign]  # as well
-# Staff neither see nor create keys: an action on the account resets its whole second factor.
+admin.site.has_permission = may_act_as_staff  # type: ignore[method-assign]  # as above
+# Staff must not see or create the secret keys of second factors; they can only reset the whole second factor.
 admin.site.unregister([TOTPDevice, StaticDevice])
 
 
@@ -82,7 +82,7 @@ def staff_of(request: HttpRequest) -> User:
 
 
 def account_ids(term: str) -> list[int]:
-    """The id of the account with this handle, if it exists. A separate query finds it: a join would scan the table."""
+    """A list with the id of the account with this handle, or an empty list. A join instead would scan the table."""
     handle = term.strip().removeprefix("@").lower()
     return list(User.objects.filter(handle=handle).values_list("pk", flat=True))
 
@@ -191,7 +191,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         return users
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Only superusers may change staff accounts, because a new address can receive a password-reset link."""
+        """Only superusers may change staff accounts, because a new address could be used to reset the password."""
         is_ordinary = obj is None or not (obj.is_staff or obj.is_superuser)
         return self.has_intervene_permission(request) and (
             is_ordinary or staff_of(request).is_superuser
@@ -202,7 +202,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         return self.has_intervene_permission(request) and request.user.has_perm(RESCUE)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Only superusers may grant rights, and only staff with the permission to rescue may change addresses."""
+        """Only superusers may grant rights. Only staff with the permission to rescue may change addresses of others."""
         rights = () if staff_of(request).is_superuser else self.rights
         may_give = self.has_rescue_permission(request) and obj != request.user
         return (*self.read_only, *rights, *(() if may_give else ("email",)))

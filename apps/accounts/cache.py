@@ -26,12 +26,12 @@ from feedcache.structures.counters.store import CounterStore
 
 logger = logging.getLogger(__name__)
 
-MAX_BYTES = 16 * 1024  # at most 2 KB of bio and 8 KB of lines
+MAX_BYTES = 16 * 1024  # of a decoded entry; the bio has up to 2 KB, the lines up to 8 KB
 BATCH_SIZE = 1000
-MAX_ACCOUNTS = 4  # built from one card, one per set of counts
-MAX_DECODED = 4096  # cards of about 2 KB each, with everything derived from them
+MAX_ACCOUNTS = 4  # `User` objects kept with a card, one for each set of counts
+MAX_DECODED = 4096  # decoded cards in a process (about 2 KB each), and decoded viewers
 
-_FIELDS = (Field("followers"), Field("following"), Field("posts"))  # new ones at the end
+_FIELDS = (Field("followers"), Field("following"), Field("posts"))  # add new ones at the end
 
 USER_COUNTS_TABLE = CountsTable(
     UserCounts,
@@ -44,14 +44,14 @@ USER_COUNTS = TableCounts(
 )
 
 
-# A card has no version. After the commit of every change, before the response, `forget_cards` leaves a tombstone, so
+# A card has no revision. After the commit of every change, before the response, `forget_cards` leaves a tombstone, so
 # that processes that have read the old row can no longer store it. If the process dies in between, the handler of the
-# event `account_changed` does this within seconds. The counts come from the counters, in the same round trip.
+# event `account_changed` does this within seconds. The counts are read from the counters, together with the card.
 @dataclass(frozen=True, slots=True)
 class Card:
     """The parts of an account that pages show, except its counts. A decoded card is shared by all requests."""
 
-    # in the order of the columns, for `from_db`
+    # in the order of `User`'s columns, as `from_db` expects
     id: int
     handle: str
     display_name: str
@@ -132,7 +132,8 @@ def _user_of(card: Card, counts: tuple[int, ...]) -> User:
 
 _decode_card = CachedDecoder(_decode, maximum=MAX_DECODED)
 
-# Cards expire after a day. Changes to an account drop its card, but changes of `last_open_post_id` only once a day.
+# Cards expire after a day. Changes to an account drop its card; new posts drop it only once a day, because only the day
+# of `last_open_post_id` is shown.
 CARDS: ReadThrough[int, Card] = ReadThrough(
     name="card",
     version=6,
@@ -181,7 +182,7 @@ def forget_cards(user_ids: Collection[int]) -> None:
 
 
 # The account behind a request, without SQL (docs/decisions/0116). Code that changes it calls `viewer_changed`. Counts
-# that other people change are left out; they are read when they are needed.
+# that other people's actions change are deferred: they are read from PostgreSQL when they are needed.
 _VIEWER_FIELDS = tuple(field for field in User._meta.concrete_fields if field.name != "password")
 _VIEWER_COLUMNS = tuple(field.attname for field in _VIEWER_FIELDS)
 _VIEWER_DATES = tuple(
@@ -206,7 +207,7 @@ VIEWER_SECONDS = (
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The account behind a request. Each load gets a new `epoch`; tokens checked under an older one are read again."""
+    """The account behind a request. Each load gets a new `epoch`; tokens cached with an older one are read again."""
 
     epoch: str
     session_hash: str
@@ -280,7 +281,7 @@ def forget_viewers(user_ids: Collection[int]) -> None:
 
 
 def viewer_changed(*user_ids: int) -> None:
-    """Call this in the transaction that changes accounts, or counts that only the accounts themselves see."""
+    """Call this in the transaction that changes accounts or the counts in `_VIEWER_COUNTS`."""
     transaction.on_commit(lambda: forget_viewers(user_ids), robust=True)
 
 

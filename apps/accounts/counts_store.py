@@ -1,4 +1,4 @@
-"""A table of counts as the source of a CounterService; committed changes are put into Redis afterwards.
+"""Supplies a CounterService with counts from a table, and puts committed changes of the table into Redis.
 
 Every change of counts except `raise_to` and `add_to` increases the revision, so puts may arrive late, repeatedly or in
 any order. Changes use SQL with RETURNING, which the ORM lacks, to return the values that they wrote.
@@ -84,7 +84,7 @@ class CountsTable:
         return rows[0] if rows else None
 
     def locked(self, id_: int) -> Row | None:
-        """The row of an id, locked until the transaction ends."""
+        """The row of an id, locked until the transaction ends; None if there is no row."""
         sql = f"SELECT {self._row} FROM {self.table} c WHERE {self._is_one} FOR UPDATE"  # noqa: S608 -- only our own table and column names
         rows = self._select(sql, self._one(id_))
         return rows[0] if rows else None
@@ -109,7 +109,7 @@ class CountsTable:
             enqueue(self.rebuild)
 
     def _update(self, field: str, value: str, where: str, values: Mapping[int, int]) -> int:
-        """Update each row with a separate statement, because rows may be on several servers, all in one round trip.
+        """Update each row with its own statement, because rows may be on several servers; send all in one round trip.
 
         Rows are updated in the order of their ids, as in every write of several rows, to avoid deadlocks.
         """

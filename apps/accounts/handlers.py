@@ -68,7 +68,7 @@ def forget_changed_session(instance: Session, *, created: bool, **_more: Any) ->
 
 @receiver(post_delete, sender=Session)
 def forget_ended_session(instance: Session, **_more: Any) -> None:
-    """Forget the viewer, and end the streams of the account's ended sessions."""
+    """Drop the cached viewer, and end the streams of the account's ended sessions."""
     user_id = instance.get_decoded().get(SESSION_KEY)
     if user_id is not None and instance.expire_date > timezone.now():
         access_changed(int(user_id))
@@ -76,7 +76,7 @@ def forget_ended_session(instance: Session, **_more: Any) -> None:
 
 @handles("account_changed")
 def forget_changed_card(payload: Payload) -> None:
-    """Drop the cached card again, in case the process that changed the account died after its commit."""
+    """Drop the cached card and viewer again, in case the process that changed the account died after its commit."""
     forget_cards([payload["user_id"]])
     forget_viewers([payload["user_id"]])
 

@@ -31,7 +31,7 @@ RESERVED_HANDLES = frozenset(
 BIO_MAX_CHARACTERS = 500
 NAME_MAX_CHARACTERS = 50
 MAX_LINES = 4
-LINE_MAX_CHARACTERS = 255  # for a name, and for a value
+LINE_MAX_CHARACTERS = 255  # for the name of a line, and for its value
 PICTURE_ALT_MAX_CHARACTERS = 500  # of the descriptions of avatar and header
 
 
@@ -64,7 +64,7 @@ class Density(models.TextChoices):
 
 
 class PostVisibility(models.TextChoices):
-    """The default visibility of new posts, with the same values as in `Visibility`."""
+    """The default visibility of new posts, with the same values as in `posts.models.Visibility`."""
 
     PUBLIC = "public", _("Public")
     UNLISTED = "unlisted", _("Quiet public")
@@ -79,7 +79,7 @@ class QuotePolicy(models.TextChoices):
     NOBODY = "nobody", _("Nobody")
 
 
-# Mastodon's names for these.
+# Mastodon's names for the values of `PostVisibility`.
 PRIVACY = {
     PostVisibility.PUBLIC.value: "public",
     PostVisibility.UNLISTED.value: "unlisted",
@@ -115,7 +115,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         ],
     )
     email = models.EmailField(_("e-mail"), null=True, blank=True, unique=True)
-    # Not confirmed yet: it has no effect, and several accounts may have the same one.
+    # An address that is not confirmed yet. It has no effect, and several accounts may have the same one.
     pending_email = models.EmailField(
         _("e-mail, not confirmed"), blank=True, default="", db_default=""
     )
@@ -218,7 +218,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(_("staff"), default=False)
     is_active = models.BooleanField(_("active"), default=True)
     suspended_at = models.DateTimeField(_("suspended at"), null=True, blank=True)
-    # set by staff: from then on, the posts reach followers only
+    # when staff limited the account; since then, its posts reach followers only
     limited_at = models.DateTimeField(_("limited at"), null=True, blank=True, editable=False)
     suspension_reason = models.TextField(_("reason for the suspension"), blank=True)
     erased_at = models.DateTimeField(_("deleted by its owner"), null=True, blank=True)
@@ -230,8 +230,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     shown_counts: tuple[int, ...] = ()  # of a cached account: the same numbers as in `counts`
     has_new_password = False  # True from `set_password` until the account is saved
     session_hash = ""  # set for a cached account, whose password is not cached
-    # Set for a cached account behind a request: random, and new at each load, so that tokens and sessions cached with
-    # an old epoch are read again.
+    # Set for a cached account behind a request. Each load sets a new random text, so that tokens and sessions that were
+    # cached with an old epoch are read again.
     epoch = ""
     USERNAME_FIELD = "handle"
     EMAIL_FIELD = "email"
@@ -250,7 +250,7 @@ class User(AbstractBaseUser, PermissionsMixin):
                 condition=models.Q(id__lte=MAX_AUTHOR_ID), name="user_id_fits_post_ids"
             ),
         ]
-        indexes = [  # the owner of a file, looked up whenever it is served
+        indexes = [  # used whenever a file is served, to find its owner
             models.Index(fields=["avatar"], name="user_avatar"),
             models.Index(fields=["header"], name="user_header"),
         ]
@@ -320,8 +320,8 @@ class UserCounts(models.Model):
     """The counts of a user. A transaction that inserts or deletes counted rows locks this row first, and updates it.
 
     `posts` and `last_open_post_id` cover open posts only, so everybody may see them. `last_post_id` keeps the author's
-    ids in order when a clock is set back. A cache entry contains the revision that it was built from; if the reader's
-    revision is newer, it is a miss.
+    ids in order when a clock is set back. A cache entry contains the revision that it was built from; if the current
+    revision is newer, the entry counts as a miss.
     """
 
     # PostgreSQL's Unix time when the row was locked (`posts.store`).
@@ -335,24 +335,26 @@ class UserCounts(models.Model):
     last_open_post_id = models.BigIntegerField(default=0, db_default=0)
     # True, to be safe, for accounts older than this column
     wrote_restricted = models.BooleanField(default=False, db_default=True)
-    # Each revision counts the changes of something: of these counts,
+    # Counts the changes of the counts in this row.
     revision = models.PositiveIntegerField(default=0, db_default=0)
-    # of the accounts that the user follows, blocks or mutes,
+    # Counts the changes of the accounts that the user follows, blocks or mutes.
     graph_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # of the user's followers,
+    # Counts the changes of the user's followers.
     followers_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # of the ids and contents of the user's open posts, and (below) of the user's word filters.
+    # Counts the changes of the ids and contents of the user's open posts.
     outbox_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # Read with the user. If one of these is 0 or False, the query for the corresponding rows is skipped.
+    # Loaded with the user. If a count is 0 or a flag is False, the query for the corresponding rows is skipped.
+    # `filters_revision` counts the changes of the user's filters.
     followed_tags = models.PositiveIntegerField(default=0, db_default=0)
     exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
     filters = models.PositiveIntegerField(default=0, db_default=0)
     filters_revision = models.PositiveIntegerField(default=0, db_default=0)
     pinned_feeds = models.PositiveIntegerField(default=0, db_default=0)
-    # whether notifications are, or can be, held back by the policy
+    # whether the user's policy holds back notifications, or may do so
     holds_notifications = models.BooleanField(default=False, db_default=False)
-    choosy_follows = models.PositiveIntegerField(default=0, db_default=0)  # with a language filter
-    # has owned or joined a circle; True, to be safe, for accounts older than this column
+    # the number of follows with a language filter
+    choosy_follows = models.PositiveIntegerField(default=0, db_default=0)
+    # whether the user has ever owned or joined a circle; True, to be safe, for accounts older than this column
     knows_circles = models.BooleanField(default=False, db_default=True)
 
     class Meta:
@@ -368,7 +370,7 @@ class UserCounts(models.Model):
         fields: Iterable[str] | None = None,
         from_queryset: models.QuerySet["UserCounts"] | None = None,
     ) -> None:
-        """Load all deferred fields together with the first one, in one query."""
+        """When a deferred field is first read, load all deferred fields in one query."""
         deferred = self.get_deferred_fields()
         if fields is not None and deferred.issuperset(fields := list(fields)):
             fields = deferred
@@ -413,7 +415,7 @@ class Login(models.Model):
 
 
 class FormerHandle(models.Model):
-    """The handle of a deleted account, which stays taken. Only a keyed digest is stored, which does not reveal it.
+    """The handle of a deleted account, which stays taken. The stored keyed digest does not reveal the handle.
 
     If SECRET_KEY changes, the handles become free, unless the old key stays in SECRET_KEY_FALLBACKS.
     """
@@ -445,8 +447,8 @@ class MailKind(models.TextChoices):
 class Mail(SlowRow):
     """An e-mail to be sent. It contains no link and no token: the worker makes them when it sends the e-mail.
 
-    `address` is the recipient of e-mails that are not sent to the address of `user`. E-mails for a new password have an
-    `address` and no `user`: the worker looks up the account.
+    `address` is the recipient. It is empty for the confirmation of an address, which is sent to the pending address of
+    `user`. E-mails for a new password have no `user`: the worker finds the account by the address.
     """
 
     kind = models.CharField(_("kind"), max_length=20, choices=MailKind.choices)

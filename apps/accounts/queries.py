@@ -1,4 +1,4 @@
-"""Queries that read accounts. Suspended accounts are not found, so they look like missing ones."""
+"""Queries that read accounts. Unless a docstring says otherwise, suspended accounts are treated as missing."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ from feedcache.structures.counters.service import queue_in_batch
 _USER, _COUNTS = Columns(User), Columns(UserCounts)
 # For hand-written SQL: the columns of an account and its counts, which `account_of` reads.
 ACCOUNT = f"{_USER.of('u')}, {_COUNTS.of('c')}"
-# An outer join would send all counts to the coordinator of a distributed site, unless it reads one account by its id.
+# An inner join: on a distributed site, an outer join would send all counts to the coordinator, unless the query reads
+# one account by its id.
 WITH_COUNTS = "JOIN accounts_usercounts c ON c.user_id = u.id"
 IS_ACTIVE = "u.is_active AND u.suspended_at IS NULL"
 
@@ -44,7 +45,8 @@ class AccountCounts:
 def user_counts(user_ids: Collection[int]) -> dict[int, AccountCounts]:
     """The counts of up to 1,000 accounts from Redis, for pages that do not read the rows of these accounts.
 
-    Pages that do read the rows join the counts, which costs less than another round trip.
+    Pages that do read the rows join the counts, which costs less than another round trip. Suspended accounts are
+    included.
     """
     return {
         user_id: AccountCounts(*values)
@@ -57,7 +59,7 @@ def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
     possible = {user_id for user_id in user_ids if 0 < user_id <= MAX_AUTHOR_ID}
     if not possible:
         return {}
-    # by the ids of the counts, which may be on several servers
+    # filtered by the ids of the counts, because the counts may be on several servers
     users = User.objects.filter(counts__in=possible, suspended_at=None)
     return {user.pk: user for user in users.select_related("counts")}
 
@@ -116,7 +118,7 @@ def user_by_id(user_id: int) -> User:
 
 
 def user_ids_by_handle(handles: Collection[str]) -> dict[str, int]:
-    """The ids of existing accounts by lower-case handle, in the order of `handles`."""
+    """The ids of accounts by lower-case handle, in the order of `handles`. Missing accounts are left out."""
     if not handles:
         return {}
     rows = User.objects.filter(handle__in=set(handles), suspended_at=None).values_list(
@@ -127,7 +129,7 @@ def user_ids_by_handle(handles: Collection[str]) -> dict[str, int]:
 
 
 def handles_of(user_ids: Collection[int]) -> dict[int, str]:
-    """The handles of existing accounts by id."""
+    """The handles of accounts by id, including suspended accounts."""
     return dict(User.objects.filter(pk__in=set(user_ids)).values_list("pk", "handle"))
 
 
@@ -154,7 +156,7 @@ class PersonalToken:
 
 
 def personal_token(digest: str) -> PersonalToken | None:
-    """A valid token with its active account and counts; None if it is unknown or revoked."""
+    """A valid token with its account and counts; None if it is unknown or revoked, or the account is not active."""
     for id_, name, scopes, user_id in rows_of(_PERSONAL, {"digest": digest}):
         user = active_user(user_id)
         return PersonalToken(id_, name, scopes, user) if user else None

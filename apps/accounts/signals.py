@@ -11,7 +11,7 @@ from django.dispatch import Signal
 from apps.events.hooks import Hook
 
 # Sent with `user_id` in the transaction that revokes all access to an account. Receivers end its sessions, tokens and
-# codes immediately, without a worker. With `ends_sessions=False` its sessions stay.
+# authorization codes immediately, without a worker. With `ends_sessions=False` its sessions stay.
 access_revoked = Signal()
 # Sent with `user_id` after the commit: an account was suspended, was restored, or was deleted by its owner.
 account_visibility_changed = Signal()
@@ -26,7 +26,7 @@ class SignUp:
     address: str
 
 
-SIGN_UPS = Hook[Callable[[SignUp], None]]()  # each may raise Invalid or TooMany to refuse it
+SIGN_UPS = Hook[Callable[[SignUp], None]]()  # each may refuse by raising Invalid or TooMany
 
 
 def announce_account_visibility(user_id: int) -> None:

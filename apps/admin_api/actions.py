@@ -1,6 +1,6 @@
-"""The actions of staff programs. Each locks the account or report, and does nothing if it is already in the new state.
+"""Actions of staff through the API. Most lock the account or report, and do nothing if it is already in the new state.
 
-The functions called here (`apps.moderation.actions`, and those of `apps.strikes` if it is installed) check permissions
+The functions that they call (in `apps.moderation.actions`, and in `apps.strikes` if it is installed) check permissions
 and write the history and strikes.
 """
 
@@ -19,7 +19,7 @@ from apps.moderation import actions as acts
 from apps.moderation.actions import CHANGE_REPORTS, require_other
 from apps.moderation.models import Measure, Report
 
-# Mastodon's names for the measures about an account.
+# Mastodon's names for the measures against an account.
 MEASURES = {
     "none": Measure.WARN,
     "silence": Measure.LIMIT,
@@ -50,7 +50,7 @@ def take_measure(
 
 
 def _decide(report: Report, measure: Measure, *, by: User, text: str) -> None:
-    """Decide a report as its page does or, without `apps.strikes`, as the list of reports does."""
+    """Decide a report through `apps.strikes`. If that is not installed, take the measure and resolve the report."""
     if measure == Measure.WARN or apps.is_installed("apps.strikes"):
         _strikes().decide(
             report, measure, by=by, text=text
@@ -133,7 +133,7 @@ def reopen(report_id: int, *, by: User) -> None:
 def classify(
     report_id: int, *, by: User, category: str | None = None, rule_ids: Sequence[int] | None = None
 ) -> None:
-    """Correct the category of a report and the rules that it names; None leaves them as they are."""
+    """Correct the category of a report and the rules that it names; None leaves a value unchanged."""
     report = _locked_report(report_id, by)
     report.category = report.category if category is None else category
     report.rule_ids = report.rule_ids if rule_ids is None else sorted(set(rule_ids))

@@ -3,7 +3,7 @@
 from django.apps import AppConfig, apps
 from django.utils.translation import gettext_lazy as _
 
-TEXTS = {  # of the scopes that are useful here: the rest is about other sites, of which there are none
+TEXTS = {  # of the scopes that have an effect here; the others concern other sites, of which there are none
     "admin:read": _("As staff, see accounts (with their e-mail addresses), reports and blocks"),
     "admin:read:accounts": _("As staff, see accounts with their e-mail addresses"),
     "admin:read:reports": _("As staff, see reports"),
@@ -27,7 +27,7 @@ class AdminApiConfig(AppConfig):
 
     def ready(self) -> None:
         """Add Mastodon's endpoints for staff, and the scopes that they need."""
-        from apps import scopes  # noqa: PLC0415 -- with the rest
+        from apps import scopes  # noqa: PLC0415 -- together with the other imports
         from apps.api.hooks import MASTODON_ENDPOINTS, MASTODON_V2_ENDPOINTS  # noqa: PLC0415 -- needs the models
         from apps.oauth.provider import DESCRIPTIONS  # noqa: PLC0415 -- needs the models
 

@@ -58,7 +58,7 @@ def _collection(kind: Kind) -> Callable[..., Response]:
         """The list is always empty; the response to POST says why nothing can be added."""
         if request.method == "GET":
             reader_of_accounts(request)
-            Cursor.from_query(request.query_params)  # 400 for a malformed one, as everywhere
+            Cursor.from_query(request.query_params)  # 400 for a malformed cursor
             return paged(request, Page(), [])
         staff_of(request, CHANGE_USERS)
         text = _("This site is not connected to other sites, so there are none to block or allow.")

@@ -182,7 +182,7 @@ class AdminTrendsLinkPublisherJson(TypedDict):
     requires_review: bool
 
 
-# Only for the schema: the site has no such blocks, and their lists are always empty.
+# The following entities exist only for the schema: the site has no such blocks, and their lists are always empty.
 
 
 class AdminDomainAllowJson(TypedDict):

@@ -1,4 +1,4 @@
-"""Queries for accounts and reports, with the filters of both versions of Mastodon's list."""
+"""Queries for accounts and reports, with the filters of both versions of Mastodon's account list."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -108,7 +108,7 @@ def account_by_id(user_id: int) -> User:
 
 
 def reports(query: Query, staff: User) -> QuerySet[Report]:
-    """Reports that match a list's parameters, by default open ones, except those about `staff`. Raises BadRequest."""
+    """Reports that match the parameters (by default open ones), without those about `staff`. Raises BadRequest."""
     is_resolved = bool(optional_bool(query, "resolved"))
     rows = all_reports(staff).filter(resolved_at__isnull=not is_resolved)
     if account_id := _id_in(query, "account_id"):

@@ -87,7 +87,7 @@ class AdminReportInput(Input):
 )
 @endpoint(GET=READ, PUT=WRITE)
 def report(request: Request, report_id: int) -> Response:
-    """One report. Its restricted posts are included if the reader may read them; the read is logged."""
+    """One report. GET includes its restricted posts if the reader may read them, and logs that they were read."""
     staff = _staff(request)
     if request.method == "PUT":
         fields = validated(AdminReportInput(data=request.data))

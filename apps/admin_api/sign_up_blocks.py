@@ -41,7 +41,7 @@ class AdminEmailDomainBlockJson(TypedDict):
 
 
 class AdminCanonicalEmailBlockJson(TypedDict):
-    """An e-mail address that cannot sign up, as its hash."""
+    """The hash of an e-mail address that cannot sign up."""
 
     id: str
     canonical_email_hash: str
@@ -132,7 +132,7 @@ def _email_values(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _range_values(fields: dict[str, Any]) -> dict[str, Any]:
-    """The columns of a block that change; columns whose fields are not given keep their values."""
+    """The columns of a block to change. A column stays unchanged if the request has no value for it."""
     if fields.get("severity", "sign_up_block") != "sign_up_block":
         text = _("Address ranges can only be blocked from signing up: sign_up_block.")
         raise invalid("severity", text, "no_such_severity")
@@ -220,7 +220,7 @@ _SUMMARIES = {"GET": "read one", "PUT": "change one", "DELETE": "remove one"}
 def _one(kind: Kind) -> Callable[..., Response]:
     read, write = _scopes("read", kind), _scopes("write", kind)
     scopes: dict[str, Any] = {"GET": read, "DELETE": write}
-    if kind.rows == BlockKind.RANGE:  # the only kind with PUT in Mastodon
+    if kind.rows == BlockKind.RANGE:  # the only kind that can be changed in Mastodon
         scopes["PUT"] = write
 
     @endpoint(**scopes)
@@ -284,7 +284,7 @@ class CanonicalEmailTestInput(Input):
 )
 @endpoint(POST=("admin:read", "admin:read:canonical_email_blocks"))
 def matching(request: Request) -> Response:
-    """The block of an e-mail address, if there is one. Addresses that differ only in dots and `+…` are the same."""
+    """The block of an e-mail address, if there is one. Dots and `+…` before the @ are ignored."""
     _reader(request)
     digest = email_digest(validated(CanonicalEmailTestInput(data=request.data))["email"])
     rows = SignUpBlock.objects.filter(kind=BlockKind.EMAIL, value=digest)

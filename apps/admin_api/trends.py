@@ -80,7 +80,7 @@ def statuses(request: Request) -> Response:
 )
 @endpoint(GET=READ)
 def links(request: Request) -> Response:
-    """The trending links as visitors see them; none without link previews."""
+    """The trending links as visitors see them; always empty if the site has no link previews."""
     reader_of(request, "search", "trendingpost")
     query = request.query_params
     offset, limit = offset_of(query), Cursor.from_query(query).limit
@@ -91,7 +91,7 @@ def _links() -> list[AdminTrendsLinkJson]:
     if not apps.is_installed("apps.previews"):
         return []
     from apps.previews.api import trends_link_json  # noqa: PLC0415 -- only if the app is installed
-    from apps.previews.queries import trending_links  # noqa: PLC0415 -- likewise
+    from apps.previews.queries import trending_links  # noqa: PLC0415 -- as above
 
     return [
         {**trends_link_json(link), "id": str(link.id), "requires_review": False}

@@ -27,10 +27,11 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.word_filters import apply_filters
 from feedcache.ids import MAX_ID, first_id_at, second_of
 
-MAX_ROUNDS = 4  # queries for a page; after these, the page is short, with a cursor to continue from
+MAX_ROUNDS = 4  # queries for a page; a page that is still short then has a cursor for the rest
 
-# For each verb, first find the followees with the newest actions, as many as rows are needed, then read their rows.
-# The queries start from the followees' rows of counts: on a distributed site their actions are on the same server.
+# For each verb, first find the followees with the newest actions (at most as many as the page needs actions), then read
+# the actions of these followees. The queries start from the followees' rows in `accounts_usercounts`, because on a
+# distributed site these rows are on the same servers as the actions.
 _ACTORS = """
 actor AS MATERIALIZED (
     SELECT f.followee_id AS id, f.shows_reposts
@@ -150,7 +151,7 @@ class ActionCursor:
         return f"{self.like}-{self.repost}-{self.follow}"
 
     def below_news(self, rows: Mapping[str, Sequence[_Row]]) -> "ActionCursor":
-        """Lower the ids to just above the newest row of each verb, so that later actions never appear on later pages.
+        """Lower the ids to just above the newest row of each verb, so that the next pages contain no new actions.
 
         For reposts, lower only to the end of the row's second, because the id of a hidden post must stay secret.
         """
@@ -178,7 +179,7 @@ class ActionPage:
 
 
 def aggregate_page(viewer: User, cursor: ActionCursor) -> ActionPage:
-    """A page of single actions. It is short only at the end, or if four queries found mostly hidden actions."""
+    """A page of actions. It is shorter than `limit` only at the end, or if four queries found mostly hidden actions."""
     actions: list[Action] = []
     position = cursor
     for _round in range(MAX_ROUNDS):
@@ -194,7 +195,7 @@ def aggregate_page(viewer: User, cursor: ActionCursor) -> ActionPage:
         if len(rows) <= cursor.limit:
             return ActionPage(actions)
         position = position.beyond(rows)
-    # as in the pipeline: do not reveal the id of a hidden repost if the next page can do without it
+    # as in the pipeline: the cursor reveals the id of a hidden repost only if it could not advance otherwise
     above = min(first_id_at(second_of(position.repost) + 1), cursor.beyond(actions).repost)
     if position.repost < above < cursor.repost:
         position = replace(position, repost=above)
@@ -210,7 +211,7 @@ def _rows(viewer_id: int, cursor: ActionCursor) -> dict[str, list[_Row]]:
 
 
 def _visible(viewer: User, rows: Sequence[_Row]) -> Iterator[Action]:
-    """The actions whose actor and object the viewer may see and has not muted or filtered.
+    """The actions whose actor and object the viewer may see, and has neither muted nor filtered.
 
     Likes of restricted posts appear only on the pages of those posts.
     """

@@ -1,4 +1,4 @@
-"""Authenticates API requests and checks scopes. With a known token, the same round trip also counts the request."""
+"""Authenticates API requests and checks scopes. For a known token, the same round trip also counts the request."""
 
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
@@ -25,9 +25,10 @@ class BearerAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[User | AnonymousUser, Bearer] | None:
         """The account and the token; None if the header is missing.
 
-        Raises AuthenticationFailed for an invalid token, and NotAllowed for missing scopes. Scopes are checked here,
-        because an endpoint with its own permission classes would skip a check there. To save a round trip, one batch
-        validates the token and counts the request for the account that this process last saw with the token.
+        Raises AuthenticationFailed for an invalid token, and NotAllowed for missing scopes. Scopes are checked here and
+        not by a permission class, because an endpoint with its own permission classes would skip that class. To save a
+        round trip, one batch validates the token and counts the request for the account that this process last saw
+        with the token.
         """
         token = bearer_token(request)
         if token is None:
@@ -68,7 +69,9 @@ def viewer_of(request: Request) -> User:
 
 
 def staff_of(request: Request, permission: str) -> User:
-    """The account, which must be staff and have `permission` (e.g. "timeline.change_sitepolicy"). Raises NotAllowed."""
+    """The account of the request. Raises NotAllowed if it is not staff, lacks `permission` (such as
+    "timeline.change_sitepolicy"), or has not passed a second factor that is required.
+    """
     viewer = viewer_of(request)
     if not is_permitted(viewer, permission):
         raise NotAllowed(_("You do not have permission to do this."))

@@ -21,8 +21,8 @@ def endpoint(
 ) -> Callable[[Endpoint], Endpoint]:
     """DRF's `api_view`, with the scopes that a token needs for each method; one of several scopes suffices.
 
-    `public`: requests without a token are accepted too. `limit`: the rate limit that the action behind a POST checks;
-    it is counted in the same round trip as the request. Raises ValueError for an unknown scope.
+    `public`: requests without a token are accepted too. `limit`: the rate limit that the action of a POST checks; the
+    action is counted in the same round trip as the request. Raises ValueError for an unknown scope.
     """
     needed = {
         method: (names,) if isinstance(names, str) else names for method, names in scopes.items()
@@ -45,7 +45,7 @@ def endpoint(
 
 
 def _head(view: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
-    """Respond as to GET; the server omits the body. The view gets a GET request (but see `shows_its_answer`)."""
+    """Respond as to GET; the server omits the body. The view sees the method GET, but `shows_its_answer` is False."""
     request.method = "GET"
     answer: Response = view.get(request, *args, **kwargs)
     return answer

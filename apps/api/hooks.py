@@ -40,7 +40,7 @@ MASTODON_ENDPOINTS = Hook[str]()  # the same for /api/v1/
 MASTODON_V2_ENDPOINTS = Hook[str]()  # the same for /api/v2/
 TRANSLATES = Hook[Callable[[], bool]](maximum=1)  # whether posts can be translated now
 VAPID_KEY = Hook[Callable[[], str]](maximum=1)  # the public key of web push
-STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s, imported for the first status
+STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s, imported when first used
 NOTIFICATION_FIELDS = Hook[str]()  # dotted names of `NotificationField`s
 COLLECTIONS = Hook[Collections](maximum=1)
 # Called with the viewer's id and the posts of each page that a client of the viewer gets.

@@ -25,7 +25,7 @@ def validated(serializer: BaseSerializer[Any]) -> dict[str, Any]:
 
 
 def is_true(text: str | None) -> bool:
-    """A boolean query parameter, in any form that clients send."""
+    """Whether a query parameter is true, in any spelling that clients use."""
     return (text or "").lower() in {"1", "true", "t", "on", "yes"}
 
 
@@ -45,7 +45,7 @@ def optional_bool(query: Mapping[str, str], name: str) -> bool | None:
 
 
 def id_params(request: Request, *, maximum: int) -> list[int]:
-    """The ids in the parameter `id[]` or `id`, in order. Raises BadRequest."""
+    """The first `maximum` ids in the parameter `id[]` or `id`, in order. Raises BadRequest."""
     texts = request.query_params.getlist("id[]") or request.query_params.getlist("id")
     try:
         return [parse_id(text) for text in texts[:maximum]]

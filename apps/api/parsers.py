@@ -155,7 +155,7 @@ def without_brackets(data: dict[str, Any], depth: int = 0) -> dict[str, Any]:
         elif value:
             pairs += [(name, item) for item in value]
         else:
-            pairs.append((name.removesuffix("[]"), value))  # a form cannot send an empty list
+            pairs.append((name.removesuffix("[]"), value))  # `nested` cannot make an empty list
     return nested(pairs)
 
 

@@ -24,12 +24,12 @@ from feedcache.structures.rate_limit import (
     queue_count,
 )
 
-# keys in the request's environment: the name and result of the limit on requests; the result of the action's limit
+# keys in `request.META`: for the name and result of the limit on requests, and for the result of the action's limit
 RATE_LIMIT, ACTION_LIMIT = "feedsite.rate_limit", "feedsite.action_limit"
 
 
 class ApiThrottle(BaseThrottle):
-    """Counts a request once it is authenticated; `RateLimitMiddleware` adds the headers."""
+    """Counts a request after its authentication; `RateLimitMiddleware` adds the headers."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
         """Return True, or raise TooMany."""
@@ -45,7 +45,7 @@ class ApiThrottle(BaseThrottle):
 
 
 def refuse_early(request: HttpRequest) -> None:
-    """Raise TooMany if this process has already seen the limit used up, so that refusing a flood costs little.
+    """Raise TooMany if this process knows that the limit is used up, so that refusing many requests costs little.
 
     A request with a token that was revoked in the meantime also gets TooMany, instead of 401, until the window ends.
     """
@@ -78,7 +78,7 @@ def count_by_address(request: HttpRequest | Request) -> None:
 
 
 def count_request(request: HttpRequest | Request, name: str, subject: str) -> None:
-    """Count a request against the limit of its class, and store the result in its environment. Raises TooMany."""
+    """Count a request against the limit for its class of interfaces; store the result in `META`. Raises TooMany."""
     name = _limit_name(request, name)
     result = count_each([rate_limit(name, subject)])[0]
     request.META[RATE_LIMIT] = name, result
@@ -109,7 +109,7 @@ def queue_request(batch: Batch, request: Request, user_id: int | None) -> Counte
 
 
 def note_counted(request: Request, counted: Counted) -> None:
-    """Use the queued counts for the request, because the token is confirmed to belong to that account."""
+    """Use the queued counts for the request. Call this only after its token was confirmed."""
     request.META[RATE_LIMIT] = counted.name, counted.request()
     if counted.action:
         request.META[ACTION_LIMIT] = counted.action()

@@ -1,4 +1,4 @@
-"""The routes of the API: Mastodon's in v1 and v2, our own in extensions."""
+"""The routes of the API: Mastodon's in `v1` and `v2`, this site's own in `extensions`, OAuth's in `protocol`."""
 
 from django.urls import URLPattern, path
 

@@ -3,8 +3,9 @@
 It repairs the differences that it finds. The oracle (`apps.audit.oracle`) computes the correct contents of home pages.
 
 A run is bounded: it checks some sampled pages, and the next slice of every other subject (`apps.audit.rounds`); a round
-ends with a subject's last row, and the next begins. A difference in a page or a cache becomes a violation once three
-looks confirm it, or immediately if nothing could excuse it; a difference between tables becomes one immediately.
+ends with a subject's last row, and then the next round begins. A difference in a page or a cache counts as a violation
+if three looks (comparisons at different times) find it, or immediately if nothing could excuse it. A difference between
+tables counts immediately.
 """
 
 import json
@@ -53,7 +54,7 @@ LOOKS = 3  # the number of looks, a grace period apart, that must confirm a diff
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """Differences to check again: the ids of posts that differ on a page (`sample`) or in the viewer's home caches.
+    """Differences to check again: the ids of posts that differ on the page `sample` or, without one, in home caches.
 
     With `cache`, `posts` are keys of that cache instead, and `viewer` is 0. Suspects are stored in Redis until the next
     look. If a suspect is lost, the next round finds a difference in a cache again, but not one on a page.
@@ -97,7 +98,7 @@ def _pop_suspects(maximum: int) -> list[Suspect]:
 def run_once() -> AuditRun:
     """Run all checks once and save the report.
 
-    If the server of a check fails, or no time remains for it, the check resumes at the same row in the next run.
+    If Redis or PostgreSQL fails during a check, or no time remains for it, the next run resumes it at the same row.
     """
     audit_pass, began = AuditPass(), time.monotonic()
     for check in CHECKS:
@@ -126,7 +127,7 @@ def compare_tables() -> AuditPass:
         ended = AuditRound.objects.filter(subject__in=subjects, ended_at__isnull=False)
         while ended.count() < len(subjects):
             check(audit_pass)
-            _save(audit_pass)  # so that later slices only count the same finding again
+            _save(audit_pass)  # so that a later slice can count the finding again
     return audit_pass
 
 
@@ -142,7 +143,7 @@ def _save(audit_pass: AuditPass) -> AuditRun:
     audit_pass.run.save()
     for finding in audit_pass.findings:
         finding.run = audit_pass.run
-    unsaved = [one for one in audit_pass.findings if one.pk is None]  # type: ignore[redundant-expr]  # not until saved
+    unsaved = [one for one in audit_pass.findings if one.pk is None]  # type: ignore[redundant-expr]  # None until saved
     AuditFinding.objects.bulk_create(unsaved)
     return audit_pass.run
 
@@ -200,7 +201,7 @@ def check_cached(audit_pass: AuditPass) -> None:
 
 
 def _compare_cached(audit_pass: AuditPass, subject: Subject, ids: list[int]) -> int:
-    """Compare the cached values with these ids, and return their number."""
+    """Compare the cached values of these posts or accounts with the tables; return the number of compared values."""
     total = 0
     for name, cache in caches().items():
         if cache.subject == subject and ids:
@@ -244,7 +245,7 @@ def _still_wrong(suspect: Suspect) -> dict[int, Difference]:
 
 
 def _read_again(sample: Sample) -> list[Difference]:
-    """Read the same page again, and return its differences except late posts; none if the account was deleted."""
+    """Read the page again; returns its differences except late posts, [] for a suspended or deleted account."""
     viewer = users_by_id([sample.viewer]).get(sample.viewer)
     if viewer is None:
         return []

@@ -18,9 +18,10 @@ from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.fanout.receipts import CONTENT, ledger_begin
 from apps.timeline.models import FanoutChunk
 
-# Rows of the current round that a run checks. For deliveries and receipts, it also checks as many of the newest rows.
+# The number of rows of the current round that a run checks. For deliveries and receipts, a run also checks the same
+# number of the newest rows.
 DELIVERIES, RECEIPTS, FOLLOWS, COUNTS = 1_000, 500, 10_000, 200
-STUCK_SECONDS = 90  # longer than a lease, so the worker died and no sweep took over
+STUCK_SECONDS = 90  # longer than a lease: the worker has died, and no sweep has taken over
 
 # The posts of a slice and the newest posts, and whether each has neither a job nor a pending event, in which case
 # nothing can begin its delivery. Posts older than the first job (written before the ledger existed) or older than
@@ -99,7 +100,7 @@ def check_deliveries(audit_pass: AuditPass) -> None:
 
 
 def check_jobs(audit_pass: AuditPass) -> None:
-    """In a slice, report deliveries that never began, were given up, lack chunks or receipts, or have a wrong seal."""
+    """Report deliveries (in a slice) that never began, were given up, lack chunks or receipts, or have a wrong seal."""
     with next_slice(Subject.DELIVERIES, Post, DELIVERIES) as part:
         _check_jobs(audit_pass, _bounds(part, DELIVERIES))
 
@@ -156,7 +157,7 @@ def check_receipts(audit_pass: AuditPass) -> None:
 
 
 def _cannot_repair() -> bool:
-    """The repair for findings about the past: nothing can be repaired."""
+    """The `repair` of findings that cannot be repaired."""
     return False
 
 
@@ -167,7 +168,7 @@ def _found_once(
     repair: Callable[[], object],
     details: dict[str, Any],
 ) -> None:
-    """Record and repair a finding. If it is already on record, only count it: staff handle a chunk that dies again."""
+    """Record and repair a finding. If it is on record, only count it again: staff handle a chunk that dies again."""
     earlier = AuditFinding.objects.filter(kind=kind, post_id=post_id, details__id=details["id"])
     if not repairs.count_again(earlier):
         audit_pass.found(kind, repair, post_id=post_id, details=details)
@@ -203,7 +204,7 @@ def _unmirrored(part: Slice, statement: str, mirrors: str) -> list[tuple[int, in
 
 
 def check_counts(audit_pass: AuditPass) -> None:
-    """Compare the next counts of posts and accounts with the rows that they count; the reconciliation repairs drift."""
+    """Compare the next counts of posts and accounts with the rows that they count; the reconciliation corrects them."""
     for subject, counted in ((Subject.POST_COUNTS, POSTS), (Subject.USER_COUNTS, USERS)):
         with next_slice(subject, counted.table.model, COUNTS) as part:
             report = reconcile.Report()

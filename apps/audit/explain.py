@@ -44,9 +44,9 @@ from feedcache.stats import traced
 _FOLLOWS = """
 SELECT owner_id, id, created_at FROM graph_follower WHERE owner_id = ANY(%(authors)s) AND follower_id = %(viewer)s
 """
-# The job of a post, and the chunk with the viewer's follow, or otherwise with their virtual follow; for addressed posts
-# the only chunk (edge 0). `event_due` is the time of the next attempt if the delivery has not begun. The follows are
-# parameters, because they may be on other servers than the ledger.
+# The job of a post, and the chunk that contains the viewer's follow or, otherwise, the viewer's virtual follow. A post
+# for friends, mentioned people or a circle has only one chunk (edge 0). `event_due` is the time of the next attempt if
+# the delivery has not begun. The follows are parameters, because they may be on other servers than the ledger.
 _DELIVERIES = """
 SELECT DISTINCT ON (p.id) p.id, j.mode, j.state AS job, j.created_at AS started_at, j.lost AS unsplit,
     coalesce(p.followed_at, v.created_at) AS followed_at, c.id AS chunk, c.state, c.attempts, c.due_at, c.finished_at,
@@ -67,7 +67,7 @@ ORDER BY p.id, c.is_virtual
 COMMIT = timedelta(seconds=10)
 
 
-MAX_REPOSTS = 5  # the number of a post's reposts that are checked for one on the home page
+MAX_REPOSTS = 5  # how many reposts of a post are looked up on the home page
 _REPOSTS = """
 SELECT id FROM posts_post
 WHERE source_id = %(post)s AND kind = 'repost' AND deleted_at IS NULL AND (author_id = %(viewer)s
@@ -187,7 +187,7 @@ def _explained(viewer_id: int, verdict: Verdict, via: Via | None, delivery: Row)
     elif via is not None:
         reason, who, when = _why_present(viewer_id, item, via, delivery)
     elif item.followed_tag or _is_pulled(item):
-        reason, who = Reason.LOST, item.author.handle  # there was nothing to deliver
+        reason, who = Reason.LOST, item.author.handle  # such posts are not delivered
     else:
         who = item.author.handle
         reason, when = _why_not_delivered(delivery)
@@ -212,7 +212,7 @@ def _is_pulled(item: FeedItem) -> bool:
 def _why_present(
     viewer_id: int, item: FeedItem, via: Via, delivery: Row
 ) -> tuple[Reason, str, datetime | None]:
-    """The reason why a post is there, the name in the reason's text, and its time."""
+    """The reason why a post is on the page, the name in the text of the reason, and the time in this text."""
     reason, who, when = Reason.STORAGE, item.author.handle, None
     is_reached = _is_reached(viewer_id, delivery)
     if item.author.pk == viewer_id:
@@ -254,7 +254,7 @@ def _why_cached(delivery: Row, *, is_reached: bool | None) -> tuple[Reason, date
 
 
 def _why_not_delivered(delivery: Row) -> tuple[Reason, datetime | None]:
-    """The state of the delivery to this viewer, and the time of the next attempt."""
+    """Why a post has not reached this viewer, and the time of the next attempt, if one is planned."""
     if delivery["job"] is None:
         due = delivery["event_due"]
         return (Reason.LOST if due is None else Reason.WAITING), _ahead(due)
@@ -408,7 +408,7 @@ def _position(viewer: User, found: Explanation) -> str:
     return text % {"count": len(above.items)}
 
 
-WIDTH = 1000  # the width of the bar, in its own units
+WIDTH = 1000  # the width of the bar, in SVG units
 
 # Labels of the stages, in the order of a page's assembly. Other stages are shown by name.
 STAGES = {
@@ -431,7 +431,7 @@ class AssemblyRow:
 
     explanation: Explanation
     place: int | None = None
-    notes: tuple[str, ...] = ()  # by optional apps
+    notes: tuple[str, ...] = ()  # from optional apps
 
     @property
     def is_on_page(self) -> bool:
@@ -476,8 +476,8 @@ class Assembly:
 def assembly(viewer: User, cursor: Cursor) -> Assembly:
     """Assemble a page of a viewer's home, with the time of each stage, and with the dropped posts and the reasons.
 
-    The code that serves the page assembles it, with timers, and keeps its verdicts. Deleted posts and posts that
-    the viewer may not see are only counted, because the reasons would reveal blocks.
+    The code that serves home pages assembles the page, and also records the times and verdicts. Deleted posts and posts
+    that the viewer may not see are only counted, because the reasons would reveal blocks.
     """
     began = time.perf_counter()
     with traced() as stages:

@@ -89,12 +89,10 @@ class AuditRound(models.Model):
 
     subject = models.CharField(max_length=16, primary_key=True, choices=Subject.choices)
     after = models.BigIntegerField(default=0)  # the last id that was compared; 0 between rounds
-    compared = models.BigIntegerField(default=0)  # in this round
+    compared = models.BigIntegerField(default=0)  # rows compared in this round
     began_at = models.DateTimeField(default=database_time)
-    ended_at = models.DateTimeField(null=True)  # of the last complete round; null during the first
-    seconds = models.FloatField(
-        null=True
-    )  # between the ends of the last two complete rounds; no row went unchecked for longer than this
+    ended_at = models.DateTimeField(null=True)  # end of the last complete round, if there is one
+    seconds = models.FloatField(null=True)  # between the ends of the last two complete rounds
     total = models.BigIntegerField(null=True)  # rows compared in the last complete round
 
     def __str__(self) -> str:

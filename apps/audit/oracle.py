@@ -140,8 +140,8 @@ class Oracle:
     ) -> Self:
         """The part needed for a viewer's home between two ids (exclusive), with at most the newest `maximum` posts.
 
-        `also` are further posts to read. If there are more than `maximum` posts, `answers_above` is one below the
-        lowest id read. Counts, likes and bookmarks are not read.
+        `also` contains the ids of further posts to read. If the maximum is reached, `answers_above` is one below the
+        lowest id found. Counts, likes and bookmarks are not read.
         """
         self = cls.__new__(cls)
         bounds = {"viewer": viewer_id, "above": above, "below": below, "maximum": maximum}
@@ -221,7 +221,7 @@ class Oracle:
         self._read_filters(viewer)
 
     def _answered(self) -> dict[int, int]:
-        """The author ids of all parents, by parent id."""
+        """The author ids of the posts that are replied to, by the ids of these posts."""
         parents = [post["reply_to_id"] for post in self.posts.values() if post["reply_to_id"]]
         by_ids = "SELECT id, author_id FROM posts_post WHERE id = ANY(%(ids)s)"
         return {row["id"]: row["author_id"] for row in rows(by_ids, {"ids": parents})}
@@ -305,7 +305,7 @@ class Oracle:
         return post["author_id"] != viewer and answered not in known
 
     def shown_id(self, post_id: int) -> int:
-        """The id of the post on the card: the source of a repost, otherwise the post itself."""
+        """The id of the post that is displayed: the source of a repost, otherwise the post itself."""
         post = self.posts[post_id]
         return int(post["source_id"]) if post["kind"] == "repost" else post_id
 
@@ -364,7 +364,7 @@ class Oracle:
         ]
 
     def delivered(self, viewer: int, *, tags: bool = False, promoted: bool = True) -> list[int]:
-        """`home` plus posts hidden by filters and `hides_replies`; posts that only a tag adds need `tags`."""
+        """`home` plus posts hidden by filters and `hides_replies`. `tags` includes posts that only a tag adds."""
         return [
             post_id
             for post_id in sorted(self.posts, reverse=True)
@@ -378,7 +378,7 @@ class Oracle:
         def belongs(post: Row) -> bool:
             if post["author_id"] != author:
                 return False
-            answered = self.posts.get(post["reply_to_id"])  # includes deleted posts
+            answered = self.posts.get(post["reply_to_id"])  # `posts` includes deleted ones
             return replies or answered is None or answered["author_id"] == author
 
         return self._newest_first(viewer, belongs)

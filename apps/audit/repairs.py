@@ -1,4 +1,4 @@
-"""Repairs of the auditor's findings. They drop or rebuild derived data or deliver again, but never edit a post."""
+"""Repairs the auditor's findings: drops or rebuilds derived data, or delivers posts again, but never edits a post."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ MAX_FINDINGS = 200  # per run; further findings usually have the same cause, and
 
 
 def drop_reader_caches(viewer_id: int) -> None:
-    """Drop a reader's home cache, and reload the cached relations."""
+    """Drop a reader's home cache and inbox, and reload the reader's cached relations."""
     for windows in (HOME, INBOX):
         windows.drop(viewer_id)
     load_sets(RELATIONS, viewer_id)

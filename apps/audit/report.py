@@ -26,7 +26,8 @@ KEEP_DAYS = 90
 CACHE_SECONDS = 20.0  # how long each process caches the report
 MAX_RECEIPTS = 10_000
 
-# Seconds from publication to the receipt, for the newest receipts between two ids, weighted by their readers.
+# The median and 95th percentile of the seconds from a post's publication to a receipt, weighted by the receipt's
+# readers, for the newest receipts of the posts between two ids.
 _SPEED = """
 WITH receipt AS (
     SELECT extract(epoch FROM c.finished_at - p.created_at)::float8 AS seconds, c.delivered AS readers
@@ -42,7 +43,7 @@ SELECT coalesce(max(readers), 0)::bigint AS delivered,
     min(seconds) FILTER (WHERE up_to >= readers * 0.95) AS p95
 FROM ranked
 """
-# The current backlog: events of posts whose delivery has not begun, follower lists not yet split, and chunks.
+# The current backlog: events of posts whose delivery has not begun, follower lists not yet split, and pending chunks.
 _BACKLOG = """
 SELECT (SELECT coalesce(sum(expected), 0) FROM timeline_fanoutchunk WHERE state = 'pending')::bigint AS readers,
     (SELECT count(*) FROM timeline_fanoutjob WHERE state = 'pending')
@@ -70,7 +71,7 @@ class AuditReport:
     figures: Mapping[str, int]
     kinds: list[tuple[Kind, int, int]]  # the numbers found and repaired, by kind
     rounds: list[AuditRound]
-    went_back: CacheEpoch | None  # the newest return of the database to an earlier state
+    went_back: CacheEpoch | None  # the last time the database returned to an earlier state
     speed: Mapping[str, Any]
     backlog: Mapping[str, Any]
     days: list[AuditDay]  # oldest first
@@ -141,5 +142,5 @@ def _speed(since: datetime, until: datetime) -> dict[str, Any]:
 def _backlog() -> dict[str, Any]:
     found = rows(_BACKLOG, {"subscriber": "apps.timeline.handlers.deliver_post"})[0]
     age = found["oldest_seconds"]
-    # negative after PostgreSQL's clock was set back
+    # the age is negative if PostgreSQL's clock was set back
     return {**found, "oldest_seconds": age if age is None else max(0.0, age)}

@@ -1,6 +1,6 @@
 """Rounds: a check compares the rows of a table in the order of ids, one slice per run, and then starts over.
 
-So all rows are compared equally often, and the report can show how long a round takes.
+This way, all rows are compared equally often, and the report can show how long a round takes.
 """
 
 from collections.abc import Iterator

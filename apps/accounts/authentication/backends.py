@@ -23,7 +23,7 @@ def login_name(typed: str) -> str:
 
 
 def closed_account_of(request: HttpRequest) -> User | None:
-    """The account whose correct password was refused because the account is closed; None if that did not happen."""
+    """The frozen or suspended account whose correct password was refused in this request; None if there is none."""
     return getattr(request, "closed_account", None)
 
 
@@ -46,7 +46,7 @@ class HandleOrEmailBackend(ModelBackend):
         if self.user_can_authenticate(user):
             return user
         if request is not None:
-            request.closed_account = user  # type: ignore[attr-defined]  # `closed_account_of`
+            request.closed_account = user  # type: ignore[attr-defined]  # for `closed_account_of`
         return None
 
     def get_user(self, user_id: int) -> User | None:

@@ -74,7 +74,7 @@ def can_use_passkeys(request: HttpRequest) -> bool:
 
 
 def begin_registration(request: HttpRequest, user: User) -> dict[str, Any]:
-    """The browser's options for a new passkey. Raises Invalid if the account has the maximum number of passkeys."""
+    """Options for the browser to create a passkey. Raises Invalid if the account has the maximum number of passkeys."""
     if WebAuthnCredential.objects.filter(user=user).count() >= MAX_PASSKEYS:
         raise Invalid(_("You can have up to %(count)d passkeys.") % {"count": MAX_PASSKEYS})
     options, state = Ceremony(request).register_begin(user)
@@ -100,14 +100,14 @@ def finish_registration(
 
 
 def begin_authentication(request: HttpRequest, user: User | None) -> dict[str, Any]:
-    """The browser's options for verifying a passkey of `user`, or any passkey if `user` is None."""
+    """Options for the browser to verify a passkey of `user`, or any passkey if `user` is None."""
     options, state = Ceremony(request).authenticate_begin(user, require_user_verification=True)
     _store_challenge(request, USING, user, state)
     return dict(options)
 
 
 def finish_authentication(request: HttpRequest, user: User | None, *, answer: str) -> Any:
-    """The verified passkey. Raises Invalid if the response is invalid or the account may not log in."""
+    """The verified passkey. Raises Invalid if the response is invalid or the account is frozen or suspended."""
     state = _challenge(request, USING, user)
     try:
         with transaction.atomic():
@@ -130,7 +130,7 @@ def _store_challenge(
 
 
 def _challenge(request: HttpRequest, name: str, user: User | None) -> dict[str, Any]:
-    """Remove the ceremony's state from the session and return it, before the response is checked."""
+    """Remove and return the session's challenge, so that it works once. Raises Invalid if it is missing or expired."""
     stored = request.session.pop(name, None)
     request.session.save()
     if not stored or stored["until"] < time.time() or stored["user"] != (user.pk if user else None):

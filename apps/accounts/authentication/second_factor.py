@@ -1,6 +1,6 @@
-"""Second factors: an authenticator app, passkeys, and recovery codes for when both are out of reach.
+"""Second factors: an authenticator app, passkeys, and recovery codes for users who have lost both.
 
-django-otp and django-otp-webauthn have the tables and the checks. This module allows one app per account, stores
+django-otp and django-otp-webauthn provide the tables and the checks. This module allows one app per account, stores
 recovery codes as digests, and limits how long wrong codes can lock the owner out.
 """
 
@@ -31,7 +31,7 @@ from apps.errors import Invalid, NotFound, TooMany
 RECOVERY_CODES = 10
 RECOVERY_CHARACTERS = 12  # from an alphabet of 32: 12 x 5 = 60 bits
 MAX_PASSKEYS = 10
-# Every wrong code doubles the delay before the next attempt: after the 12th it is 2^(12-1) s, half an hour.
+# Every wrong code doubles the delay before the next attempt: after the 12th it is 2^(12-1) s, about half an hour.
 LONGEST_WAIT_AFTER = 12  # wrong codes in a row
 _APP_CODE = re.compile("[0-9]{6}")
 
@@ -71,7 +71,7 @@ def has_second_factor(user: User) -> bool:
 
 
 def begin_app(user: User) -> Any:
-    """Begin adding an app, which is in use only after `confirm_app`. Raises Invalid if the account has one."""
+    """Begin adding an app; `confirm_app` activates it. Raises Invalid if the account already has an active app."""
     with _locked(user):
         if TOTPDevice.objects.filter(user=user, confirmed=True).exists():
             raise Invalid(_("Remove your current authenticator app first."))
@@ -99,7 +99,7 @@ def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
 
 
 def after_factor_added(user: User, what: str) -> list[str]:
-    """Call this after adding a factor. After the first one, revokes all tokens and returns recovery codes; else []."""
+    """Call this after adding a factor. For the first one, revokes all tokens and returns recovery codes; else []."""
     logger.info("second factor of user %d: %s added", user.pk, what)
     if StaticDevice.objects.filter(user=user).exists():
         return []
@@ -167,7 +167,7 @@ def _locked(user: User) -> Iterator[None]:
 
 
 def _verified(model: Any, user: User, clean: str, **which: Any) -> Any | None:
-    """The device if the code is right; a concurrent second use of the code fails."""
+    """The device if the code is right, else None. Locks the device, so that concurrent requests cannot reuse a code."""
     with transaction.atomic():
         device = model.objects.select_for_update().filter(user=user, **which).first()
         if device is None:

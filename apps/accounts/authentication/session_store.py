@@ -1,8 +1,9 @@
-"""Django's sessions in PostgreSQL, cached by each process after reading them.
+"""Django's sessions in PostgreSQL. Each process caches the sessions that it has read.
 
-As with tokens (docs/decisions/0116), a cached session is valid while its user's cached account has the same epoch as
-before the session's row was read. The account is dropped from the cache when a session row is changed or deleted
-(`apps.accounts.handlers`), so no process uses a session that has ended or has been changed.
+A cached session is valid while its user's cached account has the same epoch (`accounts.cache.Viewer`) as before the
+session's row was read. Tokens are cached in the same way (docs/decisions/0116). The account is dropped from the cache
+when a session row is changed or deleted (`apps.accounts.handlers`), so no process uses a session that has ended or has
+been changed.
 """
 
 from dataclasses import dataclass
@@ -38,9 +39,9 @@ class SessionStore(db.SessionStore):
 
     def __init__(self, session_key: str | None = None) -> None:
         super().__init__(session_key)
-        self._user: User | None = None  # of a cached session
+        self._user: User | None = None  # set if the session came from the cache
         self._epoch = ""
-        self._expires: datetime | None = None  # of a session that was read from its row
+        self._expires: datetime | None = None  # set if the session was read from its row
 
     def load(self) -> dict[str, Any]:
         """The data, from this process's cache or else from the row; {} for a session that has ended."""
@@ -52,7 +53,7 @@ class SessionStore(db.SessionStore):
             data: dict[str, Any] = orjson.loads(known.data)
             return data
         self._epoch = viewer.epoch if viewer else ""  # read before the row
-        # drops the key of a session that has ended
+        # also clears `session_key` if the session has ended
         row = self._get_session_from_db()  # type: ignore[attr-defined]  # unknown to the stubs
         if row is None:
             return {}

@@ -19,7 +19,7 @@ from apps.sql import purge
 
 SEPARATOR = ", "  # between browser and system
 MAX_SHOWN = 50
-# The first match wins: browsers also name their rivals, and tablets claim to be computers.
+# The first match wins, because a user agent also contains the names of other browsers and systems.
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR", "Opera"),
@@ -91,7 +91,7 @@ def end_session(user: User, login_id: int) -> None:
 def end_sessions(user_id: int) -> None:
     """End all sessions of a user, in the caller's transaction.
 
-    To keep a session, give it a new key and call `remember_login`.
+    To keep a session, the caller must afterwards give it a new key and call `remember_login`.
     """
     logins = Login.objects.filter(user=user_id)
     keys = list(logins.values_list("session_key", flat=True))
@@ -110,7 +110,7 @@ def forget_login(request: HttpRequest, user: User) -> None:
 
 
 def session_with(key: str | None) -> SessionStore:
-    """The session with this key, even if it has ended; for None, a new session."""
+    """A store for the session with this key, which may have ended; for None, a new session."""
     return SessionStore(key)
 
 
@@ -123,7 +123,7 @@ def user_of_session(key: str) -> User | None:
 
 
 def user_of_request(request: HttpRequest) -> User | AnonymousUser:
-    """The user of the request's session, without SQL if this process remembers it.
+    """The user of the request's session, without SQL if this process has cached the session.
 
     A session created before SECRET_KEY was changed gets a new key, which is also stored in its login.
     """
@@ -141,7 +141,7 @@ def user_of_request(request: HttpRequest) -> User | AnonymousUser:
 
 
 def device_of(user_agent: str) -> str:
-    """The browser and operating system in a user agent; nothing else of it is stored. Not yet translated."""
+    """The browser and operating system that a user agent names, untranslated. Nothing else of it is stored."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     return SEPARATOR.join(filter(None, (browser, system)))

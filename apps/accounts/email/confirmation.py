@@ -1,4 +1,4 @@
-"""Sets, confirms and changes the e-mail address of an account. No response reveals whether another account has it.
+"""Sets, confirms and changes e-mail addresses. No response reveals whether another account has an address.
 
 With EMAIL_CONFIRMATION_REQUIRED an address can be used (to log in or to get a new password) only after its owner has
 confirmed it by a mailed link. Otherwise it can be used immediately, unless another account has it.
@@ -40,8 +40,9 @@ def email_errors(email: str | None) -> dict[str, str]:
 
 
 def give_email(user: User, address: str | None) -> None:
-    """Set a user's address, without saving: confirmed if the settings allow that and no other account has the address,
-    else pending.
+    """Set or remove a user's address, without saving the user.
+
+    A new address is pending if the settings require its confirmation or another account has it.
     """
     if address is None or address == user.email:
         user.email, user.pending_email, user.pending_email_at = address, "", None
@@ -63,7 +64,7 @@ def change_email(user: User, *, email: str, password: str, origin: Origin | None
     give_email(user, address)
     try:
         _save_email(user)
-    except IntegrityError:  # taken in the meantime
+    except IntegrityError:  # another account took it in the meantime
         user.email, user.pending_email, user.pending_email_at = (
             old_address,
             address or "",
@@ -76,7 +77,7 @@ def change_email(user: User, *, email: str, password: str, origin: Origin | None
 
 
 def send_confirmation(user: User) -> None:
-    """Send the link again. Raises NotAllowed if no address is pending, or TooMany."""
+    """Send the confirmation link again. Raises NotAllowed if no address is pending, or TooMany."""
     if not user.pending_email:
         raise NotAllowed(_("There is no address to confirm."))
     check_rate_limit("mail", user.pending_email)

@@ -29,7 +29,7 @@ def require_rescuer(user: User, by: User) -> None:
 
 
 def mail_new_password(user: User, *, by: User) -> None:
-    """Mail the owner a link for choosing a new password. Raises NotAllowed, and Invalid without an address."""
+    """Mail the owner a link for choosing a new password. Raises NotAllowed, or Invalid if there is no address."""
     require_rescuer(user, by)
     if user.email is None:
         raise Invalid(_("This account has no e-mail address."), code="email")

@@ -1,4 +1,4 @@
-"""E-mails to accounts. Each is a row until a task sends it, so requests neither wait for it nor reveal the outcome.
+"""E-mails to accounts. Each is a row that a task sends, so requests neither wait for the e-mail nor reveal its outcome.
 
 Links are made when an e-mail is sent, so that the broker, the row and the log contain no token.
 """
@@ -43,7 +43,7 @@ SWEEP_BATCH_SIZE = 20
 
 
 def enqueue_mail(kind: MailKind, *, user: User | None = None, address: str = "") -> None:
-    """Send an e-mail after the commit, in the request's language unless its recipient has chosen one."""
+    """Send an e-mail after the commit, in the request's language unless the recipient has chosen one."""
     row = Mail.objects.create(kind=kind, user=user, address=address, language=get_language() or "")
     transaction.on_commit(partial(enqueue, TASK, row.pk))
 
@@ -79,7 +79,7 @@ class _Message:
     address: str
     user: User
     link: str = ""
-    asker: User | None = None  # another user who gave the recipient's address
+    asker: User | None = None  # the other user who entered the recipient's address
 
 
 def _send(row: Mail) -> None:
@@ -116,7 +116,7 @@ def _password_reset(row: Mail) -> _Message | None:
 
 def _confirm_email(row: Mail) -> _Message | None:
     user = row.user
-    if user is None or not user.pending_email:  # confirmed or withdrawn in the meantime
+    if user is None or not user.pending_email:  # confirmed or removed in the meantime
         return None
     owner = User.objects.filter(email=user.pending_email).exclude(pk=user.pk).first()
     if owner is not None:

@@ -7,8 +7,8 @@ from django.db import connection, transaction
 from apps.accounts.models import User
 
 # Existing handles are skipped before the insert, because a conflict would use up an id, and ids have only 28 bits. The
-# order avoids deadlocks between two loaders of the same accounts. Passwords are unusable in Django's format: "!" and a
-# random text that differs for each account.
+# sorted insert avoids deadlocks when two processes insert the same accounts. A password is "!" and a random text, which
+# is how Django marks an unusable password.
 _MAKE = """
 INSERT INTO accounts_user (handle, password, {columns})
 SELECT missing.handle, '!' || replace(gen_random_uuid()::text, '-', ''), {values}

@@ -93,7 +93,7 @@ class AccountJson(TypedDict):
 
 
 def account_json(user: User) -> AccountJson:
-    """An account as JSON; `user.counts` must be loaded. Everything except the counts is cached with the card."""
+    """An account as JSON; `user.counts` must be loaded. A cached account keeps its JSON, except the counts."""
     if user.derived is None:  # loaded from the database, not from a cached card
         return _account_json(user)
     key = "json", settings.SITE_URL
@@ -110,7 +110,7 @@ def account_json(user: User) -> AccountJson:
 
 
 def account_as_bytes(user: User, site: str) -> bytes:
-    """An account as encoded JSON, cached with its card until a count changes. `site` is `settings.SITE_URL`."""
+    """An account as encoded JSON. A cached account keeps it until a count changes. `site` is `settings.SITE_URL`."""
     if user.derived is None:
         return orjson.dumps(account_json(user))
     key = site, user.shown_counts
@@ -153,7 +153,7 @@ def _account_json(user: User) -> AccountJson:
         "followers_count": user.counts.followers,
         "following_count": user.counts.following,
         "statuses_count": user.counts.posts,
-        # only the day, because an author's first open post of a day invalidates the card, and this JSON with it
+        # only the day, because only an author's first open post of a day drops the cached account with this JSON
         "last_status_at": day_of(user.counts.last_open_post_id),
         "emojis": [],
         "roles": [],
@@ -331,7 +331,7 @@ def preferences_json(user: User) -> PreferencesJson:
 
 
 def day_of(post_id: int | None) -> Date | None:
-    """The day (UTC) of a post."""
+    """The day (UTC) of a post; None without an id."""
     return datetime.fromtimestamp(second_of(post_id), UTC).date().isoformat() if post_id else None
 
 

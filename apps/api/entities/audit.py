@@ -56,7 +56,7 @@ class AuditDayJson(TypedDict):
 
 
 class AuditJson(TypedDict):
-    """The auditor's comparisons and findings of the last 24 hours; `days` covers 90 days. It names no account."""
+    """The auditor's comparisons and findings of the last 24 hours; `days` covers 90 days. No account is named."""
 
     made_at: DateTime
     runs: int

@@ -27,14 +27,14 @@ Date = Annotated[str, Format("date")]
 Uri = Annotated[str, Format("uri")]
 ID = r"\A[1-9][0-9]{0,18}\Z"
 LANGUAGE = r"\A[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?\Z"  # such as zh, pt-BR
-Object = dict[str, Any]  # of any shape
+Object = dict[str, Any]  # any JSON object
 
 
 class Input(serializers.Serializer[Any]):
     """The body of a request, or an object in it.
 
-    Clients also send the empty fields of a form. So null and "" mean "not given" for an optional field that does not
-    accept them. If the field accepts null (for example as "never"), "" means null, because forms cannot send null.
+    Clients also send the empty fields of a form, so an optional field counts as absent if it is null or "" and does not
+    accept that value. If a field accepts null (for example as "never"), "" means null: forms cannot send null.
     """
 
     default_error_messages = {"invalid": _("This must be an object.")}

@@ -18,7 +18,7 @@ from apps.filters.models import (
     FilterPost,
 )
 
-# Computed once, because Django builds the list at each access, which would double the time for a result.
+# Computed once, because Django builds the list at each access, which would double the time to build a result.
 _PLACES = FilterContext.values
 
 
@@ -130,7 +130,7 @@ class OldFilterInput(Input):
     """A filter in the format of Mastodon's version 1. In a change, absent fields stay unchanged."""
 
     phrase = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
-    context = serializers.ListField(  # type: ignore[assignment]  # Mastodon's name, which DRF has for something else
+    context = serializers.ListField(  # type: ignore[assignment]  # Mastodon's name, which DRF uses for something else
         child=serializers.ChoiceField(FilterContext.values), max_length=20
     )
     irreversible = serializers.BooleanField(
@@ -155,7 +155,7 @@ class FilterInput(Input):
     """A filter. In a change, absent fields stay unchanged. Unknown fields are ignored."""
 
     title = serializers.CharField(max_length=TITLE_MAX_CHARACTERS, required=False)
-    context = serializers.ListField(  # type: ignore[assignment]  # Mastodon's name, which DRF has for something else
+    context = serializers.ListField(  # type: ignore[assignment]  # Mastodon's name, which DRF uses for something else
         child=serializers.ChoiceField(FilterContext.values), max_length=20, required=False
     )
     filter_action = serializers.ChoiceField(FilterAction.values, required=False)

@@ -34,7 +34,7 @@ from apps.posts.content.text import URL_CHARACTERS, html
 from apps.tags.actions import MAX_FEATURED
 from apps.texts import normalise
 
-# Clients derive the features of the API from these. Version 10 has collections, which an optional app adds.
+# Clients derive the features of the API from these versions. Version 10 has collections, which an optional app adds.
 MASTODON_VERSION = "4.6.0"
 API_VERSION, WITHOUT_COLLECTIONS = 10, 9
 # When the text of templates/_privacy.html and of templates/_about.html last changed.
@@ -380,7 +380,7 @@ def nodeinfo_json(people: int, posts: int) -> NodeinfoJson:
         "services": {"inbound": [], "outbound": []},
         "openRegistrations": True,
         "usage": {"users": {"total": people}, "localPosts": posts},
-        # programs that look for "mastodon" in the name of the software also look here
+        # programs that look for "mastodon" in the software's name also look in `upstream`
         "metadata": {
             "nodeName": settings.SITE_NAME,
             "upstream": {"name": "mastodon", "version": MASTODON_VERSION},

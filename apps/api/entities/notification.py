@@ -15,7 +15,7 @@ from apps.notifications.kinds import TOLD
 from apps.notifications.models import NotificationPolicy, ReadMarker, Treatment
 from apps.notifications.queries import HeldBackNotifications, NotificationItem
 
-# The Mastodon type of each of our kinds; a reply is a mention.
+# Mastodon's type for each kind of notification on this site; a reply is a mention.
 TYPES = {str(kind): told.type for kind, told in TOLD.items()}
 TYPE_NAMES = sorted({*TYPES.values()})
 
@@ -199,7 +199,7 @@ def held_back_json(held: HeldBackNotifications) -> NotificationRequestJson:
 
 
 class RequestsMergedJson(TypedDict):
-    """Always true, because accepted notifications are added to the list immediately."""
+    """`merged` is always true, because accepted notifications are added to the list immediately."""
 
     merged: bool
 

@@ -30,7 +30,7 @@ def site_policy_json(row: SitePolicy) -> SitePolicyJson:
 
 
 class AuthorPolicyJson(TypedDict):
-    """An author's policy. `mode` is the mode in force now (null: the site's); the policy `auto` sets `measured`."""
+    """An author's policy. `mode` is the current mode (null: the site's). `measured` is set by the policy `auto`."""
 
     account_id: str
     policy: Annotated[str, Policy]

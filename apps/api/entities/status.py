@@ -40,7 +40,9 @@ from apps.tags.names import tag_address
 from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from apps.timeline.pipeline.reasons import reasons
 
-MAX_VARIANTS = 8  # JSON texts cached with one version of a post, one per `_cache_key`; when full, all are dropped
+# The number of JSON texts that are cached for one version of a post, each with its own `_cache_key`. Before another one
+# is cached, all are dropped.
+MAX_VARIANTS = 8
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
 _MASTODON: dict[str, StatusVisibility] = {
@@ -49,8 +51,8 @@ _MASTODON: dict[str, StatusVisibility] = {
     "followers": "private",
     "mentioned": "direct",
 }
-# Mastodon has neither circles nor friends, so such posts are private to clients; `feedsite` has the exact visibility.
-# To write such a post, a client sends this site's name for its visibility.
+# Mastodon has neither circles nor friends: clients see such posts as `private`. `feedsite` has the exact visibility. To
+# write such a post, a client sends this site's name for the visibility.
 TO_MASTODON: dict[str, StatusVisibility] = {
     visibility.value: _MASTODON.get(visibility, "private") for visibility in Visibility
 }
@@ -435,7 +437,7 @@ def _extension(item: FeedItem) -> StatusExtensionJson:
 
 
 def _quote_line(item: FeedItem) -> str:
-    """The address of the quoted post, for clients without quotes. Other clients hide elements with this class."""
+    """A paragraph with the address of the quoted post, or "". Only clients that cannot show quotes display it."""
     if item.quoted is None:
         return ""
     address = absolute(item.quoted.url)

@@ -210,7 +210,7 @@ class AuthorPostsJson(TypedDict):
 
 
 class CatchUpJson(TypedDict):
-    """The posts on a home timeline since its reader left off."""
+    """The posts on a home timeline since its reader last stopped reading."""
 
     since: Annotated[DateTime, "All statuses are newer than this."]
     last_read_id: Annotated[str | None, "The marker of home; null without one."]

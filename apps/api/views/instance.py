@@ -90,7 +90,7 @@ def blocked_sites(_request: Request) -> Response:
 @endpoint(GET=ANY_TOKEN, public=True)
 @authentication_classes([])
 def extended_description(_request: Request) -> Response:
-    """The text of the page `/about`."""
+    """The first part of the page `/about`."""
     return Response(extended_description_json())
 
 

@@ -152,5 +152,5 @@ def _texts(fields: Any) -> list[str]:
 @operation("The circles you may post to", list[CircleJson], tags=["circles"], errors=[401])
 @endpoint(GET="read:lists")
 def circles(request: Request) -> Response:
-    """The viewer's own circles and shared ones, at most 200. Circles are created and filled on the settings pages."""
+    """Own circles, and shared ones that the viewer has joined, at most 200. They are edited on the settings pages."""
     return Response([circle_json(circle) for circle in circles_to_post_to(viewer_of(request))])

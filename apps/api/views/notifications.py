@@ -189,7 +189,7 @@ def kinds_of(request: Request) -> list[str] | None:
 
 
 def actor_of(request: Request) -> int | None:
-    """The requested `account_id`. Raises BadRequest if it is not an id."""
+    """The requested `account_id`; None if it is missing. Raises BadRequest if it is not an id."""
     text = request.query_params.get("account_id")
     if not text:
         return None

@@ -87,7 +87,7 @@ def verify_application(request: Request) -> Response:
 @endpoint(POST=ANY_TOKEN, public=True)
 @authentication_classes([])
 def token(request: Request) -> Response:
-    """Issue a token. Wrong passwords count as failed logins. A code works once; using it again revokes its token."""
+    """Issue a token. Wrong passwords count as failed logins. If a code is used twice, its tokens are revoked."""
     params: Any = request.data
     is_password = params.get("grant_type") == "password"
     name = login_name(str(params.get("username", "")))

@@ -138,7 +138,7 @@ def _posts(
 )
 @endpoint(GET="read:accounts")
 def search_accounts(request: Request) -> Response:
-    """Accounts by part of the name or the beginning of the handle. The account with exactly this handle comes first."""
+    """Accounts by words of the name or the beginning of the handle. An account with exactly this handle is first."""
     limit_searches(request)
     query, viewer = request.query_params, viewer_of(request)
     limit = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE).limit
@@ -207,7 +207,7 @@ def suggestions(request: Request) -> Response:
 )
 @endpoint(GET="read:accounts")
 def suggested_accounts(request: Request) -> Response:
-    """The suggested accounts without the reasons."""
+    """The suggested accounts without the sources of the suggestions."""
     return Response([account_json(user) for user in _suggested(request)])
 
 
@@ -303,7 +303,7 @@ def _trends(name: str) -> Callable[..., Response]:
 
 
 trending_tag_usages = _trends("trending_tags")
-trends = _trends("trends")  # the same at its older address
+trends = _trends("trends")  # the same list at its older address
 
 
 @operation(

@@ -235,7 +235,7 @@ def _delete(request: Request, status_id: int) -> Response:
         raise NotFound(_("This post isn't here."))
     before = status_json(item)
     deleted = publishing.delete(status_id, by=viewer, keep_pictures=not _drops_pictures(request))
-    # pictures that can be used in another post have new URLs, for their owner only
+    # the pictures that can be used in another post have new URLs, which only their owner can open
     uploads = uploaded_pictures(viewer, [picture.id for picture in item.post.pictures])
     media = [media_json(Picture.of(picture)) for picture in uploads]
     body: DeletedStatusJson = {**before, "text": deleted.body, "media_attachments": media}
@@ -431,7 +431,7 @@ def show_poll(request: Request, poll_id: int) -> Response:
 @operation("Vote", PollJson, tags=["polls"], request=VoteInput, errors=[400, 401, 403, 404, 422])
 @endpoint(POST="write:statuses")
 def vote_in_poll(request: Request, poll_id: int) -> Response:
-    """Vote once; the response is the poll with the vote."""
+    """Vote in a poll, which is possible once. The response is the poll with the vote."""
     viewer = viewer_of(request)
     visible_poll(viewer.pk, poll_id)  # so that NotFound takes precedence over form errors
     fields = validated(VoteInput(data=request.data))

@@ -303,7 +303,7 @@ def journey(request: Request, status_id: int) -> Response:
 )
 @endpoint(GET="read:statuses")
 def catch_up(request: Request) -> Response:
-    """The posts since the viewer left off, listed by author and by the number of reactions."""
+    """The posts since the viewer last stopped reading, listed by author and by the number of reactions."""
     viewer = viewer_of(request)
     read_id = home_read_id(viewer)
     return Response(catch_up_json(timeline_since(viewer, read_id), read_id))

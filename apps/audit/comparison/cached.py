@@ -1,7 +1,8 @@
-"""Compares with PostgreSQL the cached values that readers of each cache would accept.
+"""Compares cached values with PostgreSQL.
 
-A value with an old revision, which readers would reject, is not a fault. The cache is read first, so after a change in
-between, the cached value is older than the row; this is why the auditor looks three times.
+If readers of a cache check revisions, a value with an old revision is not a fault, because they reject it. Each cache
+is read before the tables, so a change in between makes a correct value look wrong; this is why the auditor compares
+three times.
 """
 
 from collections.abc import Collection
@@ -66,7 +67,7 @@ def _compare_vectors(
 
 
 def _agrees(vector: IdVector, row: IdVector, *, may_be_behind: bool) -> bool:
-    """Whether a cached vector agrees with the database, or only has an older revision, if that is allowed."""
+    """Whether a cached vector agrees with the database. With `may_be_behind`, the vector may have an older revision."""
     if vector.revision != row.revision:
         return may_be_behind and vector.revision < row.revision
     common = min(len(vector), len(row))
@@ -117,5 +118,5 @@ _CACHES = (
 
 
 def caches() -> dict[str, AuditedCache]:
-    """All caches that are compared, by the name that suspects store."""
+    """All caches that are compared, by name. Suspects (`auditor.Suspect`) store the name."""
     return {cache.name: cache for cache in (*_CACHES, *CACHES)}

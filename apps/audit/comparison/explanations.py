@@ -13,7 +13,8 @@ from apps.timeline.fanout.receipts import unpack
 from apps.timeline.pipeline.reasons import Reason
 
 PAIRS_PER_READER = 20
-NEWEST = 2_000  # posts of home or the site: two thirds of the pairs, because readers mostly ask about recent posts
+# Two thirds of the posts are among this many newest posts of the home or the site: readers mostly ask about such posts.
+NEWEST = 2_000
 FOLLOWED = {Reason.PUSH, Reason.BACKFILL, Reason.REBUILT, Reason.FOLLOWED, Reason.PULL, Reason.STORAGE}  # fmt: skip
 LATE = {Reason.WAITING: "pending", Reason.FAILED: "dead"}
 
@@ -36,8 +37,8 @@ class Outcome:
 
 
 def compare(number: int, *, seed: int) -> Iterator[Outcome]:
-    """Explain `number` random pairs. Nobody may write in the meantime, because the tables are read only once."""
-    chance, oracle = random.Random(seed), Oracle()  # noqa: S311 -- repeatable
+    """Check the explanations of `number` random pairs. The tables are read only once and must not change meanwhile."""
+    chance, oracle = random.Random(seed), Oracle()  # noqa: S311 -- must be repeatable
     posts = sorted(oracle.posts)
     readers = list(
         User.objects.filter(suspended_at=None).order_by("pk").values_list("pk", flat=True)

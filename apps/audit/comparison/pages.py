@@ -1,9 +1,9 @@
 """Compares home pages that were shown, and cached windows, with the oracle, and excuses legitimate differences.
 
 A page claims a range of ids, within which it must show exactly the oracle's posts. But the oracle reads the database
-later than the page was made, so not every difference is a fault. A change with a dated row (a post, a deletion, a
-follow, a block, a ledger receipt) is excused by that date; a change without a row (an unfollow, an unmute) is
-excused by a second look.
+later than the page was made, so not every difference is a fault. If a change in between left a dated row (a post, a
+deletion, a follow, a block, a ledger receipt), its date excuses the difference. If it left no row (an unfollow, an
+unmute), a new comparison of the same page does not find the difference again.
 """
 
 import time
@@ -26,7 +26,7 @@ from feedcache.ids import EPOCH, author_of, authors_of, first_id_at
 from feedcache.structures.bloom import check_many
 from feedcache.structures.home_window import WindowRange
 
-SLACK_SECONDS = 2.0  # between the clocks of two machines, and between a decision and its commit
+SLACK_SECONDS = 2.0  # tolerance for differing clocks, and for the time until a commit
 
 # The dates that can excuse differences on a viewer's page. Posts, relations and the ledger may be on different servers,
 # so they are queried one after another, and the results are combined in Python.
@@ -78,12 +78,12 @@ _MAKES_ABSENT = ("deleted", "suspended", "closed", "blocked", "muted")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A missing or extra post. `certain` means that no second look could excuse it."""
+    """A missing or extra post. `certain` means that a new comparison could not excuse it."""
 
     kind: Kind
     post_id: int
     certain: bool = False
-    late: bool = False  # still within the promised delivery time
+    late: bool = False  # still being delivered
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def differences(sample: Sample) -> list[Difference]:
     allowed = set(oracle.home(sample.viewer, promoted=sample.promoted))
     # promoted posts are not expected, because a page shows only a few of them
     expected = set(oracle.home(sample.viewer, promoted=False))
-    # an id later than the time of the page comes from a clock that is ahead of this one
+    # ids later than the time of the page are not compared: they come from a clock that is ahead of this one
     shown = {post_id for post_id in sample.ids if above < post_id < below}
     dates = _dates(sample.viewer, shown - allowed)
     extra = [_extra(sample, post_id, dates.get(post_id)) for post_id in sorted(shown - allowed)]
@@ -162,7 +162,7 @@ def differences(sample: Sample) -> list[Difference]:
 def unexcused(
     viewer_id: int, at: float, missing: set[int], *, in_window: bool = False
 ) -> list[Difference]:
-    """The missing posts that should have been there at that time; `late` marks those still being delivered.
+    """The missing posts that no date excuses at the time `at`; `late` marks those still being delivered.
 
     With `in_window`, posts of pulled authors may be missing.
     """
@@ -172,7 +172,7 @@ def unexcused(
 
 
 def _in_itself(sample: Sample) -> list[Difference]:
-    """Posts that are wrong whatever the tables contain: repeated, out of order (the first), or outside the cursor."""
+    """Posts that are wrong whatever the tables contain: repeated, the first one out of order, or outside the cursor."""
     ids, cursor = sample.ids, sample.cursor
     repeated = [post_id for post_id in set(ids) if ids.count(post_id) > 1]
     ordered = zip(ids, sorted(ids, reverse=True), strict=True)
@@ -185,7 +185,7 @@ def _in_itself(sample: Sample) -> list[Difference]:
 
 
 def read_posts(viewer_id: int, oracle: Oracle, post_ids: set[int]) -> set[int]:
-    """The posts (reposts by their source) that the viewer has read. Only the existence filter records reads."""
+    """The posts that the viewer has read, and reposts whose source is read. Only the existence filter records reads."""
     posts = [oracle.posts[post_id] for post_id in post_ids]
     shown = {
         post["id"]: post["source_id"] if post["kind"] == "repost" else post["id"] for post in posts
@@ -212,7 +212,7 @@ def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
 
 
 def _source(post: Row, sources: dict[int, Row]) -> Row:
-    """The source of a repost; empty for other posts, and if there is no row."""
+    """The row of a repost's source; empty for other posts, and if there is no such row."""
     return sources.get(post["source_id"], {}) if post["kind"] == "repost" else {}
 
 
@@ -307,7 +307,7 @@ def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Differ
 
 
 def missing_in_windows(reader_id: int) -> tuple[list[int], int]:
-    """The posts missing from a reader's windows within the range of each, and the number of late posts."""
+    """The posts missing from a reader's windows, within the range that each covers, and the number of late posts."""
     now, missing, policies = time.time(), set(), policy.refresh()
     for windows in (INBOX,) if policies.pulls_all else (HOME, INBOX):
         window = windows.whole(reader_id)
@@ -325,6 +325,6 @@ def _missing_in(reader_id: int, window: WindowRange, *, is_open: bool) -> set[in
     oracle = Oracle.of_viewer(reader_id, above=above)
     return {
         post_id
-        for post_id in oracle.delivered(reader_id)  # posts by tags are pulled, not delivered
+        for post_id in oracle.delivered(reader_id)  # posts that only a tag adds are pulled
         if (oracle.posts[post_id]["visibility"] in OPEN) == is_open
     } - set(window.ids)

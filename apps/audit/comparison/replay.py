@@ -21,14 +21,14 @@ MAX_DAYS = 31
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The posts of a period. `then` is the home page at the end of the period, `cached` the part that is in Redis."""
+    """The posts of a period. `then` is the home page as of the end of the period; `cached` is the part in Redis."""
 
     expected: set[int]  # according to the tables, now
     shown: set[int]  # according to the pages, now
     then: set[int]
     cached: set[int]
     lacking: set[int]  # missing from the home cache or the inbox within the range that it covers
-    late: int  # also missing, but within the time that a delivery may take
+    late: int  # the number of posts missing there that are still being delivered
     is_cached: bool
 
     @property
@@ -44,7 +44,7 @@ class Replay:
 
 
 def replay(viewer: User, since: datetime, until: datetime) -> Replay:
-    """Assemble the home page of a period. Raises Invalid if it is longer than a month."""
+    """Assemble the home page of a period. Raises Invalid if the period is negative or longer than `MAX_DAYS`."""
     if not timedelta() <= until - since <= timedelta(days=MAX_DAYS):
         raise Invalid(f"The end must be 0 to {MAX_DAYS} days after the beginning.")
     above, below = max(first_id_at(int(since.timestamp())) - 1, 0), id_after(until)

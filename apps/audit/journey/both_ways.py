@@ -33,7 +33,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class BothWays:
-    """The newest home page, by push and by pull. `outboxes` counts those that pull reads, the reader's own included."""
+    """The newest home page, by push and by pull. `outboxes` counts those read by pull, including the reader's own."""
 
     push: Way
     pull: Way
@@ -46,7 +46,7 @@ class BothWays:
 
 
 def home_both_ways(reader: User) -> BothWays:
-    """Assemble the newest page of a reader's home both ways, once to warm the caches and once to count.
+    """Assemble the newest page of a reader's home both ways, each once to warm the caches and once to count.
 
     Promoted posts are excluded.
     """

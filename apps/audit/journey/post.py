@@ -27,7 +27,7 @@ from apps.timeline.models import FanoutJob, Mode
 from apps.timeline.pipeline.hydrate import hydrate
 
 MAX_SECONDS = 600  # seconds listed separately; the last entry is the sum of all later ones
-FINISHED_WITHIN = timedelta(seconds=10)  # the longest time from a job to the end of its event
+FINISHED_WITHIN = timedelta(seconds=10)  # the longest time from a job's start to its event's end
 
 # The event of a publication, and the time when a worker took it, which is the beginning of its lease. A done event is
 # found by the creation time of its job. Events are kept for some days (`EVENT_DAYS`).
@@ -130,7 +130,7 @@ class Journey:
 
 def journey_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Journey:
     """The journey of a post, for its author and for staff. Raises the same errors as `delivery_of`."""
-    # queried before the post is read, which would cache it
+    # queried before `delivery_of`, because reading the post caches it
     layers = CACHED_POSTS.layers_with(post_id)
     found = delivery_of(viewer, post_id, as_staff=as_staff)
     post, job = found.post, found.job
@@ -194,7 +194,7 @@ def _stage_of(chunk: ChunkRow, now: datetime) -> Stage:
 
 
 def _since(post: Post, moment: datetime | None) -> float | None:
-    """The seconds since a post was accepted; None if PostgreSQL's clock was set back in between."""
+    """Seconds from the acceptance of a post; None without a time, or if PostgreSQL's clock was set back in between."""
     seconds = (moment - post.created_at).total_seconds() if moment else -1
     return seconds if seconds >= 0 else None
 
@@ -213,7 +213,7 @@ def _reads(viewer: User, post_id: int) -> int | None:
 
 def _findings(post_id: int) -> list[tuple[Kind, int, int]]:
     """The auditor's findings about this post, without the viewers of the pages, who stay private."""
-    # all kinds are named because the index begins with them
+    # names all kinds, because the index begins with the kind
     found = AuditFinding.objects.filter(kind__in=Kind.values, post_id=post_id).order_by("kind")
     counted = found.values_list("kind").annotate(Count("pk"), Count("repaired_at"))
     return [(Kind(kind), number, repaired) for kind, number, repaired in counted]

@@ -27,7 +27,7 @@ KEY_ADDRESS = "/.well-known/feedsite-page-key.pem"
 
 
 def page_archive(viewer: User, cursor: Cursor) -> bytes:
-    """A zip of a page of the viewer's home: rows, signed receipt, rules, program to recompute it. Raises TooMany."""
+    """A zip of a page of the viewer's home, with its rows, a signed receipt, and a verifier. Raises TooMany."""
     check_rate_limit("check", str(viewer.pk))
     receipt, rows = _receipt_and_rows(viewer, home_sample(viewer, cursor))
     if verify.recompute(receipt, rows) != receipt["ids"]:

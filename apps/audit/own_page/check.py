@@ -9,13 +9,14 @@ from apps.pagination import Cursor
 from apps.throttling import check_rate_limit
 from apps.timeline.home import home_timeline
 
-# A change between the read of the page and the comparison looks like a difference, but only once.
+# A change between the read of the page and the comparison looks like a difference. A second comparison after this time
+# does not find it.
 LOOK_AGAIN_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class PageCheck:
-    """The result of comparing a page. `late` is the number of missing posts still within the promised delivery time."""
+    """The result of comparing a page. `late` is the number of missing posts that are still being delivered."""
 
     posts: int
     wrong: list[Difference]
