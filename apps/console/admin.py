@@ -1,4 +1,4 @@
-"""Cache servers in the admin: nodes and their health, the processes and their versions, changes and their history."""
+"""Cache servers in the admin: nodes, their health, each process's topology version, and changes with their history."""
 
 from typing import Any
 
@@ -150,7 +150,7 @@ class CacheNodeAdmin(StaffList):
         return self._form_page(request, form, back="admin:operations_hot_keys")
 
     def redis_page(self, request: HttpRequest) -> TemplateResponse:
-        """Servers, classes of data, slots of clusters, and calls in the last hour. The page works without Redis."""
+        """Redis servers, classes of data, slots of clusters, and calls in the last hour. Works while Redis is down."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("Only staff may open this page."))
         servers = redis_statuses()

@@ -20,7 +20,7 @@ from feedcache.servers.topology_listener import Report
 
 
 class CacheNodeJson(TypedDict):
-    """A Memcached node. `error` is empty if set, get and delete worked just now; sizes are in bytes."""
+    """A Memcached node. `error` is empty if a set, a get and a delete worked just now."""
 
     place: Annotated[str, "Pool, group and slot."]
     name: str
@@ -47,7 +47,7 @@ class HitRateJson(TypedDict):
 
 
 class ProcessJson(TypedDict):
-    """A process and the version that it runs."""
+    """A process and the version of the topology that it uses."""
 
     name: str
     role: str
@@ -55,7 +55,7 @@ class ProcessJson(TypedDict):
 
 
 class CacheTopologyJson(TypedDict):
-    """The nodes, hit rates and processes. `processes` is null while Redis does not answer."""
+    """The version, nodes, hit rates and processes. `processes` is null while Redis does not answer."""
 
     version: int
     nodes: list[CacheNodeJson]

@@ -1,4 +1,4 @@
-"""Forms with which staff change the topology; each has a question to confirm and an action."""
+"""Forms with which staff change the caches. `question` asks for confirmation, and `act` makes the change."""
 
 import re
 from abc import abstractmethod
@@ -115,7 +115,7 @@ class AddL1Form(ChangeForm):
     )
 
     def initial_values(self, topology: Topology) -> dict[str, Any]:
-        """Propose one node with an eighth of Main's memory."""
+        """Propose an eighth of Main's memory, which suits a group of one node."""
         return {"megabytes": max(megabytes(topology.main) // (sum(L1_SHARES) // 2), 1)}
 
     def question(self) -> str:
@@ -386,7 +386,10 @@ class BurstPolicyForm(forms.ModelForm):
         widgets: ClassVar = {"spares": forms.Textarea(attrs={"rows": 4, "cols": 60})}
 
     def clean_spares(self) -> str:
-        """One address per line, without duplicates. Raises ValidationError if one is malformed or in Main or Backup."""
+        """One address per line, without duplicates.
+
+        Raises ValidationError if an address is malformed, or belongs to a node of Main or Backup.
+        """
         urls = list(dict.fromkeys(urls_in(self.cleaned_data["spares"])))
         if wrong := [url for url in urls if not is_address(url)]:
             message = _("“%(url)s” is not an address: give host:port or unix:/path.")
@@ -427,7 +430,7 @@ FORMS: dict[str, type[ChangeForm]] = {
     "shrink": ShrinkForm,
     "flush": FlushForm,
 }
-WITHOUT_BUTTON: dict[str, type[ChangeForm]] = {"abort": AbortForm}  # linked where possible
+WITHOUT_BUTTON: dict[str, type[ChangeForm]] = {"abort": AbortForm}  # linked during a resize
 REDIS_FORMS: dict[str, type[ChangeForm]] = {
     "move": MoveForm,
     "switch": SwitchForm,

@@ -1,4 +1,4 @@
-"""A server for programs that are not written in Python: speaks Memcached's text protocol, stores values in the tiers.
+"""A server that lets programs in other languages use the cache tiers over Memcached's text protocol.
 
 It accepts `get`, `gets`, `set`, `cas`, `delete`, `version` and `quit`, and answers ERROR to everything else (`add`,
 `incr` and similar commands cannot be atomic in several layers). All keys get a prefix, so that programs neither read
@@ -13,12 +13,12 @@ from feedcache.memcached_tiers import TieredCache, tiers, write_in_force
 
 PREFIX = "proxy:"
 MAX_LINE_BYTES = 262_144
-MAX_VALUE_BYTES = 1_000_000  # Memcached takes items of 1 MiB, with their keys
-MAX_KEY_BYTES = 200  # Memcached takes 250, with the prefixes of the proxy and of the site
+MAX_VALUE_BYTES = 1_000_000  # Memcached's limit is 1 MiB for an item with its key
+MAX_KEY_BYTES = 200  # Memcached's limit is 250, including the prefixes of the proxy and of the site
 MAX_KEYS = 1_000  # in a request
-MONTH_SECONDS = 30 * 24 * 3600  # longer times to live are dates, in seconds since the epoch
+MONTH_SECONDS = 30 * 24 * 3600  # a greater time to live is a date, in seconds since the epoch
 IDLE_SECONDS = 600.0
-FLAGS_BYTES = 4  # before each stored value: the client's flags
+FLAGS_BYTES = 4  # the client's flags, stored in front of each value
 
 BAD_LINE, ERROR = b"CLIENT_ERROR bad command line format\r\n", b"ERROR\r\n"
 END, STORED, EXISTS, NOT_FOUND = b"END\r\n", b"STORED\r\n", b"EXISTS\r\n", b"NOT_FOUND\r\n"
@@ -63,7 +63,7 @@ class _Connection(StreamRequestHandler):
                     answer = b"VERSION 1.0 feedcache\r\n"
                 case _:
                     answer = ERROR
-        except ValueError:  # too few or too many words, no number, no key, too long
+        except ValueError:  # wrong number of words, invalid number or key, too large a value
             answer = BAD_LINE
         return b"" if is_silent else answer
 
@@ -125,7 +125,7 @@ def _get(names: list[bytes], *, with_cas: bool) -> bytes:
 
 
 def _unique(value: bytes) -> int:
-    """The number that `cas` compares, the same for equal values."""
+    """The number that `cas` compares. Equal values have equal numbers."""
     return int.from_bytes(blake2b(value, digest_size=8).digest(), "big")
 
 

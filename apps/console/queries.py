@@ -15,7 +15,7 @@ from feedcache.servers.slots import Master, Move, SlotError, masters, moves
 from feedcache.slot_map import bucket_of
 from feedcache.topology import TENANTS, Place, Pool, Tenant, Topology
 
-REDIS = "redis "  # begins the names of backends that are classes of data in Redis
+REDIS = "redis "  # the prefix of the names of backends in Redis
 
 
 def place_code(place: Place) -> str:
@@ -25,7 +25,7 @@ def place_code(place: Place) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DescribedKey:
-    """A hot key: the kind of its value, and the Main node that stores it."""
+    """A hot key with the kind of its value, and the address of the Main node that stores it."""
 
     name: str
     reads: float
@@ -45,7 +45,7 @@ def described(keys: Sequence[HotKey], topology: Topology) -> list[DescribedKey]:
 
 @dataclass(frozen=True, slots=True)
 class ClassStatus:
-    """A class of data in Redis: where it is, and whether all its servers work."""
+    """A class of data in Redis: its servers, and whether all of them work."""
 
     name: str
     servers: list[RedisStatus]
@@ -57,7 +57,7 @@ class ClassStatus:
 
     @property
     def database(self) -> int:
-        """The number of its database on a server that is not a cluster."""
+        """The number of the database that stores the class; 0 on a cluster."""
         return database_of(SERVERS[self.name]())
 
     @property
@@ -85,7 +85,7 @@ class SlotMap:
 
 
 def class_statuses(servers: Sequence[RedisStatus], topology: Topology) -> list[ClassStatus]:
-    """The status of each class of data, given the servers, which have just been probed."""
+    """The status of each class of data. `servers` are the results of a probe that has just run."""
     return [
         ClassStatus(
             name, [server for server in servers if name in server.classes], topology.tenant(name)

@@ -10,7 +10,7 @@ from apps.operations.queries import Rate, ServiceLevel, service_level
 from feedcache.servers import totals
 from feedcache.stats import Counts
 
-WIDTH, HEIGHT, MARGIN = 432, 72, 4  # of a chart, in units of its drawing
+WIDTH, HEIGHT, MARGIN = 432, 72, 4  # of a chart, in units of its SVG view box
 SPANS_AN_HOUR = 3600 // totals.SPAN_SECONDS
 
 Value = float | None
@@ -29,7 +29,7 @@ class Measure:
     value_of: Callable[[ServiceLevel, float], Value]
     target: str = ""
     is_least: bool = False
-    factor: float = 1.0  # from the unit of the settings to the unit of the chart
+    factor: float = 1.0  # converts a target from the unit of the settings to the unit of the chart
 
 
 def _rate_of_all(rates: Sequence[Rate]) -> Value:
@@ -100,7 +100,7 @@ class Chart:
 
     @property
     def lines(self) -> list[str]:
-        """The points of each stretch without a gap, for a polyline. A single value is a short line."""
+        """The points of each stretch without a gap, for a polyline. A single value becomes a short line."""
         stretches: list[list[str]] = [[]]
         for number, value in enumerate(self.values):
             if value is None:
@@ -125,7 +125,7 @@ class Chart:
         return sum(one < self.target if least else one > self.target for one in self.known)
 
     def _y(self, value: float) -> float:
-        """The distance of a value from the top, in units of the drawing.
+        """The distance of a value from the top, in units of the view box.
 
         The axis begins at 0; with `is_least`, at the lowest value or target.
         """
@@ -137,7 +137,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """A row of the hourly table: the value of each chart in one hour."""
+    """A row of the hourly table: the value of each measure in one hour."""
 
     began: datetime
     cells: list[tuple[Measure, Value]]

@@ -1,7 +1,7 @@
 """Actions that change collections.
 
-Each locks the owner's counts row, so that the limits hold. It also locks the counts rows of the accounts that are
-added, so that a concurrent block either prevents the addition or ends it (`handlers`).
+The owner's actions lock the owner's counts row, so that the limits hold. Adding accounts also locks their counts rows,
+so that a concurrent block either prevents the addition or is followed by a removal (`handlers`).
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ from apps.throttling import check_rate_limit
 
 MAX_COLLECTIONS = 10  # per account
 MAX_ITEMS = 25  # per collection
-# A change of one of these is news for the accounts in the collection.
+# The accounts in a collection are notified if one of these fields changes.
 _NEWS = {"name", "description", "tag", "is_sensitive"}
 
 declare(
@@ -48,10 +48,10 @@ declare(
 
 @transaction.atomic
 def create_collection(owner: User, member_ids: Sequence[int] = (), **fields: Any) -> Collection:
-    """Create a collection of all these accounts, or none at all if one cannot be added.
+    """Create a collection of these accounts. If one of them cannot be added, nothing is created.
 
-    `fields` are columns of `Collection`. Raises Invalid for bad fields or beyond the limits, NotFound and NotAllowed as
-    in `add_account`, and TooMany.
+    `fields` are columns of `Collection`. Raises Invalid if a field is invalid or a limit is exceeded, NotFound and
+    NotAllowed as in `add_account`, and TooMany.
     """
     ids = list(dict.fromkeys(member_ids))
     clean = _clean({"name": "", **fields})
@@ -97,8 +97,8 @@ def take_down(row: Collection) -> None:
 def add_account(owner: User, collection_id: int, member_id: int) -> CollectionItem:
     """Add an account that agrees to be in collections (`queries.approval`).
 
-    Raises NotFound; NotAllowed for an account that does not agree, has left this collection, or is on either side of a
-    block; Invalid if the account is already in it or the collection is full; and TooMany.
+    Raises NotFound; NotAllowed for an account that does not agree, has left this collection, or has blocked or is
+    blocked by the owner; Invalid if the account is already in it or the collection is full; and TooMany.
     """
     return add_accounts(owner, collection_id, [member_id])[0]
 
@@ -127,7 +127,7 @@ def remove_item(owner: User, collection_id: int, item_id: int) -> None:
 
 @transaction.atomic
 def remove_hidden(owner: User, collection_id: int, shown_ids: Sequence[int]) -> int:
-    """Remove all accounts except these items from a collection; returns how many. Raises NotFound or NotAllowed."""
+    """Remove all items of a collection except `shown_ids`; returns how many. Raises NotFound or NotAllowed."""
     lock_each(UserCounts, [owner.pk])
     rows = CollectionItem.objects.filter(
         collection=own_collection(owner, collection_id), left_at=None
@@ -141,7 +141,7 @@ def remove_hidden(owner: User, collection_id: int, shown_ids: Sequence[int]) -> 
 
 @transaction.atomic
 def leave(member: User, collection_id: int, item_id: int) -> None:
-    """Remove oneself from a collection permanently. Raises NotFound, or NotAllowed if the item is another account."""
+    """Remove oneself from a collection permanently. Raises NotFound, or NotAllowed for another account's item."""
     row = collection_for(member.pk, collection_id)
     item = _item(row, item_id)
     if item.member_id != member.pk:
@@ -166,7 +166,7 @@ def store_reported(
 
 
 class Followed(NamedTuple):
-    """The result of following several accounts; `failed` lists those that could not be followed, with the reasons."""
+    """The numbers of new follows and of new follow requests (`asked`), and the failed accounts with the reasons."""
 
     followed: int
     asked: int
@@ -176,7 +176,7 @@ class Followed(NamedTuple):
 def follow_each(follower: User, members: Sequence[User]) -> Followed:
     """Follow those of at most `MAX_ITEMS` accounts that the follower does not follow yet, each in its own transaction.
 
-    Once a limit is used up, all remaining follows fail for that reason.
+    Once a rate limit is used up, all remaining follows fail for that reason.
     """
     ids = [member.pk for member in members[:MAX_ITEMS]]
     before = exact_relations(follower.pk, ids)
@@ -225,7 +225,7 @@ def _add(owner: User, row: Collection, member_ids: list[int]) -> None:
 
 
 def may_add(owner: User, user: User) -> bool:
-    """Whether the owner may add this account to a collection, unless the account has left that collection."""
+    """Whether the owner may add this account to their collections, except to those that the account has left."""
     return _may_add(owner, user, exact_relations(owner.pk, [user.pk]))
 
 

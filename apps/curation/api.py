@@ -156,7 +156,8 @@ def collection(request: Request, collection_id: int) -> Response:
 def items(request: Request, collection_id: int) -> Response:
     """Add an account that agrees to be in collections, as its `feature_approval` shows."""
     viewer = viewer_of(request)
-    own_collection(viewer, collection_id)  # 404 and 403 come before errors of the body
+    # so that 404 and 403 take precedence over errors in the body
+    own_collection(viewer, collection_id)
     member_id = id_in_body(validated(ItemInput(data=request.data))["account_id"], "account_id")
     row = actions.add_account(viewer, collection_id, member_id)
     return Response({"collection_item": item_json(Item(row.pk, row.member, row.created_at))})

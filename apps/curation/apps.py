@@ -10,7 +10,7 @@ class CurationConfig(AppConfig):
     verbose_name = _("collections")
 
     def ready(self) -> None:
-        """Add pages, endpoints with their scopes, API fields, and the parts for moderation and privacy."""
+        """Add pages, endpoints with scopes, API fields, and functions for notifications, moderation and privacy."""
         from apps.curation import privacy, queries  # noqa: PLC0415 -- needs the models
         from apps.curation.actions import store_reported  # noqa: PLC0415 -- needs the models
         from apps.moderation.hooks import FILED  # noqa: PLC0415 -- needs the models
@@ -32,7 +32,7 @@ class CurationConfig(AppConfig):
 
 
 def _add_to_api() -> None:
-    from apps import scopes  # noqa: PLC0415 -- with the rest
+    from apps import scopes  # noqa: PLC0415 -- next to the imports that need the models
     from apps.api import hooks  # noqa: PLC0415 -- needs the models
     from apps.curation.actions import MAX_COLLECTIONS  # noqa: PLC0415 -- needs the models
     from apps.curation.queries import approval_json  # noqa: PLC0415 -- needs the models

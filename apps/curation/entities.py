@@ -1,4 +1,4 @@
-"""Collections as JSON, in the Mastodon shape."""
+"""Collections in Mastodon's JSON format."""
 
 from typing import Annotated, Literal, TypedDict
 

@@ -51,8 +51,8 @@ class CollectionForm(forms.Form):
             data, initial={name: getattr(collection, name) for name in names} if collection else {}
         )
         language = collection.language if collection else ""
-        if language not in dict(self.fields["language"].choices):  # type: ignore[attr-defined]  # a ChoiceField has them
-            self.fields["language"].choices.append((language, language))  # type: ignore[attr-defined]  # chosen by a program
+        if language not in dict(self.fields["language"].choices):  # type: ignore[attr-defined]  # a ChoiceField has choices
+            self.fields["language"].choices.append((language, language))  # type: ignore[attr-defined]  # an API client may set any language
 
 
 class PeopleForm(forms.Form):

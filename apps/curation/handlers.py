@@ -37,7 +37,7 @@ def notify_of_change(payload: Payload) -> None:
 
 @handles("uncollected")
 def delete_notifications(payload: Payload) -> None:
-    """Delete the notifications of accounts that are no longer in any of the owner's collections."""
+    """Delete the collection notifications of accounts that are no longer in any of the owner's collections."""
     owner_id, gone = payload["owner_id"], set(payload["user_ids"])
     still = CollectionItem.objects.filter(
         collection__owner=owner_id, member__in=gone, left_at=None

@@ -24,7 +24,7 @@ class Collection(models.Model):
         _("description"), max_length=DESCRIPTION_MAX_CHARACTERS, blank=True, default=""
     )
     language = models.CharField(_("language"), max_length=10, blank=True, default="")
-    # the normalized name of a tag
+    # the normalized name of a tag, or empty
     tag = models.CharField(_("tag"), max_length=TAG_MAX_CHARACTERS, blank=True, default="")
     is_sensitive = models.BooleanField(_("sensitive"), default=False)
     is_discoverable = models.BooleanField(_("listed on the profile"), default=True)
@@ -64,7 +64,10 @@ class CollectionItem(models.Model):
 
 
 class ReportedCollection(models.Model):
-    """A collection in a report, with its name and description as they were: its owner may change or delete it."""
+    """A collection in a report, with its name and description at the time of the report.
+
+    They are copied because the owner may change or delete the collection.
+    """
 
     report = models.ForeignKey(Report, models.CASCADE, related_name="+", db_index=False)
     collection_id = models.BigIntegerField()

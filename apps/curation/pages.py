@@ -1,4 +1,4 @@
-"""The pages for collections: a single one, those of an account, the viewer's; and the forms that change them."""
+"""The pages for collections: one collection, those of an account or of the viewer, and forms to change them."""
 
 from collections import defaultdict
 from typing import Any
@@ -121,7 +121,7 @@ def edit(request: AuthenticatedRequest, collection_id: int) -> HttpResponseBase:
 @require_POST
 @login_required
 def add(request: AuthenticatedRequest, collection_id: int) -> HttpResponseBase:
-    """Add people: all of those named, or none."""
+    """Add all of the named people, or none of them."""
     row, form = own_collection(request.user, collection_id), PeopleForm(request.POST)
     if form.is_valid():
         try:
@@ -147,7 +147,7 @@ def remove(request: AuthenticatedRequest, collection_id: int, item_id: int) -> H
 @require_POST
 @login_required
 def remove_hidden(request: AuthenticatedRequest, collection_id: int) -> HttpResponseBase:
-    """Remove the people who are hidden from everybody."""
+    """Remove the people of a collection who are hidden from everybody."""
     row = own_collection(request.user, collection_id)
     [one] = shown([row], None)
     actions.remove_hidden(request.user, collection_id, [item.id for item in one.items])
@@ -246,7 +246,7 @@ def _be_in(request: AuthenticatedRequest, one: Shown, person_id: int, *, is_want
 def _edit_page(
     request: AuthenticatedRequest, row: Collection, form: CollectionForm, people_form: PeopleForm
 ) -> HttpResponse:
-    [one] = shown([row], None)  # also those whom the viewer has blocked since
+    [one] = shown([row], None)  # no viewer: includes people whom the owner has just blocked
     context: dict[str, Any] = {
         **HERE,
         "one": one,

@@ -68,8 +68,8 @@ def approval(user: User) -> str:
 def approval_json(user: User) -> dict[str, Any]:
     """Who may put an account into collections, in the form of an account's `feature_approval`.
 
-    The JSON of an account is the same for all readers, so `current_user` cannot depend on who follows a locked account,
-    and is "unknown" for it.
+    The JSON of an account is the same for all readers, so it cannot say whether a reader may add a locked account:
+    `current_user` is "unknown" then.
     """
     agreed = approval(user)
     return {
@@ -139,7 +139,7 @@ def shown(collections: Sequence[Collection], viewer_id: int | None) -> list[Show
 def what_notifications_are_about(viewer: User, rows: Sequence[Notification]) -> dict[int, Shown]:
     """The collection that each notification is about: the one that its actor last added the viewer to, or last changed.
 
-    There is at most one notification of each kind per actor: a new one replaces it.
+    There is at most one notification of each kind per actor: a new one replaces the old one.
     """
     added, changed = NotificationKind.COLLECTED, NotificationKind.COLLECTION
     actors = {row.actor_id for row in rows if row.kind in {added, changed}}
@@ -166,7 +166,7 @@ def reported_collections(report: Report) -> list[ReportedCollection]:
     return list(ReportedCollection.objects.filter(report=report).order_by("pk"))
 
 
-# For a profile: whether it has collections that this viewer finds there.
+# SQL for a profile: whether its owner has collections that the viewer may see there.
 HAS_COLLECTIONS = """EXISTS (
     SELECT 1 FROM curation_collection c
     WHERE c.owner_id = %(owner)s AND (c.is_discoverable OR c.owner_id = %(viewer)s))"""

@@ -29,7 +29,7 @@ from apps.search.indexing import BATCH, index_people, index_posts
 from apps.search.trends import rank_posts
 from apps.tags.trends import KEEP_DAYS, count_days
 
-LOCK = 7_239_501  # key of an advisory lock: one seeding at a time
+LOCK = 7_239_501  # key of the advisory lock that allows one seeding at a time
 _WITHOUT_TIMEOUTS = (
     "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
 )
@@ -38,7 +38,7 @@ _TABLES = (
     "posts_mention, posts_attachment, notifications_notification, timeline_fanoutjob, timeline_fanoutchunk, "
     + ", ".join(mark.table for mark in ROW_MARKS)
 )
-ReportProgress = Callable[[str, int], None]  # a kind of rows, and the number of new ones
+ReportProgress = Callable[[str, int], None]  # takes a kind of rows, and the number of rows added
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _make(world: World) -> None:
         import_string(name)(world)
     count_days(days=KEEP_DAYS)
     rank_posts()
-    # existing users follow more accounts now: their home caches are rebuilt
+    # existing users may follow more accounts now, so their home caches have to be rebuilt
     user_ids = [member.pk for member in world.cast.values() if not member.is_new]
     if user_ids:
         record("graph_loaded", user_ids=user_ids)
@@ -121,6 +121,6 @@ def _report(world: World) -> SeedResult:
 def expected_rows(size: str) -> int:
     """The approximate number of rows that a size adds, for the progress bar."""
     per_account = SIZES[size]
-    posts = per_account.posts_each * 1.3  # with their reposts
+    posts = per_account.posts_each * 1.3  # including reposts
     rows = 1 + per_account.follows_each + posts + per_account.likes_each
-    return round(per_account.accounts * rows) + 2_000  # of the cast
+    return round(per_account.accounts * rows) + 2_000  # 2,000 for the cast

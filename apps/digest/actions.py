@@ -18,12 +18,12 @@ def choose(user: User, *, wants: bool) -> None:
 
 
 def end_token(user: User) -> str:
-    """The token in an e-mail's unsubscribe link. It is valid until SECRET_KEY changes, and can only unsubscribe."""
+    """The token in an unsubscribe link. It is valid until its SECRET_KEY is removed, and can only unsubscribe."""
     return signing.dumps(user.pk, salt=SALT)
 
 
 def reader_of(token: str) -> User:
-    """The member whom an unsubscribe link is for, subscribed or not. Raises NotFound for an invalid link."""
+    """The member for whom an unsubscribe link was made, subscribed or not. Raises NotFound for an invalid link."""
     try:
         number = signing.loads(token, salt=SALT)
     except signing.BadSignature:

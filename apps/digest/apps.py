@@ -9,7 +9,7 @@ class DigestConfig(AppConfig):
     verbose_name = _("weekly e-mail")
 
     def ready(self) -> None:
-        """Add a switch to the settings, the page to unsubscribe, a file to archives, and a step to erasures."""
+        """Add a switch in the settings, a page to unsubscribe, a file in archives, and a step in erasures."""
         from apps.digest import privacy  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models
         from apps.web.hooks import INSERTS, PAGES, Insert  # noqa: PLC0415 -- needs the models

@@ -1,4 +1,4 @@
-"""Sends the weekly e-mail: each e-mail to a reader is a row, which a task sends (`apps.events.leases`).
+"""Sends the weekly e-mail. Each e-mail to a member is a row, which a task claims and sends (`apps.events.leases`).
 
 The e-mail shows posts of the last seven days that are on the home page, except restricted ones, because e-mail is not
 encrypted. It contains no pictures or links that reveal who opened it.
@@ -30,7 +30,7 @@ TASK = "apps.digest.tasks.send"
 MAX_POSTS = 7
 EXCERPT_CHARACTERS = 200
 SWEEP_BATCH_SIZE = 50
-RETENTION = timedelta(weeks=4)  # the row of a week prevents a second mail
+RETENTION = timedelta(weeks=4)  # a week's row prevents a second e-mail for that week
 
 # Members who subscribe during a week get the mail from the next week on.
 _MAKE = """
@@ -77,7 +77,7 @@ def purge() -> None:
 
 
 def digest_of(user: User) -> Digest:
-    """The posts of the last seven days that others reacted to most."""
+    """The content of a member's e-mail: the posts of the last seven days that others reacted to most."""
     found = [item for item in catch_up(user, None).by_reactions if _may_be_mailed(user, item)]
     # a post that several people reposted appears once
     items = list({item.shown.id: item.shown for item in found}.values())
@@ -98,7 +98,7 @@ def _may_be_mailed(user: User, item: FeedItem) -> bool:
 
 
 def _send(row: Issue) -> None:
-    """Send an e-mail, unless the member has unsubscribed, has no confirmed address, or missed nothing."""
+    """Send an e-mail, unless the member has unsubscribed, is suspended, has no confirmed address, or missed nothing."""
     readers = DigestReader.objects.select_related("user__counts")
     reader = readers.filter(user=row.user_id).first()
     if reader is None or not _may_get_mail(reader.user):

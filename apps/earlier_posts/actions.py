@@ -27,7 +27,7 @@ from apps.privacy.hooks import Record
 from apps.texts import is_visible, normalise
 
 MAX_PICTURES = 4  # of a post
-PICTURES_SECONDS = 12.0  # no picture is started after this time, because the import task has 20 s
+PICTURES_SECONDS = 12.0  # no picture is started later, because the import task may take 20 s
 
 
 @dataclass(frozen=True, slots=True)

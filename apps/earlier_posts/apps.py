@@ -9,7 +9,7 @@ class EarlierPostsConfig(AppConfig):
     verbose_name = _("earlier posts")
 
     def ready(self) -> None:
-        """Add imports of archives, pages, links on profiles, pictures, a file to exports, and a step to erasures."""
+        """Add the import of archives, pages, profile links, served folders, a file in exports, and an erasure step."""
         from apps.earlier_posts import actions, privacy  # noqa: PLC0415 -- needs the models
         from apps.earlier_posts.archive_file import Archive, posts_of  # noqa: PLC0415 -- needs the models
         from apps.earlier_posts.models import FOLDER, FOLLOWERS_FOLDER  # noqa: PLC0415 -- needs the models

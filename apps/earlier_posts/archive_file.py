@@ -33,7 +33,7 @@ MAX_POSTS = 20_000
 MAX_HTML = 50_000  # characters of a post
 MAX_WARNING = 1000
 MAX_ALT = 10_000
-MAX_NAMES = 100  # in each list of a post, such as its tags or attachments; further ones are ignored
+MAX_NAMES = 100  # in each list of a post, such as its tags; further entries are ignored
 PUBLIC = {"https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public"}
 TYPES = {"Note", "Article", "Question", "Page"}
 _FOLDER_OF_FILES = "media_attachments/"
@@ -94,7 +94,7 @@ class Archive:
         return next((name for name in names if path and name in self._infos), None)
 
     def read(self, name: str, *, maximum: int) -> bytes | None:
-        """The content of a file; None if it is larger than `maximum` bytes, or damaged."""
+        """The content of a file; None if it is missing, damaged, or larger than `maximum` bytes."""
         info = self._infos.get(name)
         if info is None or info.file_size > maximum:
             return None
@@ -238,7 +238,7 @@ def _language(note: Mapping[str, Any]) -> str:
 
 
 def _list(value: Any) -> Sequence[Any]:
-    """A value as a list. In ActivityStreams, a list with one member may be written as that member alone."""
+    """A value as a list of up to MAX_NAMES members. In ActivityStreams, a single member may stand for its list."""
     some = value if isinstance(value, list) else [] if value is None else [value]
     return some[:MAX_NAMES]
 
@@ -248,7 +248,7 @@ def _text(value: Any) -> str:
 
 
 def _address(value: Any) -> str:
-    """The address of a page; empty for anything else."""
+    """The value if it is a web address that is not too long; otherwise empty."""
     address = _text(value)
     return address if host_of(address) and len(address) <= ADDRESS_CHARACTERS else ""
 

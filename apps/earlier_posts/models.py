@@ -11,7 +11,7 @@ from apps.media.addresses import RESTRICTED_FOLDER
 from apps.posts.models import Visibility
 
 FOLDER = "earlier/"
-FOLLOWERS_FOLDER = f"{RESTRICTED_FOLDER}earlier/"  # needs signed addresses
+FOLLOWERS_FOLDER = f"{RESTRICTED_FOLDER}earlier/"  # its files are served only at signed addresses
 ADDRESS_CHARACTERS = 500
 VISIBILITIES = [
     (one.value, one.label) for one in (Visibility.PUBLIC, Visibility.UNLISTED, Visibility.FOLLOWERS)

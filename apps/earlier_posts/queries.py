@@ -74,15 +74,16 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class EarlierPage:
     posts: list[Shown] = field(default_factory=list)
-    older: int | None = None  # the last post of this page, if there are more
+    older: int | None = None  # the id of the last post of this page, if there are older ones
 
 
 def earlier_posts(
     owner: User, viewer: User | None, *, text: str = "", day: str = "", after: int | None = None
 ) -> EarlierPage:
-    """A page of an account's earlier posts, newest first: those that contain `text`, up to `day`, older than `after`.
+    """A page of an account's earlier posts, newest first.
 
-    Raises BadRequest for an invalid day, and NotFound if the post `after` does not exist.
+    `text` selects posts that contain it, `day` those written up to that day, and `after` those older than the post with
+    that id. Raises BadRequest for an invalid day, and NotFound if the post `after` does not exist.
     """
     visible = rows = _visible(owner, viewer)
     if text:
@@ -111,7 +112,7 @@ def earlier_post(owner: User, viewer: User | None, post_id: int) -> Shown:
 
 
 def is_served(name: str) -> bool:
-    """Whether a stored picture belongs to a post, and its owner is not suspended."""
+    """Whether a stored picture belongs to an earlier post whose owner is not suspended."""
     named = EarlierPicture.objects.filter(Q(file=name) | Q(preview=name))
     return named.filter(post__owner__suspended_at=None).exists()
 
@@ -171,7 +172,7 @@ def _picture(row: EarlierPicture) -> Picture:
 
 
 def _after(day: str) -> datetime:
-    """The beginning of the next day (UTC)."""
+    """The beginning (UTC) of the day after `day`."""
     begins = parse_day(day)
     try:
         return begins + timedelta(days=1)

@@ -48,7 +48,7 @@ def unbookmark_post(user: User, post_id: int) -> None:
 
 
 def add_mark(mark: RowMark, user: User, post_id: int, choice: str = "") -> None:
-    """Mark a post, or the source of a repost; `choice` replaces an earlier one. Raises NotFound or Invalid."""
+    """Mark a post, or the source of a repost; `choice` replaces an earlier choice. Raises NotFound or Invalid."""
     if mark.choice and choice not in mark.counts:
         raise invalid("name", _("There is no such option."), "unknown")
     chosen = {mark.choice: choice} if mark.choice else {}
@@ -89,7 +89,7 @@ def _counted(mark: RowMark, choice: str) -> Collection[str]:
     return [choice] if choice else mark.counts
 
 
-# The actions by the verb in the address of a page.
+# The action for each verb in the URL of a page.
 MARK_VERBS: dict[str, Callable[[User, int], None]] = {
     **{
         verb: partial(add_mark, mark, choice=choice)
@@ -101,9 +101,9 @@ MARK_VERBS: dict[str, Callable[[User, int], None]] = {
 
 
 def mark_post_read(user: User, post_id: int) -> bool:
-    """Mark a post as read by a user. Returns whether this was counted: repeated reads and the author's own are not.
+    """Mark a post as read by a user. Returns whether the read was counted.
 
-    Does nothing while Redis is down.
+    Repeated reads and the author's own reads are not counted. Does nothing while Redis is down.
     """
     if author_of(post_id) == user.pk:
         return False

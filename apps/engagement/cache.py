@@ -1,7 +1,7 @@
 """Existence filters in Redis: whether a user has marked a post.
 
 Likes, bookmarks and reactions have rows, which are queried only if the filter answers "perhaps". Reads and
-recommendations have no rows: the filter is their only record, and reports an unread post as read at a known rate.
+recommendations have no rows: the filter is their only record, and it reports a small share of unread posts as read.
 """
 
 from django.conf import settings

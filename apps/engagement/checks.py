@@ -12,7 +12,7 @@ from django.db.models import Model
 from apps.engagement.marks import MARKS, ViewerFlags
 from apps.posts.models import Counts, Poll, Post, PostCounts
 
-# Counts of other posts that refer to a post, and columns that count nothing.
+# COUNTS_OF_POSTS count other posts that refer to a post; NO_COUNTS are columns that count nothing.
 COUNTS_OF_POSTS = {"replies", "quotes"}
 NO_COUNTS = {"post", "author_id", "revision"}
 FLAGS_OF_POSTS = {"own", "muted"}

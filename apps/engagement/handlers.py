@@ -10,7 +10,7 @@ from feedcache.structures.bloom import mark_many
 
 @handles("mark_missed")
 def mark_again(payload: Payload) -> None:
-    """Set a mark in the filter again after a failure, or drop the filter: one that lacks marks must not answer "no"."""
+    """Set a mark that could not be set before. If it fails again, drop the filter, because its "no" could be wrong."""
     marks = FILTERS[payload["kind"]]
     try:
         mark_many(marks, [(payload["user_id"], payload["post_id"])])

@@ -30,9 +30,9 @@ class ViewerFlags(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """The API's paths for setting and removing a mark: `POST /api/:api/statuses/:id/:verb`, and `:unverb`.
+    """`POST /api/:api/statuses/:id/:verb` sets a mark; the same path with `un` before the verb removes the mark.
 
-    If the mark has choices, the name of the chosen option follows the verb.
+    If the mark has choices, the path that sets the mark ends in the name of the chosen option.
     """
 
     api: str
@@ -47,8 +47,9 @@ class Mark:
     """An action that a reader can take on a post.
 
     `counts` are columns of `PostCounts`, `flag` is a field of `ViewerFlags`, and `status` names the fields of the API's
-    statuses that show them. The filter `exists` shows whether a reader may have set the mark. `archive` is a file in a
-    member's archive, and `erasure` an erasure step; both are empty if nothing is stored about a member.
+    statuses that show the counts and the flag. The filter `exists` shows whether a reader may have set the mark.
+    `archive` is a file in a member's archive, and `erasure` an erasure step; both are empty if nothing is stored about
+    a member.
     """
 
     kind: str
@@ -87,7 +88,7 @@ class RowMark(Mark):
 
     @property
     def value_sql(self) -> str:
-        """SQL for the value that a row gives to the flag."""
+        """SQL for the value that a row gives to the flag; NULL means True."""
         return self.choice or "NULL"
 
     def counted_sql(self, column: str) -> str:

@@ -1,7 +1,7 @@
 """Reads viewers' marks on posts.
 
 The existence filters answer most reads, so a viewer who has marked nothing on a page causes no query. For marks with
-rows, every "perhaps" is confirmed by the row, so that no false like appears and a removed like disappears immediately.
+rows, every "perhaps" is checked against the rows, so no like appears by mistake, and a removed like disappears at once.
 """
 
 from collections import defaultdict

@@ -5,7 +5,7 @@ waits for the transactions that may have set marks before the registration, and 
 flushed, the registration is lost too, and the rebuild starts over.
 
 A store that comes back with slightly older data (after a crash of its machine, or as a promoted replica) has lost the
-newest marks, but also the newest "complete until" time, so everything since then is marked again.
+newest marks. Its "complete until" time is older too, so all rows since that time are marked again.
 """
 
 import time
@@ -106,14 +106,14 @@ def _build(marks: Marks, builder: str, deadline: float, *, restart: bool) -> Out
 
 
 def _reached(marks: Marks) -> tuple[str, str]:
-    """The phase of the rebuild, with the barrier that it waits for, or the key of the last row that was read."""
+    """The phase of the rebuild, with the barrier ("wait") or the key of the last row that was read ("rows")."""
     phase, _, reached = bloom.rebuild_cursor(marks.name).partition(" ")
     is_valid = phase in {"wait", "rows"} and reached.isdecimal()
     return (phase, reached) if is_valid else ("wait", "")
 
 
 def _wait_for_older(barrier: str) -> bool:
-    """Wait up to 2 seconds for all transactions that began before the registration."""
+    """Wait up to WAIT_SECONDS for the transactions from before the registration; returns whether all have ended."""
     deadline = time.monotonic() + WAIT_SECONDS
     while _is_running(barrier):
         if time.monotonic() > deadline:

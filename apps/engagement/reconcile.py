@@ -55,7 +55,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Subject:
-    """The counts of posts or accounts. `truth` holds SQL that counts the rows of each field: (id, n) for `ids`."""
+    """The counts of posts or accounts. `truth` maps each field to SQL that counts its rows as (id, n)."""
 
     service: CounterService
     table: CountsTable
@@ -148,7 +148,7 @@ class Report:
 
     compared: int = 0
     repaired: int = 0
-    # by subject, store and field
+    # the keys are (subject, store, field)
     tallies: dict[tuple[str, str, str], Tally] = field(default_factory=dict)
 
     @property
@@ -239,7 +239,7 @@ def _overwrite(subject: Subject, id_: int, record: Row | None) -> None:
 
 
 def recount_running_polls(*, seconds: float) -> int:
-    """Compare running polls for `seconds`, beginning with those that end first; returns the number repaired."""
+    """Compare running polls, the next to end first, for up to `seconds`; returns the number of repaired polls."""
     deadline, repaired = time.monotonic() + seconds, 0
     after: tuple[datetime, int] | None = None
     while (polls := _running(after)) and time.monotonic() < deadline:

@@ -1,1 +1,1 @@
-"""Events from lower apps to higher ones: recorded in the transaction of the change, dispatched after it."""
+"""Events from lower apps to higher ones, recorded in the transaction of a change and dispatched after its commit."""

@@ -1,6 +1,6 @@
 """The transactional outbox: events are recorded in the transaction of the change, and dispatched after its commit.
 
-The `handlers` modules of the apps subscribe when Django starts.
+The functions in the apps' `handlers` modules subscribe when Django starts.
 """
 
 import logging
@@ -28,7 +28,8 @@ logger = logging.getLogger(__name__)
 Payload = dict[str, Any]
 Handler = Callable[[Payload], None]
 
-# name -> payload. Payloads contain ids and kinds, never text that people wrote. Optional apps `declare` their own.
+# name -> payload. Payloads contain ids and kinds, never text that people wrote. Optional apps add events with
+# `declare`.
 EVENTS = {
     "post_published": "post_id",
     "post_edited": "post_id, mentioned (user ids that only the new version mentions)",
@@ -70,13 +71,13 @@ _conditions: dict[
 
 broker = Breaker(max_pause_seconds=1)
 
-# Leaves out the arguments as text, which is only for monitoring, and does not declare the queue, because workers do so
-# when they start. This saves a third of the work of sending a message.
+# Leaves out the text form of the arguments, which only monitoring uses, and does not declare the queue, because workers
+# do so when they start. This saves a third of the work of sending a message.
 _PLAIN: dict[str, Any] = {"argsrepr": "", "kwargsrepr": "", "declare": ()}
 # The messages of rows that have been due for this long are lost or in a long queue. Rows that became due more recently
 # are probably about to be claimed.
 SWEEP_OVERDUE = timedelta(seconds=1)
-# In SQL: an event may have many subscribers, and the ORM would build an object for each. `recording` makes the values.
+# SQL, because the ORM would build an object for each of an event's subscribers. `recording` returns the parameters.
 RECORD = """
 INSERT INTO events_event (state, attempts, last_error, due_at, created_at, name, payload, subscriber)
 SELECT %(event_state)s, 0, '', statement_timestamp(), statement_timestamp(), %(event)s, %(payload)s::jsonb, subscriber
@@ -86,7 +87,7 @@ RETURNING id
 
 
 def declare(**payloads: str) -> None:
-    """Add events of an optional app, each with a description of its payload. Call before the handlers are defined."""
+    """Add events of an optional app, each with a description of its payload. Call this before the first `handles`."""
     EVENTS.update(payloads)
 
 

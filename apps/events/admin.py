@@ -1,4 +1,4 @@
-"""The base class of staff pages, and the staff page of the event outbox: pending and failed events, retry, discard."""
+"""The base class of staff pages, and the staff page that lists events and can retry and discard failed ones."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -22,8 +22,8 @@ from apps.events.leases import State
 from apps.events.models import Event
 
 PER_PAGE = 50
-MAX_COUNTED = 10_000  # rows; counting a table of millions would take longer than the page
-MAX_AT_A_TIME = 100  # objects one action changes
+MAX_COUNTED = 10_000  # counting the millions of rows of some tables would take longer than the rest of the page
+MAX_AT_A_TIME = 100  # the maximum number of objects that one action changes
 REASON_MAX_CHARACTERS = 500
 
 admin.site.site_header = admin.site.site_title = settings.SITE_NAME
@@ -42,7 +42,7 @@ class BoundedPaginator(Paginator):
 
     @cached_property
     def count(self) -> int:
-        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]  # the admin pages QuerySets only
+        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]  # the admin paginates only QuerySets
         number = rows.order_by()[: MAX_COUNTED + 1].count()
         return number if number <= MAX_COUNTED else AtLeast(MAX_COUNTED)
 
@@ -57,7 +57,7 @@ class MomentInput(forms.DateTimeInput):
 
 
 class StaffList(admin.ModelAdmin):
-    """A list with bounded cost. Rows change only through the apps' actions."""
+    """A list of rows whose cost is bounded. Rows change only through the apps' actions."""
 
     paginator = BoundedPaginator
     list_per_page = PER_PAGE
@@ -111,7 +111,7 @@ class StaffList(admin.ModelAdmin):
         question: str,
         ask_reason: bool = False,
     ) -> TemplateResponse | None:
-        """The page on which an action is confirmed; None once that is done, so that the action continues."""
+        """The page that asks to confirm an action; None if the request confirms it, so that the action continues."""
         reason = reason_of(request)
         confirmed = "confirmed" in request.POST
         if confirmed and (reason or not ask_reason):

@@ -1,6 +1,6 @@
-"""Hooks: lists to which optional apps add their parts, each in its `AppConfig.ready`.
+"""Hooks: lists to which optional apps add values, such as pages and endpoints, in `AppConfig.ready`.
 
-A hook is defined next to the code that uses it. The core imports no optional app (a contract of import-linter); an app
+A hook is defined next to the code that uses it. The core imports no optional app (import-linter checks this); an app
 that is not in the setting OPTIONAL_APPS adds nothing.
 """
 

@@ -1,5 +1,6 @@
-"""Stores work in rows, so that no work is lost. A row is claimed under a lease, and retried if the lease expires; after
-five attempts it is a dead letter.
+"""Stores work in rows, so that no work is lost.
+
+A row is claimed under a lease, and retried if the lease expires; after five attempts it becomes a dead letter.
 
 Celery may lose any message; a periodic sweep finds the rows anyway (`FOR UPDATE SKIP LOCKED`).
 """
@@ -38,7 +39,8 @@ WORKER_DIED = "the worker died or ran out of time at every attempt"
 
 # One statement, since round trips dominate the cost of small work. Ordered by `due_at` so that the planner uses the
 # index of pending rows; ordered by key it would scan the primary key past all rows that are done.
-# The last condition: if the oldest row was tried before, claim only that row; else only the rows before a tried one.
+# Because of the last condition, a row that was tried before is claimed alone: if it is the oldest, only that row is
+# claimed, and otherwise only the rows before it.
 _CLAIM = """
 WITH due AS (
     SELECT {key}, attempts FROM {table}
@@ -71,9 +73,9 @@ class State(models.TextChoices):
 
 
 class LeasedRow(models.Model):
-    """A row of work, which may be claimed from `due_at` on: immediately, when a lease ends, or after a pause.
+    """A row of work. Workers may claim it from `due_at` on: after its creation, the end of a lease, or a pause.
 
-    All times in it are from PostgreSQL's clock, because the clocks of web servers and workers differ.
+    All times in a row are from PostgreSQL's clock, because the clocks of web servers and workers differ.
     """
 
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.PENDING)
@@ -83,7 +85,8 @@ class LeasedRow(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now())
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
     retry_after = RETRY_AFTER
-    is_scheduled_by_people: ClassVar[bool] = False  # people choose `due_at`, so it may be far off
+    # True if people choose `due_at`, which may then be far in the future
+    is_scheduled_by_people: ClassVar[bool] = False
 
     class Meta:
         abstract = True
@@ -215,9 +218,9 @@ def under_way(row: SlowRow) -> Iterator[None]:
 
 
 def due_ids(model: type[LeasedRow], *, limit: int) -> list[int]:
-    """Ids of rows whose message was lost or which must be retried; in the order of their due times.
+    """The ids of up to `limit` due rows, in the order of their due times.
 
-    Used by sweeps that enqueue tasks, because the work takes too long for the sweep itself.
+    Used by sweeps that enqueue a task for each row, because the work takes too long for the sweep itself.
     """
     manager: Any = model._default_manager
     due = manager.filter(state=State.PENDING, due_at__lte=Now()).order_by("due_at")
@@ -246,7 +249,7 @@ def _end() -> Outcome:
 
 
 def fail(row: LeasedRow, error: BaseException) -> None:
-    """Record a failed attempt. The row is retried after a pause; after the fifth attempt it is a dead letter."""
+    """Record a failed attempt. The row is retried after a pause; after the fifth attempt it becomes a dead letter."""
     text = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARACTERS]
     if row.attempts >= MAX_ATTEMPTS:
         _update([row], state=State.DEAD, finished_at=Now(), last_error=text)

@@ -1,7 +1,7 @@
 """Announcements to listening processes: ids, published over Redis after the commit.
 
-An announcement arrives at most once and is not stored. If it must be handled, record an
-event (`events.actions.record`) instead.
+An announcement arrives at most once and is not stored. For changes that must not be missed, record an event
+(`events.actions.record`) instead.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Celery tasks for the event outbox. `leases` claims rows, counts failed attempts and sets the next one."""
+"""Celery tasks for the event outbox. `leases` claims rows, counts failed attempts and sets the time of the next one."""
 
 from functools import partial
 
@@ -7,7 +7,8 @@ from celery import shared_task
 from apps.events import actions, leases
 
 SWEEP_LIMIT, SWEEP_HELPERS = 20, 4
-SWEEP_SECONDS = 1.0  # the task's interval: without a backlog, one or two workers sweep at a time
+# The task's interval, so that one or two workers sweep at a time if there is no backlog.
+SWEEP_SECONDS = 1.0
 
 
 @shared_task
@@ -18,7 +19,7 @@ def dispatch(event_ids: list[int]) -> None:
 
 @shared_task
 def sweep(helpers: int = SWEEP_HELPERS) -> None:
-    """Run events whose message was lost, whose worker died, or whose last attempt failed."""
+    """Handle events whose message was lost, whose worker died, or whose last attempt failed."""
     run = partial(actions.run_due, limit=SWEEP_LIMIT, overdue=actions.SWEEP_OVERDUE)
     actions.sweep(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
 

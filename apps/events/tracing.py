@@ -15,7 +15,7 @@ class Tracer(Protocol):
         """The headers that identify the current trace; empty if there is none."""
 
     def handling(self, subscriber: str, context: Mapping[str, str]) -> AbstractContextManager[Any]:
-        """Trace the code in the context as the work of a subscriber, in the trace that `context` identifies."""
+        """Trace the code in the `with` block as a subscriber's work, in the trace that `context` identifies."""
 
 
 _tracers: list[Tracer] = []

@@ -1,4 +1,4 @@
-"""Actions on feeds. Each locks the owner's counts row first, so that the limits hold."""
+"""Actions on feeds. Those that save or delete a feed lock the owner's counts row first, so that the limits hold."""
 
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -26,8 +26,8 @@ from apps.search.words import tsquery
 from apps.tags.names import normalize
 
 MAX_FEEDS = 20  # per account
-MAX_PINNED = 3  # tabs next to the timelines
-# People, tags and words per feed, together. Each include rule costs a page a bounded scan.
+MAX_PINNED = 3  # feeds that are shown as tabs next to the timelines
+# People, tags and words per feed, together. A page runs a bounded scan for each include rule.
 MAX_RULES = 50
 MAX_PHRASES = 10  # phrases to include per feed; their scans cost most
 INCLUDES = ("include_people", "include_tags", "include_words")
@@ -43,7 +43,7 @@ SWITCHES = (
 
 
 def draft_feed(owner: User, **fields: Any) -> Feed:
-    """An unsaved feed, to preview its posts. Raises Invalid as for `create_feed`, except that it needs no name."""
+    """An unsaved feed, to preview its posts. Raises Invalid like `create_feed`, but needs no name."""
     return _apply(Feed(owner=owner), {**fields, "name": "-"})
 
 
@@ -51,7 +51,8 @@ def draft_feed(owner: User, **fields: Any) -> Feed:
 def create_feed(owner: User, **fields: Any) -> Feed:
     """Create a feed. `fields` are columns of `Feed`, with people as handles, and with tags and words as typed.
 
-    Raises Invalid if there is no name or include rule, for unknown people or impossible tags, and beyond the limits.
+    Raises Invalid if there is no name or no include rule, a person is unknown, a tag or word is impossible, or a limit
+    is exceeded.
     """
     _lock(owner)
     if Feed.objects.filter(owner=owner).count() >= MAX_FEEDS:
@@ -63,7 +64,7 @@ def create_feed(owner: User, **fields: Any) -> Feed:
 
 @transaction.atomic
 def change_feed(owner: User, feed_id: int, **fields: Any) -> Feed:
-    """Change the given fields; the address stays the same. Raises NotFound, and Invalid as for `create_feed`."""
+    """Change the given fields; the address stays the same. Raises NotFound, and Invalid like `create_feed`."""
     _lock(owner)
     return _save(_apply(own_feed(owner, feed_id), fields))
 
@@ -159,7 +160,7 @@ def _clean_tags(field: str, names: Sequence[str]) -> list[str]:
 def _clean_words(field: str, lines: Sequence[str]) -> list[str]:
     phrases = list(dict.fromkeys(map(single_line, lines)))
     for phrase in phrases:
-        # measured after normalization, as it is searched: NFKC turns some characters into up to eighteen
+        # limits the NFKC form, because that is searched, and NFKC turns some characters into up to eighteen
         if len(unicodedata.normalize("NFKC", phrase)) > WORDS_MAX_CHARACTERS:
             message = _("At most %(count)d characters.") % {"count": WORDS_MAX_CHARACTERS}
             raise invalid(field, message)

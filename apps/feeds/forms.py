@@ -60,7 +60,7 @@ class FeedForm(forms.Form):
         if feed:  # a client of the API may have set languages that the form does not offer
             known = {code for code, _name in WRITTEN}
             more = [(code, code) for code in feed.languages if code not in known]
-            self.fields["languages"].choices = [*WRITTEN, *more]  # type: ignore[attr-defined]  # a ChoiceField has them
+            self.fields["languages"].choices = [*WRITTEN, *more]  # type: ignore[attr-defined]  # a ChoiceField has choices
 
     def values(self) -> dict[str, Any]:
         """Arguments for `create_feed` and `change_feed`."""

@@ -1,4 +1,4 @@
-"""Queries that read feeds. Other people's private feeds raise NotFound."""
+"""Queries that read feeds. Queries for other people's private feeds raise NotFound."""
 
 from collections.abc import Iterable
 

@@ -1,8 +1,8 @@
 """The timeline of a feed: the posts that match its rules, newest first, always read from PostgreSQL.
 
 Each include rule scans a bounded range of an index: an author's posts, a tag's uses, the search index. One statement
-merges these candidates. Two more apply the exclude rules, if there are any: to the posts, and to the posts that they
-share. The pipeline of all timelines removes posts that the viewer may not see.
+merges these candidates. Two more statements apply the exclude rules, if there are any, to the posts and to the posts
+that they share. The pipeline of all timelines removes posts that the viewer may not see.
 """
 
 from collections.abc import Collection, Mapping
@@ -31,24 +31,24 @@ from feedcache.ids import MAX_ID, authors_of
 
 SCAN = MAX_IDS  # the maximum number of candidates per rule, and after the merge; `fill_page` never requests more
 
-# Rows of a post id and the place of the rule that it matches. `{visible}`, `{scan}` and `{first}` differ by reader and
-# direction.
+# Each of these selects post ids, with the position of the rule that the post matches. `{scan}` and `{first}` depend on
+# the reader and the direction.
 _PEOPLE = "SELECT post.id, array_position(%(people)s::bigint[], author.user_id::bigint) {scan}"
 _TAGS = """
 SELECT bearing.post_id, cardinality(%(people)s::bigint[]) + named.place
 FROM unnest(%(tags)s::text[]) WITH ORDINALITY named(name, place)
 JOIN tags_tag tag ON tag.name = named.name {scan}"""
-# One subquery per phrase, so that the planner can choose for each: the index of words if it is rare, else that of ids.
+# One subquery per phrase, so that the planner can choose the index of words for a rare phrase, else the index of ids.
 _WORDS = """
 (SELECT post_id, {place} FROM search_postentry
 WHERE words @@ %(words_{place})s::tsquery AND (is_public OR author_id = %(reader)s)
     AND post_id < %(newest)s AND post_id > %(oldest)s {first})"""
 
-# The posts that pass, and the posts that they show: the source of a repost, or else the post itself.
+# The posts that meet conditions, and the posts that they show: the source of a repost, or else the post itself.
 _PASSING = """
 SELECT post.id, CASE WHEN post.kind = 'repost' THEN post.source_id ELSE post.id END
 FROM posts_post post WHERE post.id = ANY(%(ids)s) AND post.author_id = ANY(%(authors)s) AND {conditions}"""
-# Conditions for the posts themselves, by the name of the rule.
+# Conditions by the name of the rule: for posts themselves, for the posts that they show (_OF_SHOWN), or for both.
 _OF_POST = {
     "without_replies": f"NOT {ANSWERS_ANOTHER}",
     "without_reposts": "post.kind <> 'repost'",
@@ -68,7 +68,7 @@ _OF_SHOWN = {
     "only_media": """
         EXISTS (SELECT 1 FROM posts_attachment a WHERE a.post_id = post.id AND a.author_id = post.author_id)""",
 }
-# Readers other than the owner see public posts only, and none by authors who block the owner or are blocked by them.
+# Readers other than the owner see public posts only, and none by authors who block the owner or whom the owner blocks.
 _IS_PUBLIC = "visibility = 'public'"
 _NOT_BLOCKED = """
         post.author_id NOT IN (SELECT blocked_id FROM graph_block WHERE owner_id = %(owner)s
@@ -124,7 +124,7 @@ class _Candidates:
         return sorted([*ids, *others[len(ids) - count :]], reverse=not cursor.ascending)
 
     def _caught(self, ids: Collection[int]) -> Collection[int]:
-        """The given posts, except those that an exclude rule matches, in themselves or in the posts they share."""
+        """The given posts, except those that a rule leaves out because of the post itself or the one that it shares."""
         of_both = _conditions(_OF_BOTH, self.feed)
         of_shown = _conditions(_OF_SHOWN, self.feed) + of_both
         if not self.is_own:

@@ -56,7 +56,7 @@ class FilterChange:
 
 @transaction.atomic
 def create_filter(owner: User, change: FilterChange) -> Filter:
-    """Create a filter. Raises Invalid if there is no title or no place, for unknown places, and beyond the limits."""
+    """Create a filter. Raises Invalid if there is no title or place, a place is unknown, or a limit is exceeded."""
     _lock(owner)
     if Filter.objects.filter(owner=owner).count() >= MAX_FILTERS:
         raise invalid("title", _("You can have up to %(count)d filters.") % {"count": MAX_FILTERS})
@@ -66,7 +66,7 @@ def create_filter(owner: User, change: FilterChange) -> Filter:
 
 @transaction.atomic
 def change_filter(owner: User, filter_id: int, change: FilterChange) -> Filter:
-    """Change a filter and its keywords, all or nothing. Raises NotFound or Invalid."""
+    """Make all changes to a filter and its keywords, or none. Raises NotFound or Invalid."""
     _lock(owner)
     return _apply(owner, own_filter(owner, filter_id), change)
 

@@ -24,7 +24,7 @@ def _encode(reader: Filters) -> bytes:
 
 @lru_cache(maxsize=16)  # for readers who open the next page; each entry takes up to 8 MB
 def _decode(data: bytes) -> Filters:
-    """Decode the bytes that `_encode` returns. Raises ValueError for any others."""
+    """Decode the bytes that `_encode` returns. Raises ValueError for other bytes."""
     try:
         return Filters(
             [

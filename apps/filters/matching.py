@@ -2,7 +2,8 @@
 
 Text and keywords are compared case-folded, in NFKC, and with each run of white space replaced by one space. "Whole
 words only" requires a word boundary where the keyword begins or ends with a letter of a script that separates words by
-spaces. Chinese does not separate words, and Korean does not separate words from their endings, so neither needs one.
+spaces. Chinese does not separate words, and Korean does not separate words from their endings, so keywords in these
+languages need no word boundary.
 
 Every page is searched for all keywords of its reader, so the cost must not grow with posts times keywords. Therefore
 keywords are folded when they are read from the database, texts once per process, and `Automaton` finds any number of
@@ -23,14 +24,15 @@ import regex
 
 from apps.filters.models import FilterAction
 
-# The folded text of a post is cut to this length. Folding can lengthen a text up to eighteen times; few exceed it.
+# The folded text of a post is cut to this length. Folding can make a text up to eighteen times longer, but few
+# texts become longer than this.
 MAX_CHARACTERS = 40_000
 # Up to this many keywords are first searched one by one, which is faster for most posts.
 FEW = 50
 MAX_REMEMBERED = 200  # posts whose matches are kept for later pages
-# The limits of the list of matches in a post, as a page shows it.
+# The limits of the list of matching filters that a page shows for a post.
 MAX_TOLD = 10  # keywords per filter
-MAX_FILTERS_TOLD = 2  # filters, in addition to those with other places or actions
+MAX_FILTERS_TOLD = 2  # filters; more are listed if they add places or actions
 _BETWEEN = "\0"  # separates parts; no text in PostgreSQL contains it
 _BETWEEN_TEXTS = (
     "\uffff"  # separates texts; not a character, so that no keyword matches across two texts
@@ -119,7 +121,7 @@ class Filters:
         return tuple(matches)
 
     def _remembered(self, divided: str) -> tuple[FilterMatch, ...]:
-        """The filters whose keywords are in a text. Cached by the hash of the text, which takes less memory."""
+        """The filters whose keywords are in a text. Cached by a hash, which takes less memory than the text."""
         key = blake2b(divided.encode(errors="surrogatepass"), digest_size=16).digest()
         found = self._found.get(key)
         if found is None:
@@ -164,7 +166,7 @@ NO_FILTERS = Filters()
 class Automaton:
     """Finds which of many sequences are in a text, in time linear in the text (Aho and Corasick).
 
-    It is written here because the published packages list every occurrence: with the keywords "a", "aa", "aaa" up to
+    The published packages are not used because they list every occurrence: with the keywords "a", "aa", "aaa" up to
     100 letters, each letter of a text that repeats "a" would give 100 occurrences.
 
     A state stands for the prefix of a sequence that was just read. `_next` leads to the next state by an item. If

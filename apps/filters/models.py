@@ -6,9 +6,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 TITLE_MAX_CHARACTERS = 100
-KEYWORD_MAX_CHARACTERS = 200  # before and after folding
+KEYWORD_MAX_CHARACTERS = 200  # both before and after folding
 
-# For all filters of an account together, because each of its pages searches for all of them.
+# For all filters of an account together, because every page of the account searches for all keywords.
 MAX_KEYWORDS = 1_000
 MAX_FOLDED_CHARACTERS = 10_000
 

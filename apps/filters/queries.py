@@ -1,4 +1,4 @@
-"""Queries that read filters. Other accounts' filters raise NotFound."""
+"""Queries that read filters. Queries for another account's filters raise NotFound."""
 
 from collections.abc import Collection, Iterable, Mapping
 

@@ -1,8 +1,8 @@
 """Actions on the graph: follow, block, mute, note.
 
-Everywhere, the counts rows are locked in the same order, lower user id first. An edge is two rows and two counts;
-`_insert_edge` and `_delete_edge` return the changes, and the caller passes them all to a single call of `_apply`, which
-increments each revision once.
+Everywhere, the counts rows are locked in the same order, lower user id first. A follow, or edge, is two rows and two
+counts; `_insert_edge` and `_delete_edge` return the changes, and the caller passes them all to a single call of
+`_apply`, which increments each revision once.
 """
 
 from collections.abc import Sequence
@@ -235,7 +235,7 @@ def end_due_mutes(*, limit: int) -> int:
 @transaction.atomic
 def _end_if_due(row: Mute) -> None:
     _lock(row.owner)
-    # its owner may have extended it in the meantime
+    # the owner may have extended the mute in the meantime
     if Mute.objects.filter(pk=row.pk, expires_at__lte=timezone.now()).exists():
         unmute_user(row.owner, row.muted)
 
@@ -249,7 +249,7 @@ def purge_past_relations() -> None:
 @transaction.atomic
 def endorse_user(owner: User, other: User) -> None:
     """Recommend an account on the owner's profile. Idempotent. Raises Invalid unless the owner follows the account."""
-    _lock(owner)  # so that a concurrent unfollow sees the endorsement
+    _lock(owner)  # so that a concurrent unfollow finds and deletes the endorsement
     if not Followee.objects.filter(owner=owner, followee=other).exists():
         raise Invalid(_("Follow this account first."), code="not_followed")
     Endorsement.objects.get_or_create(owner=owner, other=other)
@@ -311,7 +311,7 @@ Counts = dict[int, UserCounts]
 
 
 class Options(NamedTuple):
-    """The options of a follow. No `languages` means all."""
+    """The options of a follow. Empty `languages` stand for all languages."""
 
     reposts: bool = True
     notify: bool = False
@@ -423,7 +423,7 @@ def _remember_follow(edge: Followee) -> None:
 
 
 def _delete_request(requester: User, owner: User) -> FollowRequest | None:
-    """Delete a follow request, whether approved or not, and return it for its options."""
+    """Delete a follow request, whether approved or not, and return it, because its options may still be needed."""
     request = FollowRequest.objects.filter(requester=requester, owner=owner).first()
     if request is not None:
         FollowRequest.objects.filter(owner=owner, pk=request.pk).delete()

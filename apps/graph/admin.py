@@ -1,4 +1,4 @@
-"""Staff pages for follows, blocks and mutes, which staff can undo by the same actions that the owners use."""
+"""Staff pages for the graph. Staff end follows, blocks and mutes by the same actions that their owners use."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -119,7 +119,7 @@ class MuteAdmin(RelationAdmin):
 
 @admin.register(UserList)
 class UserListAdmin(OwnedRows):
-    """Lists, because exclusive lists explain why a post is not on a home page. Only the owner sees the members."""
+    """Lists. An exclusive list may be the reason why a post is not on a home page. Only its owner sees the members."""
 
     list_display = ("id", "owner_link", "name", "replies_policy", "is_exclusive", "created_at")
 

@@ -55,7 +55,7 @@ FOLLOWERS_LIST = ListPrefixes(
 )
 
 # Each reader's current `graph_revision`, so that reading the sets above needs no query. It is written after each
-# commit; if that write fails, the entry is deleted instead of left stale, and loaded again.
+# commit that changes it; if that write fails, the entry is deleted instead of left stale, and loaded again.
 GRAPH_REVISION: ReadThrough[int, int] = ReadThrough(
     name="graph_revision",
     version=1,
@@ -125,8 +125,8 @@ def forget_graph_revisions(user_ids: Sequence[int]) -> None:
             )
 
 
-# One statement each, so that a revision and its ids come from the same snapshot. It fetches one id more than the
-# maximum of a set, to detect sets that are too large. The owner is a constant everywhere, so that Citus queries one
+# One statement each, so that a revision and its ids come from the same snapshot. A statement fetches one id more than
+# the maximum of a set, to detect sets that are too large. The owner is a constant everywhere, so that Citus queries one
 # shard.
 _LOAD_SETS = {
     RELATIONS.names: """

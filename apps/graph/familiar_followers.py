@@ -37,7 +37,7 @@ ORDER BY followee_id LIMIT %(enough)s
 
 @dataclass(frozen=True, slots=True)
 class FamiliarFollowers:
-    """The familiar followers, those with the most followers first. `more` is True if not all could be checked."""
+    """The familiar followers, those with the most followers first. `more` is True if there are more than the limit."""
 
     people: list[User]
     more: bool = False
@@ -48,7 +48,8 @@ def common_followers(
 ) -> dict[int, FamiliarFollowers]:
     """For each of the other accounts, up to `limit` of its followers that the viewer follows too.
 
-    `viewer` and `others` must have counts that were just read. Empty for the viewer's own account or after a block.
+    `viewer` and `others` must have counts that were just read. The result is empty for the viewer's own
+    account, and for an account that has blocked the viewer or is blocked by the viewer.
     """
     found = _common_ids(viewer, [other for other in others if other.pk != viewer.pk], limit)
     people = users_by_id(list(chain(*(shared.ids for shared in found.values()))))
@@ -64,7 +65,7 @@ def common_followers(
     return result
 
 
-MAX_FAMILIAR = 100  # the number checked for a profile
+MAX_FAMILIAR = 100  # the maximum number for a profile
 
 
 class _Shared(NamedTuple):
@@ -107,7 +108,7 @@ FAMILIAR: ReadThrough[FamiliarKey, _Shared] = ReadThrough(
 
 @dataclass(frozen=True, slots=True)
 class FamiliarNames:
-    """The first few familiar followers, and the number of others. `more` is True if not all could be checked."""
+    """The first few familiar followers, and the number of others. `more` is True if there are over MAX_FAMILIAR."""
 
     people: Sequence[User] = ()
     others: int = 0
@@ -170,7 +171,7 @@ def _shared(viewer: User, other: User, found: list[int] | int | None, limit: int
 
 
 def _from_redis(viewer: User, others: Sequence[User], limit: int) -> dict[int, list[int] | int]:
-    """The common ids (or only their number, above the limit) where both sets can be cached; missing sets are loaded."""
+    """The common ids, or their number if above the limit, of accounts whose sets can be cached. Loads missing sets."""
     cacheable = [other for other in others if other.counts.followers <= FOLLOWERS.maximum]
     if not cacheable or viewer.counts.following > RELATIONS.maximum:
         return {}

@@ -10,7 +10,7 @@ from apps.graph.actions import approve_waiting
 from apps.graph.cache import forget_graph_revisions, load_graph_revisions, renew_graph_revisions
 from apps.graph.groups.actions import remove_from_lists
 
-APPROVAL_BATCH_SIZE = 200  # takes a few seconds of a lease; another event handles the rest
+APPROVAL_BATCH_SIZE = 200  # takes a few seconds, less than a lease; another event handles the rest
 
 
 @handles("followed")
@@ -30,7 +30,7 @@ def repair_both(payload: Payload) -> None:
 
 @handles("relations_moved")
 def repair_moved(payload: Payload) -> None:
-    """Repair the cached relations after a mute, or after a mute or block has ended."""
+    """Repair the cached graph revisions of accounts after a change of mutes, blocks or hidden reposts."""
     _repair(payload["user_ids"])
 
 

@@ -265,8 +265,8 @@ class GraphImport(models.Model):
 class Group(Relation):
     """A named group of accounts that belongs to `owner`. Each kind is a subclass with its own constants.
 
-    Each kind has its own tables, because posts refer only to circles, and a reader's circles are found by memberships.
-    A popular account is in few circles, but may be in a million lists.
+    Lists and circles have separate tables, because posts refer only to circles, and a reader's circles are found by
+    memberships: a popular account is in few circles, but may be in a million lists.
     """
 
     MAX_GROUPS: ClassVar[int]  # groups per owner
@@ -278,7 +278,7 @@ class Group(Relation):
     NAME_PARAMETER: ClassVar[str]
     MEMBERS_PARAMETER: ClassVar[str]
     error_messages: ClassVar[dict[str, "StrPromise"]]
-    members: Any  # the manager of the memberships, by the related name of `group`
+    members: Any  # the manager of the memberships: the related name of `group`
 
     objects: ClassVar[models.Manager[Self]] = models.Manager()
 
@@ -346,7 +346,7 @@ class UserList(Group):
 
 
 class ListMember(GroupMember):
-    """A member of a list. Only members whom the owner follows count; the rows of others are removed later."""
+    """A member of a list. Rows of accounts that the owner no longer follows are ignored, and deleted later."""
 
     group = models.ForeignKey(UserList, models.CASCADE, related_name="members", db_index=False)
 
@@ -366,8 +366,8 @@ class Circle(Group):
     """
 
     MAX_GROUPS = 100
-    MAX_MEMBERS = 1000  # one script writes to all their inboxes
-    MAX_ADDED = 50  # their counts rows are locked together
+    MAX_MEMBERS = 1000  # one script writes to the inboxes of all members
+    MAX_ADDED = 50  # the counts rows of all added members are locked together
     NAME_MAX_CHARACTERS = 60
     ORDER = ("name", "pk")
     NAME_PARAMETER, MEMBERS_PARAMETER = "name", "handles"

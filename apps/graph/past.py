@@ -58,7 +58,7 @@ class PastRelations:
     languages: dict[int, frozenset[str]]
     muting: frozenset[int]
     severed: frozenset[int]  # by a block, in either direction
-    circles: frozenset[int]  # the current memberships that had already begun
+    circles: frozenset[int]  # own circles, and current memberships that had already begun
 
 
 def relations_before(reader_id: int, before: datetime) -> PastRelations:

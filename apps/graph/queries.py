@@ -212,7 +212,7 @@ def follower_ids_between(owner_id: int, *, first_edge: int, last_edge: int) -> l
 
 
 def cached_followees(reader_id: int) -> Members | None:
-    """A reader's followees, from Redis, which are valid only at the reader's current `graph_revision`. None on a miss.
+    """A reader's followees, from Redis; None on a miss. Use them only if `is_at` confirms the current `graph_revision`.
 
     A miss loads nothing, because the page loads all relations of its reader when it hydrates.
     """
@@ -312,7 +312,7 @@ def _page_of_prefix(
         found = prefixes.read(owner_id, revision, newest=cursor.max_id, oldest=floor, count=count)
     except RedisError:
         return None
-    # missing, or shrunk by unfollows; only the first page loads it, because later pages come after a first page
+    # the prefix is missing, or too short after unfollows; only the first page, which is read before others, loads it
     if cursor.max_id is None and not (found and found.complete):
         found = load_list(prefixes, owner_id).above(floor, count=count)
     return (
@@ -359,7 +359,7 @@ def chosen_languages(
 
 
 def ask_recent_follows(batch: Batch, reader_id: int, revision: int) -> Future[Mapping[int, float]]:
-    """The accounts a reader followed recently, and when (Unix seconds), read in a batch; empty until it has run."""
+    """The accounts that a reader followed recently, with the times (Unix seconds), read in a batch."""
     key = (reader_id, revision)
     found = batch.get_many(RECENT_FOLLOWS, [key], load_recent_follows)
     return lambda: found().get(key, {})

@@ -4,7 +4,7 @@ from celery import shared_task
 
 from apps.graph import actions
 
-UNMUTE_BATCH_SIZE = 500  # each ends in its own transaction of a few milliseconds
+UNMUTE_BATCH_SIZE = 500  # each mute ends in its own transaction of a few milliseconds
 
 
 @shared_task

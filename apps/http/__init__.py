@@ -1,4 +1,4 @@
-"""The parts of requests that pages, endpoints and the admin share: the viewer, the second factor, errors, request ids.
+"""Code for the requests of pages, endpoints and the admin: the viewer, the second factor, errors, request ids.
 
 More middleware is in `feedsite.middleware`.
 """

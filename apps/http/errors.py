@@ -111,7 +111,7 @@ def problem(
 
 
 def error_page(request: HttpRequest, status: int, message: str) -> HttpResponse:
-    """Render without context processors, which read the user: the cause of the error may be the database."""
+    """Render without context processors, because they read the user from the database, which may be down."""
     context = {
         "status": status,
         "message": message,
@@ -179,7 +179,7 @@ class DomainErrorMiddleware:
 class ProblemTypeMiddleware:
     """Sends `application/problem+json` to clients that name it in `Accept` (decision 0047).
 
-    Others get the same body as `application/json`, which Mastodon clients expect.
+    Other clients get the same body as `application/json`, which Mastodon clients expect.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -197,5 +197,5 @@ class ProblemTypeMiddleware:
 
 
 def _names_problem(accept: str) -> bool:
-    """Whether `Accept` names the type; a wildcard does not count."""
+    """Whether `Accept` names `application/problem+json`; a wildcard does not count."""
     return any(part.partition(";")[0].strip().lower() == PROBLEM for part in accept.split(","))

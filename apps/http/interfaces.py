@@ -1,6 +1,7 @@
-"""The classes of interfaces: core reads, writes, and the rest. Each has its own seats and rate limits (source 002).
+"""The classes of interfaces: core reads, writes, and the rest. Each has its own limits (source 002).
 
-So a flood of searches or exports does not use up the threads, database connections or limits of the home page.
+The limits are for the number of concurrent requests and for their rate. So a flood of searches or exports does not use
+up the threads, database connections or limits of the home page.
 """
 
 from enum import StrEnum
@@ -17,7 +18,7 @@ class InterfaceClass(StrEnum):
     REST = "rest"
 
 
-# Routes as in `urls`. Reads of these are `CORE`; all other reads are `REST`.
+# Routes as URL patterns write them. Reads of these are `CORE`; all other reads are `REST`.
 CORE = frozenset({
     "", "home", "home/new", "public", "local", "lists/<int:list_id>", "bookmarks", "compose", "media/<path:name>",
     "@<str:handle>", "@<str:handle>/with_replies", "@<str:handle>/media", "@<str:handle>/<post:post_id>",

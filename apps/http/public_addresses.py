@@ -16,7 +16,7 @@ _REFUSED_4 = [
 ]  # fmt: skip
 # Everything outside global unicast is local, mapped, translated (NAT64) or reserved.
 _UNICAST_6 = IPv6Network("2000::/3")
-# Within it: Teredo and other protocols, examples in documentation, and 6to4.
+# Refused networks within it: Teredo and other protocols, examples in documentation, and 6to4.
 _REFUSED_6 = [
     IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 ]
@@ -41,7 +41,7 @@ def may_be_public(host: str) -> bool:
     """Whether a host may be public: False for local names and non-public IP addresses. Names are not resolved."""
     try:
         return is_public(ip_address(host))
-    except ValueError:  # a name
+    except ValueError:  # a name, not an IP address
         return "." in host.strip(".") and not host.rstrip(".").endswith((".localhost", ".local"))
 
 

@@ -137,7 +137,7 @@ def limit_searches(request: HttpRequest | Request) -> None:
 
 
 def session_origin(request: HttpRequest) -> Origin:
-    """The origin of password checks in a session, so that other people's guesses cannot use up its limit."""
+    """The origin of password checks in a session, so that other people's guesses cannot use up the session's limit."""
     return Origin(client_address(request), f"session {request.session.session_key}")
 
 

@@ -43,8 +43,8 @@ class SecurityHeadersMiddleware:
 
 
 def _leads_to_consent(request: HttpRequest) -> bool:
-    """Whether the request is for the consent page, or for a page of the login on the way to it."""
+    """Whether the request is for the consent page, or for a page of the login that may lead to it."""
     if request.path == "/login":
-        # otherwise a redirect would tell the opener that the visitor is logged in
+        # only for this `next`: a redirect to any other page would tell the opener that the visitor is logged in
         return request.GET.get("next", "").partition("?")[0] == CONSENT
     return request.path in OPENED

@@ -1,4 +1,4 @@
-"""The admin in the time zone of the browser, which `static/js/staff.js` stores in a cookie."""
+"""Shows the admin in the time zone of the browser, which `static/js/staff.js` stores in a cookie."""
 
 from collections.abc import Callable
 

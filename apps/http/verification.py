@@ -99,7 +99,7 @@ def _is_valid(pending: dict[str, Any], user: User) -> bool:
 
 
 def record_failure(request: SiteRequest) -> bool:
-    """Count a wrong code. Returns True after the last one allowed, which ends the session."""
+    """Count a wrong code. After MAX_FAILURES wrong codes, ends the session and returns True."""
     failures = request.session.get(FAILURES, 0) + 1
     request.session[FAILURES] = failures
     if failures >= MAX_FAILURES:

@@ -1,4 +1,4 @@
-"""Avatars and headers: uploads are cropped and re-encoded in the sandbox; missing avatars are drawn from `PALETTE`."""
+"""Avatars and headers: uploads are cropped and re-encoded in the sandbox; missing avatars are drawn with `PALETTE`."""
 
 import secrets
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Cropped:
 
 
 def parse_box(text: str) -> Box:
-    """Parse the four numbers of a crop form field; the whole picture for anything else."""
+    """Parse the four numbers of a crop form field. If the text is not a valid box, returns the whole picture."""
     try:
         left, upper, right, lower = (float(part) for part in text.split(","))
     except ValueError:

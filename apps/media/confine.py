@@ -23,11 +23,12 @@ from contextlib import suppress
 from pathlib import Path
 
 MEMORY_BYTES = 3 * 1024**3  # of address space, for libraries and the frames that an encoder holds
-MAX_FILE_BYTES = 512 * 1024**2  # of everything it writes
+MAX_FILE_BYTES = 512 * 1024**2  # of each file that it writes
 MAX_OPEN_FILES = 24
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
-# Seccomp's number of each architecture, and its numbers of system calls; None if it has no such call.
+# Seccomp's number of each architecture, and the numbers of forbidden system calls, in the order of `_COLUMNS`; None if
+# the architecture has no such call.
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _COLUMNS = ("x86_64", "aarch64")
 _CALLS: dict[str, tuple[int | None, int | None]] = {
@@ -52,7 +53,7 @@ _CALLS: dict[str, tuple[int | None, int | None]] = {
     "bpf": (321, 280), "userfaultfd": (323, 282),
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
 }  # fmt: skip
-# These calls are allowed with some arguments only.
+# These calls are allowed only with some arguments; CLONE3 is never allowed.
 CLONE, CLONE3, TGKILL, PRLIMIT, FCNTL = (56, 220), (435, 435), (234, 131), (302, 261), (72, 25)
 CLONE_THREAD = 0x10000
 # F_SETOWN, F_SETSIG, F_SETOWN_EX: these could make the kernel signal another process
@@ -65,7 +66,7 @@ NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = (
     24,
 )  # offsets in `struct seccomp_data`
 ALLOW, KILL, NOT_PERMITTED, NO_SUCH_CALL = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
-OTHER_NUMBERS = 0x40000000  # call numbers of x32 programs on x86-64
+OTHER_NUMBERS = 0x40000000  # the first call number of x32 programs on x86-64
 Program = list[tuple[int, int, int, int]]
 
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT, LANDLOCK_VERSION = 444, 445, 446, 1
@@ -81,7 +82,7 @@ SYSTEM_PATHS = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/null
 def main() -> None:
     folder, seconds, program, *arguments = sys.argv[1:]
     confine(folder, int(seconds), program)
-    os.execv(program, [program, *arguments])  # noqa: S606 -- both are the caller's
+    os.execv(program, [program, *arguments])  # noqa: S606 -- the caller chooses both
 
 
 def confine(folder: str, seconds: int, program: str) -> None:
@@ -182,7 +183,7 @@ def rules(machine: str, own_id: int) -> Program:
         number = numbers[column]
         if number is not None:
             program += _when(number, [(RETURN, 0, 0, NOT_PERMITTED)])
-    # the C library then tries the older call, whose flags the filter can check
+    # the C library then tries CLONE, whose flags the filter can check
     program += _when(CLONE3[column], [(RETURN, 0, 0, NO_SUCH_CALL)])
     program += _when(
         CLONE[column], _argument(FIRST_ARGUMENT, JUMP_IF_SET, [CLONE_THREAD], hit=ALLOW)

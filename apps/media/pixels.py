@@ -48,7 +48,7 @@ UNREADABLE = (
 )
 
 
-# One thread, because each takes address space.
+# One thread, because each thread takes address space.
 AvifImagePlugin.DEFAULT_MAX_THREADS = 1
 pi_heif.options.DECODE_THREADS = 1
 pi_heif.register_heif_opener(thumbnails=False, depth_images=False, aux_images=False)
@@ -59,7 +59,7 @@ class TooManyPixels(Exception):
 
 
 def serve(work: Callable[[bytes], bytes], rehearse: Callable[[], object]) -> int:
-    """Filter stdin to stdout; returns the exit code. `rehearse` loads everything that `work` needs."""
+    """Apply `work` from stdin to stdout; returns the exit code. `rehearse` loads everything that `work` needs."""
     limit(rehearse)
     code, output = outcome(work, sys.stdin.buffer.read())
     sys.stdout.buffer.write(output)
@@ -126,7 +126,8 @@ def flat(picture: Image.Image, side: int) -> Image.Image:
     is_wide = any("16" in str(tile.args) for tile in getattr(picture, "tile", ()))
     picture.load()
     if is_wide and isinstance(clear := picture.info.get("transparency"), tuple):
-        picture.info["transparency"] = tuple(value >> 8 for value in clear)  # like the pixels
+        # eight bits, like the pixels
+        picture.info["transparency"] = tuple(value >> 8 for value in clear)
     factor = max(1, max(picture.size) // side)
     width, height = picture.size
     tile = max(1, TILE // factor) * factor

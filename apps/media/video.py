@@ -35,14 +35,14 @@ DECODERS = (
     "opus", "libopus", "vorbis", "flac", "alac", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s32le", "pcm_f32le",
     "pcm_u8",
 )  # fmt: skip
-# A stream in the framecrc output, and the duration of the file in ffmpeg's log.
+# STREAM matches a stream in the framecrc output, and DURATION the duration of the file in ffmpeg's log.
 STREAM = re.compile(
     r"^#media_type \d+: (\w+)\n#codec_id \d+: (\S+)\n(?:#dimensions \d+: (\d+)x(\d+)\n)?",
     re.MULTILINE,
 )
 DURATION = re.compile(r"^  Duration: (\d+):(\d\d):(\d\d\.\d+)", re.MULTILINE)
 LOOP_SECONDS = 30.0  # the longest video without sound that plays in a loop
-MIN_SIDE = 16  # pixels; the encoder needs even numbers
+MIN_SIDE = 16  # pixels; smaller videos are refused
 MAX_FRAME_RATE = 60
 SLACK_SECONDS = 1.0  # for containers that round their duration up
 PROBE_SECONDS, POSTER_SECONDS, TRIAL_SECONDS = 15.0, 60.0, 15.0
@@ -67,7 +67,7 @@ PICTURE_BRANDS = (
 
 
 class Unfit(Exception):
-    """The upload cannot be prepared, ffmpeg is missing, or it runs too long. `explained` puts the `reason` in words."""
+    """The upload cannot be prepared, ffmpeg is missing, or it runs too long. `explained` describes the `reason`."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -148,7 +148,7 @@ def _programs(named: str) -> list[str]:
 
 
 def _in_wheel() -> str:
-    """The program in the wheel imageio-ffmpeg, the only part of it that is used; "" if it is not installed."""
+    """The path of the ffmpeg in the wheel imageio-ffmpeg; "" if the wheel is not installed."""
     wheel = find_spec("imageio_ffmpeg")
     places = wheel.submodule_search_locations if wheel else None
     return next(

@@ -1,7 +1,7 @@
 """Files, assigns, resolves and reopens reports, and takes measures against posts and accounts.
 
-The admin, pages and the API call these functions. Each checks the permission, writes the history of the account, and
-notifies optional apps (`hooks.ACTED`).
+The admin, pages and the API call these functions. Those that take or undo a measure check the permission, write
+the history of the account, and notify optional apps (`hooks.ACTED`).
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -37,7 +37,7 @@ CHANGE_REPORTS = "moderation.change_report"  # the admin requires the same permi
 MAX_POSTS = 40  # per report; more are ignored
 
 
-def file_report(  # noqa: PLR0913 -- the parts of a report, all but two of them by name
+def file_report(  # noqa: PLR0913 -- the fields of a report; only two are positional
     reporter: User,
     target: User,
     *,
@@ -47,9 +47,9 @@ def file_report(  # noqa: PLR0913 -- the parts of a report, all but two of them 
     post_ids: Collection[int] = (),
     collection_ids: Sequence[int] = (),
 ) -> Report:
-    """Report an account to staff. Posts that it did not write, or that the reporter cannot see, are left out.
+    """Report an account to staff. Posts that the account did not write or the reporter cannot see are left out.
 
-    The default category is VIOLATION if there are rules, else OTHER. Raises Invalid for the reporter's own account, an
+    The default category is VIOLATION with `rule_ids`, else OTHER. Raises Invalid for the reporter's own account, an
     unknown category or rule, or a comment that is too long, and TooMany.
     """
     if reporter.pk == target.pk:
@@ -138,7 +138,10 @@ def assign_report(report: Report, *, by: User, to: User | None) -> None:
 
 @transaction.atomic
 def hide_post(post_id: int, *, by: User, reason: str = "", report: Report | None = None) -> None:
-    """Hide a post from everybody except its author. NotFound; NotAllowed without the permission to delete posts."""
+    """Hide a post from everybody except its author.
+
+    Raises NotFound, and NotAllowed without the permission to delete posts.
+    """
     post = _locked_post(post_id, by)
     if not post.is_hidden:
         publishing.hide(post.author, post_id, is_hidden=True)
@@ -170,7 +173,7 @@ def mark_sensitive(
 
 @transaction.atomic
 def unmark_sensitive(post_id: int, *, by: User, reason: str = "") -> None:
-    """Remove the mark; does nothing if the post has none. Raises the same errors as `hide_post`."""
+    """Undo `mark_sensitive`; does nothing if the post is not marked. Raises the same errors as `hide_post`."""
     post = _locked_post(post_id, by)
     if post.is_marked_sensitive:
         publishing.mark_sensitive(post.author, post_id, is_marked=False)
@@ -188,7 +191,7 @@ def limit_user(user: User, *, by: User, reason: str = "", report: Report | None 
 
 @transaction.atomic
 def unlimit_user(user: User, *, by: User, reason: str = "") -> None:
-    """End the limit. Raises NotAllowed in the same cases as `freeze_user`."""
+    """End the limit of an account. Raises NotAllowed in the same cases as `freeze_user`."""
     require_permission(by, CHANGE_USERS, over=user)
     _set_limit(user, None)
     _record(Act(Measure.LIMIT, user, by, reason, is_taken_back=True), "Not limited any more")

@@ -26,5 +26,5 @@ ACTED = Hook[Callable[[Act], None]]()  # called in the transaction of the measur
 # Called in the transaction of a new report, with the report, the reported posts as its reporter sees them, and the ids
 # of the reported collections.
 FILED = Hook[Callable[[Report, Sequence[PostContent], Sequence[int]], None]]()
-# Sentences about waiting work, each with a link, for the first page of staff who may view reports.
+# Sentences about waiting work, each with a link, for the admin's first page if the member of staff may view reports.
 WAITING = Hook[Callable[[], Iterable[tuple[str, str]]]]()

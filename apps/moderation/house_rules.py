@@ -16,7 +16,7 @@ RULES = {
 }
 
 
-# Languages that have another name in Mastodon.
+# Languages that have another code in Mastodon.
 _MASTODON_CODES = {"zh-hans": "zh-CN"}
 
 

@@ -12,7 +12,7 @@ COMMENT_MAX_CHARACTERS = 1000
 
 
 class Category(models.TextChoices):
-    """The categories of Mastodon's API."""
+    """The categories of reports in Mastodon's API."""
 
     SPAM = "spam", _("It is spam")
     LEGAL = "legal", _("It is against the law")
@@ -60,7 +60,7 @@ class Report(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", db_index=False
     )
     outcome = models.TextField(_("outcome"), blank=True)
-    # the member of staff who handles it
+    # the member of staff who handles the report
     assignee = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.SET_NULL,

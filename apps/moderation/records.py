@@ -41,7 +41,7 @@ class AccountRecord:
 
 
 def reported_posts(report: Report) -> list[ReportedPost]:
-    """The posts of a report, in four queries for any number of posts."""
+    """The posts of a report. The number of queries does not depend on the number of posts."""
     ids = [row.post_id for row in report.posts.all()]
     posts = Post.objects.filter(pk__in=ids).select_related("author").order_by("pk")
     revisions: dict[int, list[Revision]] = {}

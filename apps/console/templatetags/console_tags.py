@@ -40,7 +40,7 @@ def objective_name(objective: Objective) -> str:
 
 @register.filter
 def slowest_of_most(result: Result) -> str:
-    """The time within which the required share of events was completed: “0.25 s”, “over 60 s”; a dash for none."""
+    """The longest time that the required share of events took: “0.25 s” or “over 60 s”; a dash if there were none."""
     if not result.bounds or not result.events:
         return "–"
     if result.within is None:

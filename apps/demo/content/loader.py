@@ -74,7 +74,7 @@ class WrittenPost:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply in a conversation. `to` is the number of the reply that it answers; 0 is the post itself."""
+    """A reply in a conversation. `to` is the number of the reply that it answers, from 1 on; 0 is the post itself."""
 
     post: WrittenPost
     to: int
@@ -90,7 +90,7 @@ class Conversation:
 class Pattern:
     """A sentence with slots that reads well with every combination of words.
 
-    A pattern that `opens` may be followed by a pattern that `follows`: first rain, for example, and then a meal.
+    A text of two sentences joins a pattern with `opens` and one with `follows`: for example, rain, and then a meal.
     """
 
     frame: str
@@ -187,7 +187,7 @@ def _conversation(table: Table) -> Conversation:
 
 
 def _language_of(text: str) -> str:
-    # by the share of Chinese characters, so that an English reply may quote a character or two
+    # decides by the share of Chinese characters, so that an English reply may quote a character or two
     chinese = sum("\u4e00" <= character <= "\u9fff" for character in text)
     return "zh" if chinese * 4 > len(text) else "en"
 

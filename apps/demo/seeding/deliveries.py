@@ -23,7 +23,7 @@ Edge = tuple[int, float, int]  # row id, Unix time, follower
 
 
 def make_deliveries(world: World) -> None:
-    """Insert a job for each new post, with chunks and receipts for those who followed its author at that time."""
+    """Insert a job for each new post, with chunks and receipts for its author's followers at the time of the post."""
     rng = world.rng("online")
     online = {
         member.pk

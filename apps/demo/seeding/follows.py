@@ -80,7 +80,7 @@ def _favourite(world: World) -> Member:
 
 
 class _WeightedDraw:
-    """Draws followees at random: in a language, an account's chance grows with its `weight` and its followers."""
+    """Draws followees at random; among accounts with the same language, `weight` and followers raise the chance."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng

@@ -9,7 +9,7 @@ from apps.notifications.models import Notification, ReadMarker
 from apps.posts.content.text import mentioned_handles
 from apps.posts.models import OPEN
 
-UNREAD = 3  # per account
+UNREAD = 3  # the number of unread notifications per account
 
 
 def make_notifications(world: World) -> None:
@@ -37,7 +37,7 @@ def _recipients(world: World, entry: Entry) -> Iterator[tuple[Member, Notificati
     if entry.is_repost and entry.source:
         yield entry.source.author, NotificationKind.REPOST, entry.source.pk
         return
-    # by handle, one notification each: a reply outranks a quote, and a quote outranks a mention
+    # one notification for each handle: a reply outranks a quote, and a quote outranks a mention
     kinds: dict[str, NotificationKind] = {}
     if "@" in entry.text:
         kinds |= dict.fromkeys(mentioned_handles(entry.text), NotificationKind.MENTION)

@@ -12,7 +12,7 @@ from apps.demo.seeding.pictures import store_avatar
 from apps.demo.seeding.world import DAY, SPAN_SECONDS, Member, World, batches, moment_of
 from apps.errors import Conflict
 
-PASSWORD = "rill-demo"  # noqa: S105 -- printed for everybody to use
+PASSWORD = "rill-demo"  # noqa: S105 -- not a secret: the command prints it
 BATCH = 2_000
 
 

@@ -25,15 +25,17 @@ HOURS = {
     "evening": (18, 20),
     "night": (21, 23),
 }
-RECENCY = 1.5  # above 1, the last days have more posts than the first
-NEWEST_SECONDS = 6 * 60  # the least age of generated posts: some posts of the cast are newer
+RECENCY = 1.5  # with a value above 1, recent days have more posts than earlier ones
+NEWEST_SECONDS = 6 * 60  # the minimum age of generated posts; some posts of the cast are newer
 # Relative activity by hour of the author's day.
 RHYTHM = (3, 1.5, 1, 0.6, 0.6, 1.2, 3, 6, 8, 8, 7, 7, 9, 8, 6, 6, 6.5, 7, 8.5, 10, 11.5, 12, 10, 6)
-OFFSET = {"zh": 8 * HOUR, "en": 0}  # UTC offsets of the languages' authors
-APPEAL = 9.0  # a post of the cast is liked as much as this many generated posts
-ROOT_AGE_SECONDS = 14 * HOUR  # enough time for a conversation
-YOUNGEST_SECONDS = 70 * 60  # only posts with an `ago` are newer
-PLAIN_TRIES, TRIES = 3, 10  # later tries join two sentences, which gives millions of texts
+# The UTC offset, in seconds, of the authors who write in a language.
+OFFSET = {"zh": 8 * HOUR, "en": 0}
+APPEAL = 9.0  # a post of the cast gets about as many likes as this many generated posts
+ROOT_AGE_SECONDS = 14 * HOUR  # the minimum age of a post that others answer, quote or repost
+YOUNGEST_SECONDS = 70 * 60  # the minimum age of the cast's other posts without an `ago` or a source
+# After PLAIN_TRIES, a try joins two sentences, which gives millions of texts.
+PLAIN_TRIES, TRIES = 3, 10
 WRITTEN_SHARE, JOINED_SHARE, TAGGED_SHARE = 0.3, 0.12, 0.22
 MAX_POSTS = 40  # per account
 REPOST_SHARE = 0.12
@@ -121,7 +123,7 @@ def _assign_id(entry: Entry) -> None:
     entry.thread_pk = entry.reply_to.thread_pk if entry.reply_to else entry.pk
     author.last_post_id = entry.pk
     if entry.visibility not in OPEN:
-        return  # only open posts count
+        return  # only open posts are counted
     author.last_open_post_id = entry.pk
     author.posts += 1
     if entry.reply_to:
@@ -219,7 +221,10 @@ def moment(
 
 
 def later(rng: Random, after: float, now: float, *, minimum: float, maximum: float) -> float:
-    """A Unix time `minimum` to `maximum` seconds after another, never in the future; short gaps are likelier."""
+    """A Unix time `minimum` to `maximum` seconds after another; short gaps are likelier.
+
+    The gap is shortened, down to `minimum`, if the time would be in the last NEWEST_SECONDS or in the future.
+    """
     gap = minimum + (maximum - minimum) * rng.random() ** 2
     latest = now - NEWEST_SECONDS
     if after + gap < latest:
@@ -228,7 +233,7 @@ def later(rng: Random, after: float, now: float, *, minimum: float, maximum: flo
 
 
 class Texts:
-    """Texts for generated accounts: each written line once, then sentences from patterns with few repetitions."""
+    """Texts for generated accounts: written lines, each used once, and sentences from patterns, rarely repeated."""
 
     def __init__(self, content: Content, rng: Random) -> None:
         self._content, self._rng = content, rng
@@ -308,7 +313,7 @@ def _replies(world: World, rng: Random, conversation: Conversation, root: Entry)
         parent = chain[reply.to]
         if reply.post.ago is not None:
             second = world.now - reply.post.ago * 60
-        else:  # never before the reply above it
+        else:  # never before the previous reply
             second = later(rng, chain[-1].second, world.now, minimum=70, maximum=90 * 60)
         chain.append(_entry_of(world, rng, reply.post, second, reply_to=parent))
     return chain[1:]

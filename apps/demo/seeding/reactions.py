@@ -17,7 +17,7 @@ MAX_LIKES = 400
 BOOKMARK_SHARE, REACTION_SHARE = 0.06, 0.15
 # The first two are chosen twice as often as the others.
 REACTIONS = ("hearts", "hearts", "thumbs", "thumbs", "laughs", "wows", "tears", "cheers")
-Marking = tuple[float, Member, Entry]  # Unix time, who, which post
+Marking = tuple[float, Member, Entry]  # Unix time, account, post
 
 
 def make_reactions(world: World) -> None:
@@ -94,7 +94,7 @@ def _likes(world: World) -> Iterator[tuple[Member, Entry]]:
         if _is_scripted(member) and member.person:
             yield from ((member, by_key[key]) for key in member.person.likes if key in by_key)
             continue
-        if not world.makes_cast and member.person:  # an earlier run gave them their likes
+        if not world.makes_cast and member.person:  # an earlier run has made this member's likes
             continue
         # log-normal, sigma 0.9; subtracting half its square, about 0.4, makes the mean `likes_each`
         count = min(MAX_LIKES, round(rng.lognormvariate(log(world.size.likes_each) - 0.4, 0.9)))

@@ -16,7 +16,7 @@ PACKS = (
 
 
 def make_starter_packs(world: World) -> None:
-    """Make the packs, if this run makes the cast."""
+    """Make the starter packs if this run makes the cast, whose accounts are in them."""
     if not world.makes_cast:
         return
     for place, (title, language, handles) in enumerate(PACKS):

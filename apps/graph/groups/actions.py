@@ -1,7 +1,8 @@
 """Actions on lists and circles.
 
-Locks are taken in the order of the graph: counts rows, lower user id first. Every change except the removal of members
-locks the owner's row, so that limits hold and a concurrent block or unfollow cannot miss a member who is being added.
+Counts rows are locked in the same order as in `graph.actions`: lower user id first. Every change except the
+removal of members locks the owner's row, so that limits hold and a concurrent block or unfollow cannot miss a member
+who is being added.
 """
 
 from collections import defaultdict
@@ -121,7 +122,7 @@ def remove_members(
 
 @transaction.atomic
 def remove_from_lists(owner_id: int, member_id: int) -> None:
-    """Remove an account from an owner's lists, unless the owner follows it or has asked to. Reads already skip it."""
+    """Remove an account from an owner's lists, unless the owner follows it or has asked to. Pages skip it already."""
     _lock(owner_id)
     follows = Followee.objects.filter(owner=owner_id, followee=member_id)
     requests = FollowRequest.objects.filter(requester=owner_id, owner=member_id)
@@ -137,7 +138,7 @@ def leave_circle(member: User, circle_id: int) -> None:
 
 
 def leave_circles_of_each_other(one: User, other: User) -> None:
-    """Remove two users from each other's circles; a part of blocking, in its transaction and under its locks."""
+    """Remove two users from each other's circles. Call it in the transaction of a block, while its locks are held."""
     pair = Q(group__owner=one, member=other) | Q(group__owner=other, member=one)
     _end_memberships(CircleMember.objects.filter(pair))
 

@@ -28,7 +28,8 @@ _NO_TIMEOUT = "SET LOCAL statement_timeout = 0"
 
 _IDS = "SELECT handle, id FROM accounts_user WHERE handle = ANY(%(handles)s)"
 
-# The rows of different owners may be on different servers, so statements get the edges as two arrays of ids.
+# The rows of different owners may be on different servers, so each statement gets the edges as two arrays of
+# ids instead of reading them from a table.
 _EDGES = """unnest(%(followers)s::bigint[], %(followees)s::bigint[])
     WITH ORDINALITY AS edge (follower_id, followee_id, place)"""
 
@@ -129,7 +130,7 @@ def _blocked(pairs: Collection[Pair]) -> set[Pair]:
 
 
 def _insert(pairs: Collection[Pair]) -> list[Pair]:
-    """Insert both rows of each edge, in this order. Return the new edges."""
+    """Insert both rows of each edge, in the order of the pairs. Return the new edges."""
     rows = sorted(rows_of(_INSERT_FOLLOWEES, _columns(pairs)))
     made = [(follower, followee) for _id, follower, followee in rows]
     change(_INSERT_FOLLOWERS, **_columns(made))

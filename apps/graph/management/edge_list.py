@@ -119,7 +119,7 @@ def _refuse_binary(path: Path, head: bytes) -> None:
 def _opened(path: Path) -> BufferedReader:
     with path.open("rb") as file:
         zipped = file.read(2) == _GZIP_MAGIC
-    # GzipFile alone reads lines slowly
+    # the buffer is needed because GzipFile alone reads lines slowly
     stream = gzip.GzipFile(path) if zipped else path.open("rb", buffering=0)
     return BufferedReader(stream, BLOCK_BYTES)
 

@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.inclusion_tag("admin/moderation/_record.html", takes_context=True)
 def account_record(context: Context, user: User, without: int = 0) -> dict[str, Any]:
-    """An account's reports, posts, sessions and the measures against it, each only with the permission to see it."""
+    """The staff actions on an account, its sessions, and, with permission to see them, reports on it and its posts."""
     staff: User = context["request"].user
     return {
         "account": user,

@@ -20,7 +20,7 @@ from apps.errors import DomainError
 
 TABLE_WIDTH = 60
 STEPS = 10  # lines of progress in a log
-STOPPED = 130  # the exit code of a program that Ctrl-C ended
+STOPPED = 130  # the exit code after Ctrl-C
 EXAMPLES = """
 All data is added in one transaction, so an interrupted run leaves nothing and can be repeated. If the demo has this
 size already, nothing changes. Another size adds generated accounts to the cast, the people with hand-written posts.

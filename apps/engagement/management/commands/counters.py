@@ -29,7 +29,7 @@ from feedcache.topology import Tenant, Topology
 SETTLE_SECONDS = 60.0
 WAIT_SECONDS = 1.0  # between attempts, while another process builds the counters
 MAX_RECORDS = (
-    512  # hash-max-listpack-entries: a bucket with more records takes five times the memory
+    512  # Redis's hash-max-listpack-entries: a bucket with more records takes five times the memory
 )
 EXAMPLES = """
 Counts exist three times: as the rows themselves (likes, replies, follows ...), as a row of counts per post and account,
@@ -63,7 +63,7 @@ def progress_bar(name: str, first: int, last: int) -> Iterator[Callable[[int], N
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as progress:
-        # ids are too large for the arithmetic of the progress bar
+        # counts thousandths, because ids are too large for the arithmetic of the progress bar
         task = progress.add_task(name, total=1000)
         length = max(last - first, 1)
         yield lambda id_: progress.update(task, completed=(id_ - first) * 1000 // length)
@@ -186,7 +186,7 @@ class Command(BaseCommand):
         moves.forget_left(self._part(service, low), part.store.part.also or "")
 
     def _join(self, service: CounterService, low: int, url: str, by: Author) -> None:
-        """Take the first step of a move, unless an earlier run has."""
+        """Take the first step of a move, unless an earlier run has taken it."""
         name, ranges = service.name, self._use_newest().counters.get(service.name, ())
         tenant = next((one.tenant for one in ranges if one.low == low), None)
         if tenant == Tenant(url) or (tenant is None and not low and not url):
@@ -221,7 +221,7 @@ class Command(BaseCommand):
 
 
 def _id_of(text: str) -> int:
-    """An id, or the first id of a day."""
+    """The id that the text contains, or the first id of the day that it names."""
     if text.isdecimal():
         return int(text)
     try:
