@@ -52,7 +52,7 @@ Timeline = ReadMarker.Timeline
 def mark_read(viewer: User, up_to_id: int, *, timeline: Timeline = Timeline.NOTIFICATIONS) -> None:
     """Move a read marker up, and announce it; it never moves back. Raises Invalid for a post that cannot exist yet."""
     if timeline == Timeline.HOME and up_to_id >= id_after(timezone.now() + CLOCK_SKEW):
-        # such a marker would be above all new posts
+        # with such a marker, new posts would count as read
         raise invalid("last_read_id", _("There is no such post yet."))
     with connection.cursor() as sql:
         sql.execute(_MARK, {"user": viewer.pk, "timeline": timeline.value, "id": up_to_id})
@@ -144,7 +144,7 @@ def clear(viewer: User) -> None:
 def purge(*, seconds: float = PURGE_SECONDS) -> int:
     """Delete notifications that are older than `NOTIFICATION_DAYS`, oldest first. Returns their number.
 
-    The rows are read in the order of ids, which have an index and nearly follow `created_at`.
+    Rows are read in the order of their ids, because ids are indexed and have nearly the same order as `created_at`.
     """
     if not settings.NOTIFICATION_DAYS:
         return 0

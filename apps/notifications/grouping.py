@@ -1,8 +1,8 @@
-"""Groups of notifications: of the same kind, about the same post or the viewer, within twelve hours.
+"""Groups of notifications: those of one kind about one post, or all follows, within twelve hours.
 
-A page reads notifications until it has enough groups or has read a thousand; the next page continues below them. So
-every notification is on exactly one page, and a group that a page cuts off continues on the next under the same key.
-Keys are computed from the rows, and not stored.
+A page reads notifications until it has enough groups or has read a thousand. The next page continues below the last
+notification that was read, so every notification is on exactly one page. A group that does not fit on a page continues
+on the next page under the same key. Keys are computed from the rows and are not stored.
 """
 
 import re
@@ -64,7 +64,7 @@ class NotificationGroup:
 
 
 def group_key(row: Notification | NotificationItem, grouped: Collection[str]) -> str:
-    """The key of a notification's group; only the kinds in `grouped` share one."""
+    """The key of a notification's group. Only notifications of the kinds in `grouped` can share a key."""
     word = GROUP_KEY_PREFIXES.get(row.kind)
     if word is None or row.kind not in grouped:
         return f"ungrouped-{row.id}"
@@ -81,7 +81,7 @@ def groups_page(
     grouped: Collection[str] = frozenset(GROUP_KEY_PREFIXES),
     include_filtered: bool = False,
 ) -> Page[NotificationGroup]:
-    """A page of at most `limit` groups, newest first; the cursor is a notification id."""
+    """A page of at most `cursor.limit` groups, newest first; the cursor is a notification id."""
     rows = notifications_of(
         viewer, kinds=kinds, actor_id=actor_id, include_filtered=include_filtered
     )
@@ -143,7 +143,7 @@ def get_group(viewer: User, key: str) -> NotificationGroup:
 
 
 def actors_page(viewer: User, key: str, cursor: Cursor) -> Page[User]:
-    """The actors of a group, most recent first; the cursor is a notification id. Raises NotFound as for `get_group`."""
+    """The actors of a group, most recent first; the cursor is a notification id. Raises NotFound like `get_group`."""
     page = page_of_rows(notifications_of_group(viewer, key), cursor)
     items = notification_items(viewer, page.items)
     if not items:
@@ -157,7 +157,10 @@ def _all_items(viewer: User, rows: list[Notification]) -> Iterable[NotificationI
 
 
 def notifications_of_group(viewer: User, key: str) -> QuerySet[Notification]:
-    """The notifications of a group, without those held back. Raises NotFound for a malformed key."""
+    """The notifications of a group. Raises NotFound for a malformed key.
+
+    Notifications that are held back are left out, unless the key is that of a single notification.
+    """
     match = _KEY.fullmatch(key)
     rows = Notification.objects.filter(user=viewer)
     if match is None:

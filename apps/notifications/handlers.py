@@ -25,7 +25,7 @@ from apps.sql import rows_of
 from feedcache.ids import author_of
 
 # Inserts the notifications of a batch of recipients, selected by `_WATCHERS` or a similar statement, except unwanted
-# ones. The same conditions for a single recipient are in `notify`.
+# ones. For a single recipient, `notify` and its callers check the same conditions.
 _CREATE_MANY = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at)
 SELECT c.user_id, %(kind)s, %(author)s, told.post_id, now()
@@ -44,8 +44,8 @@ _CREATE = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at, is_held_back)
 VALUES (%(user)s, %(kind)s, %(actor)s, %(post)s, now(), %(is_held_back)s) ON CONFLICT DO NOTHING RETURNING id
 """
-# The recipients for `_notify_many`: each statement selects (id, user_id). Mentioned followers are left out here: they
-# get a notification of the mention.
+# Each of these statements selects the recipients for `_notify_many` as (id, user_id). `_WATCHERS` leaves out mentioned
+# followers, who get a notification of the mention.
 _WATCHERS = """
 SELECT id, follower_id AS user_id FROM graph_follower f
 WHERE owner_id = %(author)s AND notifies AND id > %(after)s
@@ -61,7 +61,8 @@ _QUOTERS = """
 SELECT id, author_id AS user_id FROM posts_post
 WHERE source_id = %(post)s AND kind = 'quote' AND deleted_at IS NULL AND id > %(after)s
 """
-# In the order of the index of a poll's votes; a voter who chose several options gets one notification.
+# The id is the voter's id, because the index of a poll's votes has this order. A voter who chose several options gets
+# one notification.
 _VOTERS = """
 SELECT user_id AS id, user_id FROM engagement_vote
 WHERE poll_id = %(post)s AND user_id > %(after)s GROUP BY user_id
@@ -95,7 +96,7 @@ def delete_notification_of_follow(payload: Payload) -> None:
 
 @handles("post_marked")
 def notify_of_mark(payload: Payload) -> None:
-    """Notify the author, unless the post was deleted or the mark was removed in the meantime."""
+    """Notify a post's author of a like or another mark, unless the post or the mark was removed in the meantime."""
     post, user_id = _post(payload["post_id"]), payload["user_id"]
     if post is None or who_muted(post.thread_id, [post.author_id]):
         return
@@ -160,8 +161,8 @@ def notify_of_edited_post(payload: Payload) -> None:
 
 @handles("post_edited")
 def notify_whom_an_edit_mentions(payload: Payload) -> None:
-    """Notify accounts that only the new text mentions, except the authors of posts that it replies to or quotes."""
-    added = payload.get("mentioned") or []  # missing in events of 0.1
+    """Notify accounts that only the new text mentions, except authors of posts that this post replies to or quotes."""
+    added = payload.get("mentioned") or []  # missing in events that release 0.1 recorded
     post = _post(payload["post_id"]) if added else None
     if post is not None:
         concerned = _concerned(post).items()
@@ -204,7 +205,7 @@ def delete_follow_request_notification(payload: Payload) -> None:
 def delete_notifications_of_deleted_post(payload: Payload) -> None:
     """Delete notifications about the post. For a repost, also delete the original author's notification of it.
 
-    The latter is kept if the same account has reposted the post again.
+    If the same account has reposted the original post again, the author's notification is kept.
     """
     Notification.objects.filter(post=payload["post_id"]).delete()
     post = Post.objects.filter(pk=payload["post_id"], kind=Kind.REPOST).first()
@@ -256,8 +257,8 @@ def _post(post_id: int) -> PostContent | None:
 def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
     """The accounts to notify of a post, each with the kind of notification and the post that it is about.
 
-    An account with several reasons to be notified gets one notification: of the reply if there is one, else of the
-    quote.
+    An account with several reasons to be notified gets one notification: of the reply if the post replies to it, else
+    of the quote.
     """
     if post.is_repost and post.source_id is not None:
         return {author_of(post.source_id): (NotificationKind.REPOST, post.source_id)}

@@ -1,4 +1,4 @@
-"""The hook that lets optional apps extend notifications."""
+"""The hooks with which optional apps extend notifications."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,6 +9,6 @@ from apps.notifications.models import Notification
 
 # Called with the ids of new notifications, in the transaction that creates them; some of them may be held back.
 CREATED = Hook[Callable[[Sequence[int]], None]]()
-# Called with a viewer and some of their notifications; returns what they are about besides a post, by their ids. It has
-# the `url` of its page.
+# Called with a viewer and some of their notifications. Returns a mapping from the ids of notifications that are not
+# about a post to the objects that they are about; each object has the `url` of its page.
 ABOUT = Hook[Callable[[User, Sequence[Notification]], Mapping[int, Any]]]()

@@ -38,9 +38,9 @@ def choices() -> list[tuple[str, "StrPromise"]]:
 class Told:
     """The texts and the icon of a kind. `type` is Mastodon's name for it, `setting` completes "Notify me when".
 
-    `line` follows the name of the actor, who is the recipient if nobody acted. Notifications of a kind with a `group`
-    about the same post share a line, in which `line_of_several` follows the names of several actors; the keys of such
-    groups begin with the word in `group`.
+    `line` follows the name of the actor, who is the recipient if nobody acted. If the kind has a `group`, several
+    notifications can share a line, in which `line_of_several` follows the names of the actors. The keys of these groups
+    begin with `group`.
     """
 
     type: str
@@ -51,7 +51,7 @@ class Told:
     group: str = ""
 
 
-# In the order of the settings.
+# In the order in which the settings page lists the kinds.
 TOLD: dict[str, Told] = {
     NotificationKind.FOLLOW: Told(
         "follow",
@@ -61,7 +61,7 @@ TOLD: dict[str, Told] = {
         ngettext_lazy("and %(n)s other followed you", "and %(n)s others followed you", "n"),
         group="follow",
     ),
-    # its line has a link to the requests
+    # the line of this kind has a link to the requests
     NotificationKind.REQUEST: Told(
         "follow_request", _("Somebody asks to follow you"), "user-plus", _("asks to follow you")
     ),

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
 TEXT_MAX_CHARACTERS = 2000
-EMOJI_MAX_CHARACTERS = 32  # one grapheme: a family of four is eleven characters
+EMOJI_MAX_CHARACTERS = 32  # of one emoji: a family of four with skin tones has eleven
 
 
 class Notification(models.Model):
-    """`actor` did something that concerns `user`. `post` is the post to open; follows and follow requests have none."""
+    """`actor` did something that concerns `user`. `post` is the post to open; some kinds have none."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
@@ -34,7 +34,7 @@ class Notification(models.Model):
     class Meta:
         verbose_name, verbose_name_plural = _("notification"), _("notifications")
         constraints = [
-            # also one notification of a follow, which has no post
+            # `nulls_distinct=False`, because notifications of a follow have no post
             models.UniqueConstraint(
                 "user", "kind", "actor", "post", name="notification_once", nulls_distinct=False
             )
@@ -42,7 +42,7 @@ class Notification(models.Model):
         indexes = [
             models.Index(fields=["user", "-id"], name="notification_list"),
             models.Index(fields=["post"], condition=~models.Q(post=None), name="notification_post"),
-            # a group: the same kind for the same post within twelve hours
+            # finds a group: the notifications of one kind about one post within twelve hours
             models.Index(fields=["user", "kind", "post", "created_at"], name="notification_group"),
             models.Index(
                 fields=["user", "-id"],
@@ -72,7 +72,7 @@ class UnwantedKind(models.Model):
 
 
 class Treatment(models.TextChoices):
-    """The treatment of notifications from one kind of sender."""
+    """The treatment of notifications that meet one condition of a policy."""
 
     ACCEPT = "accept", _("accept")
     FILTER = "filter", _("hold back")
@@ -126,7 +126,7 @@ class ReadMarker(models.Model):
     """The id up to which a user has read a timeline. `version` grows with every change, and is part of the API."""
 
     class Timeline(models.TextChoices):
-        """The home timeline is read by post id, notifications by their own id."""
+        """The marker of the home timeline contains a post id, the marker of notifications a notification id."""
 
         HOME = "home", _("home")
         NOTIFICATIONS = "notifications", _("notifications")
@@ -148,9 +148,9 @@ class ReadMarker(models.Model):
 
 
 class Conversation(models.Model):
-    """A thread in which `user` writes or is mentioned; `last_post` is its newest post for mentioned people.
+    """A thread with messages for `user`; `last_post` is the newest one that `user` wrote or is mentioned in.
 
-    The row grants no access: every read decides whether the post is visible.
+    The row grants no access: every read checks whether the post is visible.
     """
 
     user = models.ForeignKey(
@@ -161,7 +161,7 @@ class Conversation(models.Model):
     is_unread = models.BooleanField(_("unread"), default=False)
     # true if a stranger began it, until `user` accepts it or writes in it
     is_request = models.BooleanField(_("request"), default=False, db_default=False)
-    # true after `user` has left: other people's messages do not bring it back
+    # true after `user` has left: messages by others do not bring the conversation back
     has_left = models.BooleanField(_("left"), default=False, db_default=False)
     # the newest message that is shown to the other members as seen by `user`
     seen_id = models.BigIntegerField(_("seen"), null=True, blank=True)
@@ -172,7 +172,7 @@ class Conversation(models.Model):
         indexes = [
             models.Index(fields=["user", "-last_post"], name="conversation_list"),
             models.Index(fields=["last_post"], name="conversation_last"),
-            # counted for the badge of every page
+            # counted for the badge on every page
             models.Index(
                 fields=["user", "thread_id"],
                 condition=models.Q(is_unread=True, is_request=False, has_left=False),

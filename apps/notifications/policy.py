@@ -25,7 +25,8 @@ def treatment_of(
 
     Accounts that staff have limited notify only their followers, whatever the policy.
 
-    This is not called for notifications that the recipient requested by a vote, a repost, a quote or an account's bell.
+    This is not called for notifications that the recipient requested by voting, reposting, quoting, or subscribing to
+    an account's new posts.
     """
     is_followed = actor_id in relations.following
     if not is_followed and User.objects.filter(pk=actor_id, limited_at__isnull=False).exists():

@@ -26,7 +26,7 @@ from apps.timeline.pipeline.word_filters import apply_filters
 MAX_UNREAD = 100
 MAX_HELD_BACK, HELD_BACK_BATCH = 1000, 200
 
-# `unread_notifications` for the badge of every page.
+# The ids that `unread_notifications` finds, as a statement for the badge on every page.
 _UNREAD = f"""
 SELECT n.id FROM notifications_notification n JOIN accounts_user actor ON actor.id = n.actor_id
 WHERE n.user_id = %(viewer)s AND NOT n.is_held_back AND actor.suspended_at IS NULL
@@ -38,7 +38,7 @@ LIMIT {MAX_UNREAD}
 """  # noqa: S608 -- constants
 
 
-# `unread_messages`: unread conversations, except muted ones and requests from strangers.
+# The conversations that `Unread.unread_messages` counts: unread, not left, not muted, not requests from strangers.
 _UNREAD_CONVERSATIONS = f"""
 SELECT c.id FROM notifications_conversation c
 WHERE c.user_id = %(viewer)s AND c.is_unread AND NOT c.is_request AND NOT c.has_left
@@ -46,7 +46,7 @@ WHERE c.user_id = %(viewer)s AND c.is_unread AND NOT c.is_request AND NOT c.has_
 LIMIT {MAX_UNREAD}
 """  # noqa: S608 -- a constant
 
-# Both numbers, without and with the read marker of the home timeline.
+# The numbers of unread notifications and conversations; the second statement also selects the home read marker.
 _NUMBERS_OF_UNREAD = f"""ARRAY[
     (SELECT count(*) FROM ({_UNREAD}) AS unread), (SELECT count(*) FROM ({_UNREAD_CONVERSATIONS}) AS unread)]"""  # noqa: S608 -- constants
 _UNREAD_AND_HOME = f"""
@@ -64,7 +64,7 @@ class Unread(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NotificationItem:
-    """A notification with its actor, its post, and what else it is about (`hooks.ABOUT`)."""
+    """A notification with its actor, its post if it has one, and the object that `hooks.ABOUT` returned for it."""
 
     id: int
     kind: str
@@ -121,8 +121,10 @@ def get_notification(viewer: User, number: int) -> NotificationItem:
 
 
 def notification_items(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
-    """Up to 200 of a viewer's notifications with actors and posts, except those that the viewer may no longer see, and
-    those of unknown kinds, which processes of a newer release may write during an upgrade.
+    """The items for up to 200 notifications of a viewer, with actors and posts.
+
+    Omits notifications that the viewer may no longer see, and those of unknown kinds, which processes of a newer
+    release may write during an upgrade.
     """
     actors = users_by_id([viewer.pk, *(row.actor_id for row in rows)])
     revision = actors[viewer.pk].counts.graph_revision if viewer.pk in actors else None
@@ -158,7 +160,7 @@ def policy_of(viewer: User) -> NotificationPolicy:
 
 @dataclass(frozen=True, slots=True)
 class HeldBackNotifications:
-    """The notifications by one account that a viewer's policy held back, newest first; at least one."""
+    """The notifications by one account that a viewer's policy held back, newest first. `items` is never empty."""
 
     items: list[NotificationItem]
 
@@ -170,7 +172,7 @@ class HeldBackNotifications:
 def held_back_notifications(
     viewer: User, *, actor_id: int | None = None
 ) -> list[HeldBackNotifications]:
-    """The newest thousand notifications that are held back, by actor, newest first."""
+    """The newest thousand notifications that are held back, grouped by actor; the most recent actor comes first."""
     rows = notifications_of(viewer, actor_id=actor_id, include_filtered=True)
     newest = list(rows.filter(is_held_back=True).order_by("-pk")[:MAX_HELD_BACK])
     by_actor: dict[int, list[NotificationItem]] = {}
@@ -224,7 +226,7 @@ def unread(viewer: User) -> Unread:
 
 
 def home_read_id(viewer: User) -> int | None:
-    """The id up to which the viewer has read home; None if there is no marker."""
+    """The id of the post up to which the viewer has read the home timeline; None if there is no marker."""
     markers = ReadMarker.objects.filter(user=viewer, timeline=ReadMarker.Timeline.HOME)
     return markers.values_list("last_read_id", flat=True).first()
 

@@ -28,7 +28,7 @@ ADDRESS_MAX_CHARACTERS = 2000
 MAX_ADDRESSES = 10
 SCOPES_DEFAULT = "read"
 APPLICATION_IDLE = timedelta(days=30)
-PURGE_SECONDS = 5.0  # for each table
+PURGE_SECONDS = 5.0  # the time limit for each table
 # URLs with these schemes would run in the page, or point at the reader's own files.
 _FORBIDDEN_SCHEMES = frozenset(
     {"about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"}
@@ -99,7 +99,7 @@ def issue_access(
 
 
 def purge() -> None:
-    """Delete expired codes and tokens, and applications older than a month that have neither."""
+    """Delete expired codes and tokens, old used codes, and applications older than 30 days without codes and tokens."""
     now = timezone.now()
     idle = Application.objects.filter(created__lt=now - APPLICATION_IDLE)
     for model in (Grant, AccessToken, RefreshToken):
@@ -117,7 +117,7 @@ def purge() -> None:
 @transaction.atomic
 def end_access(user_id: int, **application: int) -> None:
     """Revoke all codes and tokens of a user; with `application_id`, only those of one application."""
-    # codes first, then refresh tokens: neither can issue a new token in between
+    # in this order, so that no code or refresh token can be exchanged for a token that would stay
     for model in (Grant, RefreshToken, AccessToken):
         model.objects.filter(user_id=user_id, **application).delete()
     access_changed(user_id)

@@ -28,7 +28,7 @@ def forget_token(instance: Any, *, created: bool = False, **_more: Any) -> None:
 
 @receiver(post_save, sender=Application)
 def forget_tokens_of(instance: Application, *, created: bool = False, **_more: Any) -> None:
-    """Make processes read the tokens of a changed application again: they cache tokens with the application."""
+    """Make processes read the tokens of a changed application again, because they cache both together."""
     if not created:
         tokens = AccessToken.objects.filter(application=instance, expires__gt=timezone.now())
         viewer_changed(*tokens.exclude(user=None).values_list("user", flat=True).distinct())

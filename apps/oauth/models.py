@@ -49,11 +49,11 @@ class Application(AbstractApplication):
 
 
 class UsedCode(models.Model):
-    """An exchanged code. Using it again revokes the tokens of the first exchange (RFC 6749, 4.1.2)."""
+    """A code that was exchanged for tokens. Using it again revokes these tokens (RFC 6749, 4.1.2)."""
 
-    digest = models.CharField(max_length=64, unique=True)  # SHA-256: codes are long and random
+    digest = models.CharField(max_length=64, unique=True)  # unsalted SHA-256: codes are random
     application = models.ForeignKey(Application, models.CASCADE, related_name="+")
-    token_family = models.UUIDField()  # shared by all tokens issued for the code, also by refresh
+    token_family = models.UUIDField()  # shared by all tokens from the code, also refreshed ones
     used_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     def __str__(self) -> str:

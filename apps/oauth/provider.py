@@ -33,7 +33,7 @@ class Core(OAuthLibCore):
     """Accepts request bodies that DRF has parsed, in any format."""
 
     def extract_body(self, request: Any) -> list[tuple[str, str]]:
-        """The names and values of a body, only strings and integers; if a name is repeated, its last value counts."""
+        """The names in a body with their strings or integers. If a name is repeated, its last value is used."""
         data: Any = request.data if isinstance(request, Request) else request.POST
         return [
             (str(name), str(value))
@@ -57,7 +57,7 @@ class Core(OAuthLibCore):
 
 
 class Validator(OAuth2Validator):
-    """Also allows the password grant, the only grant for command-line clients. Guesses count as failed logins."""
+    """Also allows the password grant, for command-line clients. Wrong passwords count as failed logins."""
 
     def validate_scopes(
         self,
@@ -70,11 +70,13 @@ class Validator(OAuth2Validator):
     ) -> bool:
         """Whether an application may have these scopes.
 
-        Unknown scopes and scopes for staff are ignored instead of refused, because clients request all scopes.
+        Unknown scopes, and staff scopes that the application or the user may not have, are ignored instead of refused,
+        because clients request all scopes.
         """
         lacking = STAFF - covered_by(client.scopes.split())
         known = [name for name in scopes if name in NAMES - lacking]
-        if request.grant_type:  # on the consent page, `Core` has the user
+        # for the consent page, `Core` checks this, because the user is not known here
+        if request.grant_type:
             known = grantable(known, request.user)
         request.scopes = known or DEFAULT_SCOPES
         may_have: bool = super().validate_scopes(
@@ -135,7 +137,7 @@ class Validator(OAuth2Validator):
     def save_bearer_token(
         self, token: dict[str, Any], request: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        """Save a token, record its code, and end the streams of tokens that a refresh replaces."""
+        """Save a token, record the code exchanged for it, and end the streams of tokens that a refresh replaces."""
         super().save_bearer_token(token, request, *args, **kwargs)
         if request.grant_type == "authorization_code":
             _remember_code(request.code, request.client, refresh_token=token["refresh_token"])

@@ -35,7 +35,7 @@ class Bearer:
     """The user or application behind a bearer token. Without a user, the application acts for itself."""
 
     key: str  # identifies the token in rate limits and logs; not secret
-    name: str  # the application's, or the one that the owner gave to a personal token
+    name: str  # of the application or, for a personal token, the name that its owner has chosen
     user: User | None
     application: Application | None
     scopes: frozenset[str]  # including those that broader scopes cover
@@ -81,7 +81,7 @@ class _Checked:
 
     epoch: str
     user_id: int
-    bearer: Bearer  # without its user, which is read for each request
+    bearer: Bearer  # without its user, who is read for each request
     expires: datetime | None
 
 
@@ -89,7 +89,10 @@ _checked: dict[str, _Checked] = {}  # by digest
 
 
 def remembered_user_id(token: str) -> int | None:
-    """The user of a token when this process last read it; only `bearer_of` checks whether the token is still valid."""
+    """The id of a token's user; None if this process has not read the token.
+
+    Only `bearer_of` checks whether the token is still valid.
+    """
     known = _checked.get(_digest(token))
     return known.user_id if known else None
 
@@ -116,7 +119,7 @@ def bearer_of(token: str, batch: Batch | None = None) -> Bearer | None:
     elif bearer.user is not None:
         if len(_checked) >= MAX_CHECKED:
             _checked.clear()
-        epoch = viewer.epoch if viewer else ""  # read before the token
+        epoch = viewer.epoch if viewer else ""  # the viewer was read before the token
         _checked[digest] = _Checked(epoch, bearer.user.pk, replace(bearer, user=None), expires)
     return bearer
 

@@ -1,6 +1,4 @@
-"""Changes to the cache topology. Each is checked, stored with its history in one transaction, and published after the
-commit.
-"""
+"""Changes to the cache topology. Each change is checked, stored as a new version, and published after the commit."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -51,18 +49,18 @@ from feedcache.topology import (
 
 logger = logging.getLogger(__name__)
 
-# The wait between the steps of a move. After it, the report of a process that has not seen the last step has expired,
-# because the process is dead or cut off from the Redis of the topology.
+# The wait between the steps of a move. In this time, the reports of processes that are dead, or cut off from the Redis
+# that stores the topology, expire.
 SETTLE_SECONDS = topology_listener.REPORT_TTL_SECONDS + 2
 
 Change = Callable[
     [Topology, int], Topology
-]  # the current topology and the new version -> the new topology
+]  # takes the current topology and the new version; returns the new topology
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The author of a change. `seen` is the version on the page that they used; an outdated one raises Conflict."""
+    """The author of a change. `seen` is the version that the author's page showed; an outdated one raises Conflict."""
 
     name: str
     seen: int | None = None
@@ -129,7 +127,7 @@ def flush_class(name: str, *, by: Author) -> TopologyVersion:
 
 
 def roll_back(version: int, *, by: Author) -> TopologyVersion:
-    """Restore the nodes of an earlier version, as a new version; version 0 is the settings. NotFound, Conflict."""
+    """Restore the nodes of an earlier version (0: the settings), as a new version. NotFound, Conflict."""
     earlier = topology_of(version)
     if earlier is None:
         raise NotFound(_("There is no version %(version)s.") % {"version": version})
@@ -147,7 +145,7 @@ def roll_back(version: int, *, by: Author) -> TopologyVersion:
 
 
 def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
-    """Begin to move a class of data in Redis: from now on it is written to the other server too.
+    """Begin to move a class of data in Redis: from now on, the data is also written to the other server.
 
     An empty `url` means the address in the settings. Invalid, Conflict.
     """
@@ -223,7 +221,7 @@ def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersi
 
 
 def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
-    """Like `switch_server`, but only once the other server is complete and kept up to date. Conflict, NotFound."""
+    """Like `switch_server`. The caller ensures that the other server has all counters. Conflict, NotFound."""
     _require_settled()
     return commit(
         Action.MOVE,
@@ -265,8 +263,9 @@ def reason_to_wait(settle_seconds: float | None = None) -> str:
     if settle_seconds is None:
         settle_seconds = SETTLE_SECONDS
     seconds = settle_seconds - (database_time() - change.made_at).total_seconds()
-    if 0 < seconds <= settle_seconds:  # more means that the clock was ahead when the step was taken
-        # wait even if all reports are current: a process that hangs is not among them
+    # a longer wait means that the clock was ahead when the step was taken
+    if 0 < seconds <= settle_seconds:
+        # wait even if all reports are current, because a process that hangs sends no report
         return _("The previous step is too recent. Try again in %(seconds)d s.") % {
             "seconds": ceil(seconds)
         }

@@ -17,7 +17,8 @@ from feedcache.topology import Topology
 
 BURST_SECONDS = 20  # the reads of a key are measured over this time before a group is added
 SHOWN = 20
-SPARE_LOAD = 0.5  # a group is removed if the nodes of the others then get less than this share of `most_reads`
+# A group is removed if each node of the other groups would then get less than this share of `most_reads`.
+SPARE_LOAD = 0.5
 BY = "the site"
 
 
@@ -31,7 +32,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """The keys that are read most, and the proposed change. `is_short`: a group is needed, but no spare node exists."""
+    """The keys that are read most, and the proposed change. `is_short`: a group is needed, but cannot be added."""
 
     keys: list[HotKey]
     reads_per_node: float

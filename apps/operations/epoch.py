@@ -1,12 +1,13 @@
 """The epoch of all caches. It ends when the database goes back in time, or the Memcached nodes change.
 
-Caches stay current because numbers in the database only grow, and because every process that changes a row updates
+Caches stay current because revisions in the database only grow, and because every process that changes a row updates
 them. Neither holds if the database is restored to an earlier state, if a standby without the newest changes
 takes over, or if a Memcached node returns to the settings after an absence. Then a new epoch begins, and everything
 cached before is ignored. The epoch is part of all keys in Memcached; copies of PostgreSQL's data in Redis are deleted.
 
-The database counts beats, and Redis stores the highest count: a lower count means that the database went back.
-Restoring a dump creates new tables, which is noticed even without Redis.
+Each call of `watch` increments a count in the database, the beats. Redis stores the highest count, so a lower count in
+the database means that the database went back. A restored dump is also noticed by the new OID of the table of epochs,
+even if Redis has lost the count.
 """
 
 import hashlib
@@ -29,10 +30,10 @@ logger = logging.getLogger(__name__)
 
 BEATS = "topology:beats"  # the highest count of beats
 EPOCH_BITS = 48
-LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # recent changes may be lost
+LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # recent changes may be lost then
 NOTICE = timedelta(days=7)  # how long pages show that the database went back
-# Clients store the highest id that they have seen, for example of notifications, and request higher ones. So ids from
-# the lost time must not be used again. Skipping a tenth is more than any backup can miss.
+# Clients store the highest id that they have seen, for example of notifications, and request higher ones. So ids that
+# were used after the backup was made must not be used again. A tenth of all ids is assumed to be more than these.
 _SKIP_IDS = """
 SELECT count(setval(format('%%I.%%I', schemaname, sequencename)::regclass,
     last_value + greatest(1000, last_value / 10)))
@@ -80,7 +81,7 @@ def watch() -> int:
 
 
 def last_return() -> CacheEpoch | None:
-    """The last restore of the database, if pages should still mention it."""
+    """The epoch that began when the database last went back, if pages should still mention it; otherwise None."""
     since = timezone.now() - NOTICE
     returns = CacheEpoch.objects.filter(reason=Reason.WENT_BACK, began_at__gt=since)
     return returns.order_by("-pk").first()
@@ -129,7 +130,7 @@ def _begin(reason: Reason, *, after: CacheEpoch | None, beats: int = 0) -> Cache
 
 
 def _skip_ids() -> None:
-    """Make all sequences skip the ids that were used in the lost time."""
+    """Make all sequences skip the ids that may have been used for rows that are lost."""
     try:
         with transaction.atomic():
             rows_of(_SKIP_IDS, {})

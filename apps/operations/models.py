@@ -49,7 +49,7 @@ class Reason(models.TextChoices):
 class CacheEpoch(models.Model):
     """A period in which cached values are valid; the newest row is the current one (`apps.operations.epoch`).
 
-    `beats` grows every few seconds. A restored database has fewer beats than Redis.
+    `beats` grows every few seconds. In a restored database, it is lower than the highest count in Redis.
     """
 
     value = models.BigIntegerField(unique=True)  # 0 for the first epoch, then random

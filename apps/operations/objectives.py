@@ -15,7 +15,7 @@ from feedcache import stats
 from feedcache.stats import Counts
 
 AVAILABILITY, HOME, DELIVERY = "availability", "home", "delivery"
-QUICK_SHARE = 0.95  # of home pages and of deliveries
+QUICK_SHARE = 0.95  # the share of home pages, and of deliveries, that has to be quick enough
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The numbers of hits (`answered`) and of reads (`asked`) of a class of data or a tier in the last hour."""
+    """The numbers of hits (`answered`) and of reads (`asked`) of a class of data or a tier."""
 
     name: str
     answered: int
@@ -60,7 +60,7 @@ class Fleet:
 
 
 def latest() -> TopologyVersion | None:
-    """The newest version; None if staff have changed nothing."""
+    """The newest version; None if the topology has never been changed."""
     return TopologyVersion.objects.order_by("-version").first()
 
 
@@ -80,7 +80,7 @@ def topology_in_force() -> Topology:
 
 
 def topology_of(version: int) -> Topology | None:
-    """The topology of a version; version 0 is the settings."""
+    """The topology of a version, which is the one in the settings for version 0; None if there is no such version."""
     if version == 0:
         return configured_topology()
     change = TopologyVersion.objects.filter(pk=version).first()
@@ -88,7 +88,7 @@ def topology_of(version: int) -> Topology | None:
 
 
 def node_statuses(topology: Topology) -> list[NodeStatus]:
-    """All nodes, each probed now."""
+    """The status of each node, which is probed now."""
     health = memcached_statuses(node.url for _place, node in topology.places())
     return [NodeStatus(place, node, health[node.url]) for place, node in topology.places()]
 
@@ -101,7 +101,7 @@ def fleet(topology: Topology) -> Fleet:
 
 
 def rates() -> tuple[list[Rate], list[Rate]]:
-    """Hit rates of the classes and of the tiers; empty while Redis does not answer."""
+    """The hit rates of the classes and of the tiers in the last hour; empty while Redis does not answer."""
     try:
         counts = totals.last_hour()
     except RedisError:

@@ -1,8 +1,8 @@
-"""Resizes Main and Backup, which get more or fewer slots while the site runs. Staff begin a resize, and `advance` takes
-its steps.
+"""Adds slots to Main and Backup, or removes slots, while the site runs. Staff begin a resize, and `advance` takes its
+steps.
 
-Before each step, every process must have taken the previous one; `feedcache.servers.topology_listener` gives it a few
-seconds for this. docs/decisions/0171 shows why nothing outdated is read during a resize.
+Before each step, every process must have applied the previous one; `STEP_SECONDS` leaves time for this.
+docs/decisions/0171 shows why nothing outdated is read during a resize.
 """
 
 from collections import Counter
@@ -33,17 +33,18 @@ from feedcache.slot_map import (
 )
 from feedcache.topology import Group, Node, Phase, Pool, Resize, Topology
 
-STEP_SECONDS = LEASE_SECONDS + 2  # between two steps, so that no process is two steps behind
+STEP_SECONDS = LEASE_SECONDS + 2  # the time between steps, so that no process is two steps behind
 FILLED = 0.02  # the new slots are filled when at most this share of the pool's hits comes from the old slots
-MOVING_MOST_SECONDS = 600.0  # then the remaining keys are loaded when requested
+MOVING_MOST_SECONDS = 600.0  # after this, keys not yet in the new slots are loaded when requested
 NEXT = {Phase.JOINING: Phase.MOVING, Phase.MOVING: Phase.LEAVING}
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a resize. `buckets`: the share of the pool's keys that move. `old_answers`: the share of the
-    pool's recent answers that came from the old slots; None if those are not read, or nothing was read. `waits_for` is
-    the reason why the next step is not due yet.
+    """The progress of a resize. `buckets` is the share of the pool's keys that move.
+
+    `old_answers` is the share of the pool's recent answers that came from the old slots; None if the old slots are not
+    read in this step, or the share is not known. `waits_for` is the reason why the next step is not due yet.
     """
 
     pool: Pool
@@ -81,7 +82,7 @@ def shrink(pool: Pool, slots: Collection[int], *, by: Author) -> TopologyVersion
 
 
 def abort(pool: Pool, *, by: Author) -> TopologyVersion:
-    """Go back to the old slots: immediately, or in further steps if the new slots are already being read.
+    """Go back to the old slots: immediately, or after one more step if the new slots are already being read.
 
     Raises Conflict if the pool is not being resized, or if the resize is in its last step.
     """
@@ -99,7 +100,7 @@ def abort(pool: Pool, *, by: Author) -> TopologyVersion:
 
 
 def usual_megabytes(topology: Topology, pool: Pool) -> int:
-    """The default size of a new node in megabytes: the size of the pool's first node, or half the size of Main's."""
+    """The default megabytes of a new node: those of the pool's first node, or half those of Main's first node."""
     if group := topology.group(pool):
         return group[0].megabytes
     return max(topology.main[0].megabytes // 2, 1) if topology.main else 64
@@ -141,7 +142,7 @@ def _progress_in(topology: Topology) -> list[Progress]:
 
 def _progress(pool: Pool, topology: Topology) -> Progress:
     change, resize = latest(), topology.resizes[pool]
-    assert change is not None  # it began the resize
+    assert change is not None  # a topology with a resize is a stored change
     seconds = (database_time() - change.made_at).total_seconds()
     reason, old_answers = reason_to_wait(STEP_SECONDS), None
     if resize.phase is Phase.MOVING:
@@ -166,7 +167,7 @@ def _old_answers(pool: Pool, since: datetime) -> tuple[float | None, bool]:
     return (old / found if found else None), True
 
 
-# Like the last functions of `actions`, these only compute the next topology, or raise ImpossibleError.
+# The functions below only compute the next topology, or raise ImpossibleError, Invalid or Conflict.
 
 
 def growing(

@@ -14,7 +14,7 @@ from feedcache.ids import parse_id
 def search_by_post_or_account(
     queryset: QuerySet[Any], search_term: str, *, account: str
 ) -> QuerySet[Any]:
-    """Filter rows that have a `post`: by its id, or by the handle that the lookup `account` leads to."""
+    """Filter rows by the id of their `post`, or by the handle of the account that the lookup `account` selects."""
     term = search_term.strip()
     if not term:
         return queryset

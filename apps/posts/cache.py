@@ -1,4 +1,4 @@
-"""Cached posts: open posts, singly and by author and week, and the counts of all posts.
+"""Caches open posts, both singly and grouped by author and week, and the counts of all posts.
 
 The content of a restricted post never enters a cache.
 
@@ -112,7 +112,7 @@ POST_COUNTS = TableCounts(
 
 
 def count_reads(post_ids: Collection[int]) -> None:
-    """Count a first read of each of up to 1,000 posts. Never raises, even if Redis is down."""
+    """Count a reader's first read of each of up to 1,000 posts. Never raises, even if Redis is down."""
     POST_COUNTS.count("reads", dict.fromkeys(post_ids, 1))
 
 
@@ -158,8 +158,8 @@ def _contents_where(condition: str, post_ids: Collection[int]) -> dict[int, Post
 _POST, _ATTACHMENT = Columns(Post), Columns(Attachment)
 _EXISTS = "AND deleted_at IS NULL"
 _IS_OPEN = f"{_EXISTS} AND {is_open()} AND hidden_at IS NULL"
-# Both statements are sent together. The posts are read first, so a concurrent edit may combine the old version with
-# newer parts; the edit then replaces the entry.
+# The three statements are sent together. The posts are read first, so during an edit, the old version may get the new
+# pictures or mentions; the edit then replaces the entry.
 _READ_POSTS = f"""
 SELECT {_POST.of("posts_post")} FROM posts_post
     WHERE id = ANY(%(ids)s) AND author_id = ANY(%(authors)s) {{condition}};
@@ -259,10 +259,10 @@ class HotAuthorEntry:
 class HotAuthors:
     """The newest posts of hot authors, cached in every process (source 004).
 
-    However many readers they have, this costs a process one read every second or two. Authors are hot if they have many
-    followers, or if this process reads their posts often. An entry is dropped when its author changes something, which
-    is announced on a channel that every process subscribes to. It lives for at most HOT_AUTHOR_TTL_SECONDS, so a lost
-    message does little harm, and readers with a newer revision ignore it.
+    A process reads a hot author's posts from Redis once in a second or two, however many readers there are. Authors are
+    hot if they have many followers, or if this process reads their posts often. An entry is dropped when its author
+    changes something, which is announced on a channel that every process subscribes to. An entry lives for at most
+    HOT_AUTHOR_TTL_SECONDS, so a lost message does little harm, and readers with a newer revision ignore old entries.
     """
 
     def __init__(self) -> None:
@@ -278,7 +278,7 @@ class HotAuthors:
 
     def get(self, author: User, load: Callable[[], HotAuthorEntry | None]) -> HotAuthorEntry | None:
         """The entry of a hot author, as of the revision of the author's counts or a later one; loaded if missing."""
-        current()  # subscribes this process
+        current()  # starts the listener, which subscribes this process
         revision = author.counts.outbox_revision
         return self._entries.get(author.pk, load, accept=lambda entry: entry.revision >= revision)
 
@@ -295,7 +295,7 @@ class HotAuthors:
 
 @cache
 def hot_authors() -> HotAuthors:
-    """The hot authors of this process. A forked child makes new ones, because the parent's lock may have been held."""
+    """The hot authors of this process. A forked child makes a new object, because the parent's lock may be held."""
     listener().subscribe_channel(RECENT.channel, _on_message)
     return HotAuthors()
 
@@ -308,14 +308,15 @@ os.register_at_fork(after_in_child=hot_authors.cache_clear)
 
 
 def week_of(last_post_id: int) -> Week:
-    """The current week, by this process's clock or by an author's last id, whichever is later."""
+    """The current week, by this process's clock or by an author's last post id, whichever is later."""
     return Week.of_second(max(int(time.time()), second_of(last_post_id)))
 
 
 # -- after a change ------------------------------------------------------------------------------
 # Each function is called in the transaction of the change, with the author's counts as they were when locked, so
-# `outbox_revision` is the one before the change. Nothing is written before the commit. A failed write of the weeks is
-# only logged, because readers have the newer revision. For restricted posts, only the deletion is cached.
+# `outbox_revision` is the one before the change. Nothing is written before the commit. A failed write to the week
+# buckets is only logged, because readers, who have the newer revision, ignore the old buckets. For restricted posts,
+# only the deletion is cached.
 
 
 def cache_published(
@@ -365,7 +366,7 @@ def _store_hidden(post_id: int, *, is_hidden: bool) -> None:
     if is_hidden:
         CACHED_POSTS.set_many({post_id: RESTRICTED})
         _warn_unless(tiers().announce_missed(), post_id)
-    else:  # the next reader loads it
+    else:  # the next reader loads the entry
         _warn_unless(CACHED_POSTS.forget([post_id]), post_id)
 
 
@@ -408,12 +409,12 @@ def _week_writes(counts: UserCounts, post_id: int, content: PostContent | None) 
 
 
 def _is_first_of_day(counts: UserCounts, post_id: int) -> bool:
-    """Whether an open post is its author's first on a day. Cards contain the day of the last open post."""
+    """Whether this is the author's first open post of the day; the author's card contains the day of the last one."""
     return second_of(counts.last_open_post_id) // 86_400 != second_of(post_id) // 86_400
 
 
 def _replace_entry(content: PostContent) -> None:
-    """Replace the entry after the commit of an edit. The next reader loads the source of a quote."""
+    """Replace the entry after the commit of an edit. A quote's entry is dropped; the next reader loads it again."""
     if content.source_id:
         _warn_unless(CACHED_POSTS.forget([content.id]), content.id)
         return
@@ -460,6 +461,6 @@ def repair_deleted(post_id: int) -> None:
     repair_published(post_id)
 
 
-def _warn_unless(is_updated: bool, post_id: int) -> None:  # noqa: FBT001 -- its subject
+def _warn_unless(is_updated: bool, post_id: int) -> None:  # noqa: FBT001 -- the condition that the name refers to
     if not is_updated:
         logger.warning("an old version of post %s may be shown until its event is handled", post_id)

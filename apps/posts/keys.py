@@ -1,8 +1,9 @@
-"""Model fields for ids of posts. Look-ups by them also compare the author, because posts are sharded by author.
+"""Model fields for ids of posts. Their lookups also compare the author, because posts are sharded by author.
 
-An id contains its author, so the condition `WHERE id = 1 AND author_id = 2` can be built from the id alone. It reads
-only one shard of a distributed site (`manage distribute`), and only the primary key on other sites. With these fields
-the ORM adds the author to `=`, `IN`, joins and correlated subqueries; hand-written SQL must name the author itself.
+An id contains its author, so the condition `WHERE id = 1 AND author_id = 2` can be built from the id alone. With this
+condition, PostgreSQL reads only one shard on a distributed site (`manage distribute`), and uses the primary key on
+other sites. With these fields, the ORM adds the author to `=`, `IN`, joins and correlated subqueries; hand-written SQL
+must name the author itself.
 """
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 else:
 
     class Number(models.BigIntegerField):
-        """Django's class; it takes type parameters only for the type checker."""
+        """Django's class, with type parameters that only the type checker uses."""
 
         def __class_getitem__(cls, _types: Any) -> type["Number"]:
             return cls
@@ -38,7 +39,7 @@ class _ByAuthor:
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
         """The SQL of the condition, and its values."""
-        sql, params = super().as_sql(compiler, connection)  # type: ignore[misc]  # of the lookup
+        sql, params = super().as_sql(compiler, connection)  # type: ignore[misc]  # the lookup class has it
         author = _author_column(self.lhs, compiler)
         if author and isinstance(self.rhs, Col):
             if other := _author_column(self.rhs, compiler):
@@ -52,7 +53,7 @@ class _ByAuthor:
 
 
 def _author_column(column: Any, compiler: SQLCompiler) -> str:
-    """The author's column that belongs to a column of post ids, as SQL; "" for other columns."""
+    """The column of the author that belongs to a column of post ids, as SQL; "" for other columns."""
     name = getattr(getattr(column, "target", None), "author_column", "")
     if not name:
         return ""
@@ -98,7 +99,7 @@ def _column(model: type[models.Model], attname: str, alias: str) -> Col:
 
 
 class PostKey(_OfPost[_ST, _GT]):
-    """A foreign key to a post, for rows that are stored with it. Their model also has the author (`AuthorOfPost`)."""
+    """A foreign key to a post, for rows on the same server. The model also needs an `AuthorOfPost` field."""
 
 
 class OnePostKey(_OfPost[_ST, _GT], models.OneToOneField[_ST, _GT]):

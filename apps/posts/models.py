@@ -126,7 +126,7 @@ class Post(models.Model):
                 condition=models.Q(deleted_at=None, visibility=Visibility.PUBLIC),
                 name="post_public",
             ),
-            # restricted posts of an author: few authors have many, so a probe is short
+            # restricted posts of an author; few authors have many, so a scan is short
             models.Index(
                 fields=["author", "-id"],
                 include=["visibility"],
@@ -193,14 +193,14 @@ class PostCounts(models.Model):
     bookmarks = models.PositiveIntegerField(_("bookmarks"), default=0)
     reads = models.PositiveBigIntegerField(_("reads"), default=0, db_default=0)
     quotes = models.PositiveIntegerField(_("quotes"), default=0, db_default=0)
-    # of each reaction
+    # one count for each reaction
     thumbs = models.PositiveIntegerField(default=0, db_default=0)
     hearts = models.PositiveIntegerField(default=0, db_default=0)
     laughs = models.PositiveIntegerField(default=0, db_default=0)
     wows = models.PositiveIntegerField(default=0, db_default=0)
     tears = models.PositiveIntegerField(default=0, db_default=0)
     cheers = models.PositiveIntegerField(default=0, db_default=0)
-    revision = models.PositiveIntegerField(default=0, db_default=0)  # of all but `reads`
+    revision = models.PositiveIntegerField(default=0, db_default=0)  # of all counts but `reads`
 
     class Meta:
         verbose_name = verbose_name_plural = _("post counts")
@@ -247,7 +247,8 @@ class Mention(models.Model):
 class Revision(models.Model):
     """A post as it was before an edit. It is deleted with the post, because a tombstone has no text.
 
-    `pictures` has `[id, description]` of each, in order; pictures that a later edit removed have a `past_post_id`.
+    `pictures` contains `[id, description]` for each picture, in order. If a later edit removed a picture, its
+    attachment has a `past_post_id`.
     """
 
     post = PostKey(Post, models.CASCADE, related_name="revisions", db_index=False)
@@ -290,7 +291,7 @@ class IdempotencyKey(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
     )
     key = models.CharField(max_length=200)
-    # of the request; empty for keys older than this column
+    # a hash of the request; empty for keys older than this column
     fingerprint = models.CharField(max_length=32, default="", db_default="")
     post = models.ForeignKey(Post, models.CASCADE, null=True, related_name="+", db_index=False)
     scheduled = models.ForeignKey(
@@ -361,7 +362,7 @@ class SavedDraft(models.Model):
 
 
 class Poll(models.Model):
-    """The poll of a post, with the counts of its votes, changed in the transaction of the votes."""
+    """The poll of a post, with the counts of its votes. A vote and the counts are written in one transaction."""
 
     post = OnePostKey(Post, models.CASCADE, primary_key=True, related_name="poll")
     author_id = AuthorOfPost()
@@ -371,7 +372,7 @@ class Poll(models.Model):
     expires_at = models.DateTimeField(_("ends"))
     votes = ArrayField(models.PositiveIntegerField(), verbose_name=_("votes"))  # of each option
     voters = models.PositiveIntegerField(_("voters"), default=0)
-    is_ended = models.BooleanField(default=False)  # the poll is over, and its event recorded
+    is_ended = models.BooleanField(default=False)  # true once `poll_ended` has been recorded
 
     class Meta:
         verbose_name, verbose_name_plural = _("poll"), _("polls")
@@ -404,20 +405,20 @@ class MediaState(models.TextChoices):
 class Attachment(models.Model):
     """A picture, video or sound of a post, or an upload that is not yet part of one.
 
-    An upload has no post until its owner publishes it; `scheduled` or `draft` is set while a row of that kind uses it.
-    `preview` is smaller and never animated; both files have random names. `moves`: it is animated, or a video that
-    plays in a loop. `focus_x` and `focus_y` are the point that crops keep: from -1 (left, bottom) to 1. Width and
-    height keep a page from shifting while it loads. An attachment removed by an edit has no post, but a `past_post_id`:
-    the history of that post shows it, and it is deleted with the post.
+    An upload has no post until its owner publishes it; `scheduled` or `draft` is set while a scheduled post or a saved
+    draft uses it. `preview` is smaller and never animated; both files have random names. `moves` is true for animated
+    pictures and for videos that play in a loop. `focus_x` and `focus_y` are the point that crops keep, from -1 (left,
+    bottom) to 1. Width and height keep a page from shifting while it loads. An attachment removed by an edit has no
+    post, but a `past_post_id`: the history of that post shows it, and it is deleted with the post.
 
-    The `preview` of a video is a frame, and `captions` a WebVTT file. Before a worker has transcoded it, there is no
-    `file`; if transcoding failed, `error` is the reason (`apps.media.video.explained`).
+    The `preview` of a video is a frame, and `captions` is a WebVTT file. Video and sound have no `file` before a worker
+    has transcoded them; if transcoding failed, `error` is the reason (`apps.media.video.explained`).
     """
 
     post = PostKey(
         Post, models.CASCADE, null=True, blank=True, related_name="attachments", db_index=False
     )
-    author_id = AuthorOfPost()  # the owner of an upload
+    author_id = AuthorOfPost()  # the author of the post; for an upload without a post, its owner
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.CASCADE,
@@ -461,7 +462,7 @@ class Attachment(models.Model):
     alt = models.TextField(_("description"), max_length=10_000, blank=True)
     blurhash = models.CharField(_("blurred"), max_length=40, blank=True, db_default="")
     moves = models.BooleanField(_("moving"), default=False, db_default=False, editable=False)
-    # of video and sound
+    # 0 for pictures
     duration_ms = models.PositiveIntegerField(_("milliseconds"), default=0, db_default=0)
     size = models.PositiveBigIntegerField(_("bytes"), default=0, db_default=0)
     captions = models.FileField(_("captions"), upload_to="pictures/", blank=True, db_default="")
@@ -474,7 +475,7 @@ class Attachment(models.Model):
         # does not apply to uploads, whose post is NULL
         constraints = [models.UniqueConstraint("post", "position", name="attachment_position")]
         indexes = [
-            # the owner of a file, looked up whenever it is served
+            # whenever a file is served, its row is looked up (`attachments.is_served`)
             models.Index(fields=["file"], name="attachment_file"),
             models.Index(fields=["preview"], name="attachment_preview"),
             models.Index(

@@ -53,10 +53,10 @@ T = TypeVar("T")
 
 MAX_MUTED_THREADS = 500  # per viewer: 4 KB at most, read with every page
 MAX_IDS = 200
-# For a page of reposts of quotes: the reposted posts, and those that they quote
+# A page of reposts of quotes needs the reposted posts and the posts that they quote.
 MAX_PAGE_IDS = 2 * MAX_IDS
-# The revision is read last, so that it is not older than any row. Two statements, because the viewer's row may be on
-# another server.
+# The revision is read last, so that it is not older than any row. There are two statements, because the viewer's row
+# may be on another server.
 _VISIBILITY = """
 SELECT post.id, post.version, post.author_id, post.visibility, post.circle_id, post.source_id,
     post.hidden_at IS NOT NULL
@@ -71,7 +71,7 @@ Preloaded = dict[int, PostContent]  # by post id
 
 @dataclass(frozen=True, slots=True)
 class VisiblePosts:
-    """The posts that a viewer may see and their sources, with counts and the relations to the authors.
+    """The posts that a viewer may see and their sources, with counts and the viewer's relations to the authors.
 
     `circles` contains the names of those circles of the posts that the viewer belongs to now.
     """
@@ -82,7 +82,7 @@ class VisiblePosts:
     circles: dict[int, str] = field(default_factory=dict)
 
     def __or__(self, other: Self) -> Self:
-        """The union of both; if both have a value, the value in `other` is used."""
+        """The union of both; if both have a value for a key, the value in `other` is used."""
         names = [one.name for one in fields(self)]
         return type(self)(**{name: getattr(self, name) | getattr(other, name) for name in names})
 
@@ -154,7 +154,7 @@ def _post_rows(ids: set[int], viewer_id: int | None) -> tuple[list[_PostRow], in
 
 
 def _existing(ids: set[int], viewer_id: int | None) -> tuple[list[_PostRow], int]:
-    possible = [pk for pk in ids if 0 < pk <= MAX_ID]  # larger ones overflow the column's type
+    possible = [pk for pk in ids if 0 < pk <= MAX_ID]  # larger numbers overflow the column's type
     values = {"ids": possible, "authors": list(authors_of(possible)), "viewer": viewer_id}
     rows, revisions = rows_of_each(_VISIBILITY, values)
     return [_PostRow(*row) for row in rows], revisions[0][0] if revisions else 0
@@ -179,7 +179,8 @@ class ViewerContext:
     """
 
     viewer_id: int | None
-    is_fresh: bool = False  # otherwise PostgreSQL decides about the whole page
+    # whether the caches are current; if not, PostgreSQL decides about the whole page
+    is_fresh: bool = False
     revision: int = 0  # of the viewer's relations
 
 
@@ -216,7 +217,7 @@ class ViewerMarks(NamedTuple):
 
 
 def ask_viewer_marks(batch: Batch, viewer_id: int | None) -> Future[ViewerMarks]:
-    """Queue the read of the marks in a batch; only for a fresh context."""
+    """Queue the read of the marks in a batch. Use it only with a fresh context."""
     if viewer_id is None:
         return ViewerMarks
     reposted = batch.get_many(REPOSTED, [viewer_id], load_reposted)
@@ -230,7 +231,7 @@ def ask_viewer_marks(batch: Batch, viewer_id: int | None) -> Future[ViewerMarks]
 class HydratedPosts(VisiblePosts):
     """Visible posts of authors who are not suspended, with their cache entries and authors, but without their sources.
 
-    `parents` maps the ids of the requested parents that are visible to the ids of their authors.
+    `parents` maps the id of each requested parent that is visible to the id of its author.
     """
 
     entries: dict[int, CachedPost] = field(default_factory=dict)
@@ -246,11 +247,11 @@ def ask_posts(
     parents: Collection[int] = (),
     preloaded: Preloaded | None = None,
 ) -> Future[HydratedPosts]:
-    """Queue the read of the posts among up to 400 ids that a viewer may see now, without their sources.
+    """Queue the read of up to 400 posts, without their sources. Posts that the viewer may not see now are left out.
 
     `parents` are the ids of up to 400 more posts, which are only checked for visibility. `preloaded` contains open
-    posts that the caller has just read from PostgreSQL or by the author's revision; these are not read again. Only for
-    a fresh context. Raises ValueError beyond 400 ids.
+    posts that the caller has just read from PostgreSQL or by the author's revision; these are not read again. Use it
+    only with a fresh context. Raises ValueError beyond 400 ids.
     """
     ids = set(post_ids)
     if len(ids) > MAX_PAGE_IDS:
@@ -363,7 +364,7 @@ def mentions_of(post: Post) -> dict[str, int]:
 
 
 def versions_of(post: PostContent) -> list[PostContent]:
-    """The versions of a post that the viewer may see, oldest first: at most the newest 100. Takes three queries.
+    """The versions of a post that the viewer may see, oldest first: at most the newest 100. Up to three queries.
 
     `created_at` is the time at which the version was written. Pictures that an edit removed before release 0.2 are
     missing.

@@ -1,11 +1,11 @@
 """An author's recent posts: the open posts of this ISO week and of last week, with their contents (source 004).
 
-Redis has one hash per week; both are read in one round trip and without SQL. `UserCounts.outbox_revision` validates
-them: it grows in the transaction of every change to an open post, each bucket stores the revision it was built from,
-and a bucket older than the reader's `author.counts` is a miss. So a failed write to Redis costs a rebuild, but never a
-wrong page.
+Redis has one hash per week. Both weeks are read in one round trip and without SQL. `UserCounts.outbox_revision`
+validates the cached weeks: it grows in the transaction of every change to an open post, each bucket stores the revision
+it was built from, and a bucket older than the reader's `author.counts` is a miss. So a failed write to Redis costs a
+rebuild, but never a wrong page.
 
-Restricted posts are never stored: pages that show them get their ids elsewhere. This module does not decide who may see
+Restricted posts are never stored: pages get their ids from other sources. This module does not decide who may see
 a post.
 """
 
@@ -37,7 +37,7 @@ from feedcache.structures.week_bucket import Bucket, Week
 
 logger = logging.getLogger(__name__)
 
-WAIT_SECONDS = 0.3  # the wait for another builder, after which the page is read from the next level
+WAIT_SECONDS = 0.3  # the wait for another builder; after that, the outbox is read instead
 POLL_SECONDS = 0.02
 LOAD_BATCH_SIZE = 200
 
@@ -79,10 +79,10 @@ class _Weeks:
 def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = True) -> Recent:
     """Up to `count` open posts and reposts of an author inside the cursor's bounds, in reading order.
 
-    `author` needs its counts, as from `user_by_handle` or `users_by_id`: the posts are never older than their
-    `outbox_revision`. Cached posts take one round trip to Redis and no SQL, even for an author who has not posted for
-    two weeks; those of hot authors usually take no round trip. If they are not cached, one reader builds the buckets (3
-    to 9 queries) and others wait for at most 0.3 s.
+    `author` must be loaded with its counts, as by `user_by_handle` or `users_by_id`: the posts are never older than the
+    `outbox_revision` of these counts. Cached posts take one round trip to Redis and no SQL, even for an author who has
+    not posted for two weeks; those of hot authors usually take no round trip. If they are not cached, one reader builds
+    the buckets (3 to 9 queries) and others wait for at most 0.3 s.
 
     `rest(cursor, count)` of the result is the part that the next level (the outbox, then SQL) must read. It is the
     whole page if Redis is down, the page is older than last week, a week is too large to be cached, or an ascending
@@ -108,7 +108,7 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
 
 
 def weeks_read(counts: UserCounts) -> tuple[Week, Week]:
-    """This week and last week, by this process's clock or by the author's last id, whichever is later."""
+    """This week and last week, by this process's clock or by the author's last post id, whichever is later."""
     this = week_of(counts.last_post_id)
     return this, this.before()
 
@@ -171,7 +171,7 @@ def _build_entry(author: User, weeks: tuple[Week, Week]) -> HotAuthorEntry | Non
 def _from_entry(
     entry: HotAuthorEntry | None, cursor: Cursor, count: int, *, replies: bool
 ) -> Recent | None:
-    """The posts of an entry; None if both weeks must be read."""
+    """The posts of an entry, `NO_RECENT` if there is no entry; None if both weeks must be read."""
     if entry is None:
         return NO_RECENT
     posts = {post.id: post for post in entry.posts}

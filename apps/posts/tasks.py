@@ -10,7 +10,7 @@ from feedcache.structures.counters import maintenance
 REBUILD_SECONDS = 20.0
 SWEEP_LIMIT = 20
 PURGE_LIMIT = 200
-# plus time for probing, the poster and copies
+# the time limit of ffmpeg, plus time for probing, the poster and copies
 TRANSCODE_SECONDS = settings.VIDEO_TRANSCODE_SECONDS + 120
 
 

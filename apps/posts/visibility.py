@@ -1,8 +1,8 @@
 """Who may see a post: one table of the visibilities, for Python, SQL, deliveries and streams.
 
 A visibility admits the author, and readers for whom all facts in one of its lines are true. Each fact is defined twice,
-side by side: in Python, from rows that have just been read from PostgreSQL (`facts_about`), and in SQL. A new
-visibility is a new line of `RULES`.
+side by side: in Python, from rows that have just been read from PostgreSQL (`facts_about`), and in SQL. Each visibility
+has an entry in `RULES`.
 
 Deletions, suspensions, blocks and staff (`Post.hidden_at`) hide posts of every visibility. The SQL here ignores them,
 because it only selects candidates: pages show only those that `posts.queries` allows.
@@ -23,7 +23,7 @@ from apps.posts.models import OPEN, Mention, Visibility
 
 
 class Judged(Protocol):
-    """The attributes of a post that the rules read; rows and contents both have them."""
+    """The attributes of a post that the rules read. Both the rows and the contents of posts have them."""
 
     @property
     def id(self) -> int: ...
@@ -39,7 +39,7 @@ class Judged(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The PostgreSQL rows that relate a reader to given posts: to their authors, mentions and circles.
+    """A reader's relations to the authors, mentions and circles of given posts, as read from PostgreSQL.
 
     `circles` contains the names of the circles that the reader belongs to.
     """
@@ -54,7 +54,7 @@ class Standing:
 class Fact:
     """A fact about a reader and a post, in Python and in SQL.
 
-    The SQL reads rows that belong to the post's author, which are on the same server as the post.
+    Except for circles, the SQL reads rows that belong to the post's author, which are on the same server as the post.
     """
 
     holds: Callable[[Judged, Standing], bool]
@@ -112,7 +112,8 @@ class Rule:
 
 
 EVERYBODY: Sequence[Sequence[Fact]] = [[]]
-# From the widest to the narrowest: a reply to a restricted post reaches no more readers than that post.
+# From the widest to the narrowest: `narrowest` uses this order, so that a reply reaches no more readers than its
+# parent.
 RULES: Mapping[str, Rule] = {
     **dict.fromkeys(OPEN, Rule(EVERYBODY, Audience.FOLLOWERS)),
     Visibility.FOLLOWERS: Rule([[FOLLOWS], [MENTIONED]], Audience.FOLLOWERS),
@@ -135,7 +136,7 @@ def depending_on(fact: Fact) -> tuple[str, ...]:
 
 
 ADDRESSED = delivered_to(Audience.FRIENDS, Audience.MENTIONED, Audience.CIRCLE)
-# The restricted visibilities that depend on following the author.
+# The restricted visibilities whose posts appear only on the home pages of the author's followers.
 RESTRICTED_BY_FOLLOW = tuple(
     name
     for name, rule in RULES.items()
@@ -236,7 +237,7 @@ def visible_to(reader_id: int | None, *, follows: bool, author_id: int) -> Q | R
 
 
 def addressees(post: Judged) -> set[int]:
-    """All readers of an addressed post, without its author. Raises ValueError for a post to followers."""
+    """The users on whose home pages an `ADDRESSED` post belongs, except its author. ValueError for other posts."""
     match RULES[post.visibility].audience:
         case Audience.FOLLOWERS:
             raise ValueError(f"post {post.id} goes to all followers")

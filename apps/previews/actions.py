@@ -45,9 +45,10 @@ HOST_PAUSE = timedelta(seconds=2)
 HOST_KEPT = timedelta(days=1)
 CONCURRENCY = 2  # fetches at once
 SWEEP_LIMIT = 20
-TOLD_POSTS = 20  # the newest posts with a link to the page; older ones are rarely on a screen
+# A new preview is announced for this many newest posts; older posts are rarely on a screen.
+TOLD_POSTS = 20
 SWEEP_SECONDS = (
-    5.0  # the interval of sweeps; messages expire then, because the next sweep sends new ones
+    5.0  # the interval of sweeps; messages expire after it, because the next sweep sends new ones
 )
 BATCH = 500
 
@@ -103,7 +104,7 @@ def _is_outdated(preview: Preview) -> bool:
 
 
 def withdraw(post_id: int) -> None:
-    """Remove a post's preview, because the post no longer has a link or is deleted. Idempotent."""
+    """Remove the preview of a post that is deleted, hidden or without a link. Idempotent."""
     named = PreviewedPost.objects.filter(post_id=post_id)
     ids = list(named.values_list("preview", flat=True))
     named.delete()
@@ -125,7 +126,10 @@ def erase(preview_ids: Collection[int]) -> int:
 
 
 def fetch_again(preview_ids: Collection[int]) -> int:
-    """Enqueue new fetches of the pages; until they end, the old previews stay. Returns the number of fetches added."""
+    """Enqueue new fetches of the pages; until they end, the old previews stay.
+
+    Returns the number of previews that were not being fetched already.
+    """
     number = _begin_again(preview_ids)
     for preview_id in preview_ids:
         enqueue(TASK, preview_id)

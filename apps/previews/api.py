@@ -41,7 +41,7 @@ def trends_link_json(link: TrendingLink) -> TrendsLinkJson:
 )
 @endpoint(GET="read:statuses", public=True)
 def of_link(request: Request) -> Response:
-    """The public posts that show a preview of this page. Responds with 404 if the page has no preview."""
+    """The public posts that show a preview of the page at `url`. Responds with 404 if the page has no preview."""
     cursor = posts_cursor(request)
     page = link_timeline(viewer_of(request), request.query_params.get("url", ""), cursor)
     return statuses_page(request, page)

@@ -47,15 +47,15 @@ PREVIEWS: ReadThrough[str, LinkPreview] = ReadThrough(
     encode=_encode,
     decode=_decode,
     family="content",
-    negative_ttl_seconds=60,  # for addresses whose pages are still being fetched
+    negative_ttl_seconds=60,  # for addresses whose first preview is being fetched
 )
 
 
 def read(addresses: Collection[str]) -> dict[str, LinkPreview]:
-    """Previews by address; `NOTHING` for a page without one. Takes a round trip unless this process has them all.
+    """Previews by address; `NOTHING` for a page without one. No round trip if this process has cached all of them.
 
-    Pages that are being fetched have no entry in that cache, because a stream may announce the new preview before the
-    message arrives that drops the entry.
+    While the first preview of a page is being fetched, this process caches nothing for the page, because a stream may
+    announce the new preview before the message that drops the entry arrives.
     """
     listener().subscribe_channel(CHANNEL, _on_message)
     current()  # starts the listener of this process
@@ -94,7 +94,10 @@ def shown(row: Preview) -> LinkPreview:
 
 
 def load(addresses: Collection[str]) -> dict[str, LinkPreview]:
-    """Read previews from PostgreSQL, `NOTHING` for pages without one. Pages that are being fetched are left out."""
+    """Read previews from PostgreSQL, `NOTHING` for pages without one.
+
+    Pages whose first preview is being fetched are left out.
+    """
     keys = {key_of(address): address for address in addresses}
     rows = Preview.objects.filter(key__in=keys).exclude(title="", state=State.PENDING)
     return {keys[row.key]: shown(row) if row.title else NOTHING for row in rows}

@@ -23,9 +23,9 @@ from django.utils.encoding import iri_to_uri
 
 from apps.http.public_addresses import is_public
 
-SECONDS = 10.0  # for all hops together
-MAX_HOPS = 5  # after the first
-# IP addresses tried per host, and the time for each except the last
+SECONDS = 10.0  # for a request and its redirects together
+MAX_HOPS = 5  # the number of redirects that are followed
+# The number of IP addresses that are tried per host, and the time limit for each of them except the last.
 MAX_ADDRESSES, ATTEMPT_SECONDS = 3, 2.0
 PORTS = {"http": 80, "https": 443}
 REDIRECTS = {301, 302, 303, 307, 308}
@@ -117,7 +117,7 @@ class Deadline:
 
 
 def _checked(address: str, network: Network) -> tuple[str, str]:
-    """The address in ASCII, and its host as in DNS. Refused if the address is not acceptable."""
+    """The address in ASCII, and its host name in the form that DNS uses. Refused if the address is not acceptable."""
     try:
         parts = urlsplit(address)
         host = (parts.hostname or "").rstrip(".").encode("idna").decode()

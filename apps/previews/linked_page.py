@@ -27,7 +27,7 @@ from apps.previews.models import (
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
 PAGE_BYTES = 1024 * 1024  # the metadata is near the beginning of a page
 PICTURE_BYTES = 5 * 1024 * 1024
-DECLARATION_BYTES = 4096  # a page declares its encoding within these
+DECLARATION_BYTES = 4096  # only these first bytes of a page are searched for its encoding
 _DECLARED = re.compile(
     rb"<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE
 )
@@ -35,7 +35,7 @@ _DECLARED = re.compile(
 _ENCODINGS = re.compile(
     r"utf-8|utf-16(-[bl]e)?|ascii|gb\w+|big5\w*|euc_\w+|shift_jis\w*|iso2022_\w+|cp\d+|iso8859-\d+|koi8-\w"
 )
-# Browsers decode these encodings as their supersets.
+# Browsers decode the encodings on the left as their supersets on the right.
 _WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
 
 
@@ -100,7 +100,10 @@ def picture_of(
 
 
 def text_of(answer: Answer) -> str:
-    """Decode a page in the encoding that its server or the page declares; in UTF-8 if none is, or after a UTF-8 BOM."""
+    """Decode a page in the encoding that its server or the page declares.
+
+    Use UTF-8 if the page begins with a UTF-8 BOM, or if no known encoding is declared.
+    """
     _type, _semicolon, rest = answer.content_type.lower().partition("charset=")
     named = rest.partition(";")[0].strip(" \"'")
     if not named and (declared := _DECLARED.search(answer.body[:DECLARATION_BYTES])):
@@ -128,7 +131,10 @@ def _cleaned(address: str, said: dict[str, str]) -> Page:
 
 
 def _own_canonical(address: str, canonical: str) -> str:
-    """The canonical address that a page declares, if its host is the same: a page must not pose as another site."""
+    """The canonical address that a page declares, if scheme and host are the same; otherwise the page's own address.
+
+    So a page cannot pose as another site.
+    """
     joined = _joined(address, canonical) if canonical else address
     return joined if urlsplit(joined)[:2] == urlsplit(address)[:2] else address
 

@@ -13,7 +13,7 @@ from bs4.filter import SoupStrainer
 
 from apps.media.pixels import serve
 
-# The first of these names that a page has is used: OpenGraph, then Twitter cards, then HTML.
+# For each text, the names under which pages may have it. The first one that a page has is used.
 SOURCES = {
     "title": ("og:title", "twitter:title", "title"),
     "description": ("og:description", "twitter:description", "description"),

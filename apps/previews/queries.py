@@ -1,5 +1,7 @@
-"""Finds the link in a post that gets a preview. Reads the previews for a page of posts, the public posts that link to a
-web page, and the pages that most people currently link to.
+"""Finds the link that the preview of a post shows.
+
+Reads the previews for a page of posts, the public posts that link to a web page, and the pages that most people
+currently link to.
 """
 
 import time
@@ -33,13 +35,13 @@ from feedcache.ids import author_of, authors_of, first_id_at, second_of
 from feedcache.local_cache import LocalCache
 
 MAX_ADDRESS_CHARACTERS = 2000
-MAX_REMEMBERED = 4096  # texts with an address
+MAX_REMEMBERED = 4096  # the number of texts whose first address is cached
 MAX_ADDRESSES = (
-    8  # of one page: posts link to it with different parameters, which end at the same page
+    8  # previews of one page, to which posts may link at addresses with different parameters
 )
 HOURS = 48
 MAX_COUNTED = 2_000  # the newest posts with a preview
-MIN_ACCOUNTS = 2  # that link to a page, so that nobody makes it trend alone
+MIN_ACCOUNTS = 2  # the number of accounts that must link to a page before it can trend
 MAX_TRENDING = 100
 TRENDING_CACHE_SECONDS = 60.0
 
@@ -125,7 +127,7 @@ def trending_links() -> list[TrendingLink]:
 
 
 def _count_links() -> list[TrendingLink]:
-    """Counts the newest `MAX_COUNTED` posts with a preview, in four queries."""
+    """Count the links in the newest `MAX_COUNTED` posts with a preview, in four queries."""
     first = first_id_at(int(time.time()) - HOURS * 3600)
     rows = PreviewedPost.objects.filter(post_id__gt=first).exclude(preview__title="")
     urls = dict(rows.order_by("-post_id").values_list("post_id", "preview__url")[:MAX_COUNTED])
@@ -144,7 +146,7 @@ def _count_links() -> list[TrendingLink]:
 
 
 def _trending_posts(post_ids: Collection[int]) -> list[int]:
-    """The public posts among these, by accounts that are neither suspended nor limited."""
+    """The public posts in `post_ids` by accounts that are neither suspended nor limited."""
     public = Post.objects.filter(
         pk__in=post_ids, visibility=Visibility.PUBLIC, deleted_at=None, hidden_at=None
     )

@@ -1,6 +1,7 @@
 """Writes archives of a user's data: a zip file with a file for each part.
 
-It contains only data that the user wrote or chose; of other people, it has only handles and URLs of posts, not texts.
+An archive contains only data that the user wrote or chose. About other people, it contains only handles and URLs of
+posts, not texts.
 Each part is read in batches by primary key, in bounded memory.
 """
 
@@ -41,7 +42,7 @@ BATCH = 500  # rows in memory
 COPY_BYTES = 1024 * 1024
 # The modification time of every entry, so that the same data gives the same bytes.
 EPOCH = (2015, 1, 1, 0, 0, 0)
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets would evaluate these
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets evaluate cells with these beginnings
 
 
 def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
@@ -160,7 +161,7 @@ def _threads(mutes: Sequence[ThreadMute]) -> Iterable[Record]:
 
 
 def _of(model: Any, owner: str, *related: str, **more: Any) -> Callable[[User], QuerySet[Any]]:
-    # None: nothing; without arguments it would join everything
+    # `select_related(None)` joins nothing; without arguments, it would join all related tables
     return lambda user: model.objects.filter(**{owner: user}, **more).select_related(
         *related or (None,)
     )
@@ -173,7 +174,7 @@ def _each(record: Callable[[Any], Record]) -> Callable[[Sequence[Any]], Iterable
 def _accounts(
     file: str, rows: tuple[Any, str, str], record: Callable[[Any], Record] = lambda _row: {}
 ) -> Part:
-    """A file that lists other accounts. `rows` has the model, its field for the user, and its field for the others."""
+    """A file that lists other accounts. `rows` has the model, and its fields for the user and for the other account."""
     model, owner, other = rows
     return Part(
         file,
@@ -271,7 +272,7 @@ PARTS = [
     _accounts("accepted_notifications.csv", (NotificationPermission, "user", "actor")),
     Part("reports.jsonl", _of(Report, "reporter", "target"), _each(_report)),
     Part("logins.csv", _of(Login, "user"), _each(lambda row: {"Device": row.device, **_since(row)})),
-    # never a key or a code
+    # the files about second factors never contain a key or a code
     Part("authenticator_apps.csv", _of(TOTPDevice, "user", confirmed=True),
          _each(lambda row: {**_since(row), **_last_used(row)})),
     Part("passkeys.csv", _of(WebAuthnCredential, "user"),

@@ -155,7 +155,7 @@ def tombstones(user: User, limit: int) -> int:
 
 
 def pictures(user: User, limit: int) -> int:
-    """Delete uploads without a post."""
+    """Delete uploads, whether a post uses them or not."""
     rows = list(Attachment.objects.filter(owner=user)[:limit])
     discard(rows)
     return len(rows)
@@ -193,7 +193,7 @@ def circles(user: User, limit: int) -> int:
     joined = joined_circle_ids(user.pk)
     count += _each(joined[: limit - count], lambda pk: leave_circle(user, pk))
     owned = graph.Circle.objects.filter(owner=user).exclude(deleted_at=None).exclude(name="")
-    # other people may have posts in a shared circle: its row stays, without the name
+    # the row of a circle stays, without the name, because other people may have posts in a shared circle
     return count + _rename(owned, limit - count)
 
 
@@ -276,7 +276,7 @@ STEPS: dict[str, Step] = {
 def _each(items: Iterable[Any], end: Callable[[Any], Any]) -> int:
     count = 0
     for item in list(items):
-        with suppress(NotFound):  # the other side removed it meanwhile
+        with suppress(NotFound):  # it was removed in the meantime
             end(item)
         count += 1
     return count

@@ -13,7 +13,7 @@ from apps.events.hooks import Hook
 Record = dict[str, Any]
 Step = Callable[
     [User, int], int
-]  # erases at most that many rows of an account; returns the number erased
+]  # takes an account and the maximum number of rows to erase; returns the number erased
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ class Outcome(models.TextChoices):
 
 
 class ImportLine(models.Model):
-    """A line of an imported file. `cells` are as in the file.
+    """A line of an imported file. `cells` contains its cells or, for a post, the cells of `PostOfArchive`.
 
     `reason` explains, in the user's language, why the line was refused or which parts could not be imported. `trace`
     contains the data for undoing the line. `post` is the archive's data about a post, until the line is done.

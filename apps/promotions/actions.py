@@ -41,7 +41,7 @@ from apps.sql import purge
 
 RUN_CAMPAIGN = "promotions.run_campaign"
 MAX_TRAITS = 20  # per account
-# Running campaigns. Limits a reader's virtual follows, and the work of a statement.
+# The maximum number of running campaigns. It also limits a reader's virtual follows, and the work of a statement.
 MAX_RUNNING = 100
 MAX_SEGMENTS = 20  # per campaign
 MAX_COUNTED = 20  # campaigns on one page

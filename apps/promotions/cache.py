@@ -1,8 +1,8 @@
-"""Caches in Memcached what every page needs: one entry per reader, and one entry with all live campaigns.
+"""Entries in Memcached about promotions, which every page needs: one per reader, and one with all live campaigns.
 
 Every change calls `forget_readers` or `forget_campaigns` after its commit, and the handler of its event calls them
 again: `virtual_follow_changed`, `segments_changed`, `campaign_begun`, `campaign_stopped`. An impression has no event:
-if the process dies right after the commit, the reader's entry lacks one page until the next impression.
+if the process dies right after the commit, the reader's entry lacks this impression until the next one.
 """
 
 import logging
@@ -190,7 +190,7 @@ def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
     """The newest open post of each account that consists of text only: no repost, quote, reply or attachment."""
     if not account_ids:
         return {}
-    # other people's words must not appear under the account's label
+    # other people's words must not appear as promoted by this account
     newest = f"""
         SELECT author_id, max(id) FROM posts_post
         WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND hidden_at IS NULL AND {is_open()}

@@ -42,13 +42,13 @@ def repair_members(payload: Payload) -> None:
 
 @handles("campaign_begun")
 def follow_virtually(payload: Payload) -> None:
-    forget_campaigns()  # again, in case the process died after its commit
+    forget_campaigns()  # again, in case the process that began the campaign died after its commit
     begin_batch(payload["campaign_id"], payload["segment_id"], payload["after"])
 
 
 @handles("campaign_stopped")
 def unfollow_virtually(payload: Payload) -> None:
-    forget_campaigns()  # as above
+    forget_campaigns()  # again, in case the process that stopped the campaign died after its commit
     stop_batch(payload["account_id"], payload["after"])
 
 
@@ -77,7 +77,7 @@ def refresh_follower(payload: Payload) -> None:
 def refresh_changed(payload: Payload) -> None:
     """Recompute an account's segments when its state, languages or tags have changed; delete them if it was deleted."""
     if SegmentRule.objects.filter(account=payload["user_id"]).exists():
-        forget_campaigns()  # reasons contain its handle
+        forget_campaigns()  # the cached rules contain the account's handle
     if User.objects.filter(pk=payload["user_id"]).exclude(erased_at=None).exists():
         forget_user(payload["user_id"])
     else:
@@ -103,7 +103,10 @@ def note_sponsor(**_more: Any) -> None:
 
 
 def _note(user_id: int) -> None:
-    """Record that an account must be recomputed. Skipped without active segments: the first one sweeps all accounts."""
+    """Record that an account must be recomputed. Does nothing if no segment is active.
+
+    When a segment becomes active, all accounts are recomputed anyway.
+    """
     if Segment.objects.filter(is_active=True).exists():
         with transaction.atomic():
             record("interests_changed", user_id=user_id)

@@ -119,7 +119,7 @@ class RuleKind(models.TextChoices):
     JOINED = "joined", _("joined on this day or later")
 
 
-# A rule fills exactly one column, by its kind.
+# A rule has a value in exactly one of these columns; its kind determines which one.
 RULE_FIELDS = {
     RuleKind.TRAIT: "trait",
     RuleKind.LANGUAGE: "language",
@@ -185,7 +185,7 @@ class SegmentRule(models.Model):
     def clean(self) -> None:
         """Require a value for the rule's kind and no other value, and refuse sensitive subjects."""
         if self.kind not in RuleKind.values:
-            return  # the field reports it
+            return  # the validation of the field reports the unknown kind
         wanted = RULE_FIELDS[RuleKind(self.kind)]
         for field in RULE_FIELDS.values():
             if field == wanted and not getattr(self, field):

@@ -114,7 +114,7 @@ class OwnSegment:
 
 
 class Audience(NamedTuple):
-    """A lower bound for the people a campaign reaches; `too_few` if a segment has fewer than `CAMPAIGN_MIN_PEOPLE`."""
+    """The least number of people that a campaign reaches. `too_few`: a segment is below `CAMPAIGN_MIN_PEOPLE`."""
 
     people: int
     too_few: bool = False
@@ -127,7 +127,7 @@ def virtual_followee_ids(reader_id: int) -> tuple[int, ...]:
 
 
 def promotions_for(reader: User, batch: Batch | None) -> PromotionOf:
-    """A function from a post to its promotion or None. A campaign promotes only the newest post of its account.
+    """A function that maps a post to its promotion or None. A campaign promotes only its account's newest post.
 
     Accounts younger than `PROMOTIONS_AFTER_DAYS` see no promotions, so that new members first find people to follow.
     Without a batch, promotions are read in one query when first needed, unless the reader follows nobody virtually.
@@ -152,7 +152,7 @@ def ask_promotions(batch: Batch, reader_id: int) -> Future[Mapping[int, Promotio
     """Like `promotions_of`, but read in a batch, and without a query while the caches are fresh.
 
     The result also contains accounts that the reader follows, mutes or blocks, that block the reader, or that are
-    suspended: the page leaves out their posts, or shows them anyway.
+    suspended. This does no harm, because other rules of a page decide about the posts of these accounts.
     """
     readers = batch.get_many(
         READERS, [reader_id], lambda ids: load_readers(ids) if batch.is_current else {}
@@ -202,8 +202,8 @@ def _chosen(reader: ReaderEntry, campaigns: Iterable[LiveCampaign]) -> dict[int,
 def promotions_of(reader_id: int) -> dict[int, Promotion]:
     """The promotions that a reader may see now, by the id of the promoted account, in one query.
 
-    The campaign must be live, within its time and budget, and below the reader's cap for today. Left out are accounts
-    that the reader follows, mutes or blocks, and those that block the reader. At most 100, one per account.
+    The campaign must be live, within its time and budget, and below the reader's cap for today. Accounts that
+    the reader follows, mutes or blocks, or that block the reader, are left out. At most 100, one per account.
     """
     values = {"reader": reader_id, "now": timezone.now(), "today": today()}
     rows = rows_of(_PROMOTIONS, values)

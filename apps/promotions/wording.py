@@ -1,6 +1,6 @@
 """Writes the reason for a promoted post in plain words and in the reader's language.
 
-The name of a segment or a trait that staff wrote in another language is left out.
+Names of segments and traits that staff wrote in another language are left out.
 """
 
 from collections.abc import Sequence

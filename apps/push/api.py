@@ -75,7 +75,7 @@ class PushDataInput(Input):
 class PushChangeInput(Input):
     """Changes to a subscription; absent fields keep their values."""
 
-    data = PushDataInput(required=False)  # type: ignore[assignment]  # Mastodon's name, which DRF has for something else
+    data = PushDataInput(required=False)  # type: ignore[assignment]  # Mastodon's name; DRF has a property `data`
     policy = serializers.ChoiceField(
         Policy.values,
         required=False,

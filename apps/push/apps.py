@@ -10,12 +10,12 @@ class PushConfig(AppConfig):
 
     def ready(self) -> None:
         """Add the service worker, settings, Mastodon's endpoint, a file in archives, and an erasure step."""
-        from apps import scopes  # noqa: PLC0415 -- with the rest
+        from apps import scopes  # noqa: PLC0415 -- next to the imports that need the models
         from apps.api.hooks import MASTODON_ENDPOINTS, VAPID_KEY  # noqa: PLC0415 -- needs the models
         from apps.notifications.hooks import CREATED  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models
         from apps.push import privacy  # noqa: PLC0415 -- needs the models
-        from apps.push.encryption import public_key  # noqa: PLC0415 -- registers its check
+        from apps.push.encryption import public_key  # noqa: PLC0415 -- the import registers a system check
         from apps.push.sending import queue  # noqa: PLC0415 -- needs the models
         from apps.web.hooks import INSERTS, PAGES, Insert  # noqa: PLC0415 -- needs the models
 

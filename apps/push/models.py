@@ -41,7 +41,7 @@ def _kinds() -> Any:
 
 
 class Preferences(models.Model):
-    """A member's preferences for devices with a login. Quiet hours and texts also apply to clients of the API.
+    """A member's preferences for browsers with a login. Quiet hours and texts also apply to clients of the API.
 
     Quiet hours last from `quiet_from` until `quiet_until` in `time_zone`, and may span midnight.
     """
@@ -61,9 +61,9 @@ class Preferences(models.Model):
 
 
 def _access(model: type[models.Model]) -> Any:
-    """A field that refers to a login or token. A subscription ends with its login or token, which has only one.
+    """A field that refers to a login or token, which has at most one subscription. The subscription ends with it.
 
-    There is no foreign key constraint, because rows stay in the database while this app is not installed.
+    There is no foreign key constraint, so that logins and tokens can be deleted while this app is not installed.
     """
     return models.OneToOneField(
         model, models.CASCADE, null=True, blank=True, related_name="+", db_constraint=False
@@ -84,7 +84,7 @@ class Subscription(models.Model):
     endpoint = models.CharField(max_length=ENDPOINT_MAX_CHARACTERS)
     p256dh = models.CharField(max_length=100)  # the device's public key, base64url
     auth = models.CharField(max_length=32)  # the device's secret, base64url
-    is_standard = models.BooleanField(default=True)  # RFC 8291; else its fourth draft
+    is_standard = models.BooleanField(default=True)  # true for RFC 8291, false for its fourth draft
     kinds = _kinds()
     policy = models.CharField(max_length=8, choices=Policy.choices, default=Policy.ALL)
     sealed_token = models.TextField(blank=True, default="")
@@ -107,7 +107,7 @@ class Subscription(models.Model):
 
 
 class Delivery(SlowRow):
-    """A notification on its way to a device. The notification may be deleted before it is sent."""
+    """A notification to send to a device. The notification may be deleted before it is sent."""
 
     subscription = models.ForeignKey(Subscription, models.CASCADE, related_name="+", db_index=False)
     notification_id = models.BigIntegerField()

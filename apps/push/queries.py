@@ -1,4 +1,4 @@
-"""Finds subscriptions, and whether a message may be sent now."""
+"""Finds subscriptions, and decides whether a message may be sent now."""
 
 from datetime import UTC, datetime, tzinfo
 

@@ -1,4 +1,5 @@
-"""Sends messages to devices. Each message has a row, inserted with its notification; a task sends it (`leases`).
+"""Sends messages to devices. Each message has a row, inserted in the transaction of its notification; a task claims the
+row (`leases`) and sends the message.
 
 If a push service fails, the message is sent again up to four times within ten minutes. If the service no longer knows
 the device, the subscription ends.
@@ -38,7 +39,7 @@ logger = logging.getLogger(__name__)
 TASK = "apps.push.tasks.send"
 LIFE_SECONDS = 24 * 3600  # how long a push service keeps a message that it cannot deliver
 SWEEP_BATCH_SIZE = 100
-RETENTION = timedelta(hours=1)  # for rows that are done
+RETENTION = timedelta(hours=1)  # for finished rows
 # After these statuses, and 5xx, a message is retried. All other refusals are final.
 LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 # After these, the message is lost, but the device stays subscribed.
@@ -105,7 +106,10 @@ def _send(row: Delivery) -> None:
 
 
 def _living(subscription_id: int) -> Subscription | None:
-    """The subscription; None if its login or token has ended: it is then deleted, with its waiting messages."""
+    """The subscription; None if its login or token has ended.
+
+    In this case, the subscription is deleted, together with its waiting messages.
+    """
     rows = Subscription.objects.select_related(
         "user__counts", "login", "personal_token", "program_token"
     )

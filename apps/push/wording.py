@@ -21,18 +21,19 @@ BODY_MAX_CHARACTERS = (
 
 
 class DeviceMessage(NamedTuple):
-    """The text of a message; `group` is the same for messages that a device shows as one."""
+    """The text of a message. A new message replaces an older one with the same `group`; "" for no group."""
 
     text: dict[str, str | int]
     group: str
     is_urgent: bool
 
 
-# The pages of kinds that are about neither a post nor a person.
+# The pages that notifications of these kinds open instead of the profile of the person who acted.
 OWN_PAGES: dict[str, str] = {
     NotificationKind.REQUEST: "/follow_requests",
 }
-# Somebody waits for an answer, or the member asked for immediate notice. Other kinds can wait for the device.
+# Kinds for which somebody waits for an answer, or which the member has asked to get immediately. The messages of other
+# kinds may be delayed to save the device's battery.
 URGENT = {
     NotificationKind.MENTION,
     NotificationKind.REPLY,
@@ -45,7 +46,7 @@ URGENT = {
 def device_message(
     subscription: Subscription, item: NotificationItem, *, token: str, texts: str
 ) -> DeviceMessage:
-    """Write a message in Mastodon's format; for browsers, add the page to open and the number of unread messages."""
+    """Write a message in Mastodon's format; for browsers, add the page to open and the unread count."""
     user = subscription.user
     language = user.interface_language or subscription.language or settings.LANGUAGE_CODE
     kind = TOLD[item.kind]
@@ -88,7 +89,7 @@ def icon_of(actor: User) -> str:
 
 
 def page_of(item: NotificationItem) -> str:
-    """The page that the notification opens: the post, one of `OWN_PAGES`, or the profile of the person who acted."""
+    """The page to open: that of the post, of the notification's `about`, of its kind, or of the person who acted."""
     if item.item is not None:
         return item.item.shown.url
     if item.about is not None:

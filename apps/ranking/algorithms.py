@@ -184,7 +184,7 @@ def weights_of(algorithm: Algorithm) -> dict[str, float]:
 
 
 def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> list[FeedItem]:
-    """Load the posts that the viewer may see and that pass the rules, in the same order. Any number of ids.
+    """Load the posts (any number) that the viewer may see and that pass the rules, in the order of `post_ids`.
 
     Posts that the viewer has read are included; `without_read` drops their scores.
     """
@@ -210,7 +210,7 @@ def score(
 
 
 def without_read(viewer: User, scores: Sequence[Scored]) -> list[Scored]:
-    """Drop posts that a Bloom filter says were read; about one unread post in a hundred is dropped, too."""
+    """Drop posts that were read, according to a Bloom filter; about one unread post in a hundred is dropped, too."""
     asked = {READS: [scored.shown_id for scored in scores]}
     read = check_many(viewer.pk, asked)[READS].perhaps
     return [scored for scored in scores if scored.shown_id not in read]

@@ -14,7 +14,7 @@ class RankingConfig(AppConfig):
         from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
         from apps.audit.hooks import CACHES, NOTES, SECTIONS  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ERASURE  # noqa: PLC0415 -- needs the models
-        from apps.ranking import explain, privacy, rank_timeline  # noqa: PLC0415 -- and registers a check
+        from apps.ranking import explain, privacy, rank_timeline  # noqa: PLC0415 -- needs the models; registers a check
         from apps.timeline.fanout.hooks import DELIVERED  # noqa: PLC0415 -- needs the models
         from apps.web.hooks import PAGES, TABS, Tab  # noqa: PLC0415 -- needs the models
 

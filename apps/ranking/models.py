@@ -15,7 +15,7 @@ class RankSession(models.Model):
 
     `weights` contains pairs of a factor and its weight when the order was made. An entry is `[post id, shown id, number
     of posts above it by the same author, one value per factor in thousandths]`; the best entry is first. There are at
-    most `RANK_CANDIDATES` entries of about 50 bytes each. Every read checks whether the reader may see their posts.
+    most `RANK_CANDIDATES` entries of about 50 bytes each. Every read checks whether the reader may see the posts.
     """
 
     viewer = models.ForeignKey(

@@ -86,7 +86,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RankedPage:
-    """A page of an order. `after` is the cursor of the next page; at the end, it is None, and `older` is set."""
+    """A page of an order. `after` is the cursor of the next page.
+
+    On the last page, `after` is None, and `older` is the lowest post id in the order, or None if the order is empty.
+    """
 
     session: int
     algorithm: Algorithm

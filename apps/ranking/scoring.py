@@ -17,10 +17,10 @@ from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import author_of, second_of
 
 HALF_LIFE_HOURS = 12.0
-ENGAGEMENT_FOR_1 = 1000.0  # the number of weighted reactions with the value 1
-AFFINITY_FOR_1 = 20.0  # the number of the reader's reactions to the author with the value 1
-REPLY_WEIGHT, REPOST_WEIGHT = 3, 2  # a reply counts as three likes
-MAX_REACTIONS = 300  # of the reader's newest likes, and as many of the reader's newest posts
+ENGAGEMENT_FOR_1 = 1000.0  # the weighted number of reactions for which the value is 1
+AFFINITY_FOR_1 = 20.0  # the number of the reader's reactions to the author for which the value is 1
+REPLY_WEIGHT, REPOST_WEIGHT = 3, 2  # a reply counts as three likes, a repost as two
+MAX_REACTIONS = 300  # the reader's newest likes, and as many of the reader's newest posts
 REACTIONS_PERIOD = timedelta(days=60)
 
 
@@ -134,7 +134,7 @@ discussed = Algorithm(
     scorer=explain_light,
 )
 
-# weights in hours
+# the weights are numbers of hours
 heavy = Algorithm(
     name="heavy",
     label=_("For you"),

@@ -12,7 +12,7 @@ from django.utils.translation import get_language
 from apps.search.words import runs
 
 DEFAULT_LANGUAGE = "en"
-# The place of a match, best first.
+# Where a term was found, from the best match to the worst. INSIDE: within a name or keyword.
 SHORT_NAME, NAME, KEYWORD, INSIDE = range(4)
 
 
@@ -33,9 +33,9 @@ class _Table:
 
 
 def emoji_beginning(text: str, *, maximum: int) -> list[Emoji]:
-    """The emoji whose short names, names or keywords in any language begin with a text.
+    """The emoji whose short names, names or keywords in any language have a word that begins with a text.
 
-    Matches of names come before matches of keywords, and within both, complete matches come first.
+    Matches at the beginning of names come before all others. Within both groups, complete matches come first.
     """
     wanted, table = _term(text), _table()
     if not wanted:
@@ -74,7 +74,8 @@ def _terms(line: str) -> Iterator[tuple[str, int]]:
     for keyword in keywords:
         yield _term(keyword), KEYWORD
     for phrase in (name, *keywords):
-        for run in runs(phrase):  # later words of a phrase, and all suffixes of a Chinese phrase
+        # later words of a phrase, and all suffixes of a phrase without spaces
+        for run in runs(phrase):
             for start in range(len(run.text) if run.is_pairs else 1):
                 yield run.text[start:], INSIDE
 

@@ -19,8 +19,8 @@ BATCH = 1_000
 OVERLAP = 1_000  # the number of account ids that are checked again
 VERSION = 2  # of the index entries; when it changes, all posts and people are indexed again
 
-# Two statements, because the key of a distributed table has the author too. Entries are inserted first: if two
-# transactions insert the same entry, one waits in the first statement, and then finds the entry in the second.
+# There are two statements, because the key of a distributed table also contains the author. Entries are inserted first:
+# if two transactions insert the same entry, one waits in its first statement, and finds the entry in its second.
 _ENTRIES = """unnest(
     %(ids)s::bigint[], %(authors)s::bigint[], %(are_public)s::boolean[], %(words)s::text[]
 ) AS t(id, author_id, is_public, words)"""

@@ -67,7 +67,7 @@ class IndexWalk(models.Model):
         PEOPLE = "people", _("People")
 
     kind = models.CharField(_("kind"), max_length=6, choices=Kind, default=Kind.POSTS, unique=True)
-    version = models.PositiveSmallIntegerField(default=0)  # `indexing.VERSION`
+    version = models.PositiveSmallIntegerField(default=0)  # the `indexing.VERSION` of the scan
     after = models.BigIntegerField(_("up to number"), default=0)
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
 

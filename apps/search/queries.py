@@ -176,11 +176,11 @@ MIN_GUESSED = 3  # characters; shorter terms are similar to everything
 def search_people(
     viewer: User | None, text: str, *, limit: int, offset: int = 0, only_followed: bool = False
 ) -> list[User]:
-    """Find accounts by words of the name or a prefix of the handle. An exact handle comes first.
+    """Find accounts by words of the name, or by a prefix of the handle or a similar handle.
 
-    After it come the viewer's followees, the viewer's followers, and all others, most followed first. Excludes
-    suspended accounts and those that block the viewer. Accounts that the viewer blocks match only by the whole handle,
-    so that the viewer can unblock them.
+    An exact handle comes first, and merely similar handles come last. Between them come the viewer's followees, the
+    viewer's followers, and all others. Excludes suspended accounts and those that block the viewer. Accounts that the
+    viewer blocks match only by the whole handle, so that the viewer can unblock them.
     """
     term = _strip_address(text[:TEXT_MAX_CHARACTERS])
     words, viewer_id = tsquery([term]), viewer.pk if viewer else None
@@ -196,7 +196,7 @@ def search_people(
         "guesses": len(handle) >= MIN_GUESSED,
         "query": words,
         "viewer": viewer_id
-        or 0,  # not NULL, with which the planner would remove the join conditions that let Citus join on each server
+        or 0,  # with NULL, the planner would remove the join conditions that let Citus join on each server
         "only_followed": only_followed,
         "limit": MAX_CANDIDATES,
     }
@@ -215,5 +215,5 @@ def _with_handle(handle: str, ids: Collection[int]) -> set[int]:
 
 
 def _strip_address(text: str) -> str:
-    """The search term without a leading @, the site's host, and the address part of a profile's URL."""
+    """The search term without a leading @, without this site's host, and without the site's part of a profile's URL."""
     return without_own_host(text.strip().removeprefix(f"{settings.SITE_URL}/")).strip()

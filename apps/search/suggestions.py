@@ -1,4 +1,4 @@
-"""Suggests accounts to follow: the most followed accounts without a relation to the viewer that were not dismissed.
+"""Suggests the most followed accounts, except those that the viewer has a relation to or has dismissed.
 
 New members also see starter packs made by staff, and authors of posts with the tags that they chose, preferably in
 languages that they read.
@@ -37,11 +37,12 @@ MAX_DISMISSED = 200  # per account; the oldest beyond this number are deleted
 MAX_PACKS = 6  # on a page
 # The number of most followed accounts from which `people_to_begin_with` chooses.
 MANY = 40
-# It also chooses from the authors of the newest posts with the viewer's tags: posts per tag, and tags.
+# It also chooses from the authors of the newest posts with the tags that the viewer follows: the number of posts per
+# tag, and of tags.
 POSTS_OF_TAG, MAX_TAGS = 50, 10
 
-# All accounts to leave out are one list, so that PostgreSQL scans the index of follower counts up to the limit. With
-# several lists, it estimates that hardly any account remains, and plans a parallel scan.
+# One subquery selects all accounts to leave out, so that PostgreSQL scans the index of follower counts up to the limit.
+# With several subqueries, it estimates that hardly any account remains, and plans a parallel scan.
 _SUGGESTIONS = f"""
 SELECT {ACCOUNT} FROM accounts_usercounts c JOIN accounts_user u ON u.id = c.user_id
 WHERE c.posts > 0 AND u.suspended_at IS NULL AND u.limited_at IS NULL AND u.is_discoverable
@@ -88,7 +89,7 @@ def suggested_people(viewer: User, *, limit: int) -> list[User]:
     key = (viewer.pk, viewer.epoch)
     ids = SUGGESTED.get_many([key], _load_suggested).get(key, ())
     people = cached_users(ids[:limit])
-    if len(people) < limit < len(ids):  # some have been suspended since
+    if len(people) < limit < len(ids):  # some have been suspended in the meantime
         people |= cached_users(ids[limit:])
     return [people[user_id] for user_id in ids if user_id in people][:limit]
 
@@ -198,7 +199,7 @@ class Pack:
 
 
 def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
-    """The non-empty packs in these languages, without people who block the viewer or whom they block or mute."""
+    """The non-empty packs in these languages, except people muted by the viewer or with a block in either direction."""
     rows = StarterPack.objects.filter(is_active=True, language__in=languages)
     packs = list(rows.order_by("place", "pk").prefetch_related("members")[:MAX_PACKS])
     ids = {pack.pk: {person.pk for person in pack.members.all()} for pack in packs}
@@ -213,7 +214,7 @@ def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
 def follow_pack(viewer: User, pack_id: int) -> int:
     """Follow everybody in a pack whom the viewer does not follow yet; returns their number.
 
-    Raises NotFound for an unknown pack, TooMany or Invalid at a limit of follows; earlier follows stay.
+    Raises NotFound for an unknown pack, and TooMany or Invalid at a limit of follows. Follows until then stay.
     """
     pack = StarterPack.objects.filter(pk=pack_id, is_active=True).first()
     if pack is None:

@@ -20,7 +20,7 @@ _UNSPACED = (
 _RUN = regex.compile(
     rf"(?P<pairs>{_UNSPACED}+)|(?P<word>[\p{{L}}\p{{M}}\p{{N}}_]+?)(?={_UNSPACED}|[^\p{{L}}\p{{M}}\p{{N}}_]|$)"
 )
-# Characters that nobody sees or types. Persian's non-joiner stays, because it separates words like a space.
+# Characters that nobody sees or types. The zero-width non-joiner stays, because in Persian it separates words.
 _INVISIBLE = regex.compile(r"(?!\u200c)\p{Default_Ignorable_Code_Point}")
 _ACCENTS = regex.compile("[\u0300-\u036f]+")
 

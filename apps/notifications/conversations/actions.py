@@ -42,7 +42,7 @@ def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
 
 
 def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency_key: str) -> Post:
-    """Send a message in a conversation, to the people of the message `seen_id`, the last one on the author's page.
+    """Send a message to the people of the message `seen_id`, the last one that the author's page shows.
 
     Raises Invalid, NotFound, NotAllowed, TooMany or Unavailable.
     """
@@ -56,7 +56,10 @@ def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency
 
 
 def _parent_id(author: User, people: Sequence[User], key: str) -> int | None:
-    """The message that a new one to these people replies to, if any; the same one if a form is sent twice."""
+    """The id of the message that a new message replies to; None if it begins a conversation.
+
+    If a form is sent twice, the id is the same both times.
+    """
     sent = IdempotencyKey.objects.filter(user=author, key=key).exclude(post=None)
     if key and (earlier := sent.first()) and earlier.post:
         parent_id: int | None = earlier.post.reply_to_id
@@ -85,7 +88,8 @@ def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
         allowed_mentions=tuple(person.pk for person in reached),
     )
     post = publishing.publish(author, message, idempotency_key=idempotency_key).post
-    add_post(post.pk)  # for the author's next page; the event handler repeats it
+    # so that the author's next page shows the message; the event handler does the same later
+    add_post(post.pk)
     return post
 
 
@@ -121,7 +125,7 @@ def mute_conversation(viewer: User, number: int) -> None:
 
 
 def unmute_conversation(viewer: User, number: int) -> None:
-    """Announce the messages of a conversation again. Raises NotFound."""
+    """Count and announce the new messages of a conversation again. Raises NotFound."""
     unmute_thread(viewer, get_conversation(viewer, number).item.id)
 
 

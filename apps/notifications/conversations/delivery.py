@@ -46,11 +46,11 @@ SELECT user_id FROM accounts_usercounts told WHERE user_id = ANY(%(users)s) AND 
 def add_post(post_id: int) -> None:
     """Make a post the newest in the conversations of its author and of the mentioned people.
 
-    People who mute the author are left out, as are those with a block in either direction; if staff have hidden the
-    post, so is everybody except the author.
+    People who mute the author and people with a block in either direction are left out. If staff have hidden the post,
+    it is added only to the author's conversation.
     """
     if not Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists():
-        return  # true of nearly all posts
+        return  # only few posts are messages
     author_id = author_of(post_id)
     post = visible_posts(author_id, [post_id]).posts.get(post_id)
     if post is None or post.visibility != Visibility.MENTIONED:
@@ -74,7 +74,7 @@ def add_post(post_id: int) -> None:
 
 
 def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
-    """The users in `user_ids` to whom an author is a stranger, so that they get a request.
+    """The users in `user_ids` to whom an author is a stranger: their conversation with the author is a request.
 
     An author is not a stranger to users who have written to the author, or have exempted the author from their
     notification policy. Staff are never strangers.
@@ -90,8 +90,9 @@ def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
 
 
 def update_last_post(post_id: int) -> None:
-    """Update the newest post of conversations whose newest post was deleted or hidden, or mentions other people after
-    an edit.
+    """Update the last post of the conversations whose last post `post_id` was deleted, hidden or edited.
+
+    A conversation without a remaining post is deleted.
     """
     for row in Conversation.objects.filter(last_post=post_id):
         with connection.cursor() as sql:

@@ -19,8 +19,8 @@ from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import author_of, authors_of
 
-MAX_ROUNDS = 20  # a list ends after this many batches of hidden conversations or messages
-NAMED = 3  # the number of people of a group whom the list names
+MAX_ROUNDS = 20  # a page reads at most this many batches to skip hidden conversations or messages
+NAMED = 3  # the maximum number of people in a group whose names the list shows
 MAX_WAITING = 10  # the count of requests stops at this number
 
 # The messages of a thread that a viewer wrote or is mentioned in; hydration decides who may see them.
@@ -33,8 +33,8 @@ WHERE thread_id = %(thread)s AND visibility = 'mentioned' AND deleted_at IS NULL
       WHERE m.post_id = p.id AND m.author_id = p.author_id AND m.user_id = %(viewer)s))
 ORDER BY id {order} LIMIT %(limit)s
 """
-MAX_SEARCHED = 200  # newest conversations that are searched for the one with certain people
-# Whether posts are messages, and the people they mention.
+MAX_SEARCHED = 200  # `conversation_with` searches this many of the newest conversations
+# For each post: its id, whether it is a message, and the ids of the users that it mentions.
 _PEOPLE = """
 SELECT p.id, p.visibility = 'mentioned', ARRAY(
     SELECT m.user_id FROM posts_mention m WHERE m.post_id = p.id AND m.author_id = p.author_id)
@@ -74,7 +74,7 @@ class ConversationItem:
 
     @property
     def text(self) -> str:
-        """The text of the last message, for a line of the list."""
+        """The content warning or the text of the last message, for the list of conversations."""
         post = self.item.post
         return post.content_warning or without_handles(post.body, post.mentions)
 
@@ -102,7 +102,7 @@ class Message:
 def conversations_page(
     viewer: User, cursor: Cursor, *, requests: bool | None = None
 ) -> Page[ConversationItem]:
-    """A page of a viewer's conversations, by their newest post; the cursor is the id of that post.
+    """A page of a viewer's conversations, ordered by their newest post; the cursor is the id of that post.
 
     `requests` selects only requests from strangers (True), or everything except these (False).
     """
@@ -114,7 +114,7 @@ def conversations_page(
         if len(found) > cursor.limit or len(rows) <= cursor.limit:
             break
         position = cursor.beyond(rows[-1].last_post_id)
-    # from visible posts, because a cursor must not reveal the id of a hidden one
+    # the cursors are ids of visible posts, because they must not reveal the id of a hidden post
     return to_page(found, cursor, id_of=lambda conversation: conversation.item.id)
 
 
@@ -127,7 +127,7 @@ def get_conversation(viewer: User, number: int) -> ConversationItem:
 
 
 def conversation_with_last_post(viewer: User, post_id: int) -> ConversationItem | None:
-    """The viewer's conversation with this newest post."""
+    """The viewer's conversation whose newest post is `post_id`; None if there is none."""
     rows = Conversation.objects.filter(user=viewer, last_post=post_id, has_left=False)
     return next(iter(_conversation_items(viewer, list(rows))), None)
 
@@ -158,7 +158,7 @@ def people_of(viewer: User, message: FeedItem) -> list[User]:
 
 
 def seen_by(viewer: User, conversation: ConversationItem, message_id: int) -> list[User]:
-    """The people who saw a message by the viewer, except those without read receipts; [] if the viewer has them off."""
+    """The people who saw a message by the viewer, if both they and the viewer have enabled read receipts."""
     if not viewer.tells_seen:
         return []
     rows = Conversation.objects.filter(
@@ -250,12 +250,12 @@ def _conversation_items(viewer: User, rows: Sequence[Conversation]) -> list[Conv
 
 
 def _left(thread_ids: Sequence[int], user_ids: set[int]) -> set[Any]:
-    """The users who have left one of the threads, as (thread, user) pairs."""
+    """The users who have left one of the threads, as pairs of thread id and user id."""
     rows = Conversation.objects.filter(thread_id__in=thread_ids, user__in=user_ids, has_left=True)
     return set(rows.values_list("thread_id", "user_id"))
 
 
 def _other_ids(viewer: User, item: FeedItem) -> list[int]:
-    """The people in a conversation other than the viewer; the viewer alone for a note to oneself."""
+    """The ids of the people in a conversation except the viewer; only the viewer's id for a note to oneself."""
     user_ids = dict.fromkeys([item.author.pk, *item.post.mentions.values()])
     return [user_id for user_id in user_ids if user_id != viewer.pk] or [viewer.pk]

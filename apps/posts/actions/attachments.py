@@ -26,7 +26,7 @@ SELECT 1 FROM accounts_user WHERE (avatar = %(name)s OR header = %(name)s) AND s
 """
 # Uploads have no post yet. Several posts may share one file, as they do in the demo.
 _FILE = "(picture.file = %(name)s OR picture.preview = %(name)s)"
-_CAPTIONS = "picture.captions = %(name)s AND picture.captions <> ''"  # the condition of its index
+_CAPTIONS = "picture.captions = %(name)s AND picture.captions <> ''"  # the index on captions has the same condition
 _OF_POST = """
 SELECT 1 FROM posts_attachment picture
 LEFT JOIN posts_post post
@@ -36,7 +36,7 @@ WHERE {named}
   AND post.deleted_at IS NULL AND post.hidden_at IS NULL AND person.suspended_at IS NULL LIMIT 1
 """
 CAPTIONS = ".vtt"
-# the columns that change when a picture is held for another post; the author stays, because it selects the server
+# the columns that change when a picture is held for another post; `author_id`, which selects the server, stays the same
 HELD = ("post", "position", "scheduled", "created_at", "file", "preview", "captions")
 
 
@@ -171,7 +171,7 @@ def discard(rows: Iterable[Attachment]) -> None:
     for source in sources_of(rows):
         transaction.on_commit(partial(storages["private"].delete, source))
     Attachment.objects.filter(pk__in=[row.pk for row in rows]).delete()
-    # each upload has a separate file
+    # uploads, which have an owner, never share a file
     shared = [row.file.name for row in rows if row.owner_id is None]
     if shared:
         others = Attachment.objects.filter(file__in=shared).values_list("file", "preview")
@@ -184,7 +184,7 @@ def is_served(name: str) -> bool:
     """Whether a stored picture may be shown. It must belong to an account, or to a post that is neither deleted nor
     hidden, and its owner must not be suspended.
 
-    This costs one indexed query for every file served, so that a picture disappears together with its post.
+    Each served file costs one indexed query, so that a picture disappears together with its post.
     """
     for folder in SERVED_FOLDERS:
         if name.startswith(folder.name):

@@ -29,7 +29,8 @@ from apps.texts import is_visible, normalise
 MAX_PICTURES = 4
 ALT_MAX_CHARACTERS = 10_000  # of a picture's description
 CONTENT_WARNING_MAX_CHARACTERS = 200
-Focus = tuple[float, float]  # the point that crops must contain: -1 (left, bottom) to 1
+# The x and y of the point that crops must contain, from -1 (left, bottom) to 1 (right, top).
+Focus = tuple[float, float]
 POLL_OPTIONS = (2, 4)  # minimum, maximum
 POLL_OPTION_MAX_CHARACTERS = 50
 POLL_SECONDS = (300, 2_678_400)  # minimum, maximum

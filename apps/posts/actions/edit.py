@@ -93,7 +93,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Chang
             _replace_poll(post, edit.poll)
         mentions = user_ids_by_handle(mentioned_handles(post.body))
         if _parts(post, pictures) == before:
-            if edit.poll is not None:  # only its end can differ
+            if edit.poll is not None:  # only the end of the poll can differ
                 return _save_version(counts, post, pictures, mentions)
             return Changed(post)
         revision.save(force_insert=True)

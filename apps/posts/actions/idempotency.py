@@ -49,7 +49,7 @@ class Request:
             field.name: getattr(self.draft, field.name) for field in fields(Draft)
         }
         values["body"] = normalise(self.draft.body)
-        # without the files, which need not be read again
+        # the contents of the files are left out, so that they are not read for this
         values["pictures"] = [
             (picture.width, picture.height, picture.alt) for picture in self.draft.pictures
         ]

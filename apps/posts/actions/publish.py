@@ -40,7 +40,7 @@ from apps.throttling import check_rate_limit
 from feedcache.read_through import QueueWrites
 from feedcache.structures.rate_limit import RateLimitResult
 
-DELETE_POSTS = "posts.delete_post"  # the admin's permission
+DELETE_POSTS = "posts.delete_post"  # Django creates this permission
 APPLICATION_MAX_CHARACTERS, WEBSITE_MAX_CHARACTERS = 60, 200
 
 
@@ -53,11 +53,12 @@ def publish_post(
     counted: RateLimitResult | None = None,
     more_writes: Callable[[Changed], Sequence[QueueWrites]] | None = None,
 ) -> Changed:
-    """Publish a post: write its rows, counts and event in one transaction, whose cost does not depend on followers.
+    """Publish a post: write its rows, counts and event in one transaction.
 
     If an author repeats an idempotency key, the first post is returned (`idempotency`); `content_digest` identifies the
-    pictures. `counted` is the result of the rate limit, if the caller has counted the post. `more_writes` are sent
-    after the commit, together with the writes to the caches. Invalid, NotFound, NotAllowed, Conflict, TooMany.
+    pictures. `counted` is the result of the rate limit check, if the caller has already made it. `more_writes` returns
+    writes that are sent together with the writes to the caches, after the commit. The cost does not depend on the
+    number of followers. Invalid, NotFound, NotAllowed, Conflict, TooMany.
     """
     body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
@@ -99,7 +100,7 @@ def repost(
     counted: RateLimitResult | None = None,
     more_writes: Callable[[Changed], Sequence[QueueWrites]] | None = None,
 ) -> Changed:
-    """Repost an open post (of a repost, its source); idempotent. For the other arguments, see `publish_post`.
+    """Repost an open post or, given a repost, its source; idempotent. For the other arguments, see `publish_post`.
 
     NotFound, NotAllowed, TooMany.
     """
@@ -127,7 +128,7 @@ def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Chang
     """Delete a post, so that the next read no longer shows it. The row stays as a tombstone without the text.
 
     Its pictures are deleted or, if its author deletes it with `keep_pictures`, held for a day for another post. Returns
-    the post as it was. The permissions and errors are those of `require_deleter`.
+    the post as it was before. The permissions and errors are those of `require_deleter`.
     """
     owner = require_deleter(post_id, by=by)
     with transaction.atomic():
@@ -244,7 +245,7 @@ def _note_published(author: User, counts: UserCounts, post: Post) -> None:
 
 
 def _existing_post(key: IdempotencyKey | None) -> Post | None:
-    """The post of an earlier request."""
+    """The post of an earlier request; None if there was no such request."""
     return key.post if key else None
 
 

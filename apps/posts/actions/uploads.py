@@ -119,7 +119,7 @@ def uploaded_picture(owner: User, number: int) -> Attachment:
 
 
 def uploaded_pictures(owner: User, numbers: Sequence[int]) -> list[Attachment]:
-    """The owner's uploads among these ids, in their order, whether posts use them already or not; one query."""
+    """The owner's uploads among `numbers`, in this order, whether posts use them already or not; one query."""
     pictures = Attachment.objects.filter(owner=owner).in_bulk(numbers)
     return [pictures[number] for number in numbers if number in pictures]
 
@@ -132,7 +132,7 @@ def describe_picture(
     focus: Focus | None = None,
     captions: IO[bytes] | None = None,
 ) -> Attachment:
-    """Change an upload that no post uses yet (an edit changes published ones). Invalid, NotFound.
+    """Change an upload that no post uses yet (`edit_post` changes pictures of posts). Invalid, NotFound.
 
     `captions` is a WebVTT file for a video or sound; an empty file removes the captions.
     """

@@ -211,7 +211,7 @@ class PostContent:
         return self.kind == Kind.REPOST
 
     def may_be_quoted(self, *, own: bool, follows: bool) -> bool:
-        """Whether a viewer may quote the post: `own`: the viewer is the author; `follows`: a follower."""
+        """Whether a viewer may quote the post. `own`: the viewer is the author; `follows`: the viewer follows them."""
         if own or not self.is_open:
             return own
         return self.quote_policy == QuotePolicy.PUBLIC or (
@@ -260,18 +260,18 @@ class CachedPost:
     """The cache entry of a post, with everything that is the same for all viewers.
 
     For a repost or quote, it contains the ids of the posts that its source quotes and replies to, so that a page can
-    request everything in one round trip, before it has read the source. The source's source may be outdated, because a
+    request everything in one round trip, before it has read the source. `source_source_id` may be outdated, because a
     quoted author can revoke a quote.
     """
 
     state: State
-    content: PostContent | None = None  # of an open post
+    content: PostContent | None = None  # None unless the post is open
     source_source_id: int | None = None  # the post that the source quotes
     source_reply_to_id: int | None = None  # the post that the source replies to
 
     @property
     def version(self) -> int:
-        """The version; a deletion has the highest possible version."""
+        """The version of the content; an entry without content has the highest possible version."""
         return self.content.version if self.content else 2**31
 
 

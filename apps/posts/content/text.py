@@ -16,13 +16,14 @@ from apps.addresses import is_own_host
 from apps.tags.names import FIRST, NAME_MAX_CHARACTERS, NEXT, normalize, tag_address
 
 URL_CHARACTERS = 23  # the length that every address counts as
-RAW_MAX_CHARACTERS = 10_000  # before parsing: a grapheme may have any number of combining marks
+# In code points, checked before parsing, because a grapheme may have any number of combining marks.
+RAW_MAX_CHARACTERS = 10_000
 RAW_PER_CHARACTER = 20  # code points per grapheme, on average
 MAX_MENTIONS = 20
 MAX_TAGS = 30
 
-# Scripts without spaces between words, and Korean, whose endings join names in other scripts. Their letters may follow
-# a handle or an address directly.
+# Scripts without spaces between words, and Korean, in which particles are attached to names in other scripts. Letters
+# of these scripts may follow a handle or an address directly.
 UNSPACED = (
     r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}"
     r"\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}"
@@ -55,8 +56,8 @@ EMPHASIS = "*_~"
 # static/js/address.js has the same pattern, for the counter of the composer.
 ADDRESS = regex.compile(_address_pattern())
 _WORD = rf"(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_]"
-# A handle does not begin inside a word of a spaced script or inside a path; it may follow "RT" and "//" (Weibo's
-# chains).
+# A handle does not begin inside a word of a script with spaces, or inside a path; it may follow "RT", and "//" as in
+# Weibo's chains of reposts.
 _MENTION = (
     rf"(?:(?<!{_WORD}|[@＠\/])|(?<=(?<!{_WORD})[Rr][Tt])|(?<=(?<![:\/])\/\/))[@＠](?P<mention>[A-Za-z0-9_]{{3,30}}+)"
     rf"(?:@(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?)|(?!{_WORD}|[@＠]|:\/\/))"
@@ -110,7 +111,7 @@ def _segment(match: "regex.Match[str]") -> Segment | None:
 
 
 def _address(match: "regex.Match[str]") -> str:
-    """The address of a match, without the marks of emphasis around it."""
+    """The address of a match, without a mark of emphasis at its end that is also directly before it."""
     mark = match.string[max(0, match.start() - 1) : match.start()]
     address: str = match[0]
     return address.rstrip(mark) if mark and mark in EMPHASIS else address
@@ -148,7 +149,7 @@ def tag_names(text: str) -> list[str]:
 
 def length(text: str) -> int:
     """The length in graphemes; an address counts as 23. static/js/composer.js counts in the same way."""
-    # a line end is always a separate grapheme
+    # addresses are replaced by line ends, each of which is always a separate grapheme
     rest, addresses = ADDRESS.subn(lambda match: "\n" + match[0][len(_address(match)) :], text)
     return len(_GRAPHEME.findall(rest)) + int(addresses) * (URL_CHARACTERS - 1)
 

@@ -39,7 +39,8 @@ from apps.throttling import check_rate_limit
 TASK = "apps.privacy.tasks.move_in"
 CHUNK = 100  # lines for each task
 TASK_SECONDS = 12.0  # well below the lease
-POSTS_SECONDS = 4.0  # a task begins no more posts after this: the pictures of one may take a while
+# After this time, a task begins no further post, because the pictures of one post may take a while.
+POSTS_SECONDS = 4.0
 PAUSE = timedelta(seconds=1)
 LONGEST_PAUSE = timedelta(
     minutes=4

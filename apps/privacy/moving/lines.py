@@ -1,6 +1,6 @@
-"""Applies and undoes one line of each kind, through the same actions as the pages.
+"""Applies and undoes one line of each kind, with the same actions that the site's pages call.
 
-`do` returns the data for undoing, or None if nothing changed. A line that cannot be applied raises a `DomainError`.
+`Act.do` returns the data for undoing, or None if nothing changed. A line that cannot be applied raises a `DomainError`.
 """
 
 import re
@@ -32,7 +32,7 @@ from apps.privacy.models import ImportKind
 Trace = dict[str, Any]
 People = Mapping[str, User]
 _POST_PATH = re.compile(r"/(?:@\w+|users/\w+/statuses)/([0-9]{1,19})/?")
-_LANGUAGE = re.compile(r"\b(?<!-)[a-z]{2,8}\b")  # of zh-CN only zh, as in posts
+_LANGUAGE = re.compile(r"\b(?<!-)[a-z]{2,8}\b")  # of zh-CN, only zh matches
 
 
 class Act(NamedTuple):

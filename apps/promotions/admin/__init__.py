@@ -80,7 +80,7 @@ class RuleInline(admin.StackedInline):
         return is_new or self.has_change_permission(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Rules cannot change while a campaign runs: when it started, they matched enough people."""
+        """Rules are fixed while a campaign runs, because its start required that they match enough people."""
         runs = obj is not None and obj.campaigns.filter(state=CampaignState.RUNNING).exists()
         return not runs and request.user.has_perm("promotions.change_segment")
 
@@ -207,7 +207,7 @@ class CampaignAdmin(EditedList):
             super().save_model(request, obj, form, change)
 
     def has_run_permission(self, request: HttpRequest) -> bool:
-        """Permission for actions with `permissions=["run"]`."""
+        """The permission that actions with `permissions=["run"]` require."""
         return request.user.has_perm("promotions.run_campaign")
 
     @admin.display(description=gettext_lazy("people"))

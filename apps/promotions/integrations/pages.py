@@ -34,7 +34,7 @@ MAX_VIEW_CHARACTERS = 40
 @require_POST
 @login_required
 def seen(request: AuthenticatedRequest) -> HttpResponse:
-    """Count a promoted post that, as the page reports, has been on the screen; `view` identifies the page view."""
+    """Count a promoted post that a page reports as seen on the screen; `view` identifies the page view."""
     try:
         post_id = parse_id(request.POST.get("post", ""))
     except ValueError:
