@@ -1,1 +1,1 @@
-"""The second level: home timelines as rows, below the home caches. Without it, older ids are read from the posts."""
+"""Stores the older parts of home timelines as database rows. Without this app, they are read from the posts."""

@@ -15,7 +15,7 @@ class SecondLevelConfig(AppConfig):
         """
         from apps.audit.hooks import CACHES  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ERASURE  # noqa: PLC0415 -- needs the models
-        from apps.second_level import auditing, checks, older, privacy, spans  # noqa: F401, PLC0415 -- and registers a check
+        from apps.second_level import auditing, checks, older, privacy, spans  # noqa: F401, PLC0415 -- checks registers itself
         from apps.timeline.fanout.hooks import PUSHED  # noqa: PLC0415 -- needs the models
         from apps.timeline.sources.hooks import (  # noqa: PLC0415 -- needs the models
             STORED_TIMELINES,

@@ -9,7 +9,7 @@ from apps.second_level import spans
 from apps.second_level.spans import ENTRIES
 from apps.timeline.sources import sql
 
-SPAN_IDS = 200  # the newest ids of a span are compared
+SPAN_IDS = 200  # how many of the newest ids of a span are compared
 
 
 def _compare(reader_ids: Collection[int]) -> Compared:

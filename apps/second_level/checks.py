@@ -12,7 +12,7 @@ from apps.second_level.stores import CASSANDRA, POSTGRESQL
 
 @checks.register(checks.Tags.database)
 def check_timeline_store(**_options: object) -> list[CheckMessage]:
-    """Reject a store without tables. If its nodes are down, only warn, because this merely makes pages slower."""
+    """Reject an unknown store or one without tables. Only warn if its nodes are down, because pages still work."""
     return list(_wrong_with_timeline_store(settings.TIMELINE_STORE))
 
 

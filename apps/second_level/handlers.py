@@ -8,7 +8,7 @@ from apps.second_level.spans import ENTRIES
 @handles("followed")
 @handles("unfollowed")
 def update_span(payload: Payload) -> None:
-    """Add a new followee's posts to the follower's span, or remove a former followee's, which reads already skip."""
+    """Add a new followee's posts to the follower's span, or remove those of a former followee."""
     spans.sync_follow(payload["follower_id"], payload["followee_id"])
 
 

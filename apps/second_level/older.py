@@ -12,13 +12,13 @@ from apps.timeline.sources import merge, sql
 from feedcache.ids import MAX_ID, first_id_at
 
 FILL_COUNT = 200  # ids per fill: ten pages
-EXPIRES_SECONDS = 10  # of the task, because by then the reader has left the page
+EXPIRES_SECONDS = 10  # after this time, a fill is not started: the reader has left the page
 
 
 def page(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
-    """Up to `count` candidate ids within the cursor's bounds, in reading order; PostgreSQL adds restricted posts.
+    """Up to `count` candidate ids within the bounds and in the order of the cursor, including restricted posts.
 
-    None if the span does not cover the whole range.
+    None if the reader's span does not cover the whole range, or if posts in the range may still be uncommitted.
     """
     if cursor.ascending:
         covered = ENTRIES.read_up(reader_id, oldest=cursor.floor, newest=cursor.max_id, count=count)
@@ -35,9 +35,9 @@ def page(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
 
 
 def newest(reader_id: int, count: int) -> list[int] | None:
-    """The newest `count` ids of open posts: from the second level, and above its newest id from the posts table.
+    """The newest `count` ids of open posts: those in the reader's span, and newer ones from the table of posts.
 
-    Returns fewer if no more exist, and None if the second level does not reach down far enough.
+    Returns fewer if no more exist, and None if the span does not contain enough ids.
     """
     span = spans.newest(reader_id, count)
     _enqueue_fill(reader_id, None)
@@ -54,9 +54,9 @@ def _enqueue_fill(reader_id: int, below: int | None) -> None:
 
 
 def fill(reader_id: int, below: int | None) -> None:
-    """Make the second level cover the next `FILL_COUNT` ids below an id, or, without an id, the newest part.
+    """Store the next `FILL_COUNT` ids below `below`; if it is None, extend the span up to ids five minutes old.
 
-    The newest part is as long as a home cache and ends at the newest settled id. A covered part is not written again.
+    Ids that the span already covers are not written again. A new span begins with enough ids to fill a home cache.
     """
     if below is None:
         _fill_top(reader_id)
@@ -83,12 +83,12 @@ def _fill_top(reader_id: int) -> None:
 def _fill(reader_id: int, cursor: Cursor, count: int) -> None:
     revision = spans.revision_of(reader_id)
     ids = sql.open_home_ids(reader_id, cursor, count)
-    floor = ids[-1] - 1 if len(ids) == count else cursor.floor  # else nothing older exists
+    floor = ids[-1] - 1 if len(ids) == count else cursor.floor  # fewer ids: the range has no more
     spans.fill(reader_id, revision, ids, ceiling=cursor.max_id or MAX_ID, floor=floor)
 
 
 def _is_settled(cursor: Cursor) -> bool:
-    """Whether the second level may be read, because no open transaction can still commit an id below the cursor."""
+    """Whether the cursor is so old that no open transaction can still commit an id below it."""
     if cursor.max_id is None:
         return False
     return cursor.max_id <= first_id_at(int(time.time()) - spans.SETTLED_SECONDS)

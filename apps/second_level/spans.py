@@ -1,4 +1,4 @@
-"""The second level: readers' timelines as rows, below the home caches in Redis (source 001: 60 days).
+"""The second level: readers' timelines as rows, older than the ids in the home caches in Redis (source 001: 60 days).
 
 The rows are in PostgreSQL or in Cassandra (`stores`). Some may be missing, so only ranges within the reader's *span*
 are read: between its ends, no open post of a followee (including virtual followees) is missing. Rebuilding a home cache
@@ -7,8 +7,8 @@ and paging down extend the span (`fill`), so the next visit takes one range read
 - it excludes ids younger than five minutes, because posts are not committed in the order of their ids;
 - a span is valid for one `graph_revision` of its reader; `sync_follow` moves it to the next revision and adds the
   posts of accounts followed since;
-- filling renews the age of its rows, so no row expires before the span does;
-- a span has the `stamp` of the last write of its rows; if Cassandra's rows have another stamp or none, it is a miss;
+- filling a range writes all its rows again, so no row expires before the span does;
+- a span has the `stamp` of the last write of its rows; rows in Cassandra with another stamp, or none, are a miss;
 - rows of deleted posts or former followees may remain: every read checks visibility.
 
 A delivery under the policy "push" writes a row for every follower, online or not (`push`).
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 SETTLED_SECONDS = 300  # far longer than any transaction
 MAX_SPAN_ENTRIES = 20_000  # a reader who pages further starts a new span
 MAX_POSTS_OF_FOLLOWEE = 5_000  # a follow that would add more drops the span
-# A sync also adds follows whose event is late or was missed; if there are more, it drops the span.
+# A sync also adds followees whose event is late or was missed. If there are more than this, it drops the span.
 MAX_ADDED_FOLLOWEES = 20
 FOLLOWERS_BATCH = 5_000
 
@@ -108,7 +108,7 @@ ENTRIES = Entries()
 
 
 def newest(reader_id: int, count: int) -> Covered | None:
-    """The upper end of a reader's span; None if it has no valid span."""
+    """The newest ids of a reader's span, with the ends of the span; None if the reader has no valid span."""
     return _read(reader_id, newest=MAX_ID, oldest=0, count=count, begins=ANYWHERE)
 
 
@@ -121,7 +121,7 @@ def push_chunk(post: Post, chunk: FanoutChunk) -> None:
 def push(
     author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool = False
 ) -> int:
-    """Write a post for all followers between two edges; returns the number of rows, 0 if the store does not respond."""
+    """Write a row for each follower in a range of edge ids; returns their number, 0 if the store does not respond."""
     try:
         return timeline_store().push(
             author_id, first_edge, last_edge, post_id, is_virtual=is_virtual
@@ -287,7 +287,7 @@ def purge(*, max_batches: int = 20) -> int:
 def _read(
     reader_id: int, *, newest: int, oldest: int, count: int, begins: str, ascending: bool = False
 ) -> Covered | None:
-    """Read from the store; None if it does not respond, so that the caller queries the posts."""
+    """Read from the store; None if there is no such span, or if the store does not respond."""
     bounds = {"newest": newest, "oldest": oldest, "count": count}
     try:
         return timeline_store().read(reader_id, **bounds, begins=begins, ascending=ascending)

@@ -26,11 +26,11 @@ ADD_BLOCKS, CHANGE_BLOCKS, DELETE_BLOCKS = (
 _NETWORKS = {
     4: 24,
     6: 48,
-}  # the networks whose sign-ups a wave slows down: prefix lengths, by the version of IP
+}  # prefix lengths of the networks that are limited separately during a wave, by IP version
 
 
 def refuse_blocked(sign_up: SignUp) -> None:
-    """Raise Invalid if staff have blocked the address, the mail domain or the handle; the block counts refusals."""
+    """Raise Invalid if staff have blocked the network, e-mail address, mail domain or handle; count the refusal."""
     block = block_of(sign_up)
     if block is None:
         return
@@ -60,7 +60,7 @@ def network_of(address: str) -> str:
 
 @transaction.atomic
 def save_block(row: SignUpBlock, *, by: User, **values: Any) -> SignUpBlock:
-    """Save a new block, or changes to a block, as the staff page does. Raises NotAllowed without the permission, or
+    """Save a new block, or changes to a block, and log this for staff. Raises NotAllowed without the permission, or
     Invalid, which names the fields with invalid values.
     """
     is_new = row.pk is None
@@ -73,16 +73,16 @@ def save_block(row: SignUpBlock, *, by: User, **values: Any) -> SignUpBlock:
             row.save()
     except ValidationError as error:
         raise _invalid(error) from None
-    except IntegrityError:  # of a block that was added since
+    except IntegrityError:  # the same block was added in the meantime
         raise Invalid(_("This is blocked already."), code="blocked_already") from None
     if is_new:
-        row.refresh_from_db()  # the database's time
+        row.refresh_from_db()  # the database sets `created_at`
     _log(by, row, ADDITION if is_new else CHANGE)
     return row
 
 
 def _invalid(error: ValidationError) -> Invalid:
-    """The error with its fields; if a block with this value exists, the constraint names no field."""
+    """Convert the error. A violated unique constraint names no field: the value is blocked already."""
     fields = {name: texts[0] for name, texts in error.message_dict.items()}
     if NON_FIELD_ERRORS in fields:
         text = _("This is blocked already.")

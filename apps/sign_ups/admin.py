@@ -1,4 +1,4 @@
-"""The staff pages for sign-up blocks: of address ranges, mail domains and handles."""
+"""The staff pages for sign-up blocks."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 VALUE_CHARACTERS = 253  # the maximum length of a host name
 REASON_CHARACTERS = 500
-WIDEST = {4: 8, 6: 16}  # the shortest prefix of a range, by the version of IP
+WIDEST = {4: 8, 6: 16}  # the shortest prefix of a range, by IP version
 _DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _HANDLE = re.compile(r"[a-z0-9_]{1,30}|[a-z0-9_]{3,29}\*")
@@ -112,7 +112,7 @@ def _email(value: str) -> str:
 
 
 def email_digest(email: str) -> str:
-    """SHA-256 of an address as Mastodon writes it: in lower case, without dots and `+...` before the @."""
+    """SHA-256 of an address as Mastodon normalizes it: in lower case, without dots and `+...` before the @."""
     name, _at, domain = email.strip().lower().rpartition("@")
     name = name.partition("+")[0].replace(".", "")
     return sha256(f"{name}@{domain}".encode()).hexdigest()

@@ -14,8 +14,8 @@ from apps.accounts.signals import SignUp
 from apps.sign_ups.models import Kind, email_digest
 from apps.sql import rows_of
 
-# In a wave, an hour has more than TIMES the usual number of new accounts, and at least AT_LEAST. The usual number is
-# the average of earlier hours, once there is data for KNOWN.
+# There is a wave if the last hour has at least AT_LEAST new accounts, and more than TIMES the usual number. The usual
+# number is the hourly average before that hour; it is known once the counted accounts span at least KNOWN.
 TIMES, AT_LEAST, KNOWN = 5, 20, timedelta(days=1)
 _NEWEST = 5_000  # accounts that are counted; if an hour has more, this number is shown
 

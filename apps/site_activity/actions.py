@@ -1,4 +1,4 @@
-"""Counts logins when they happen, and posts and new accounts every hour, each of them once, by id."""
+"""Counts logins when they happen and, every hour, the posts and accounts that were created since the last run."""
 
 import time
 from datetime import UTC, date, datetime, timedelta
@@ -16,13 +16,13 @@ from apps.sql import database_time
 from feedcache.ids import first_id_at, second_of
 
 SETTLED = timedelta(minutes=1)  # newer posts and accounts may still be in a transaction
-STEP = 6 * 3600  # seconds of posts that one statement counts
-RUN_SECONDS = 20.0  # the next run continues
+STEP = 6 * 3600  # one statement counts the posts of this many seconds
+RUN_SECONDS = 20.0  # after this time, a run stops, and the next run continues
 RETENTION = timedelta(weeks=WEEKS + 1)
 
 
 def count_login(**_signal: Any) -> None:
-    """Count a login in this week."""
+    """Count a login in the current week."""
     _add(first_day_of(database_time().date()), logins=1)
 
 
@@ -42,7 +42,10 @@ def count() -> int:
 
 @transaction.atomic
 def _count_step() -> tuple[int, bool]:
-    """Take one step, under the lock of the progress row, so that concurrent runs count nothing twice."""
+    """Count one step. Returns the number counted, and whether nothing is left to count.
+
+    The lock of the progress row prevents concurrent runs from counting anything twice.
+    """
     settled = database_time() - SETTLED
     monday = datetime.combine(first_day_of(settled.date()), datetime.min.time(), UTC)
     first = monday - timedelta(weeks=WEEKS - 1)
@@ -64,12 +67,12 @@ def _count_step() -> tuple[int, bool]:
 
 
 def _end_of_day(second: int) -> int:
-    """The end of a day, so that the posts counted in a step belong to one week."""
+    """The end of the day of a second. No step crosses it, so the posts of a step belong to one week."""
     return (second // 86_400 + 1) * 86_400
 
 
 def _count_accounts(after: int, first: datetime, settled: datetime) -> tuple[int, int]:
-    """Count the accounts with greater ids; returns their number and the greatest id."""
+    """Count accounts with ids above `after`, created since `first`. Returns their number, and the greatest id seen."""
     new = User.objects.filter(pk__gt=after, created_at__lt=settled)
     last = new.aggregate(last=Max("pk"))["last"]
     if last is None:

@@ -10,7 +10,7 @@ class SiteActivityConfig(AppConfig):
 
     def ready(self) -> None:
         """Count logins, and add Mastodon's endpoint."""
-        from django.contrib.auth.signals import user_logged_in  # noqa: PLC0415 -- with the rest
+        from django.contrib.auth.signals import user_logged_in  # noqa: PLC0415 -- only used here
 
         from apps.api.hooks import MASTODON_ENDPOINTS  # noqa: PLC0415 -- needs the models
         from apps.site_activity.actions import count_login  # noqa: PLC0415 -- needs the models

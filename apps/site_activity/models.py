@@ -1,4 +1,4 @@
-"""The weeks of the site, and how far its posts and accounts have been counted."""
+"""The weekly activity of the site, and the ids up to which its posts and accounts have been counted."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -22,7 +22,7 @@ class Week(models.Model):
 
 
 class Progress(models.Model):
-    """A single row: posts and accounts with ids up to these have been counted."""
+    """A single row: posts up to `post_id` and accounts up to `account_id` have been counted."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     post_id = models.BigIntegerField()

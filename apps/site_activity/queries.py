@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from apps.site_activity.models import Week
 from apps.sql import database_time
 
-WEEKS = 12  # as Mastodon
+WEEKS = 12  # as in Mastodon
 
 
 def first_day_of(day: date) -> date:

@@ -15,21 +15,21 @@ class EndedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    labels: list[str]  # the stream's name as the client wrote it
+    labels: list[str]  # the stream's name, and its argument as the client wrote it
     event: str
     payload: str
     number: int = 0  # the id of its post or notification, as in `StreamEvent`
 
 
 class Connection:
-    """A client with a bounded queue. A client that reads too slowly is disconnected, and catches up later."""
+    """The connection of a client. Its queue is bounded: a client that reads too slowly is disconnected."""
 
     def __init__(
         self, listener_id: int, token: str, scopes: frozenset[str], *, max_queue: int
     ) -> None:
         self.listener_id = listener_id
         self.token = token
-        self.notifications = Known(0)  # set to those that exist when the connection begins
+        self.notifications = Known(0)  # the hub replaces it with those that exist already
         self._scopes = scopes
         self.streams: dict[Stream, list[str]] = {}
         self._max_queue = max_queue

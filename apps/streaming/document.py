@@ -37,7 +37,7 @@ _ARGUMENTS = {"hashtag": "tag", "hashtag:local": "tag", "list": "list"}
 def add_streams(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
     """A drf-spectacular hook that describes each stream."""
     for name in sorted(NAMES):
-        if not name.endswith(":media"):  # the same stream as one with a parameter
+        if not name.endswith(":media"):  # the same stream as the one with `only_media`
             result["paths"][f"{ROOT}/{name.replace(':', '/')}"] = {"get": _operation(name)}
     result["tags"] = [*result.get("tags", []), TAG]
     return result

@@ -178,7 +178,7 @@ class Hub:
             logger.exception("could not deliver %s to the streams", name)
 
     async def _deliver_to_one(self, name: str, listener_id: int, ids: Mapping[str, Any]) -> None:
-        """Deliver an announcement that concerns one member."""
+        """Deliver an announcement that concerns one user."""
         if name == "notified":
             await self._deliver_notifications(listener_id)
         elif name in {"conversed", "seen"}:
@@ -229,7 +229,7 @@ class Hub:
             self._deliver(await self.run_in_thread(queries.events_of_markers, listener_id))
 
     def _deliver_progress(self, post_id: int) -> None:
-        """Send an author the progress of a delivery; not for each chunk, because thousands may finish in a second."""
+        """Send an author the progress of a delivery, but not for each chunk: thousands may finish in a second."""
         author_id, now = author_of(post_id), time.monotonic()
         if author_id in self._by_listener and now >= self._next_progress.get(author_id, 0.0):
             self._next_progress[author_id] = now + PROGRESS_SECONDS
@@ -241,7 +241,7 @@ class Hub:
                 connection.enqueue(item)
 
     async def _recheck_tokens(self) -> None:
-        """Regularly end connections whose tokens are no longer valid, in case the announcement was lost."""
+        """Regularly end connections whose tokens are no longer valid, in case a revocation was not announced."""
         while True:
             # at random moments, so that the processes do not all check together
             await asyncio.sleep(settings.STREAMING_CHECK_SECONDS * random.uniform(0.8, 1.0))  # noqa: S311 -- no secret

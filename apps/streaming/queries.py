@@ -76,7 +76,7 @@ def events_of_post(
 def events_of_missed(
     listener_id: int, stream: Stream, post_ids: Sequence[int]
 ) -> list[StreamEvent]:
-    """Events for up to 200 posts that a stream of the listener did not deliver, as they would be now."""
+    """Events for up to 200 posts that a stream of the listener did not deliver, with their current contents."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return []
@@ -88,7 +88,7 @@ def events_of_missed(
 
 def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[StreamEvent]:
     """Events for a post that was deleted or hidden by staff, for listeners who may have it on a page. Listeners with a
-    block in either direction get none. The author still sees a hidden post.
+    block in either direction get none, nor does the author of a hidden post, who can still see it.
     """
     post = Post.objects.filter(pk=post_id).exclude(deleted_at=None, hidden_at=None).first()
     if post is None:
@@ -119,10 +119,10 @@ def events_of_notifications(listener_id: int, known: Known) -> tuple[Known, list
 def events_of_conversation(
     listener_id: int, post_id: int, *, is_new: bool = True
 ) -> list[StreamEvent]:
-    """An event for the last message of a conversation: it is new or, if not `is_new`, somebody has seen it.
+    """Events for the last message of a conversation, which is new or, if `is_new` is false, has been seen.
 
-    Empty if the message is hidden from the listener, or is no longer the last. Mastodon has no event for seen
-    messages, and sends new ones on a separate stream.
+    Returns none if the message is hidden from the listener, or is no longer the last. Mastodon has no event for seen
+    messages, and sends new messages on a separate stream.
     """
     listener = users_by_id([listener_id]).get(listener_id)
     conversation = conversation_with_last_post(listener, post_id) if listener else None
@@ -188,7 +188,7 @@ def _events_for(
 
 
 def _belonging(stream: Stream, items: Sequence[FeedItem], facts: ReaderFacts) -> set[int]:
-    """The ids of the posts that pass the rules of the page that a stream continues. Streams have no promoted posts."""
+    """The ids of the items that pass the rules of the page that the stream updates. Streams have no promoted posts."""
     if stream.is_media_only:
         items = [item for item in items if item.shown.post.pictures]
     book, context = NOT_MUTED, FilterContext.PUBLIC
@@ -201,7 +201,7 @@ def _belonging(stream: Stream, items: Sequence[FeedItem], facts: ReaderFacts) ->
 
 
 def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Stream]]:
-    """The listeners who may get a post, and on which of their streams. Visibility is not checked yet."""
+    """The listeners who may get a post, with the streams on which they may get it. Visibility is not checked yet."""
     streams_by_listener: dict[int, set[Stream]] = {}
     is_public = post.visibility == Visibility.PUBLIC and post.kind != Kind.REPOST
     tags = tag_names(post.body)

@@ -41,8 +41,8 @@ MAX_MISSED_MESSAGES = 40  # on the stream of conversations, which are read one b
 # The maximum age of a position, on streams for which posts of many authors are read.
 MAX_MISSED_SECONDS = 2 * 24 * 3600
 BATCH = 40  # posts that are read at once
-MISSED = "feedsite.missed"  # the event that is sent instead if there is more
-SETTLE_SECONDS = 30  # a post that arrives this much later than newer ones is still found
+MISSED = "feedsite.missed"  # the event that is sent if too many were missed
+SETTLE_SECONDS = 30  # a post that arrives up to this much later than newer ones is still found
 MAX_HAD = 128  # post ids in a position: about 1,400 characters
 NOTIFYING = {USER, NOTIFICATIONS}
 OWN = {DIRECT, NOTIFICATIONS}  # read from the listener's own rows; positions may have any age
@@ -60,7 +60,7 @@ class Position:
     """
 
     floor: int
-    notifications: Known | None  # None: not known
+    notifications: Known | None  # None if the event id did not contain them
     had: set[int] = field(default_factory=set)
     repeated: set[int] | None = None
 
@@ -145,7 +145,7 @@ async def begin(
 async def _missed(
     hub: Hub, connection: Connection, stream: Stream, ids: list[int] | None, known: Known | None
 ) -> AsyncIterator[Delivered]:
-    """Events for these posts, then for the notifications not in `known`, oldest first. Without ids, only MISSED."""
+    """Events for the posts `ids`, then for notifications not in `known`, oldest first; only MISSED if `ids` is None."""
     if ids is None:
         yield Delivered(connection.streams[stream], MISSED, "{}")
         return
@@ -173,7 +173,7 @@ def position_now(listener_id: int, stream: Stream, notifications: Known) -> Posi
     ids = candidate_ids(listener_id, stream, newest, MAX_HAD, home_ids=sql.home_ids_nearby) or []
     if len(ids) == MAX_HAD:
         floor = ids[-1]
-    # read afterwards, so that the floor is not below the posts that were read
+    # read after the ids, so that the floor is not below the posts among which the ids were found
     posts = Post.objects.filter(pk__gt=floor).order_by("-pk").values_list("pk", flat=True)
     for lowest in posts[sql.NEARBY - 1 : sql.NEARBY] if stream == USER else ():
         floor = lowest - 1

@@ -161,7 +161,7 @@ class Server:
 
 
 def _query(scope: Scope) -> dict[str, str]:
-    """The query parameters. BadRequest if they are too long or not text."""
+    """The query parameters. BadRequest if they are too long or not valid text."""
     raw: bytes = scope["query_string"]
     if len(raw) > QUERY_MAX_BYTES:
         raise BadRequest("The address is too long.")
@@ -185,7 +185,7 @@ def _stream(path: str, query: Mapping[str, str]) -> Stream:
 def _position(scope: Scope, query: Mapping[str, str]) -> Position | None:
     """The position that a reconnecting client sent; None if it sent none. BadRequest for an invalid id.
 
-    The parameter is for pages that open a new EventSource, on which browsers cannot set headers.
+    Pages send the query parameter when they open a new EventSource, because browsers cannot set headers on it.
     """
     header = next((value for name, value in scope["headers"] if name == b"last-event-id"), b"")
     text = header.decode("latin-1") or query.get("last_event_id", "")

@@ -55,7 +55,7 @@ class Stream:
 
     @property
     def is_public(self) -> bool:
-        """Whether the stream contains all public posts. `remote` contains no posts, because there is no federation."""
+        """Whether the stream contains public posts by all accounts. `remote` contains none: there is no federation."""
         return self.name.startswith("public") and "remote" not in self.name
 
     @property

@@ -1,4 +1,4 @@
-"""Tickets authenticate streams of the site's own pages, because browsers send neither headers nor cookies with them.
+"""Tickets authenticate streams of the site's own pages, because browsers open streams without headers or cookies.
 
 A ticket identifies a login. It is valid only for streams, until the login ends, but at most for an hour.
 """

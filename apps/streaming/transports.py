@@ -18,7 +18,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
-SEND_SECONDS = 10.0  # for a client that does not read
+SEND_SECONDS = 10.0  # after this time, a client that does not read is disconnected
 HEARTBEAT = b":thump\n\n"  # a comment that shows proxies and clients that the connection is alive
 # a random wait, so that clients disconnected together do not reconnect together
 RETRY_MS = 1000, 5000
@@ -53,7 +53,7 @@ async def serve_sse(
     except EndedError:
         with suppress(TimeoutError, OSError):
             pause = random.randint(*RETRY_MS)  # noqa: S311 -- no secret
-            # without an empty line: browsers still read the field, and Mastodon.py sees no broken event
+            # no empty line follows: browsers still read the field, and Mastodon.py sees no broken event
             await _send_bytes(send, b"retry: %d\n" % pause, more=False)
     except (TimeoutError, OSError):
         connection.end("it does not read")
@@ -85,7 +85,7 @@ async def serve_websocket(
 
 
 def event(delivered: Delivered, position: Position) -> bytes:
-    """A server-sent event with one `data` line, as JSON has no line breaks. Only posts and notifications have an id."""
+    """A server-sent event. One `data` line is enough for JSON. Only posts, notifications and MISSED have an id."""
     if delivered.number:
         position.add(delivered.event, delivered.number)
     is_news = delivered.number or delivered.event == MISSED

@@ -228,7 +228,7 @@ if untaken := set(Measure) - _UNDO.keys() or set(Measure) - {*_ABOUT_ACCOUNT, *_
 
 @transaction.atomic
 def add_note(user: User, *, by: User, text: str) -> Note:
-    """Add a note about an account, for staff only. Invalid. NotAllowed without the permission to change reports."""
+    """Add a note for staff about an account. Raises Invalid, or NotAllowed without the permission to change reports."""
     require_permission(by, CHANGE_REPORTS)
     return Note.objects.create(user=user, by=by, text=_clean(text))
 

@@ -154,7 +154,7 @@ class CaseAdmin(ReportAdmin):
         ]
 
     def _act(self, request: HttpRequest, report: Report, chosen: Filter) -> HttpResponse:
-        """Perform the action of a button. A decision redirects to the next report in the queue, others back here."""
+        """Perform the action of a button. A decision redirects to the next report, other actions back to this page."""
         by, text = staff_of(request), request.POST.get("text", "").strip()
         name, _colon, value = request.POST.get("act", "").partition(":")
         onward = queries.next_case(chosen, by, report)
@@ -230,7 +230,7 @@ class CaseAdmin(ReportAdmin):
         return TemplateResponse(request, "admin/strikes/appeals.html", context)
 
     def _log_read(self, request: HttpRequest, strikes: list[Strike]) -> None:
-        """Log reads of restricted posts, as the page of a post does; for deleted ones, in the strike's history."""
+        """Log reads of restricted posts, as the page of a post does. If a post no longer exists, log the strike."""
         restricted = [one for one in strikes if one.evidence.get("is_restricted")]
         posts = Post.objects.in_bulk([one.post_id for one in restricted])
         for strike in restricted:

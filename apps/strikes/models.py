@@ -15,7 +15,7 @@ from apps.moderation.house_rules import RULES
 from apps.moderation.models import Measure, Report
 
 TEXT_MAX_CHARACTERS = 1000
-PER_POST = (Measure.HIDE, Measure.SENSITIVE)  # the others are about the account
+PER_POST = (Measure.HIDE, Measure.SENSITIVE)  # the other measures are about the account
 
 
 def _staff(*, blank: bool = True) -> Any:

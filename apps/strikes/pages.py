@@ -18,7 +18,7 @@ from apps.strikes.models import TEXT_MAX_CHARACTERS
 from apps.strikes.queries import own_strike, own_strikes, owner_of
 from apps.web.forms.accounts import CodeForm, render_form, render_settings
 
-VERIFIED = "strikes_verified"  # in the session: the token whose second factor was passed
+VERIFIED = "strikes_verified"  # key in the session: the token whose second factor was checked
 
 
 @require_get_or_post
@@ -37,7 +37,7 @@ def settings(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_get_or_post
 @never_cache
 def closed(request: HttpRequest, token: str) -> HttpResponseBase:
-    """The same page for the owner of a frozen or suspended account, after a check of the account's second factor."""
+    """The strikes of a frozen or suspended account, for its owner, after a check of the account's second factor."""
     owner = owner_of(token)
     if has_second_factor(owner) and request.session.get(VERIFIED) != token:
         return _second_factor(request, owner, token)
@@ -66,7 +66,7 @@ def _second_factor(request: HttpRequest, owner: User, token: str) -> HttpRespons
 
 
 def _appeal(request: HttpRequest, user: User) -> dict[str, Any]:
-    """Appeal, if a form was submitted; returns the page's context if that failed. NotFound for strikes of others."""
+    """Appeal if a form was submitted. If this fails, return context for the page. NotFound for strikes of others."""
     if request.method != "POST":
         return {}
     number, text = request.POST.get("strike", ""), request.POST.get("text", "")

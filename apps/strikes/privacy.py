@@ -1,4 +1,4 @@
-"""Exports strikes and appeals into the archive of the account, and erases them with it."""
+"""Exports an account's strikes and appeals to its archive, and erases them with the account."""
 
 from collections.abc import Iterable, Sequence
 
@@ -35,8 +35,8 @@ ARCHIVE = Part(
 
 
 def strikes(user: User, limit: int) -> int:
-    """Delete strikes with their appeals, notes about the account, and evidence of its reported posts. The log of
-    staff's acts stays, without the former name.
+    """Delete strikes with their appeals, notes about the account, and the evidence of reports about it or by it. The
+    log of staff's acts stays, without the former name.
     """
     kind = ContentType.objects.get_for_model(User)
     entries = LogEntry.objects.filter(content_type=kind, object_id=str(user.pk))

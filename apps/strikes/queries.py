@@ -79,7 +79,7 @@ class Filter(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class QueueRow:
     report: Report
-    post: Post | None  # the first one that is reported
+    post: Post | None  # the first reported post
     posts: int
 
 
@@ -150,7 +150,7 @@ def notes_of(user: User) -> list[Note]:
 
 
 def account_figures(user: User) -> dict[str, int]:
-    """Three numbers: the reports about an account, its strikes, and the reports that its owner filed."""
+    """The numbers of all and of open reports about an account, of reports by it, and of all and of active strikes."""
     against = Report.objects.filter(target=user)
     strikes = Strike.objects.filter(user=user).aggregate(
         all=Count("pk"), in_force=Count("pk", filter=Q(undone_at=None))
@@ -250,8 +250,8 @@ def own_strike(user: User, number: int) -> Strike:
 
 
 def token_of(user: User) -> str:
-    """A token with which the owner of a closed account can read its strikes and appeal. The token gives no other
-    access, and is valid for a day, unless the account gets a new password or is reopened.
+    """A token with which the owner of a closed account can read its strikes and appeal against them. The token gives no
+    other access, and is valid for a day, unless the account gets a new password or is reopened.
     """
     return signing.dumps([user.pk, _fingerprint(user)], salt=SALT)
 
@@ -281,7 +281,7 @@ def appeals_that_wait() -> Iterator[tuple[str, str]]:
 
 
 def owner_of(token: str) -> User:
-    """The owner of a closed account by a token. Raises NotFound if the token is invalid or has expired."""
+    """The owner for whom `token_of` made a token. Raises NotFound if the token is invalid or has expired."""
     try:
         number, password = signing.loads(token, salt=SALT, max_age=TOKEN_SECONDS)
     except signing.BadSignature:

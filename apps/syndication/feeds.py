@@ -262,7 +262,7 @@ def _xml(feed: Feed, kind: type[SyndicationFeed]) -> bytes:
             author_name=without_control_characters(entry.author),
             author_link=entry.author_url,
             categories=entry.tags,
-            # the length is unknown without opening the file; the formats write 0 for that
+            # the length is not known without opening the file; feeds use 0 for an unknown length
             enclosures=[Enclosure(url, "0", kind) for url, kind, _alt in _files(entry)[:maximum]],
         )
     text: str = made.writeString("utf-8")

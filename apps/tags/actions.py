@@ -58,7 +58,7 @@ def delete_tags(post_id: int) -> None:
 
 
 def _clear_cache_if_unused(tag_ids: Collection[int]) -> None:
-    """Clear the cached trending tags if one of these has no public use left, so that it is no longer shown."""
+    """Clear the cached trending tags if one of these tags has no public use left and must disappear."""
     if tag_ids and publicly_used(Tag.objects.filter(pk__in=tag_ids)).count() < len(set(tag_ids)):
         transaction.on_commit(clear_cached_trending_tags, robust=True)
 
@@ -132,7 +132,7 @@ def feature_tag(user: User, name: str) -> FeaturedTag:
 
 @transaction.atomic
 def choose_featured_tags(user: User, names: Iterable[str]) -> None:
-    """Show exactly these tags on one's profile. Raises the errors of `feature_tag`; nothing changes then."""
+    """Show exactly these tags on one's profile. Raises the errors of `feature_tag`, without changing anything."""
     chosen = {tag_named(name).name for name in names}
     FeaturedTag.objects.filter(user=user).exclude(tag__name__in=chosen).delete()
     for name in sorted(chosen):

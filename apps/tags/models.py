@@ -31,7 +31,7 @@ class Tag(models.Model):
 
 
 class TagUse(models.Model):
-    """The use of a tag in a post. There is no foreign key to the post, because the app `posts` is above this one.
+    """The use of a tag in a post. There is no foreign key to the post, because the app `posts` depends on this one.
 
     Only posts whose uses are `is_public` appear on the tag's page. The rows are deleted with the post.
     """
@@ -81,7 +81,7 @@ class TagFollow(models.Model):
 
 
 class FeaturedTag(models.Model):
-    """`user` shows a tag on the profile."""
+    """`user` shows a tag on their profile."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

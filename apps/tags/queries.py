@@ -44,7 +44,7 @@ class TagUsage:
     tag: Tag
     history: list[Day]
     is_followed: bool = False
-    is_in_use: bool = True  # whether visitors can see a post with it; otherwise, hide its use
+    is_in_use: bool = True  # whether visitors can see any post with it; if not, uses are hidden
 
     @property
     def uses(self) -> int:

@@ -1,4 +1,4 @@
-"""The timelines' handlers for events of lower apps."""
+"""Handlers of the timeline app for events about posts, follows and circles."""
 
 from apps.events.actions import Payload, handles
 from apps.posts.actions.publish import delete_reposts_of

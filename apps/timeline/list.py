@@ -42,8 +42,8 @@ def favourites_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
 def _posts(
     viewer: User, cursor: Cursor, read: Callable[[int, Cursor], Page[Bookmark] | Page[Like]]
 ) -> Page[FeedItem]:
-    """A page of bookmarked or liked posts, paged by the ids of the marks. It is full even if some posts are deleted."""
-    found: list[tuple[int, FeedItem]] = []  # the mark and its post, in reading order
+    """A page of bookmarked or liked posts, paged by the ids of the marks. Deleted posts do not make it shorter."""
+    found: list[tuple[int, FeedItem]] = []  # marks with their posts, in the order of the page
     position, more = replace(cursor, limit=cursor.limit + 1), True
     for _round in range(MAX_ROUNDS):
         marks = read(viewer.pk, position).items[:: -1 if cursor.ascending else 1]

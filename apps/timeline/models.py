@@ -199,7 +199,7 @@ class AuthorPolicy(models.Model):
     policy = models.CharField(
         _("policy"), max_length=6, choices=Policy.choices, default=Policy.SITE
     )
-    mode = models.CharField(_("mode"), max_length=6, choices=Mode.choices, null=True, blank=True)  # noqa: DJ001 -- none is not a mode
+    mode = models.CharField(_("mode"), max_length=6, choices=Mode.choices, null=True, blank=True)  # noqa: DJ001 -- null means the site's mode
     pulled_since = models.DateTimeField(_("merged at read time since"), null=True, blank=True)
     reason = models.TextField(_("why"), blank=True, default="")
     measured = models.JSONField(_("measured"), default=dict, blank=True)

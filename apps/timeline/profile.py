@@ -50,7 +50,7 @@ SELECT {ACCOUNT}, {_PINNED} FROM accounts_user u {WITH_COUNTS} WHERE c.user_id =
 SELECT {_FEATURED}, {{badge}}, ARRAY[{{facts}}]::boolean[]
 """  # noqa: S608 -- constants
 MAX_OWNERS = 20_000  # handles that a process caches
-_owner_ids: dict[str, int] = {}  # by handle; only hints: the handle in the row is compared
+_owner_ids: dict[str, int] = {}  # ids by handle; the handle in the row is compared at each read
 _WITH_MEDIA = [Kind.PICTURE, Kind.VIDEO, Kind.AUDIO]
 
 
@@ -58,7 +58,8 @@ _WITH_MEDIA = [Kind.PICTURE, Kind.VIDEO, Kind.AUDIO]
 class ProfileFilter:
     """Which of an author's posts belong on a page of the profile; `web.people.profile.TABS` has one for each tab."""
 
-    replies: bool = True  # to others; replies in the author's own threads are always included
+    # replies to others; replies in the author's own threads are always included
+    replies: bool = True
     reposts: bool = True
     mentioned: bool = True  # posts for mentioned people
     only_pictures: bool = False
@@ -212,7 +213,7 @@ def profile_ids(
     replies: bool,
     short: Future[dict[int, IdVector]] | None = None,
 ) -> list[int]:
-    """Up to `count` candidate ids inside the cursor's bounds, in reading order."""
+    """Up to `count` candidate ids inside the cursor's bounds and in its order."""
     counts = author.counts
     public, _total = outbox.ids_of_author(
         author.pk, counts.outbox_revision, cursor, count, replies=replies, short=short
@@ -230,7 +231,7 @@ def profile_ids(
 
 
 def _until(ids: list[int], cursor: Cursor, count: int) -> Cursor:
-    """The cursor's bounds, narrowed to a full page if there is one, because no id beyond its last can be on it."""
+    """The cursor, ended at the last of `ids` if they fill the page, because no later id can then be on the page."""
     if len(ids) < count:
         return cursor
     last = ids[-1]

@@ -62,7 +62,7 @@ def tag_timeline(viewer: User | None, query: TagQuery, cursor: Cursor) -> Page[F
 
 
 def _tagged_ids(viewer_id: int | None, tags: list[Tag], cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` ids inside the cursor's bounds, in reading order."""
+    """Up to `count` ids of posts with one of the tags, inside the cursor's bounds and in its order."""
     lists = replicas.read(
         viewer_id,
         lambda db: [public_post_ids(tag.pk, cursor, count, database=db) for tag in tags],

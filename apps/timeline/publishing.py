@@ -62,7 +62,7 @@ def _own_timelines(new: Changed) -> list[QueueWrites]:
 
 
 def repost(author: User, post_id: int, *, counted: RateLimitResult | None = None) -> Post:
-    """Repost a public post; idempotent. For `counted` and Unavailable, see `publish`. NotFound, NotAllowed, TooMany."""
+    """Repost an open post; idempotent. For `counted` and Unavailable, see `publish`. NotFound, NotAllowed, TooMany."""
     lag.require_room()
     return actions.repost(author, post_id, counted=counted, more_writes=_own_timelines).post
 
@@ -103,7 +103,7 @@ def hide(author: User, post_id: int, *, is_hidden: bool) -> Post:
 
 
 def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Post:
-    """Put the pictures of a post behind a button (`posts.actions.edit.mark_sensitive`). NotFound."""
+    """Put the pictures of a post behind a button, or undo this (`posts.actions.edit.mark_sensitive`). NotFound."""
     changed = editing.mark_sensitive(author, post_id, is_marked=is_marked)
     outbox.advance(changed)
     return changed.post

@@ -66,7 +66,7 @@ def publish_due() -> None:
 
 @shared_task
 def maintain_replicas() -> None:
-    """Advance the `ReplicaMark` of each replica (the point up to which it is filled in) by a few batches per run."""
+    """Fill in older posts on each replica, or delete expired ones, in a few batches per run (`ReplicaMark`)."""
     replica.maintain()
 
 

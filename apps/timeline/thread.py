@@ -33,7 +33,7 @@ from feedcache.ids import author_of, first_id_at, is_possible, second_of
 
 MAX_ANCESTORS = 60  # shown on a page
 MAX_CONTEXT_ANCESTORS = 240  # in an API response, which has no link to earlier ancestors
-MAX_DESCENDANTS = 120  # so that they fit into one hydration with the ancestors and the post itself
+MAX_DESCENDANTS = 120  # so that they fit into one hydration with MAX_ANCESTORS and the post itself
 MAX_OPEN_LEVEL = 2  # a reply and the replies to it are shown; deeper ones are folded
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
 MAX_NEARBY = 300  # posts of the thread that are read together for ancestors
@@ -41,8 +41,8 @@ CLOCK_SLACK_SECONDS = (
     900  # no clock is ever set back by more; costs time only in threads of thousands of posts
 )
 
-# The posts of a thread around a post (possibly on the servers of all its authors): its possible descendants, oldest
-# first, and its possible ancestors, nearest first.
+# Posts of the thread of a post: the possible descendants of the post, oldest first, and its possible ancestors, nearest
+# first. On a distributed site they may be on several servers.
 _OF_THREAD = """
 SELECT id, reply_to_id FROM posts_post
 WHERE thread_id = (SELECT thread_id FROM posts_post WHERE id = %(post)s AND author_id = %(author)s)
@@ -83,7 +83,7 @@ def public_item(post_id: int) -> FeedItem:
 def published_item(author: User, post_id: int, content: PostContent | None) -> FeedItem:
     """The item of a post that its author has just published with this content; nothing is read for plain posts.
 
-    Quotes, replies, polls, circle posts and earlier posts are read like any `visible_item`.
+    Quotes, replies, polls, circle posts, and posts without `content` are read with `visible_item`.
     """
     if (
         content is None
@@ -111,7 +111,7 @@ def thread(
     revision: int | None = None,
     max_ancestors: int = MAX_ANCESTORS,
 ) -> Thread:
-    """A post, its nearest ancestors and its descendants, in a fixed number of queries.
+    """A post, its nearest ancestors and its descendants, in few queries.
 
     `revision` is the viewer's `graph_revision`, if the caller has just read it. Raises NotFound if the viewer may not
     see the post.

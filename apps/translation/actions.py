@@ -68,7 +68,7 @@ TRANSLATIONS: ReadThrough[Key, Translation] = ReadThrough(
 
 
 def translated(viewer: User, post_id: int, language: str = "") -> tuple[FeedItem, Translation]:
-    """An open post and its translation into a language, by default that of the page.
+    """An open post and its translation into a language, by default the language of the page.
 
     NotFound, NotAllowed, Invalid, TooMany, Unavailable.
     """

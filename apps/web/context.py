@@ -32,7 +32,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "is_partial": bool(missing()),
         "behind": behind(),
         "is_slow": has_open_breaker(),
-        "here": "",  # the entry of the navigation
+        "here": "",  # the current entry of the navigation, which views replace
         "return_url": request.get_full_path() if request.method in {"GET", "HEAD"} else "/",
         "theme": viewer.theme if viewer else _theme_of(request),
     }

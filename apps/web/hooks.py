@@ -52,7 +52,7 @@ class Insert(NamedTuple):
 
 
 class ProfileLink(NamedTuple):
-    """A link on profiles for which an SQL expression is true; it may use `%(owner)s` and `%(viewer)s`.
+    """A link on profiles for which the SQL expression `shown` is true. It may use `%(owner)s` and `%(viewer)s`.
 
     `path` is appended to the address of the profile.
     """
@@ -85,6 +85,7 @@ SETTINGS = Hook[SettingsTab]()
 INSERTS = Hook[Insert]()  # at the places where pages use the tag `inserts`
 PROFILE_LINKS = Hook[ProfileLink]()  # hidden if either account blocks the other
 OTHER_FORMS = Hook[OtherForm]()
-# The page that explains to the owner of a closed account, after the correct password, why it is closed; or "".
+# Returns the URL of a page that tells the owner of a closed account why it is closed, or "". Called at a login with the
+# correct password.
 CLOSED = Hook[Callable[[User], str]](maximum=1)
 DRAWN_PICTURES = Hook[DrawnPicture](maximum=1)

@@ -40,7 +40,7 @@ class NewEndpoint(NamedTuple):
 def create_endpoint(
     owner: User, address: str, kinds: Collection[str], bearer: Bearer | None = None
 ) -> NewEndpoint:
-    """Create an endpoint; if a program creates it, it ends with the program's token. Invalid, NotAllowed."""
+    """Create an endpoint. If a program creates it, it is deleted once the program's token ends. Invalid, NotAllowed."""
     fields = {"address": _checked_address(address), "kinds": _checked_kinds(kinds, bearer)}
     lock_each(UserCounts, [owner.pk])
     if Endpoint.objects.filter(owner=owner).count() >= MAX_ENDPOINTS:
@@ -106,7 +106,7 @@ def send_test(endpoint: Endpoint) -> Delivery:
 
 
 def send_again(endpoint: Endpoint, row: Delivery) -> Delivery:
-    """Send a message again now, with all attempts. Raises Conflict if the endpoint is off, or TooMany."""
+    """Send a message again now, with as many attempts as a new one. Conflict if the endpoint is off, or TooMany."""
     _require_on(endpoint)
     check_rate_limit("webhook", str(endpoint.owner_id))
     Delivery.objects.filter(pk=row.pk).update(

@@ -124,7 +124,7 @@ class WebhookInput(Input):
 )
 @endpoint(GET=READ, POST=WRITE)
 def webhooks(request: Request) -> Response:
-    """The webhooks made with this token, or a new webhook, which ends with the token. At most 5 per account."""
+    """List the webhooks made with this token, or create one, which is deleted with the token. At most 5 per account."""
     viewer, bearer = viewer_of(request), _bearer(request)
     if request.method == "GET":
         return Response([webhook_json(row) for row in endpoints_of(viewer, bearer)])

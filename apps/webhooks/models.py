@@ -57,7 +57,7 @@ class Outcome(models.TextChoices):
 
 
 def _token(model: type[models.Model]) -> Any:
-    """A field for the token with which a program made an endpoint. The endpoint ends with the token.
+    """A field for the token with which a program made an endpoint. When the token ends, the endpoint is deleted.
 
     There is no foreign key constraint, because rows stay in the database while this app is not installed.
     """
@@ -120,7 +120,7 @@ class Delivery(LeasedRow):
     version = models.BigIntegerField(default=0)
     status = models.PositiveSmallIntegerField(null=True, blank=True)
     tried_at = models.DateTimeField(null=True, blank=True)
-    is_scheduled_by_people = True  # not by people, but retries are hours ahead, too
+    is_scheduled_by_people = True  # people do not choose `due_at`, but it may be hours ahead
 
     class Meta:
         constraints = [

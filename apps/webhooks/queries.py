@@ -14,7 +14,7 @@ LISTED_DELIVERIES = 50
 
 
 def token_of(bearer: Bearer) -> dict[str, int]:
-    """The field of an endpoint that this kind of token fills, with the token's id from `Bearer.key`."""
+    """The field of an endpoint for this kind of token, and the id of the token, which is part of `Bearer.key`."""
     is_personal = bearer.key.startswith("p")
     return {"personal_token_id" if is_personal else "program_token_id": int(bearer.key[1:])}
 
@@ -22,7 +22,7 @@ def token_of(bearer: Bearer) -> dict[str, int]:
 def endpoints_of(owner: User, bearer: Bearer | None = None) -> QuerySet[Endpoint]:
     """An account's endpoints, oldest first; with a token, only those that were made with it.
 
-    An endpoint ends with its token, so a program must not change an endpoint that outlives the program's token.
+    An endpoint is deleted when its token ends, so a program must not change an endpoint of a longer-lived token.
     """
     made = token_of(bearer) if bearer else {}
     access = ("owner", "personal_token", "program_token__application")

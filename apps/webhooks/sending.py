@@ -1,5 +1,5 @@
-"""Sends messages to endpoints. Each message is a row, inserted in the transaction of its subject. A task for each
-endpoint sends the due rows one after another.
+"""Sends messages to endpoints. Each message is a row, inserted in the transaction of a notification, or by a handler of
+an event about a post. A task for each endpoint sends the due rows one after another.
 
 The time of the next attempt is stored before each attempt, so that nothing is lost if a worker dies.
 """
@@ -37,7 +37,7 @@ MAX_ATTEMPTS = len(WAITS) + 1
 FAILING_MAX = timedelta(days=3)  # after this time without a success, an endpoint is switched off
 RETENTION = timedelta(days=7)  # for rows that are done, and for dead letters
 MAX_WAITING = 1000  # messages to an endpoint; no more are made until some are sent
-BATCH_SIZE, BATCH_SECONDS = 10, 5.0  # per task: most messages, and the time to begin one
+BATCH_SIZE, BATCH_SECONDS = 10, 5.0  # limits of a task: messages; time after which none begins
 SWEEP_BATCH_SIZE = 100
 
 _INTO = """{first}
@@ -85,7 +85,7 @@ GROUP BY d.endpoint_id ORDER BY min(d.due_at) LIMIT %(limit)s
 
 
 def queue_notifications(notification_ids: Sequence[int]) -> None:
-    """Insert a row for each endpoint that gets these notifications, and enqueue its task after the commit."""
+    """Insert rows for all endpoints that get these notifications, and enqueue their tasks after the commit."""
     _queue(_QUEUE_NOTIFICATIONS, kind=Kind.NOTIFICATION.value, ids=list(notification_ids))
 
 
@@ -153,7 +153,7 @@ def _next_row(endpoint: Endpoint) -> Delivery | None:
     if row is None:
         return None
     row.attempts += 1
-    if row.attempts > MAX_ATTEMPTS:  # the worker died at the last one
+    if row.attempts > MAX_ATTEMPTS:  # the worker died during the last attempt
         _fail(endpoint, row, Reply(None, Failure.INTERNAL))
         return _next_row(endpoint)
     wait = WAITS[min(row.attempts, len(WAITS)) - 1]
@@ -222,7 +222,7 @@ def _headers(endpoint: Endpoint, row: Delivery, body: bytes) -> dict[str, str]:
 
 
 def purge() -> None:
-    """Delete finished messages, dead letters, and endpoints whose token has ended."""
+    """Delete messages that ended more than `RETENTION` ago, and endpoints whose token has ended."""
     finished = Q(finished_at__lt=Now() - RETENTION)
     sql.purge(Delivery.objects.filter(finished).order_by("finished_at"))
     sql.purge(Endpoint.objects.filter(ended()).order_by("pk"))

@@ -15,7 +15,7 @@ def send(endpoint_id: int) -> None:
 
 @shared_task
 def sweep() -> None:
-    """Enqueue the endpoints that have due messages again; their servers may be too slow for the sweep itself."""
+    """Enqueue a task for each endpoint with due messages. Sending them here could take too long for a sweep."""
     for endpoint_id in sending.due():
         enqueue(sending.TASK, endpoint_id)
 

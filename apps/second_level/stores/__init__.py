@@ -19,7 +19,7 @@ POSTGRESQL, CASSANDRA = "postgresql", "cassandra://"
 
 
 class Covered(NamedTuple):
-    """The ends of a span, and ids within it in reading order."""
+    """The ends of a span, and ids within it in the order of the query."""
 
     floor: int
     ceiling: int
@@ -40,8 +40,8 @@ ANYWHERE = "true"
 class TimelineStore(Protocol):
     """Stores rows, each with a reader and a post id. A row expires `TIMELINE_ENTRY_DAYS` after its last write.
 
-    Writes that change a span return its new stamp. They raise SourceUnavailable if the store does not respond; a write
-    may nevertheless have succeeded.
+    Writes that change a span return its new stamp. All methods raise SourceUnavailable if the store does not respond; a
+    write may nevertheless have succeeded.
     """
 
     def read(
@@ -63,7 +63,7 @@ class TimelineStore(Protocol):
         """Add rows without changing any span."""
 
     def fill(self, reader_id: int, post_ids: Sequence[int], *, joins: bool) -> int | None:
-        """Add a reader's rows, and with `joins` keep the older rows, whose span they extend. Returns the new stamp."""
+        """Add rows for a reader; without `joins`, delete the reader's other rows first. Returns the new stamp."""
 
     def withdraw(self, reader_id: int, author_id: int) -> int | None:
         """Remove an author's posts from a reader's rows; returns the new stamp."""
@@ -76,7 +76,7 @@ class TimelineStore(Protocol):
     def push(
         self, author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool
     ) -> int:
-        """Write a post for all followers between two edges; returns the number of rows."""
+        """Write a row for each follower in a range of edge ids; returns their number."""
 
 
 def timeline_store() -> TimelineStore:
@@ -85,12 +85,12 @@ def timeline_store() -> TimelineStore:
 
 @cache
 def _store_at(url: str, _process: int) -> TimelineStore:
-    """The store of this process, because connections and threads do not survive a fork."""
+    """Return one store per process, because connections and threads do not survive a fork."""
     if url.startswith(CASSANDRA):
         from apps.second_level.stores.cassandra import CassandraStore  # noqa: PLC0415 -- only it needs the driver
 
         return CassandraStore(url)
-    from apps.second_level.stores.postgresql import PostgresqlStore  # noqa: PLC0415 -- as above
+    from apps.second_level.stores.postgresql import PostgresqlStore  # noqa: PLC0415 -- imports this module
 
     return PostgresqlStore()
 

@@ -220,7 +220,7 @@ class CassandraStore:
             statement = connected.up if ascending else connected.down
             bound = (reader_id, _published(below), below, _published(above), above, count)
             rows = list(connected.session.execute(statement, bound))
-            # an empty result has no stamp, and early releases of 2.1 omit it from rows that are read in reverse order
+            # an empty result has no stamp, and early releases of Cassandra 2.1 omit it from rows read in reverse
             found = (rows[0].stamp if rows else None) or connected.stamp_of(reader_id)
             return [row.article_id for row in rows] if found == stamp else None
 
@@ -318,7 +318,7 @@ class CassandraStore:
 
 
 def create_tables(address: Address, *, replication: int | None = None) -> int:
-    """Create the keyspace and the table if they are missing, and return the number of copies of each row.
+    """Create the keyspace and the table if they are missing; return how many copies of each row a new keyspace keeps.
 
     `replication` is this number; by default three, or the number of nodes if fewer. Raises one of ERRORS.
     """

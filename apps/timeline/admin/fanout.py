@@ -31,7 +31,7 @@ class LedgerList(StaffList):
 
     @admin.display(description=gettext_lazy("followers"))
     def expected(self, job: Any) -> int:
-        """The number of readers to deliver to: delivered, dormant and pending together."""
+        """The number of readers to deliver to: delivered, dormant, pending and given up together."""
         return delivery_progress(job).expected
 
     @admin.display(description=gettext_lazy("delivered"))

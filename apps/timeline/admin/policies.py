@@ -67,7 +67,7 @@ class SiteForm(WhyForm):
 
 
 class PolicyAdmin(StaffList):
-    """Base class of both policy pages. Saving the form makes a switch; it never writes the row directly.
+    """Base class of both policy pages. Saving the form switches the policy; the row is never written directly.
 
     A page with the current cost of deliveries asks for confirmation. A button reverts the last switch.
     """
@@ -83,7 +83,7 @@ class PolicyAdmin(StaffList):
 
     @abstractmethod
     def costs(self, row: Any, data: dict[str, Any]) -> dict[str, Any]:
-        """The measured costs of the row's policy, for the confirmation page."""
+        """The measured costs of deliveries, for the confirmation page."""
 
     @abstractmethod
     def presses(self, row: Any) -> dict[str, Press]:

@@ -124,7 +124,7 @@ class PostAdmin(StaffList):
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **options: Any
     ) -> HttpResponse:
-        """Record which staff member reads a restricted post, just as for other people's home pages."""
+        """Record which staff member reads a restricted post, as is also done for other people's home pages."""
         post: Post = options["obj"]
         if post.is_restricted and self._reads_restricted(request):
             log_action(staff_of(request), post, _("Read."))

@@ -202,7 +202,7 @@ def measure_author(author_id: int) -> Choice:
 def measure_all() -> int:
     """Measure a batch of authors whose policy is `auto`, least recently measured first; return their number.
 
-    While the policy of the site is `auto`, authors with many followers but no policy are set to `auto`, too.
+    While the policy of the site is `auto`, authors with many followers and no policy of their own become `auto`, too.
     """
     if SitePolicy.objects.filter(pk=1, policy=Policy.AUTO).exists():
         large = User.objects.filter(counts__followers__gte=settings.AUTO_PULL_FOLLOWERS)

@@ -28,7 +28,7 @@ from feedcache.ids import author_of
 logger = logging.getLogger(__name__)
 
 LATE_SECONDS = 10  # a delivery takes a second or two
-MAX_POSTS = 300  # of each kind, longest waiting first
+MAX_POSTS = 300  # events, jobs and chunks: this many of each, longest waiting first
 RETRY_AFTER_SECONDS = 5
 FRESH_SECONDS = 10  # an older value is ignored
 # The subscriber whose event starts a delivery.
@@ -57,7 +57,7 @@ class Lag:
     def behind_for(self, viewer_id: int, *, revision: int | None = None) -> int:
         """The delay of the followees' posts on a viewer's page, in seconds; 0 if no post is late.
 
-        Posts of pulled authors do not wait for a delivery. `revision` means the same as for `relations`: with it, a
+        Posts of pulled authors do not wait for a delivery. If `revision` (the viewer's `graph_revision`) is given, a
         page makes one more round trip to Redis during a backlog, but none to PostgreSQL, which is busy then.
         """
         if not self.waiting:

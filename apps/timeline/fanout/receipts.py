@@ -157,7 +157,7 @@ def _first_open(until: int) -> int:
     open_states = (leases.State.PENDING, leases.State.DEAD)
     found = [until]
     for rows, post_id in ((FanoutJob.objects, "pk"), (FanoutChunk.objects, "job_id")):
-        for state in open_states:  # each has an index
+        for state in open_states:  # separately, because each has an index
             found += rows.filter(state=state).order_by(post_id).values_list(post_id, flat=True)[:1]
     return min(found)
 

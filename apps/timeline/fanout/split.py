@@ -1,8 +1,9 @@
 """Splitting of follower lists into chunks, and the followers of a chunk. Chunks are rows, each delivered by a task.
 
-A scan is split in batches. Each batch is one transaction, which also records the last edge. So memory use is constant,
-and if a dispatcher dies, the next dispatcher continues after that edge (source 001: the dispatcher only scans the
-list). Chunks are enqueued as soon as they exist, so the first chunks are delivered before the last ones are split.
+A scan (`FollowerScan`) is split in batches. Each batch is one transaction, which also records the last edge. So memory
+use is constant, and if a dispatcher dies, the next dispatcher continues after that edge (source 001: the dispatcher
+only scans the list). Chunks are enqueued as soon as they exist, so the first chunks are delivered before the last ones
+are split.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""A home page as it was at an earlier time, limited to posts that the reader may see now. PostgreSQL has the ids.
+"""A home page as it was at an earlier time, limited to posts that the reader may see now. The ids come from PostgreSQL.
 
 The beginning and end of each follow (with its options), mute, block and followed tag are recorded. Everything else is
 as it is today: texts of posts, filters, the setting to hide replies to strangers, exclusive lists, suspensions. Past

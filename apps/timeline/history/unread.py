@@ -23,10 +23,11 @@ _POSITION = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
 
 
 def newer_candidate_count(viewer: User, since_id: int, *, maximum: int = 99) -> int:
-    """The number of candidates newer than an id, at most `maximum`, without promoted posts; 0 without a home cache.
+    """The number of candidates newer than an id, at most `maximum`, without promoted posts.
 
-    Rules may still drop candidates, so this is not the number on the pill (`web.timelines.home.home_new`). For readers
-    who hide replies to strangers, it counts the posts that pass the rules, because ids do not reveal replies.
+    Without a home cache, followees' open posts are not counted. Rules may still drop candidates, so the home page may
+    show a lower number of new posts (`web.timelines.home.home_new`). For readers who hide replies to strangers, only
+    posts that pass the rules are counted, because ids do not reveal replies.
     """
     if viewer.hides_replies:
         above = Cursor(since_id=since_id, limit=maximum)

@@ -30,7 +30,8 @@ def nothing_promoted(_post: PostContent) -> None:
 class ReaderFacts(NamedTuple):
     """The facts about a reader that rules use, now or at an earlier time. `viewer` is None for a visitor.
 
-    `relations` relate the reader to the authors of the posts and of their parents. The fields after it are for home.
+    `relations` relate the reader to the authors of the posts and of their parents. The fields from `listed` on are for
+    home.
     """
 
     viewer: User | None = None

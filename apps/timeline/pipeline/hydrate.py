@@ -41,8 +41,8 @@ from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from feedcache.ids import authors_of, possible_ids
 from feedcache.read_through import Batch
 
-# The posts of the page; the posts that they repost, quote or reply to; and the posts that those quote or reply to,
-# unless cache entries already contained their ids.
+# First the posts of the page; then the posts that they repost, quote or reply to; then the posts that those quote or
+# reply to. The third read is not needed if cache entries of the first read contain the ids.
 MAX_READS = 3
 # A page of this size, with the posts that its posts repost and quote, fits into one batch.
 MAX_LINKED_PAGE = MAX_IDS // 2
@@ -58,7 +58,7 @@ class Links(NamedTuple):
     parents: AbstractSet[int]
 
 
-# By post id. Only hints, because each read checks every post in them.
+# By post id. A link only tells which post to read; whether the viewer may see that post is checked at every read.
 _links: dict[int, Links] = {}
 
 

@@ -81,7 +81,7 @@ class Assembled:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The verdicts on the candidates that the reader may see, within the range of the page, in reading order."""
+        """The verdicts on the candidates that the reader may see, within the range and in the order of the page."""
         places = {item.id for item in self.placed}
         within = [verdict for verdict in self.decided if self._is_within(verdict.item.id)]
         return [

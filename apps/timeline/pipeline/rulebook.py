@@ -40,10 +40,10 @@ def _never(_item: FeedItem, _facts: ReaderFacts) -> str:
 class Rule:
     """A reason to keep a post off a page. `applies` returns whether the rule can drop any post for this reader.
 
-    The other fields are for explanations. `who` returns the handle, the tag, or the filter titles for the text of the
-    `reason`. A post passes the rule if the answer to the `question` is `passing_answer` (True: yes); `irrelevant`
-    returns why the answer does not matter. Rules with the same question are one line of the checklist on /explain.
-    Rules of pages that are never explained leave these fields empty.
+    The fields after `applies` are for explanations. `who` returns the handle, the tag, or the filter titles for the
+    text of the `reason`. A post passes the rule if the answer to the `question` is `passing_answer` (True: yes);
+    `irrelevant` returns why the answer does not matter. Rules with the same question are one line of the checklist on
+    /explain. Rules of pages that are never explained leave these fields empty.
     """
 
     id: str

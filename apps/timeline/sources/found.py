@@ -19,7 +19,7 @@ class Via(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Candidate ids in reading order.
+    """Candidate ids in the order of the cursor.
 
     `contents`: open posts that the source has read anyway. `origins`: pairs of a `Via` and the ids found that way. The
     first pair with an id counts; an id in no pair came from storage.

@@ -37,7 +37,7 @@ from feedcache.structures.home_window import (
 logger = logging.getLogger(__name__)
 
 MAX_POLICY_RELOADS = 2
-SERVER = "server"  # the name of the missing source: one server of a distributed site, with some authors' posts
+SERVER = "server"  # noted as the missing source if a server of a distributed site is unreachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _of_followees(
         if cursor.ascending
         else merge_down(present, newest=cursor.max_id, count=count)
     )
-    if merged is None:  # not all windows reach the first post
+    if merged is None:  # a window does not reach down to the start of an ascending page
         return _older(viewer.pk, cursor, count)
     if not merged.end:
         return Found(merged.ids, origins=origins)

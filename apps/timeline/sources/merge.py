@@ -47,7 +47,7 @@ def newest_of_vectors(vectors: Sequence[Entries], count: int) -> list[int]:
 
 
 def first_ids(lists: Iterable[Sequence[int]], count: int, *, ascending: bool = False) -> list[int]:
-    """The first `count` distinct ids of lists that are all in reading order."""
+    """The first `count` distinct ids of sorted lists; all are sorted in ascending or all in descending order."""
     merged = heapq.merge(*lists, reverse=not ascending)
     return [post_id for post_id, _same in islice(groupby(merged), count)]
 

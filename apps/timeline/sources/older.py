@@ -10,7 +10,7 @@ from apps.timeline.sources.hooks import STORED_TIMELINES
 
 
 def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` candidate ids inside the cursor's bounds, in reading order."""
+    """Up to `count` candidate ids inside the cursor's bounds and in its order."""
     for stored in STORED_TIMELINES:
         ids = stored.page(reader_id, cursor, count)
         if ids is not None:

@@ -54,7 +54,7 @@ class Outboxes(ReadThrough[int, IdVector]):
 def _outboxes(name: str, length: int) -> Outboxes:
     return Outboxes(
         name=name,
-        version=4,  # changes are appended in any order, even if nothing was cached
+        version=4,  # the format to which changes can be appended in any order
         ttl_seconds=7 * 24 * 3600,
         key_of=str,
         encode=IdVector.encode,
@@ -74,7 +74,7 @@ _REVISIONS = (
     "SELECT user_id, outbox_revision FROM accounts_usercounts WHERE user_id = ANY(%(authors)s)"
 )
 
-# Includes virtual followees. It is an array because, for a join with 2,000 authors, the planner would read all counts.
+# Includes virtual followees. For a join with 2,000 authors instead of an array, the planner would read all counts.
 _FOLLOWEES = """
 SELECT user_id, outbox_revision, graph_revision FROM accounts_usercounts
 WHERE user_id = ANY({followees} || %(reader)s::bigint
@@ -108,7 +108,7 @@ _REPLY = -(1 << 63)  # bit 63 as PostgreSQL writes it
 
 
 def ids_of_authors(author_ids: Iterable[int], cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` public ids of these authors inside the cursor's bounds, in reading order; no SQL if cached.
+    """Up to `count` public ids of these authors inside the cursor's bounds and in its order; no SQL if cached.
 
     All Memcached nodes are queried in parallel for each group of authors, and the results of the groups are merged
     (source 004).
@@ -122,7 +122,7 @@ def newest_ids_of_followees(reader_id: int, count: int) -> list[int]:
 
 
 def ids_of_followees(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` public ids of a reader's followees and of the reader inside the bounds, in reading order."""
+    """Up to `count` public ids of a reader's followees and the reader, inside the cursor's bounds and in its order."""
     revisions = _followee_revisions(reader_id)
     if replica.is_used() and not cursor.ascending and _are_mostly_missing(revisions):
         ids = replica.newest(reader_id, revisions, cursor, count)
@@ -166,7 +166,7 @@ def ids_of_author(
     replies: bool = True,
     short: Future[Vectors] | None = None,
 ) -> tuple[list[int], int | None]:
-    """Up to `count` public ids of one author, in reading order, and the author's total if the vectors are complete."""
+    """Up to `count` public ids of one author, in the cursor's order, and the total number if the vector is complete."""
     vectors = short() if short else _vectors(SHORT_OUTBOXES, {author_id: revision})
     ids, vectors = _read(vectors, cursor, count, replies=replies)
     vector = vectors.get(author_id)
@@ -183,8 +183,8 @@ def revisions_of(author_ids: Collection[int]) -> dict[int, int]:
 def _followee_revisions(reader_id: int) -> dict[int, int]:
     """The outbox revisions of a reader's followees and of the reader, in one query.
 
-    The list of followees comes from Redis if its revision is the reader's in the snapshot of that query, otherwise from
-    PostgreSQL.
+    The list of followees comes from Redis if it has the reader's `graph_revision` in the snapshot of that query, and
+    otherwise from PostgreSQL.
     """
     cached = cached_followees(reader_id)
     if cached is not None:
@@ -281,7 +281,7 @@ def _first_of_groups(groups: Iterable[Vectors], cursor: Cursor, count: int) -> l
 def _read(
     vectors: Vectors, cursor: Cursor, count: int, *, replies: bool = True
 ) -> tuple[list[int], Vectors]:
-    """The first ids inside the bounds, from short vectors and the levels below, and the vectors that were read last."""
+    """The first ids inside the bounds, from short vectors, long vectors or PostgreSQL; and the last vectors read."""
     first_ids = partial(_first_ids, cursor=cursor, count=count, replies=replies)
     ids, too_short = first_ids(vectors)
     if too_short:
@@ -335,7 +335,7 @@ def _vectors(outboxes: Outboxes, revisions: Revisions) -> Vectors:
 def _accepting(revisions: Revisions | None = None) -> Callable[[int, IdVector], bool]:
     """A function, for a single read, that accepts vectors with known ids and, if given, at these revisions.
 
-    It rejects a vector if an upper layer had a newer vector, because the change has not reached its layer yet.
+    It rejects a vector from a cache tier if an upper tier had a newer one, because the last change is missing there.
     """
     newest: dict[int, int] = {}
 

@@ -30,7 +30,7 @@ def ids(
     *,
     revision: int | None = None,
 ) -> list[int]:
-    """Up to `count` public ids of the pulled authors that a reader follows, inside the bounds, in reading order."""
+    """Up to `count` public ids of pulled authors that a reader follows, inside the cursor's bounds and in its order."""
     if policies.pulls_all:
         authors = {reader_id, *followee_ids(reader_id, revision=revision)}
         authors.update(virtual_follows.followee_ids(reader_id))

@@ -65,7 +65,8 @@ def newest(
     reader_id: int, author_ids: Collection[int], cursor: Cursor, count: int
 ) -> list[int] | None:
     """Up to `count` open ids of authors inside the bounds, newest first; None if the shard does not reach that far."""
-    pending = _pending_ids(author_ids, cursor)  # first: events that end later are on the shard
+    # read before the shard: if an event is no longer pending by then, its post is on the shard
+    pending = _pending_ids(author_ids, cursor)
     values: dict[str, Any] = {
         "authors": list(author_ids),
         "newest": MAX_ID if cursor.max_id is None else cursor.max_id,
@@ -116,7 +117,7 @@ def remove(post_id: int) -> None:
 
 
 def maintain(*, max_batches: int = 4) -> None:
-    """Move every shard's mark towards the end of the retention period: fill in up to `max_batches`, or purge."""
+    """Move every shard's mark towards the end of the retention period: fill in or purge a few batches."""
     _on_every_shard(lambda alias: _maintain(alias, max_batches))
 
 

@@ -293,7 +293,10 @@ def deleted_between(
     *,
     only: Q | None = None,
 ) -> int:
-    """The number of these authors' posts (not reposts) between two ids (exclusive) that were deleted after a time."""
+    """The number of these authors' posts between two ids (exclusive) that were deleted at `after` or later.
+
+    Reposts and addressed posts are not counted.
+    """
     rows = Post.objects.filter(only or Q(), author__in=author_ids, pk__gt=oldest, pk__lt=newest)
     deleted = rows.filter(deleted_at__gte=after).exclude(kind="repost")
     return deleted.exclude(visibility__in=ADDRESSED)[:maximum].count()

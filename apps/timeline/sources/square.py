@@ -24,7 +24,7 @@ EVERYBODY = 0  # the only reader of these windows
 
 
 def ids(reader_id: int | None, cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` ids of all public posts inside the cursor's bounds, without reposts, in reading order."""
+    """Up to `count` ids of all public posts without reposts, inside the cursor's bounds and in its order."""
     window = _read(cursor, count)
     if window is None and rebuild(SQUARE, EVERYBODY, _snapshot):
         window = _read(cursor, count)

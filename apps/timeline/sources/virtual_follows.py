@@ -43,7 +43,7 @@ SELECT min(id), max(id), count(*) FROM (
     ) next
 ) numbered GROUP BY chunk ORDER BY chunk
 """
-# The ids as one text, like those of followers.
+# Returns the ids as one text, like the query for followers.
 _BETWEEN = """
 SELECT string_agg(user_id::text, ',') FROM {table} edge
 WHERE account_id = %(account)s AND id BETWEEN %(first)s AND %(last)s
@@ -54,7 +54,7 @@ _AMONG = (
 
 
 def table() -> str:
-    """The SQL of the table, for FROM with an alias. It has no rows if no app has virtual follows."""
+    """SQL for FROM, before an alias: the name of the table, or an empty table if no app has virtual follows."""
     return next((one.table for one in VIRTUAL_FOLLOWS), _NOBODY)
 
 

@@ -168,7 +168,7 @@ def privacy(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_POST
 def quick_appearance(request: SiteRequest) -> HttpResponseBase:
-    """Store the language or theme chosen in the footer: in a cookie, and for members also in the account."""
+    """Store the language or theme chosen in the footer: in a cookie, and for logged-in users also in the account."""
     form, user = QuickAppearanceForm(request.POST), viewer_of(request)
     response = SeeOther(next_url(request))
     if not form.is_valid():

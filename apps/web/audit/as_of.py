@@ -36,7 +36,7 @@ def as_of_another(request: AuthenticatedRequest, owner: User) -> HttpResponse:
 def _behind_utc(text: str) -> timedelta:
     """How far the reader's time zone is behind UTC. Raises BadRequest if there is no such zone.
 
-    `composer.js` fills in the minutes; without JavaScript the times in the form are UTC.
+    `composer.js` fills in the number of minutes; without JavaScript the times in the form are UTC.
     """
     try:
         minutes = int(text or 0)

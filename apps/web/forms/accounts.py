@@ -259,7 +259,7 @@ class TopicsForm(forms.Form):
     def __init__(self, *args: Any, offered: Sequence[str], **options: Any) -> None:
         super().__init__(*args, **options)
         choices = [(name, f"#{name}") for name in offered]
-        self.fields["tags"].choices = choices  # type: ignore[attr-defined]  # it is a choice field
+        self.fields["tags"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField has choices
 
     def clean_others(self) -> list[str]:
         return _tag_names(self.cleaned_data["others"])

@@ -59,7 +59,7 @@ class FilterForm(forms.Form):
                 "expires": KEEP_EXPIRY,
             },
         )
-        form.fields["expires"].choices = [(KEEP_EXPIRY, _("Leave as it is")), *EXPIRIES]  # type: ignore[attr-defined]  # typed as Field
+        form.fields["expires"].choices = [(KEEP_EXPIRY, _("Leave as it is")), *EXPIRIES]  # type: ignore[attr-defined]  # a ChoiceField has choices
         if len(whole) > 1:
             form.fields["whole_word"].help_text = _(
                 "Some of these words match as whole words only. Tick this to make all of them do so."

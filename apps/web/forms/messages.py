@@ -13,7 +13,7 @@ FIELD_NAMES = {"status": "body", "allowed_mentions": "body"}
 
 
 class MessageForm(forms.Form):
-    """A message. `seen` is the id of the newest message on the page, to which it replies with the same audience."""
+    """A message. It replies to the newest message on the page (its id is `seen`), and has the same audience."""
 
     body = forms.CharField(
         required=False,

@@ -21,7 +21,7 @@ def _treatment(label: Any) -> forms.ChoiceField:
 
 
 class PolicyForm(forms.Form):
-    """How to treat notifications from each kind of sender; omitted fields stay unchanged."""
+    """How to treat notifications from each kind of sender; empty fields change nothing."""
 
     for_not_following = _treatment(_("From people you don't follow"))
     for_not_followers = _treatment(_("From people who don't follow you"))

@@ -187,12 +187,12 @@ class ComposeForm(EditForm, MomentForm):
         audiences = [
             (f"{CIRCLE_PREFIX}{circle.id}", circle_label(circle.name)) for circle in circles
         ]
-        self.fields["visibility"].choices = [*visibilities, *audiences]  # type: ignore[attr-defined]  # a ChoiceField has them
+        self.fields["visibility"].choices = [*visibilities, *audiences]  # type: ignore[attr-defined]  # a ChoiceField has choices
 
     def answer_in_circle(self, circle_id: int, name: str) -> None:
         """Offer only this circle, because a reply to a circle's post has the same audience as that post."""
         choice = (f"{CIRCLE_PREFIX}{circle_id}", circle_label(name))
-        self.fields["visibility"].choices = [choice]  # type: ignore[attr-defined]  # a ChoiceField has them
+        self.fields["visibility"].choices = [choice]  # type: ignore[attr-defined]  # a ChoiceField has choices
 
     @property
     def more(self) -> list[NextPost]:

@@ -78,7 +78,8 @@ def _talk(
     status: int,
 ) -> HttpResponse:
     cursor = Cursor.from_query(request.GET)
-    if request.method == "GET" and cursor.max_id is None and talk.is_unread:  # HEAD shows nothing
+    # a HEAD request shows nothing, so it marks nothing as read
+    if request.method == "GET" and cursor.max_id is None and talk.is_unread:
         actions.mark_read(request.user, talk.id)
     page = messages_page(request.user, talk, cursor)
     last = page.items[-1].item if page.items else None

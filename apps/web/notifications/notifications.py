@@ -72,7 +72,7 @@ class Row:
     created_at: datetime
     is_unread: bool
     newest_id: int  # the id of its newest notification
-    about: Any = None  # of its newest notification
+    about: Any = None  # what its newest notification is about
     actors: list[User] = field(default_factory=list)
 
     @property
@@ -99,7 +99,8 @@ def notifications(request: AuthenticatedRequest, *, mentions: bool = False) -> H
     cursor = Cursor.from_query(request.GET)
     kinds = [str(kind) for kind in MENTION_KINDS] if mentions else None
     page = notifications_page(request.user, cursor, kinds=kinds)
-    if request.method == "GET" and page.newer is not None and not mentions:  # HEAD shows nothing
+    # a HEAD request shows nothing, so it marks nothing as read
+    if request.method == "GET" and page.newer is not None and not mentions:
         mark_read(request.user, page.newer)
     context = {
         "page": page,

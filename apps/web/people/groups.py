@@ -45,7 +45,7 @@ class Pages:
 
     kind: type[Group]
     name: str  # the first word in the names of URLs and templates
-    index: str  # the URL name of the page that lists all of them
+    index: str  # the URL name of the page that lists them
     form: type[forms.Form]
     members_form: type[forms.Form]
     removed: Promise

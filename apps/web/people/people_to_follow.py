@@ -8,7 +8,7 @@ from apps.search.suggestions import people_to_begin_with, starter_packs
 from apps.web.people.relationships import follow_buttons
 
 OTHERS = 8  # people offered in addition to those in packs
-SHOWN_OF_PACK = 4  # people of a pack that are visible; a line expands the rest
+SHOWN_OF_PACK = 4  # people of a pack that are visible; the others are folded
 
 
 def people_to_follow_context(viewer: User, languages: Sequence[str]) -> dict[str, Any]:

@@ -243,14 +243,15 @@ def _said_of(post: Post) -> str:
     if post.visibility == Visibility.MENTIONED and {*mentions_of(post).values()} <= {
         post.author_id
     }:
-        return _("Posted. It mentions nobody, so nobody else can read it.")  # a note, or a mistake
+        # the author may have forgotten to mention anybody
+        return _("Posted. It mentions nobody, so nobody else can read it.")
     return _("Posted.")
 
 
 def _insert(
     request: AuthenticatedRequest, post_ids: Sequence[int], detail: dict[str, str]
 ) -> HttpResponse:
-    """Insert posts into the current page: at the top of home, or below the post that they reply to."""
+    """Insert posts at the top of home or below the post that they reply to; elsewhere, send only a message."""
     items = [visible_item(request.user.pk, post_id) for post_id in reversed(post_ids)]
     item = items[-1]
     inline = _inline_id(request)

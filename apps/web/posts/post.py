@@ -67,7 +67,8 @@ def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
     }
     if request.htmx:
         return render(request, "timeline/_rows.html", {**context, "focus_position": 1})
-    if request.method == "GET" and viewer:  # HEAD shows nothing
+    # a HEAD request shows nothing, so it marks nothing as read
+    if request.method == "GET" and viewer:
         read_post(viewer, focus.id)
     if viewer and filtered.focus.flags.own:
         context["receipt"] = receipt_of(viewer, filtered.focus.id)

@@ -80,7 +80,7 @@ def data_of_rest(data: QueryDict, stop: Interrupted) -> QueryDict:
 
 
 def _drafts(form: ComposeForm) -> list[Draft]:
-    """The posts after the first: they share its audience, warning and language, but not its pictures."""
+    """The posts after the first, with the audience, warning and language of the first, but their own pictures."""
     first = replace(form.draft(), quote_of_id=None, poll=None)
     return [
         replace(

@@ -1,4 +1,4 @@
-"""The tabs next to those of the timelines."""
+"""The tabs of the timelines, and the menu at the end of the tabs."""
 
 from collections.abc import Iterable
 

@@ -46,7 +46,7 @@ STOP_POLLING = 286  # htmx stops polling when it gets this status
 
 @require_safe
 def front(request: SiteRequest) -> HttpResponseBase:
-    """The home page for members; an introduction to the site and the public timeline for visitors."""
+    """The home page for logged-in users; an introduction to the site and the public timeline for visitors."""
     return home(request) if viewer_of(request) else landing(request)
 
 
@@ -96,7 +96,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _left_off(viewer: User, page: Page[FeedItem], cursor: Cursor) -> dict[str, Any]:
-    """The context for the line "You left off here", or for the offer that replaces it, and for the unread badge."""
+    """The context for the line "You left off here" or a link to it, the link to catch up, and the unread badge."""
     unread, read_id = unread_and_home_read_id(viewer)
     context = {
         **unread._asdict(),
@@ -157,9 +157,9 @@ def end_tour(_request: SiteRequest) -> HttpResponseBase:
 
 @require_safe
 def home_new(request: SiteRequest) -> HttpResponseBase:
-    """The pill with the number of posts newer than `last_id`, without own and promoted posts; empty (204) for none.
+    """A link with the number of posts newer than `last_id`, without own and promoted posts; 204 if there are none.
 
-    It counts up to MAX_NEW_SHOWN.
+    At most MAX_NEW_SHOWN posts are counted.
     """
     viewer = viewer_of(request)
     if not request.htmx:

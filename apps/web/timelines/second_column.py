@@ -20,7 +20,7 @@ NOTIFICATIONS, LIST = "notifications", "list-"  # the values of User.second_colu
 
 
 def second_columns(user: User) -> list[tuple[str, str]]:
-    """The choices of a member, with their labels."""
+    """The values that a user can choose, with their labels."""
     lists = [(f"{LIST}{own.pk}", own.name) for own in groups_of(UserList, user)]
     return [("", _("Nothing more")), (NOTIFICATIONS, _("Notifications")), *lists]
 

@@ -64,7 +64,7 @@ def _connection(address: str) -> HTTPConnection:
 
 
 def _cut(connection: HTTPConnection, is_late: Event) -> None:
-    """End a connection whose time is up, however slowly bytes still arrive."""
+    """End a connection whose time is up, even if bytes are still arriving."""
     is_late.set()
     with suppress(OSError, AttributeError):  # it may have no socket yet
         connection.sock.shutdown(socket.SHUT_RDWR)
