@@ -1,4 +1,4 @@
-"""Absolute URLs of this site, for use outside its own pages, and handles with its host."""
+"""Absolute URLs of this site, for use outside its pages, and handles that may contain the site's host."""
 
 from functools import cache
 
@@ -11,12 +11,12 @@ def absolute(path: str) -> str:
 
 
 def own_host() -> str:
-    """The site's host and port."""
+    """The site's host in lower case, with the port if SITE_URL has one."""
     return str(settings.SITE_URL).partition("://")[2].lower()
 
 
 def is_own_host(host: str) -> bool:
-    """Whether a host is this site's. Ignores case; the port may be missing."""
+    """Whether this is the site's host, with or without the port. Ignores case."""
     return host.lower() in {own_host(), own_host().partition(":")[0]}
 
 
@@ -34,6 +34,6 @@ def picture_address(name: str) -> str:
     return absolute(_static_path(name))
 
 
-@cache  # the names in the manifest do not change while a process lives
+@cache  # the hashed names of static files do not change while a process runs
 def _static_path(name: str) -> str:
     return static(name)

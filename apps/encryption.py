@@ -8,7 +8,7 @@ from django.utils.crypto import salted_hmac
 
 
 def vault(purpose: str) -> MultiFernet:
-    """A cipher with a separate key for each purpose, derived from SECRET_KEY. It also decrypts with the fallbacks."""
+    """A cipher whose key is derived from SECRET_KEY and the purpose. It also decrypts with SECRET_KEY_FALLBACKS."""
     keys = (
         salted_hmac(purpose, "", secret=secret, algorithm="sha256").digest()
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)

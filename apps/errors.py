@@ -1,4 +1,4 @@
-"""Errors with messages for people, raised by views and all code below them: each has a stable code and an HTTP status.
+"""Errors with messages for people, raised by views and the code they call. Each has a stable code and an HTTP status.
 
 `apps.http.errors` renders them as pages and JSON, `apps.api.errors` does so inside DRF.
 """
@@ -32,7 +32,7 @@ class BadRequest(DomainError):
 
 
 class NotAllowed(DomainError):
-    """The viewer may not do this, but may know that the object exists; otherwise `NotFound`."""
+    """The viewer may not do this, but may know that the object exists; otherwise raise `NotFound`."""
 
     code, status = "not_allowed", 403
 

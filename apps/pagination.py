@@ -24,7 +24,7 @@ U = TypeVar("U")
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 40
 MOMENTS = ("date", "until", "as_of")  # parameters that name a moment
-# In links the bounds of the next page replace these.
+# In links, the bounds of the linked page replace these parameters.
 _BOUNDS = {"max_id", "since_id", "min_id", "date", "until"}
 LIMIT_MAX_DIGITS = 9  # int() of many digits is slow
 
@@ -47,7 +47,7 @@ class Cursor:
         maximum: int = MAX_LIMIT,
         by_time: bool = False,
     ) -> "Cursor":
-        """Read request parameters; clamp the limit to 1..`maximum`. With `by_time`, also `date` and `until`, for posts.
+        """Read request parameters; clamp the limit to 1..`maximum`. `by_time`, for posts: also read `date` and `until`.
 
         Raises BadRequest for a malformed bound or limit, and for a time parameter that this list does not support.
         """

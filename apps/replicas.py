@@ -1,8 +1,8 @@
 """Reads from PostgreSQL's streaming replicas (REPLICA_DATABASE_URLS), only for callers of `read`: there is no router.
 
-The results may be a few seconds old, so they are lists of ids that are checked afterwards: the primary decides whether
-a post still exists, and who may see it. Users read their own writes: after each write the WAL position (LSN) is stored
-in Redis, and a replica that has not replayed it is not read for that user.
+The results may be a few seconds old, so callers read only lists of ids, and check them afterwards: the primary decides
+whether a post still exists, and who may see it. Users read their own writes: after each write the WAL position (LSN) is
+stored in Redis, and a replica that has not replayed it is not read for that user.
 """
 
 import logging
@@ -23,10 +23,10 @@ from feedcache.redis_clients import execute
 
 logger = logging.getLogger(__name__)
 
-CHECK_SECONDS = 1.0  # between checks of a replica by a process
-# How long a position is stored. A reader without one is served by the primary once, and gets one.
+CHECK_SECONDS = 1.0  # between two checks of a replica by one process
+# How long a position is stored. A reader without a position reads from the primary, and a position is then stored.
 POSITION_SECONDS = 600
-# The insert position, not the written one: a commit need not be on the disk yet.
+# The insert position, not the write position, because a commit may not have been written to the disk yet.
 _WRITTEN = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
 _REPLAYED = (
     "SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0')::bigint END"
@@ -50,7 +50,7 @@ def read(reader_id: int | None, query: Callable[[str], T]) -> T:
 
 
 def note_write(user_id: int) -> None:
-    """Record that a user's changes are committed: later reads of the user need a replica with these changes."""
+    """Record that a user's changes are committed: later reads for the user need a replica with these changes."""
     try:
         _note(user_id, _ask(DEFAULT_DB_ALIAS, _WRITTEN))
     except RedisError as error:
@@ -78,7 +78,7 @@ def _position_of(reader_id: int) -> int | None:
         [score] = execute(limits(), [("ZSCORE", _key(reader_id), "lsn")])
         if score is not None:
             return int(float(score))
-        _note(reader_id, _ask(DEFAULT_DB_ALIAS, _WRITTEN))  # above all of the reader's changes
+        _note(reader_id, _ask(DEFAULT_DB_ALIAS, _WRITTEN))  # includes all of the reader's changes
     except RedisError:
         pass
     return None
@@ -116,8 +116,9 @@ class Replica:
         self._awaited = (
             0,
             float("-inf"),
-        )  # a position of the primary, and when it was read: a replica that has replayed it is at least that fresh
-        self._fresh_at = float("-inf")  # everything that was committed by then has been replayed
+        )  # a position of the primary, and the time when it was read
+        # everything that was committed before this time has been replayed by the replica
+        self._fresh_at = float("-inf")
 
     def has(self, position: int) -> bool:
         """Whether the replica has replayed a position, and lags by at most REPLICA_MAX_LAG_SECONDS."""

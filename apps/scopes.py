@@ -26,13 +26,14 @@ COVERED = {
 NAMES = set(COVERED).union(*COVERED.values())
 # The scopes shown to people and programs; the web push app adds its own.
 OFFERED = NAMES - {"push"}
-STAFF = set[str]()  # granted to staff only; the API for staff adds them to all of these
-ALL = " ".join(COVERED)  # a personal token's, unless its owner chooses fewer
+# Scopes that only staff can be granted; `apps.admin_api` adds its scopes here and to the sets above.
+STAFF = set[str]()
+ALL = " ".join(COVERED)  # the scopes of a personal token, unless its owner chooses fewer
 ANY_TOKEN: tuple[str, ...] = ()  # for endpoints that accept every token
 
 
 def grantable(names: Iterable[str], user: Any) -> list[str]:
-    """The scopes among `names` that can be granted to a user, or to an application for itself (None)."""
+    """The scopes among `names` that can be granted to `user`, or to an application for itself if `user` is None."""
     is_staff = user is not None and user.is_staff
     return [name for name in names if name in NAMES and (is_staff or name not in STAFF)]
 
@@ -44,6 +45,6 @@ def covered_by(granted: Iterable[str]) -> frozenset[str]:
 
 
 def needed_scopes(view: object, method: str) -> tuple[str, ...] | None:
-    """The scopes for a method of an endpoint, one of which a token needs; None if the endpoint declares none."""
+    """The scopes for a method of an endpoint; a token needs one of them. None if the endpoint declares none."""
     table: dict[str, tuple[str, ...]] = getattr(view, "needed_scopes", {})
     return table.get("GET" if method == "HEAD" else method)

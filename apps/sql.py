@@ -100,7 +100,7 @@ WHERE p.groupid IN (SELECT groupid FROM there)
 
 
 def reachable(account_ids: Iterable[int]) -> list[int]:
-    """The accounts among these whose rows can be read now. Only distributed sites call this, after `is_worker_away`."""
+    """The given accounts whose rows can be read now. Only distributed sites call this, after `is_worker_away`."""
     return [row[0] for row in rows_of(_REACHABLE, {"accounts": list(account_ids)})]
 
 
@@ -112,7 +112,7 @@ _BOUND = "SET LOCAL statement_timeout = %(milliseconds_left)s"
 
 
 class TimeLimit:
-    """The seconds that the statements of a request may take together, if their cost depends on its parameters."""
+    """A time limit for all statements of a request together, for requests whose parameters affect the cost."""
 
     def __init__(self, seconds: float) -> None:
         self._until = monotonic() + seconds
@@ -196,7 +196,7 @@ class Columns(Generic[M]):
         ]
         self._model = model
         self._names = [field.attname for field in fields]
-        # e.g. JSON arrives as text
+        # for fields whose values must be converted: JSON, for example, arrives as text
         self._converters = [
             (index, field.from_db_value)
             for index, field in enumerate(fields)
@@ -207,7 +207,7 @@ class Columns(Generic[M]):
         return len(self._names)
 
     def of(self, table: str) -> str:
-        """The column names for a SELECT, of a table or its alias."""
+        """The column names for a SELECT, each with the table or its alias."""
         return ", ".join(f"{table}.{name}" for name in self._names)
 
     def insertion(self) -> str:
@@ -217,7 +217,7 @@ class Columns(Generic[M]):
         return f"INSERT INTO {self._model._meta.db_table} ({names}) VALUES ({params})"  # noqa: S608 -- only our own table and column names
 
     def values(self, instance: M) -> dict[str, Any]:
-        """The parameters of `insertion`. They are not converted for the driver: do not use it for files and JSON."""
+        """The parameters of `insertion`. They are not converted for the driver, so files and JSON are not supported."""
         return {name: getattr(instance, name) for name in self._names}
 
     def instance(self, values: Sequence[Any]) -> M:

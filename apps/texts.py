@@ -1,11 +1,11 @@
-"""Cleans text before it is parsed: removes characters that are not stored, normalises Unicode. Pure functions."""
+"""Cleans text before it is parsed: removes characters that are not stored, and normalises Unicode. Pure functions."""
 
 import unicodedata
 
 import regex
 
 _LINE_ENDS = regex.compile(r"[\v\f\x85\u2028\u2029]")
-# All that XML 1.0 cannot contain, other control characters, and the byte order mark. Some programs insert them.
+# Characters that XML 1.0 cannot contain, other control characters, and the byte order mark. Some programs insert them.
 _UNFIT = regex.compile(r"(?![\t\n\r])\p{Cc}|[\p{Cs}\p{Noncharacter_Code_Point}\ufeff]")
 _VISIBLE = regex.compile(r"[^\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
 _BLANK_LINES = regex.compile(r"\n{3,}")

@@ -1,4 +1,4 @@
-"""Throttling: the limits of `settings.RATE_LIMITS`, checked in the actions, so that pages and the API share one count.
+"""Throttling: counts actions against the limits in `settings.RATE_LIMITS`. Pages and the API share the counts.
 
 `feedcache.structures.rate_limit` counts; `apps.api.throttling` limits API requests.
 """
@@ -12,9 +12,7 @@ from apps.errors import TooMany
 from feedcache.structures.rate_limit import Limit, RateLimitResult, count_each
 
 SITE = "site"
-REFUSED_EARLY = (
-    "feedsite.refused_early"  # key of the environment of requests that were refused before any work
-)
+REFUSED_EARLY = "feedsite.refused_early"  # a key in `request.META`, set if the request was refused before any work
 
 
 def rate_limit(name: str, subject: str) -> Limit:
@@ -35,7 +33,7 @@ def check_rate_limit(
 
 
 def check_sign_up(address: str) -> None:
-    """Count a new account, for the client's address and for the site. Raises TooMany."""
+    """Count a new account against the limits of the client's address and of the site. Raises TooMany."""
     check_rate_limit("sign_up", address)
     check_rate_limit("sign_up_site", SITE)
 
@@ -49,7 +47,7 @@ def require_allowed(results: Sequence[RateLimitResult]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The source of a guess: the client's address, and the device or session if the account has used it before."""
+    """Where a guess of a secret comes from: the client's address, and a device or session known to the account."""
 
     address: str
     device: str = ""

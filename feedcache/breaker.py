@@ -1,6 +1,6 @@
-"""Skips servers and sources that fail (`Breaker`), and limits how many threads hanging sources block (`Bulkhead`).
+"""Skips servers and sources that fail (`Breaker`), and limits how many threads a hanging source can block (`Bulkhead`).
 
-Each process has its own.
+Each process has its own breakers and bulkheads.
 """
 
 import logging
@@ -50,7 +50,7 @@ class Breaker:
             self._failures, self._is_half_open, self.is_closed = 0, False, True
 
     def fail(self) -> bool:
-        """Open the breaker; returns whether it was closed before. The pause doubles only after a failed trial."""
+        """Open the breaker; returns whether it was closed before. The pause doubles only after a failed test call."""
         with self._lock:
             was_closed, self.is_closed = self.is_closed, False
             if was_closed or self._is_half_open:
@@ -96,9 +96,9 @@ class Bulkhead:
         self._breaker = Breaker(clock)
 
     def call(self, work: Callable[[], T], *, seconds: float) -> T:
-        """The result of `work`. Raises SourceUnavailable if it takes longer than `seconds`, or if no thread is free.
+        """The result of `work`. Raises SourceUnavailable if it takes longer than `seconds`, or could not be started.
 
-        An error of the work itself is raised, and counts as a failure of the source.
+        An error that `work` raises is raised here, too, and counts as a failure of the source.
         """
         if seconds <= 0 or not self._breaker.allows():
             raise SourceUnavailable(self.name)

@@ -177,7 +177,7 @@ def follow_topology_with(make: Callable[[], Follower]) -> None:
 
 
 def _topology() -> Topology | None:
-    """The topology of this process; None until Redis or the store has answered. The first call may wait for that."""
+    """The topology of this process; None while it is unknown. The first call may wait until it is known."""
     if not _followers:
         return Topology()
     follower = _followers[0]()
@@ -298,7 +298,7 @@ def _redis(
 
 
 def reset_breakers() -> None:
-    """Close all breakers; for tests that have started servers again."""
+    """Close all breakers; for tests that have restarted servers."""
     for breaker in _breakers(
         [*_needed_by_pages(), existence(), limits(), sessions(), broadcasts()]
     ):
@@ -380,7 +380,7 @@ def primary_of(name: str) -> Redis:
 
 
 def reader_of(name: str) -> Redis:
-    """A random replica of a class whose breaker is closed, or the primary if there is no such replica."""
+    """A random replica for a class of data, if its breaker allows a call; the primary if no replica can be used."""
     found = replicas(name)
     for replica in random.sample(found, len(found)):
         if _breaker(replica).allows():

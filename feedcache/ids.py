@@ -3,9 +3,9 @@
     | 31 bits: seconds since 2015-01-01 UTC | 28 bits: author id | 4 bits: sequence |
 
 The number sorts by time, then author, then sequence. From 2022-05-19 until the range ends in 2083, its decimal form has
-19 digits, so in Redis, JSON and URLs it sorts as a string like the number. The author and the time can be read from the
-id without a lookup. The parts are those in the article on partitioned feed storage (source 004: author, time,
-sequence), packed into 8 bytes instead of 14 base-36 characters; see docs/decisions/0002.
+19 digits, so the strings in Redis, JSON and URLs have the same order as the numbers. The author and the time can be
+read from the id without a lookup. The parts are those in the article on partitioned feed storage (source 004: author,
+time, sequence), packed into 8 bytes instead of 14 base-36 characters; see docs/decisions/0002.
 
 Ids are public and guessable: never use an id as a secret or as a form field.
 """
@@ -18,7 +18,8 @@ SECOND_BITS, AUTHOR_BITS, SEQUENCE_BITS = 31, 28, 4
 MAX_AUTHOR_ID = (1 << AUTHOR_BITS) - 1  # 268,435,455 accounts
 MAX_SEQUENCE = (1 << SEQUENCE_BITS) - 1  # 16 posts per author and second
 MAX_ID = (1 << 63) - 1
-FIRST_SECOND = EPOCH + (10**18 >> (AUTHOR_BITS + SEQUENCE_BITS)) + 1  # whose ids have 19 digits
+# The first second whose ids have 19 digits.
+FIRST_SECOND = EPOCH + (10**18 >> (AUTHOR_BITS + SEQUENCE_BITS)) + 1
 LAST_SECOND = EPOCH + (1 << SECOND_BITS) - 1
 
 _DECIMAL = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)

@@ -1,5 +1,5 @@
-"""A small cache inside the process for values that many readers need at once. It is bounded and short-lived, and loads
-each key once.
+"""A small cache inside the process for values that many readers need at once. Its size and the lifetime of its values
+are limited, and concurrent calls load a key only once.
 
 A value is at most as old as its time to live, counted from the start of its loading. If a key is forgotten while its
 value is being loaded, the value is not cached, and is returned only to callers that asked before.

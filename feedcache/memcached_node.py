@@ -200,7 +200,7 @@ def _connect(url: str, seconds: float) -> socket.socket:
 
 
 GENERATIONS_KEY = "memcached:generations"  # name of a node -> lowest generation that may be read
-RETRY_SECONDS = 2.0  # after a failure of Redis, for which no write waits for it again
+RETRY_SECONDS = 2.0  # after a failure of Redis, writes do not query it during this time
 
 # KEYS: the hash. ARGV: node, minimum. Never returns a number twice, even if Redis has lost the last one.
 _RAISE = """
@@ -253,7 +253,7 @@ class NodeHealth:
         self._lock = threading.Lock()
         self._generation = 0  # the last stamp of the node
         self._lowest = 0  # the lowest readable generation, as announced
-        self._missed = 0  # writes
+        self._missed = 0  # the number of missed writes
         self._covered = 0  # missed writes for which the lowest generation was raised
         self._announced_at = -ANNOUNCE_SECONDS
         self._held_until = 0.0
@@ -281,7 +281,7 @@ class NodeHealth:
             self._is_ready = False
 
     def confirms(self, requested: int, stamp: int | None) -> bool:
-        """Whether an answer may be used, by the generation of its request and the stamp that came with it."""
+        """Whether an answer to a request for the generation `requested` may be used, given the stamp in the answer."""
         if stamp == requested >= self._lowest:
             return True
         with self._lock:
@@ -305,7 +305,7 @@ class NodeHealth:
         with self._lock:
             missed, now = self._missed, time.monotonic()
             is_soon = now - self._announced_at < ANNOUNCE_SECONDS
-            # this process does not read a held node, and for the others it is empty
+            # a held node is new: this process does not read it yet, and it has no older values for the others
             if missed == self._covered or self.is_held:
                 return True
             if is_soon and not at_once:
@@ -397,7 +397,7 @@ class PendingRequest:
                 and self.connection.is_proved
                 and isinstance(error, ConnectionError)
             ):
-                self.node.discard_idle()  # they may be older than a restart of the node: use a new one
+                self.node.discard_idle()  # these connections may be older than a restart of the node
                 self.is_repeatable = False
                 return self._repeat()
             self.node.fail(error)
@@ -439,7 +439,7 @@ class MemcachedNode:
 
     def __init__(self, url: str, placed: int = 0, epoch: int = 0, *, role: str = "") -> None:
         self.url = url
-        self.backend = f"memcached {role}"  # in the counts of calls
+        self.backend = f"memcached {role}"  # the name under which calls are counted
         self.key: NodeKey = (url, placed, epoch)
         place = b"%x-%d" % (epoch, placed) if epoch else b"%d" % placed
         self.name = f"{url} {place.decode()}"
@@ -536,7 +536,7 @@ class MemcachedNode:
                 return
 
     def _write_stamp(self, item: Item | None, generation: int) -> bool:
-        """Write a new stamp. Returns False if another process was faster."""
+        """Write a new stamp. Returns False if another process was faster, or the node failed."""
         new = (self.stamp_key, Item(b"%d" % generation, 0, item.token if item else 0))
         verb = b"cas" if item else b"add"
         request = store_request(verb, [new], ttl_seconds=0, noreply=False) + self._stamp_request(

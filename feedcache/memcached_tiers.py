@@ -9,13 +9,13 @@ proves that this is correct.
 
 A read queries one L1 group chosen at random, then Main, then Backup, each only for the keys that are still missing, and
 adds its results to the layers above. A write is sent to Main, and then to all other layers at the same time. If Main
-fails, Backup replaces it; if both fail, nothing is written. `gets` and `cas` use Main, or Backup while Main fails, but
-never L1.
+fails, Backup replaces it; if both fail, only tombstones are written, to L1. `gets` and `cas` use Main, or Backup while
+Main fails, but never L1.
 
 Without L1 there are two layers, and without Backup there is one. Without Main there is none: every read is a miss, and
-every write returns False. A failure is a miss. `memcached_node` decides which memory of a failed node may be read. For
-the differences from the articles, see docs/decisions/0009 and 0142; 0148 explains why Memcached's own leases are not
-used.
+every write returns False. A failure is a miss. `memcached_node` decides which values of a node that failed may still be
+read. For the differences from the articles, see docs/decisions/0009 and 0142; 0148 explains why Memcached's own leases
+are not used.
 """
 
 import logging
@@ -88,7 +88,7 @@ class Slot:
 
 
 class Layer:
-    """The nodes of Main, of Backup or of one L1 group, by a slot map.
+    """The nodes of Main, of Backup or of one L1 group, and the slot map that assigns keys to them.
 
     `other`: the second slots of the keys that are moving to another slot. They contain values if `reads_other` is set;
     otherwise, a change only writes tombstones to them.
@@ -125,7 +125,7 @@ class Layer:
             return [(self._only, list(keys))] if keys else []
         if not self.slots:
             return []
-        slot_map, crc32, buckets = self._slot_map, zlib.crc32, BUCKETS  # used for every key
+        slot_map, crc32, buckets = self._slot_map, zlib.crc32, BUCKETS  # local names are faster
         parts: list[list[bytes]] = [[] for _ in range(len(self.slots) + 1)]
         for key in keys:
             parts[slot_map[crc32(key) % buckets]].append(key)
@@ -177,7 +177,7 @@ class Layer:
         requests = self._send_stores(verb, items, ttl_seconds)
         own = len(requests)
         for other, copies, seconds in self.copies(items, ttl_seconds):
-            requests += other._send_stores(b"set", copies, seconds)  # noqa: SLF001 -- of this class
+            requests += other._send_stores(b"set", copies, seconds)  # noqa: SLF001 -- a method of this class
         for number, (request, part, answer) in enumerate(_collect(requests)):
             if answer is None:
                 request.node.miss_write()
@@ -268,7 +268,7 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
 
 
 class Append(NamedTuple):
-    """Bytes to append to a value. A missing value is begun with `start`, for `ttl_seconds`, unless `start` is None."""
+    """Bytes to append to a value. If it is missing, `start` is stored first, for `ttl_seconds`, unless it is None."""
 
     data: bytes
     start: bytes | None = None
@@ -365,7 +365,7 @@ def bounded(ttl_seconds: int) -> int:
 def _collect(
     requests: Sequence[tuple[PendingRequest, list[bytes]]],
 ) -> Iterator[tuple[PendingRequest, list[bytes], Answer | None]]:
-    """The answers to requests that have all been sent. Together they wait for at most one timeout."""
+    """The answers to requests that have all been sent. Waits for at most one timeout in total."""
     timeout = max((request.node.timeout for request, _part in requests), default=0.0)
     pending, deadline = list(requests), time.monotonic() + timeout
     try:
@@ -469,9 +469,7 @@ class Token:
 
 @dataclass(slots=True)
 class Read:
-    """The items read for some keys, and their layers. `names`: the requested keys as bytes, by the same keys as
-    strings.
-    """
+    """The items read for some keys, and their layers. `names` maps each requested key to its bytes."""
 
     names: dict[str, bytes]
     group: Layer | None
@@ -753,7 +751,7 @@ class TieredCache:
             value, token = found
             if self.cas(key, change(value), token, ttl_seconds=ttl_seconds):
                 return True
-        self.delete_many([key])  # L1 may have what Main and Backup have lost
+        self.delete_many([key])  # L1 may still have a value that Main and Backup have lost
         return False
 
     def _store(self, items: Items, *, ttl_seconds: int) -> bool:
@@ -805,7 +803,7 @@ class TieredCache:
         return True
 
     def _promote(self, key: bytes) -> bool:
-        """If only Backup has a value, copy it to Main, which all writers use. Returns whether Main has a value now."""
+        """Copy a value that only Backup has to Main, which all writers use. Returns False if Backup has none."""
         item = self.backup.read([key]).items.get(key)
         if item is None or item.kind != Kind.VALUE:
             return False

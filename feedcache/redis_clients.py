@@ -1,7 +1,8 @@
 """Redis clients: connections behind a circuit breaker, several commands per round trip, Sentinel, Redis Cluster.
 
-A cluster has the interface of one server. Its address is `redis+cluster://user:password@host:port,host:port`. A cluster
-client connects when it is first used; each of its failures is a RedisError, as with one server.
+The client of a cluster has the interface of a client of one server. The address of a cluster is
+`redis+cluster://user:password@host:port,host:port`. Its client connects when it is first used; each of the client's
+failures is a RedisError, as with one server.
 `redis+sentinel://user:password@host:port,host:port/name/0` names Sentinels, and database 0 of the primary that they
 call `name`; the login is the primary's. `rediss:`, `rediss+cluster:` and `rediss+sentinel:` are the same with TLS,
 which the Sentinels must use, too.
@@ -55,14 +56,14 @@ class _Monitored:
 
     def connect(self, *args: Any, **options: Any) -> Any:
         self.did_fail = True
-        result = super().connect(*args, **options)  # type: ignore[misc]  # of the class it is mixed into
-        self.did_fail = False  # also when only the first of two attempts failed
+        result = super().connect(*args, **options)  # type: ignore[misc]  # the method is in the other base class
+        self.did_fail = False  # also if the first of two attempts failed
         return result
 
     def send_packed_command(self, *args: Any, **options: Any) -> Any:
         self.sent_at = perf_counter()
         try:
-            return super().send_packed_command(*args, **options)  # type: ignore[misc]  # as above
+            return super().send_packed_command(*args, **options)  # type: ignore[misc]  # as in `connect`
         except (redis.ConnectionError, redis.TimeoutError):
             self.did_fail = True
             raise
@@ -70,17 +71,17 @@ class _Monitored:
     def read_response(self, *args: Any, **options: Any) -> Any:
         connection: Any = self
         try:
-            return super().read_response(*args, **options)  # type: ignore[misc]  # as above
+            return super().read_response(*args, **options)  # type: ignore[misc]  # as in `connect`
         except (redis.ConnectionError, redis.TimeoutError):
             self.did_fail = True
             raise
         except redis.ReadOnlyError as error:
-            connection.disconnect()  # after a failover, another server has the address
+            connection.disconnect()  # after a failover, a new connection leads to the new primary
             raise redis.ConnectionError(str(error)) from error
 
 
 class _CountsCalls:
-    """Mixin for a pool. Counts a call for a role whenever a lent connection has sent something."""
+    """Mixin for a pool. Counts a call when a connection is returned that has sent something, or has failed."""
 
     def __init__(self, *args: Any, role: str = "", **options: Any) -> None:
         super().__init__(*args, **options)
@@ -89,7 +90,7 @@ class _CountsCalls:
         own.connection_class = type("Monitored", (_Monitored, own.connection_class), {})
 
     def get_connection(self, *_args: Any, **_options: Any) -> Any:
-        connection = super().get_connection()  # type: ignore[misc]  # of the class it is mixed into
+        connection = super().get_connection()  # type: ignore[misc]  # the method is in the other base class
         connection.sent_at = 0.0  # commands that open the connection are not a call
         return connection
 
@@ -98,7 +99,7 @@ class _CountsCalls:
             began = connection.sent_at or perf_counter()
             stats.count_call(self._backend, began, failed=connection.did_fail)
         connection.did_fail, connection.sent_at = False, 0.0
-        super().release(connection)  # type: ignore[misc]  # as above
+        super().release(connection)  # type: ignore[misc]  # as in `get_connection`
 
 
 class CacheConnections(_CountsCalls, redis.ConnectionPool):
@@ -149,7 +150,7 @@ class IdleFirst(redis.BlockingConnectionPool):
     """A pool that keeps idle connections in a list.
 
     redis-py's own pool makes a hundred function calls to lend a connection and take it back. For each round trip, that
-    takes a fortieth of the time of a page.
+    adds a fortieth to the time of a page.
     """
 
     def reset(self) -> None:
@@ -164,7 +165,7 @@ class IdleFirst(redis.BlockingConnectionPool):
             connection = self._idle.pop()
         except IndexError:
             return pool.get_connection()
-        if connection.pid == os.getpid():  # else this is a child, whose pool will be reset
+        if connection.pid == os.getpid():  # otherwise in a forked child, whose pool will be reset
             if _is_clean(connection):
                 return connection
             connection.disconnect()
@@ -262,7 +263,7 @@ class Address(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The address without the password, as shown to staff."""
+        """The address without the login, as shown to staff."""
         return ", ".join(f"{host}:{port}" for host, port in self.nodes)
 
 
@@ -559,7 +560,7 @@ class PendingCommands:
             return error
 
     def discard(self) -> None:
-        """Close the connection unless `collect` has read from it: its next user would get the unread results."""
+        """Close the connection if it may have unread results, which its next user would get."""
         if self._connection is not None:
             self._connection.disconnect()
             self._client.connection_pool.release(self._connection)

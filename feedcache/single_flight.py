@@ -4,8 +4,8 @@ The caller that adds the lease of a key to Main (or to Backup) loads it; the oth
 request per node adds all leases of a batch and reads the keys again, so a miss costs one more round trip. That costs
 far less than the query that it may save, so single flight is on by default.
 
-A lease is stored under a separate key. So a deleted or outdated value can have a lease, too, and code that stores
-values does not need to handle leases (docs/decisions/0148).
+A lease is stored under a separate key. So a key with a tombstone or an outdated value can have a lease, too, and code
+that stores values does not need to handle leases (docs/decisions/0148).
 
 A lease lasts one to two seconds. After that, a waiting caller may acquire it, so a killed loader costs one more load. A
 caller that has waited `WAIT_SECONDS` loads without a lease.
@@ -31,8 +31,8 @@ def load_once(
     load: Load,
     accept: Callable[[bytes], bool],
 ) -> None:
-    """Let one caller load each missing key. `accept` is called with each item stored in the meantime; False means
-    garbage.
+    """Let one caller load each missing key. `accept` is called with the key of each item stored in the meantime, and
+    returns whether the item is usable.
     """
     deadline = time.monotonic() + WAIT_SECONDS
     waiting = list(missing)

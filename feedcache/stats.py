@@ -23,7 +23,7 @@ CALLS, MICROSECONDS, FAILED = "calls", "microseconds", "failed"
 SLOW, REFUSED = "slow", "refused"  # outcomes of requests
 GOOD = "good"  # events that meet their objective
 BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # the bounds of a histogram of request times, in seconds
-OBJECTIVE_BOUNDS = (*BOUNDS, 5.0, 10.0, 30.0, 60.0)  # of home pages and deliveries
+OBJECTIVE_BOUNDS = (*BOUNDS, 5.0, 10.0, 30.0, 60.0)  # for the times of home pages and deliveries
 
 Counts = Counter[tuple[str, str]]  # (subject, outcome) -> how often
 Stages = dict[str, float]  # name -> seconds, in the order in which they first ended
@@ -72,7 +72,7 @@ def hit_rate(counts: Counts, subject: str) -> float | None:
 
 
 def count_call(backend: str, began: float, *, failed: bool = False) -> None:
-    """Count a call that `began` at a `perf_counter` time and has just ended. A backend is a store in a role.
+    """Count a call that `began` at a `perf_counter` time and has just ended. A backend is a store with its role.
 
     The time is measured from the request to its answer. If several calls wait at the same time, each counts the whole
     wait.

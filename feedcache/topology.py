@@ -2,7 +2,8 @@
 
 The module is pure: it uses no clients and no settings. A change is a new value with a higher version, and every process
 swaps the whole value in one step. The slot map of a pool gives the slot of a key, and no failure moves the key to a
-different slot. Only a change of the number of slots does, in steps that staff begin (`Resize`, docs/decisions/0171).
+different slot. Only a change of the number of slots moves keys, in steps that staff begin (`Resize`,
+docs/decisions/0171).
 
 `generation` (of a node) and `epoch` (of a class) are parts of every key. Both are versions of the topology: the version
 in which the node was placed or the class was flushed. So they only grow, and values stored earlier can no longer be
@@ -24,8 +25,8 @@ MAX_MEGABYTES = 1024 * 1024
 MAX_URL_CHARACTERS = 200
 MAX_NAME_CHARACTERS = 60
 L1_GROUPS = (4, 8)  # sources 000, 002: number of groups; without groups there are two layers
-L1_SHARES = (6, 10)  # sources 000, 002: a group has 1/6 to 1/10 of Main
-BACKUP_SHARE = 2  # source 000: Backup has at most half of Main
+L1_SHARES = (6, 10)  # sources 000, 002: a group has 1/6 to 1/10 of Main's memory
+BACKUP_SHARE = 2  # source 000: Backup has at most half of Main's memory
 
 CLASSES = ("content", "outbox", "inbox", "graph", "existence", "counters")
 # Classes of data in Redis that can move to another server as a whole while the site runs. Counters move by ranges of
@@ -48,7 +49,7 @@ class TopologyError(ValueError):
 
 
 class Pool(StrEnum):
-    """The three layers."""
+    """The three tiers."""
 
     L1 = "l1"
     MAIN = "main"
@@ -158,7 +159,7 @@ class Topology:
 
     `counters`: the ranges of each kind of count that is on several servers, or has moved. `maps`: the slot maps of the
     pools whose number of slots has changed. `resizes`: the pools whose number of slots is changing, with their old and
-    new nodes. Version 0 is the topology in the settings.
+    new slot maps. Version 0 is the topology in the settings.
 
     `epoch` is also part of every Memcached key, so values cached under a different epoch are ignored. It belongs to the
     database and to the nodes in the settings, not to a version, and is not included in `to_json`.
@@ -348,7 +349,7 @@ def _problems_of_tenants(topology: Topology) -> Iterator[Finding]:
 def _duplicates(places: Sequence[tuple[Place, Node]]) -> Iterator[Finding]:
     first: dict[str, Place] = {}
     for place, node in places:
-        # an address and a name may be the same text, and then mean the same node
+        # a node's name may be the same as its address
         for text in {node.url, node.name}:
             if text in first:
                 yield Finding("twice", {"url": text, "place": place, "other": first[text]})

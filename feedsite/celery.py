@@ -43,7 +43,7 @@ def give_connections_back(sender: Any, **_signal: Any) -> None:
 
 @celeryd_init.connect
 def wait_longer_for_the_broker(conf: Any, **_signal: Any) -> None:
-    """Workers may wait longer than requests: their connection also receives the messages that they have reserved."""
+    """Raise the socket timeout of workers, whose connection also receives the messages that they have reserved."""
     conf.broker_transport_options = {**conf.broker_transport_options, "socket_timeout": 10}
 
 
@@ -61,7 +61,7 @@ def prepare_worker(**_signal: Any) -> None:
     A child that is forked while a thread holds the lock of a connection pool would wait for that lock forever, and
     never take a task.
     """
-    topology_listener.listener().role = "worker"  # for pools that do not fork
+    topology_listener.listener().role = "worker"  # for Celery's pools that do not fork
     freeze_gc()
 
 

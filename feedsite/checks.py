@@ -157,7 +157,7 @@ def check_database_password() -> Iterator[CheckMessage]:
 
 @checks.register(checks.Tags.security)
 def check_tls_settings(**_options: object) -> list[CheckMessage]:
-    """Check settings that work only together, in production and elsewhere."""
+    """Check, also outside production, settings that work only together."""
     messages: list[CheckMessage] = []
     if urlsplit(settings.SITE_URL).scheme != "https":
         messages += [

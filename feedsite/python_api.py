@@ -49,7 +49,7 @@ DIGEST_BYTES = 1024 * 1024  # how much of a file is read at once
 LOOK_SECONDS = 0.5  # between checks whether a worker has transcoded a video
 
 
-def add_activity(  # noqa: PLR0913 -- as its callers name them
+def add_activity(  # noqa: PLR0913 -- most are keyword arguments
     actor: Person,
     verb: str,
     message: str = "",

@@ -11,7 +11,7 @@ from feedsite.checks import stop_if_refused
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "feedsite.settings")
 django.setup()
 
-# models are not ready before this
+# these modules import models, which need `django.setup`
 from apps.timeline.fanout import lag
 from feedsite.monitoring import pools, tracing
 from feedsite.server.handler import Handler

@@ -130,7 +130,7 @@ MIDDLEWARE = [
     "feedsite.server.compression.CompressionMiddleware",
     "feedsite.middleware.PagesBegin",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",  # above middleware that refuses: error pages have styles
+    "csp.middleware.CSPMiddleware",  # above middleware that refuses requests: the policy is also for error pages
     "feedsite.middleware.PagesEnd",
     "feedsite.middleware.load_shedding.LoadSheddingMiddleware",
     "feedsite.middleware.etag.ETagMiddleware",
@@ -164,7 +164,7 @@ TEMPLATES: list[dict[str, Any]] = [
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
             "loaders": (
-                _TEMPLATE_LOADERS  # reloaded when they change
+                _TEMPLATE_LOADERS  # templates are reloaded when they change
                 if DEBUG
                 else [("django.template.loaders.cached.Loader", _TEMPLATE_LOADERS)]
             ),
@@ -559,7 +559,7 @@ PICTURE_MAX_BYTES = 16 * 1024 * 1024  # maximum size of an uploaded picture
 FFMPEG = env.str("FFMPEG", "")
 VIDEO_MAX_BYTES = env.int("VIDEO_MAX_MEGABYTES", 40) * 1024 * 1024  # maximum size of an upload
 VIDEO_MAX_SECONDS = env.int("VIDEO_MAX_SECONDS", 300)  # maximum duration of an upload
-VIDEO_MAX_PIXELS = 3840 * 2160  # of a frame of an upload
+VIDEO_MAX_PIXELS = 3840 * 2160  # per frame of an upload
 VIDEO_SIZE = (1920, 1080)  # maximum of the longer and the shorter side of served video
 VIDEO_TRANSCODE_SECONDS = env.int("VIDEO_TRANSCODE_SECONDS", 900)  # time limit per upload
 VIDEO_CONCURRENCY = env.int("VIDEO_CONCURRENCY", 1)  # uploads transcoded at the same time
@@ -615,7 +615,7 @@ CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
 CELERY_DB_REUSE_MAX = sys.maxsize  # feedsite.celery returns connections to the pool after each task
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-# The timeout works only with the two restore options: without them kombu checks every 100 s.
+# The visibility timeout works only with the two `unacked_restore` options: without them kombu checks every 100 s.
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "queue_order_strategy": "priority",
     "visibility_timeout": 60,
@@ -655,8 +655,8 @@ CELERY_BROKER_QUEUE_TYPE = env.str(
     "CELERY_BROKER_QUEUE_TYPE", "quorum" if CELERY_BROKER_URL.startswith("amqp") else "classic"
 )
 CELERY_TASK_DEFAULT_QUEUE_TYPE = CELERY_TASK_CREATE_MISSING_QUEUE_TYPE = CELERY_BROKER_QUEUE_TYPE
-# No retries: the sweeper finds rows whose message failed. One with RabbitMQ: without it beat would keep a broken
-# connection forever.
+# Redis: no retries, because the sweeper finds rows whose message failed. RabbitMQ: one retry, because beat would
+# otherwise keep a broken connection forever.
 CELERY_TASK_PUBLISH_RETRY = CELERY_BROKER_URL.startswith("amqp")
 CELERY_TASK_PUBLISH_RETRY_POLICY = {
     "max_retries": 1,
@@ -768,7 +768,7 @@ CELERY_BEAT_SCHEDULE = {
     task: {
         "task": task,
         "schedule": every(seconds),
-        # without `expires`: a worker whose clock is ahead would discard every one
+        # without `expires`, because a worker whose clock is ahead would discard every message
         "options": {"headers": {EVERY: seconds}},
     }
     for task, seconds in PERIODIC_TASKS.items()
@@ -800,7 +800,7 @@ LOGOUT_REDIRECT_URL = "/"
 # Sessions are rows of PostgreSQL, which processes cache: losing a cache logs nobody out.
 SESSION_ENGINE = "apps.accounts.authentication.session_store"
 SESSION_COOKIE_AGE = 30 * 24 * 3600
-PASSWORD_RESET_TIMEOUT = 2 * 3600  # of the link in the e-mail
+PASSWORD_RESET_TIMEOUT = 2 * 3600  # the lifetime of the link in the e-mail
 # How e-mails are sent: smtp+tls://user:password@host:587; consolemail:// prints them, dummymail:// discards them.
 vars().update(env.email("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", 10)  # the time limit for each step of SMTP, in seconds

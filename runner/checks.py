@@ -17,12 +17,14 @@ from runner.checkout import ROOT
 from runner.short_forms import SHORT_FORMS
 from runner.terminal import say
 
-SINCE = "CHECK_SINCE"  # a commit: parts that have not changed since then are not tested again
+# The environment variable with a commit: parts that have not changed since then are not tested again.
+SINCE = "CHECK_SINCE"
 NIGHTLY_LOGS = ROOT / "var" / "nightly"
 OTHER_PYTHONS = ("3.12", "3.13", "3.14")
 # The main flows, which work without optional apps.
 CORE = ("tests/timeline/test_home.py", "tests/timeline/test_views.py", "tests/api/test_statuses.py")
-CITUS_PROGRAMS = "CITUS_PROGRAMS"  # the directory of a `postgres` that has the extension Citus
+# The environment variable with the directory of a `postgres` that has the extension Citus.
+CITUS_PROGRAMS = "CITUS_PROGRAMS"
 LAST_LINES = 40  # of the output of a failed job; the rest is in its log
 
 
@@ -34,7 +36,7 @@ def check(*, nightly: bool = False, since: str = "") -> int:
     return 1 if failed else 0
 
 
-# The gate
+# The checks for every push
 
 
 def _gate(since: str) -> list[str]:
@@ -50,7 +52,7 @@ def _gate(since: str) -> list[str]:
 
 
 def _beside(tests: subprocess.Popen[bytes]) -> list[str]:
-    """Run the slow steps, whose first failure stops the tests; then the core alone and the short form of every verb."""
+    """Run the slow steps, whose first failure stops the tests; then the core tests and the short form of every verb."""
     for step in lint.steps(lint.SLOW):
         if failed := lint.run([step]):
             _end(tests)
@@ -67,7 +69,7 @@ def _core_tests() -> list[str]:
 
 @contextmanager
 def _tests(left_out: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Run pytest with the selection of the gate, until the end of the context."""
+    """Run pytest with the tests for every push, until the end of the context."""
     selection = ["-m", testing.GATE, *(f"--ignore={folder}" for folder in left_out)]
     command = [*testing.module("pytest"), *testing.in_parallel(), "--progress", *selection]
     with subprocess.Popen(command, cwd=ROOT, env=testing.environment()) as tests:
@@ -104,7 +106,7 @@ def nightly_jobs() -> list[Job]:
         ("fuzz", "--requests", "100000"),
         ("drill", "--minutes", "10"),
         *_citus(),
-        ("drill", "--minutes", "2", "--rate", "12", "--upgrade", "91cb9976"),  # 0.2.0
+        ("drill", "--minutes", "2", "--rate", "12", "--upgrade", "91cb9976"),  # release 0.2.0
         ("drill", "--minutes", "2", "--redis", "sentinel"),
         ("drill", "--minutes", "4", "--rate", "20", "--with-clocks", "--with-widths"),
         ("scale",),

@@ -58,7 +58,7 @@ class DataDir:
         return (self.path / MARKER).is_file()
 
     def prepare(self) -> None:
-        """Create missing directories. LaunchError if this one is not writable, not ours, or on a nearly full disk."""
+        """Create missing directories. LaunchError if the data directory is not ours or not writable, or lacks space."""
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             foreign = (
@@ -128,7 +128,7 @@ class DataDir:
     def _short_socket_dir(self) -> Path:
         name = f"feedsite-{os.geteuid()}-{hashlib.sha256(os.fsencode(self.path)).hexdigest()[:10]}"
         path = Path(tempfile.gettempdir()) / name
-        return path if len(os.fsencode(path)) <= SOCKET_DIR_LIMIT else Path("/tmp") / name  # noqa: S108 -- private, checked
+        return path if len(os.fsencode(path)) <= SOCKET_DIR_LIMIT else Path("/tmp") / name  # noqa: S108 -- `socket_dir` checks owner and mode
 
     def holder(self) -> Holder | None:
         """The process that holds the lock now, regardless of stale files; None if there is none."""

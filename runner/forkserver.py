@@ -1,4 +1,4 @@
-"""Forks the site's processes from one that has imported the site: they share its memory, and start at once.
+"""Forks the site's processes from a process that has imported the site: they share its memory, and start at once.
 
 The launcher sends a Python command line to the fork server over a socket, with file descriptors: the log, the end of a
 pipe for the exit status, and perhaps a listening socket. Linux only: forking is not safe with the system libraries of
@@ -108,7 +108,7 @@ class ForkServer:
     def _request(
         self, name: str, command: Sequence[str], files: list[int], sockets: Sequence[int]
     ) -> int:
-        """The process id of the new process."""
+        """Send a request to the fork server; returns the process id of the new process."""
         request: dict[str, Any] = {
             "name": name,
             "command": command,

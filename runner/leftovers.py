@@ -19,7 +19,7 @@ def end_leftovers(data: DataDir) -> None:
     if not pids:
         return
     complain(f"Ending {len(pids)} processes left over from a launcher that was killed")
-    _signal(pids, signal.SIGINT)  # for PostgreSQL a fast, clean shutdown
+    _signal(pids, signal.SIGINT)  # PostgreSQL then shuts down fast and cleanly
     deadline = time.monotonic() + GRACE_SECONDS
     while time.monotonic() < deadline and any(identity.alive(process_id) for process_id in pids):
         time.sleep(0.05)

@@ -21,7 +21,7 @@ from runner.terminal import LaunchError, Progress
 
 STAMP = "feedsite-packages"
 UNFINISHED = "feedsite-unfinished"
-# Settings that would install elsewhere, or build from source; those for mirrors and certificates are kept.
+# pip's settings that would install elsewhere, or build from source; those for mirrors and certificates are kept.
 UNWANTED_PIP_SETTINGS = (
     "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_NO_BINARY", "PIP_CONSTRAINT",
     "PIP_REQUIREMENT", "PIP_DRY_RUN", "PIP_QUIET", "PIP_VERBOSE", "PIP_PYTHON", "PIP_EDITABLE", "PIP_NO_DEPS",
@@ -169,8 +169,8 @@ def _run_pip(venv: Path, requirements: Path, log: Path, progress: Progress) -> i
     """Install from wheels only, so that no compiler is needed. Returns the exit status of the pip that failed, or 0.
 
     The lock file is complete, so pip need not resolve dependencies, and two halves can be installed in parallel: one
-    pip uses only one processor. Bytecode is not compiled, because most modules are never imported: it would take nearly
-    half of the time.
+    pip uses only one processor. Bytecode is not compiled, because that would take nearly half of the time, and most
+    modules are never imported.
     """
     environment = {
         name: value for name, value in os.environ.items() if name not in UNWANTED_PIP_SETTINGS
@@ -182,7 +182,7 @@ def _run_pip(venv: Path, requirements: Path, log: Path, progress: Progress) -> i
         "--requirement",
     ]  # fmt: skip
     started = time.monotonic()
-    reading, writing = os.pipe()  # both write to one pipe, which is read line by line
+    reading, writing = os.pipe()  # both pips write to it, and it is read line by line
     with (
         ExitStack() as running,
         os.fdopen(reading, errors="replace") as lines,

@@ -63,7 +63,7 @@ def site_address(host: str, port: int) -> str:
 
 def answers(host: str, port: int, *, allowed_hosts: str) -> bool:
     """Whether the site reports that it is ready; the request names the first of its allowed hosts."""
-    address = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 -- replaced
+    address = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 -- only replaced here
     name = allowed_hosts.split(",")[0].strip().lstrip(".")
     connection = http.client.HTTPConnection(address, port, timeout=ASK_SECONDS)
     try:

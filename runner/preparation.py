@@ -41,8 +41,8 @@ def collect_static(data: DataDir, environment: Mapping[str, str]) -> None:
 def seed(data: DataDir, environment: Mapping[str, str], size: str | None) -> bool:
     """Add demo data, once per size, and print progress. Returns whether the site has demo data.
 
-    With `size` None a new data directory gets the small demo, and an existing one stays as it is: a site started
-    without demo data must not get it later through a forgotten option. A site in production gets none.
+    With `size` None, a site in production gets no demo data, a new data directory gets the small demo, and an existing
+    one stays as it is: a site started without demo data must not get it later through a forgotten option.
     """
     record = data.path / "demo"
     done = record.read_text().split() if record.exists() else []

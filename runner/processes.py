@@ -25,7 +25,7 @@ from runner.terminal import LaunchError
 PR_SET_PDEATHSIG = 1
 LOG_LIMIT_BYTES = 10 * 1024 * 1024
 COMMAND_STOP_SECONDS = 3.0
-MARK = "FEEDSITE_SITE"  # in each child's environment: the data directory it belongs to
+MARK = "FEEDSITE_SITE"  # an environment variable of each child: the data directory of its site
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -60,7 +60,7 @@ class Child:
         return self.popen.poll() is None
 
     def stop(self, seconds: float) -> bool:
-        """Send the stop signal and wait; after `seconds` kill its group. Returns whether it ended by itself."""
+        """Send the stop signal and wait; after `seconds` kill its group. Returns whether it ended in time."""
         if self.running():
             with contextlib.suppress(ProcessLookupError):
                 self.popen.send_signal(self.stop_signal)
@@ -151,7 +151,7 @@ def child_setup(stop_signal: int, *, not_as_root: bool = False) -> Callable[[], 
             signal.signal(number, signal.SIG_DFL)
         if leave_root is not None:
             leave_root()
-        if linux:  # after any change of identity, because that resets it
+        if linux:  # after any change of identity, which resets this signal
             libc.prctl(PR_SET_PDEATHSIG, int(stop_signal), 0, 0, 0)
             if os.getppid() != parent:
                 os._exit(125)

@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-# sets the options of both servers, also in containers
+# a script that sets the options of both servers, also in containers
 SERVE = Path(__file__).resolve().parent.parent / "serve.py"
-PRELOAD = "feedsite.server.preload"  # the modules that all of them import
+PRELOAD = "feedsite.server.preload"  # imports the modules that all processes need
 QUEUES = "sweep,default,fanout,fanout_bulk,media"  # in order of priority
 
 

@@ -1,6 +1,6 @@
-"""The shortest form of every verb that runs a tool: seconds each, through the whole mechanism with small numbers.
+"""The short form of every verb that runs a tool: it takes seconds, and runs all of the tool's steps with small numbers.
 
-None of them writes docs/bench. The full form is `./run VERB` without `--short`.
+Short forms do not write docs/bench. The full form is `./run VERB` without `--short`.
 """
 
 SHORT = "--short"

@@ -23,7 +23,7 @@ from runner.terminal import LaunchError, complain, say
 READY_SECONDS = 60
 SERVICE_STOP_SECONDS = 15
 WEB_STOP_SECONDS = 10
-# after this, running tasks are killed; thanks to late acknowledgement, their messages are delivered again
+# after this time, running tasks are killed; their messages are delivered again, because they were not acknowledged
 WORKER_STOP_SECONDS = 12
 BEAT_STOP_SECONDS = 5
 STREAMING_STOP_SECONDS = 10
@@ -41,9 +41,9 @@ class ServeOptions:
 
     host: str = "127.0.0.1"
     port: int = 8000
-    demo: str | None = None  # None: the small one for new data, otherwise unchanged
+    demo: str | None = None  # None: the small demo for new data; existing data stays unchanged
     workers: int = 2
-    streaming_port: int | None = None  # None: the first free one from a hundred above `port`
+    streaming_port: int | None = None  # None: the first free port from `port` + 100 on
     in_development: bool = False  # `./run dev`
 
 
@@ -68,7 +68,7 @@ def serve(data: DataDir, options: ServeOptions) -> int:
 
 @dataclass(frozen=True)
 class _Ports:
-    """The listening sockets of the site, from before the start until the stop."""
+    """The listening sockets of the site, which the launcher holds from before the start until the stop."""
 
     web: socket
     streaming: socket

@@ -8,7 +8,7 @@ import time
 from runner.datadir import DataDir, Holder, in_use
 from runner.terminal import LaunchError, say
 
-STOP_SECONDS = 60  # longer than all parts together may take
+STOP_SECONDS = 60  # longer than all processes together may take to stop
 
 
 def stop(data: DataDir) -> int:

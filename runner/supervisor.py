@@ -36,7 +36,8 @@ class Unit:
         """Stop the process. True if it ended by itself in time, or was not running."""
         if self.child is None:
             return True
-        in_time = self.child.stop(self.stop_seconds)  # `child` stays set for a second Ctrl-C
+        # `child` stays set until then, so that a second Ctrl-C can kill it
+        in_time = self.child.stop(self.stop_seconds)
         self.child = None
         return in_time
 

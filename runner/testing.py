@@ -22,7 +22,7 @@ SERVER_SETTINGS = (
     "MEMCACHED_L1_URLS",
     "MEMCACHED_MAIN_MEGABYTES", "MEMCACHED_BACKUP_MEGABYTES", "MEMCACHED_L1_MEGABYTES",
 )  # fmt: skip
-# When `./run` started, before it installed anything; on the monotonic clock.
+# The environment variable with the monotonic time at which `./run` started, before it installed anything.
 STARTED = "FEEDSITE_STARTED"
 # Without bytecode on disk, each of hundreds of processes would compile the whole site, and every test process all
 # tests.
@@ -106,7 +106,9 @@ def _published() -> str:
 
 
 def pytest_arguments(arguments: list[str]) -> list[str]:
-    """Quick or all tests run in several processes, with progress; a selection by path, -k or -m is unchanged."""
+    """The arguments of pytest. Quick or all tests run in several processes, with progress; a selection by path, -k or
+    -m gets no further options.
+    """
     others = [argument for argument in arguments if argument != ALL]
     if MATRIX in arguments:
         return [*others, *MATRIX_TESTS, *in_parallel(), "-p", "no:logging"]
@@ -133,7 +135,7 @@ def in_parallel() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The environment of tests and tools: without the servers of the caller's shell."""
+    """The environment of tests and tools, without the server addresses in the caller's shell."""
     inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     return {**inherited, "PYTHONPATH": str(ROOT)}
 

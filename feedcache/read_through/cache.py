@@ -31,10 +31,11 @@ class ReadThrough(Generic[K, V]):
     be stale.
 
     `family` is the class of data in the topology, which staff can flush as a whole. Missing values are cached as
-    missing for `negative_ttl_seconds` (0: not at all), until a value is stored. With `single_flight`, if many callers
-    miss a key at the same time, only one of them loads it (see `single_flight`). `decode_many` decodes many values
-    faster than `decode`, and returns None for each value that `decode` would refuse. With `is_personal`, each value is
-    read by only one account; a read of nothing but such values skips L1, which is for values with many readers.
+    missing for `negative_ttl_seconds` (0: not at all), or until a value is stored. With `single_flight`, if many
+    callers miss a key at the same time, only one of them loads it (see `single_flight`). `decode_many` decodes many
+    values faster than `decode`, and returns None for each value that `decode` would refuse. With `is_personal`, each
+    value is read by only one account; a read of nothing but such values skips L1, which is for values with many
+    readers.
     """
 
     name: str
@@ -94,7 +95,7 @@ class ReadThrough(Generic[K, V]):
         return values
 
     def layers_with(self, key: K) -> list[tuple[str, bool]]:
-        """Each Memcached layer in the order of reads, and whether it has a value for this key. Does not copy values."""
+        """Each Memcached layer in the order of reads, and whether it has a value for this key. Refills no layer."""
         cache = tiers()
         name = self.name_of(key, cache).encode()
         return [
@@ -182,7 +183,10 @@ class ReadThroughCall(Generic[K, V]):
     accept: Callable[[K, V], bool] | None
 
     def run(self, *, refill: bool = True) -> dict[K, V]:
-        """The values of all keys. With `refill`, for a read's last call, items are also copied to the tiers above."""
+        """The values of all keys that exist. With `refill`, items in lower tiers are also copied to the tiers above.
+
+        If several calls share a read, only the last call has `refill`.
+        """
         self.values: dict[K, V] = {}
         raws = self.read.names
         self.keys = {raws[name]: key for name, key in self.names.items() if name in raws}

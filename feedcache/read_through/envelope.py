@@ -22,7 +22,7 @@ _PLAIN, _ZSTD = 0, 1
 
 
 class _Contexts(threading.local):
-    """The zstd contexts of a thread, which threads cannot share."""
+    """The zstd contexts of one thread; threads cannot share them."""
 
     def __init__(self) -> None:
         parameters = zstandard.ZstdCompressionParameters(
@@ -67,7 +67,7 @@ def pack_ids(ids: Iterable[int]) -> bytes:
 
 
 def unpack_ids(data: bytes) -> tuple[int, ...]:
-    """The ids. Raises ValueError for any other bytes, and for more than `MAX_PACKED_IDS`."""
+    """The inverse of `pack_ids`. Raises ValueError for other bytes, and for more than `MAX_PACKED_IDS` ids."""
     value = unpack(data, max_bytes=8 * MAX_PACKED_IDS)
     if len(value) % 8:
         raise ValueError("not a list of ids")
@@ -79,7 +79,7 @@ def pack_number(number: int) -> bytes:
 
 
 def unpack_number(data: bytes) -> int:
-    """The number. Raises ValueError for any other bytes."""
+    """The inverse of `pack_number`. Raises ValueError for other bytes."""
     return int(unpack(data, max_bytes=20))
 
 
@@ -90,7 +90,8 @@ def _seal(form: int, rest: bytes) -> bytes:
 def _decompress(data: bytes, max_bytes: int) -> bytes:
     try:
         frame = zstandard.get_frame_parameters(data, format=zstandard.FORMAT_ZSTD1_MAGICLESS)
-        if not 0 < frame.content_size <= max_bytes:  # an unknown size is the largest of all numbers
+        # zstd gives the largest 64-bit number for an unknown size
+        if not 0 < frame.content_size <= max_bytes:
             raise ValueError("too large")
         value = _contexts.decompressor.decompress(data, allow_extra_data=False)
     except zstandard.ZstdError as error:

@@ -13,7 +13,8 @@ from feedcache.connections import (
 )
 
 PING_SECONDS = 2.0
-SILENCE_SECONDS = 3 * PING_SECONDS  # a connection without even an answer to a ping is dead
+# A connection on which not even pings are answered for this long is dead.
+SILENCE_SECONDS = 3 * PING_SECONDS
 
 
 def publish(message: bytes) -> None:

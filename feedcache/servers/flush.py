@@ -23,7 +23,7 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
 # Keys that would be outdated if their class moved to another server and came back.
 OUTDATED = {"timelines": ["home:*", "inbox:*", "square:*", "policies:*"]}
 
-# Other keys that would be wrong after the database was restored to an earlier state: tombstones, prepared scores.
+# Other keys that would be wrong after the database was restored to an earlier state: tombstones, precomputed scores.
 DERIVED = [("timelines", "gone:*"), ("timelines", "rt:*")]
 
 
@@ -44,7 +44,7 @@ def delete_keys(name: str) -> int:
 
 
 def outdated_keys(name: str, url: str) -> int:
-    """The number of keys on a server that a class of data would wrongly use if it moved there. RedisError."""
+    """The number of keys on a server that a class of data would wrongly use if it moved there. Raises RedisError."""
     client: Any = client_at(name, url)
     return sum(
         1
@@ -54,7 +54,7 @@ def outdated_keys(name: str, url: str) -> int:
 
 
 def delete_outdated(name: str, url: str) -> int:
-    """Delete the outdated keys on a server that a class of data has left; returns their number. RedisError."""
+    """Delete the outdated keys on a server that a class of data has left; returns their number. Raises RedisError."""
     client: Redis = client_at(name, url)
     return sum(_delete(client, pattern) for pattern in OUTDATED.get(name, ()))
 

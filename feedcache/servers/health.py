@@ -30,7 +30,7 @@ from feedcache.redis_clients import cluster_of, execute, is_cluster
 PROBE_TTL_SECONDS = 10
 MAX_PARALLEL = 16  # servers probed at once, so that a page waits only for the slowest
 
-# These are expensive to rebuild, so their servers must refuse writes instead of evicting keys.
+# Data of these classes is expensive to rebuild, so their servers must refuse writes instead of evicting keys.
 PERSISTENT_CLASSES = ("counters", "existence")
 REPLICA = "graph replica"
 # In these classes, a missing key costs a query. In the timelines, it mostly means that a post has no tombstone.
@@ -120,7 +120,7 @@ def probe(url: str) -> str:
                 return "set was refused"
             if node.get(key) != value:
                 return "get did not return what was set"
-            if not node.delete(key):  # another get would count as a miss
+            if not node.delete(key):  # a get to verify this would count as a miss
                 return "delete had no effect"
     except MEMCACHED_ERRORS as error:
         return _message(error)

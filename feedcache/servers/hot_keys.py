@@ -1,7 +1,7 @@
 """The Memcached keys that are read most often, over all processes.
 
-Every process samples one in a hundred of its reads, and counts each key of the sample as a hundred reads. The counts
-are in Redis, in a sorted set for every ten seconds. So the figures are estimates, and rarely read keys are missing.
+Every process samples one in a hundred of its reads, and counts each key of the sample as a hundred reads. So the
+figures are estimates, and rarely read keys are missing. The counts are in Redis, in a sorted set for every ten seconds.
 """
 
 import os
@@ -19,7 +19,7 @@ ONE_IN = 100
 SPAN_SECONDS = 10
 SPANS = 60  # ten minutes
 MOST_KEYS = 100  # sent by a process per second, and read from each span
-MOST_SAMPLED = 20_000  # distinct keys of a process, between two drains
+MOST_SAMPLED = 20_000  # distinct keys of a process, between two calls of `send`
 FEWEST_SAMPLES = 5  # per key and span; keys with fewer are left out
 KEY = "hotkeys:{}"
 
@@ -44,7 +44,7 @@ class HotKey:
 
 
 def sample(keys: Collection[bytes]) -> None:
-    """Sample the keys of a read in one call out of a hundred."""
+    """In one call out of a hundred, add the keys of a read to the sample."""
     if random.random() * ONE_IN < 1:  # noqa: S311 -- not a secret
         with _lock:
             if len(_sampled) < MOST_SAMPLED:

@@ -25,7 +25,7 @@ class SlotError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Master:
-    """A node that may own slots, as it reports itself."""
+    """A node that may own slots, according to its own report."""
 
     id: str
     host: str
@@ -33,7 +33,7 @@ class Master:
     slots: frozenset[int]
     leaving: Mapping[int, str] = field(
         default_factory=dict
-    )  # slots that are being moved: id of the new owner
+    )  # slot that is being moved -> id of its new owner
 
     @property
     def address(self) -> str:
@@ -89,7 +89,7 @@ def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None 
     """Move a slot to a master; returns the number of moved keys. Can be called again after any failure. Raises
     RedisError.
 
-    It stops after `seconds`. `moves` then returns the rest, and another call continues.
+    It stops after `seconds`. `moves` then shows how many keys are left, and another call continues.
     """
     until = None if seconds is None else time.monotonic() + seconds
     if not 0 <= slot < SLOTS:

@@ -1,9 +1,9 @@
 """The topology that this process uses, and the thread that keeps it up to date.
 
 One daemon thread per process, started by the first `current` or `Listener.known` (or by `start`, in processes that may
-call neither) and started again in a forked child. It listens to a channel of the Redis at `redis_url`. It also reads
-the key there every second, in case a message was lost. If the key is missing or older than the topology of this
-process, Redis has lost the newest topology, and the process writes it again.
+call neither), and restarted in a forked child. It listens to a channel of the Redis at `redis_url`. It also reads the
+topology's key there every second, in case a message was lost. If the key is missing, or contains an older version than
+this process uses, Redis has lost the newest topology, and the process writes it again.
 
 A store that outlives Redis has a copy (`set_store`). A process reads this copy when it starts, because Redis may have
 lost the newest versions, and again whenever Redis does not answer. Until Redis or the store has answered, the process
@@ -80,7 +80,7 @@ class Report:
 
 
 def publish(topology: Topology, *, by: Redis | None = None) -> bool:
-    """Publish a topology unless a newer one has been published; returns whether it was written. Raises RedisError."""
+    """Publish a topology unless Redis has this version or a newer one; returns whether it wrote. Raises RedisError."""
     arguments: list[int | str] = [topology.version, topology.to_json(), CHANNEL]
     return bool(run_script(by or configuration(), _PUBLISH, [KEY], arguments))
 
@@ -106,7 +106,7 @@ def published_epoch(*, by: Redis | None = None) -> int:
 
 
 def processes() -> list[Report]:
-    """The processes whose reports have not expired, by name. Raises RedisError."""
+    """The processes whose reports have not expired, sorted by name. Raises RedisError."""
     client = configuration()
     members: Any = client.smembers(PROCESSES)
     names = sorted(name.decode() for name in members)
@@ -252,7 +252,7 @@ class Listener:
         self._channels[channel] = callback
 
     def use(self, topology: Topology) -> bool:
-        """Use a topology if it is valid and newer than the topology in use; returns whether it is used now."""
+        """Adopt a topology if it is valid and newer than the topology in use; returns whether it was adopted."""
         if topology.version <= self.topology.version:
             return False
         if findings := problems(topology):
@@ -420,7 +420,7 @@ def listener() -> Listener:
 
 
 def start(role: str) -> None:
-    """Start to listen. `role` (web, worker, beat) is shown to staff."""
+    """Start to listen. `role` (web, streaming, worker or beat) is shown to staff."""
     this = listener()
     this.role = role
     if listens():

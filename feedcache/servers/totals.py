@@ -52,7 +52,7 @@ def last_day(*, hours: int = 24) -> list[tuple[int, Counts]]:
 
 
 def since(second: float) -> Counts | None:
-    """The counts of the complete five-second spans that began after a Unix second, at most of the last minute.
+    """The counts of the complete five-second spans that began after a Unix second, but only of the last minute.
 
     None if there are no counts yet. Raises RedisError.
     """

@@ -2,7 +2,7 @@
 
 home_window   the newest ids of many timelines, in Redis, with a script that merges and prunes
 id_vector     the newest ids of an author, as bytes that grow by appending
-newest_ids    the newest ids that somebody marked, and the id from which they are complete
+newest_ids    the newest ids that an account marked, and the id from which on they are complete
 list_prefix   the newest entries of a long list
 longset       sets of ids in Redis, such as the accounts that somebody follows, mutes or blocks
 week_bucket   contents by week, in hashes of Redis

@@ -1,9 +1,9 @@
 """Bloom filters in Redis that tell whether a user has liked, read or otherwise marked a post. Sources 000 and 002 call
 this "phantom".
 
-A "no" is certain; a "yes" must be checked in the database. Filters are split into segments by the time of the POST, so
-one lookup is enough, and old segments expire as a whole. If there is no complete filter, or a chunk was lost, the
-answer is "unknown".
+A "no" is certain; a "yes" must be checked in the database. Filters are split into segments by the time of the post, not
+of the mark, so one lookup is enough, and old segments expire as a whole. If there is no complete filter, or a chunk was
+lost, the answer is "unknown".
 
 **Chunks.** A segment consists of chunks: plain strings, used as bitmaps, each just under 64 KiB, so that the allocator
 wastes nothing. A record is in one chunk; its k positions in it come from one 128-bit hash by double hashing. The number
@@ -166,7 +166,7 @@ def capacity_report(records: int, bytes_per_record: float) -> dict[str, float]:
 
 
 NAME = "phantom:1"
-META = f"{{{NAME}}}"  # the braces: everything about generations is in one slot of a cluster
+META = f"{{{NAME}}}"  # the braces keep everything about generations in one slot of a cluster
 LOCK_SECONDS = 60
 
 # --- the state of the filters: which is live, which is being rebuilt, and by which process --------
@@ -229,7 +229,8 @@ return 1
 """
 )
 
-# KEYS: meta, lock. ARGV: field, token, the builder's name. Returns the old live state, or '', or 0 if it was lost.
+# KEYS: meta, lock. ARGV: field, token, the builder's name. Returns the old live state; '' if there was none; 0 if the
+# new filter was lost.
 _FINISH = (
     _READ
     + """
@@ -273,7 +274,9 @@ class Generation:
     @classmethod
     @lru_cache(maxsize=64)
     def parse(cls, raw: bytes | None) -> "Generation | None":
-        """The generation in a state; None for garbage. Cached, because every lookup parses the same few states."""
+        """The generation in a stored state; None for garbage, or if there is no state. Cached, because every lookup
+        parses the same few states.
+        """
         if not raw:
             return None
         try:
@@ -337,7 +340,7 @@ def announce_layers(
 
 
 def drop_filters(name: str, *, token: str = "") -> list[Generation]:
-    """Remove the filters of a kind, or only the filter with this token, until a rebuild. Returns what was removed."""
+    """Remove the filters of a kind, or only the filter with this token; returns them. A rebuild makes a new filter."""
     dropped = run_script(existence(), _DROP, [META], [name, token])
     return [generation for generation in map(Generation.parse, dropped) if generation]
 
@@ -375,7 +378,7 @@ def set_complete_until(name: str, second: int) -> None:
 def acquire_rebuild(name: str) -> str | None:
     """Acquire the builder's lease for a minute; returns its token, or None while another process builds.
 
-    If it raises RedisError, there is no lease.
+    If it raises RedisError, the caller has no lease.
     """
     builder = secrets.token_hex(8)
     try:
@@ -566,7 +569,7 @@ return answers
 """
 
 # KEYS: chunk. ARGV: number of hashes, positions, most bits (0: any). Returns for each record 1 if it was marked before;
-# "" if the chunk was lost, "full" if nothing was marked because the chunk has more bits than that.
+# "" if the chunk was lost, "full" if nothing was marked because the chunk has more set bits than allowed.
 _MARK = f"""
 if redis.pcall('GETBIT', KEYS[1], {PRESENT_BIT}) ~= 1 then return '' end
 local most = tonumber(ARGV[3])
@@ -795,7 +798,7 @@ def _groups(marks: Marks, generation: Generation, records: Records) -> list[_Gro
 
 
 def _check(groups: Sequence[tuple[Marks, _Group]]) -> Command:
-    """Look up the records of several chunks; in a cluster, of one chunk only."""
+    """The command that looks up the records of several chunks; in a cluster, of one chunk only."""
     positions = [part for marks, group in groups for part in _positions(marks, group)]
     return ScriptCall(_CHECK, [group.key for _marks, group in groups], positions)
 

@@ -8,9 +8,9 @@ below a cursor, find their place by bisection.
 The last member may be the sentinel `~` ("NoMore", source 001), which means that nothing older exists. It sorts after
 every digit, is never an item, and is trimmed away as soon as the window no longer reaches the end.
 
-A window exists while its reader is online; only the owner's reads extend its life. During a rebuild, every push is
-added to the window and to a separate building key, so that nothing published in the meantime is lost. One script swaps
-the two keys.
+A window exists while its reader is online; only the reader's own reads extend its life. During a rebuild, every push is
+added to the window and to a separate building key, so that nothing published in the meantime is lost. At the end, one
+script renames the building key, which replaces the window.
 
 **Late arrivals.** Ids grow in the order of publication, but posts arrive in the order of delivery. A reader who asks
 for ids above the newest id that they know would never see a post that was delivered late (source 003 wants growing ids
@@ -51,10 +51,10 @@ from feedcache.structures.restore import number_list
 
 NO_MORE = b"~"
 STAGES = ("windows", "inbox")  # the stages of a page to which these reads belong
-BUILDING_TTL_SECONDS = 60  # after a builder has died
-# Readers times posts in one script, during which Redis serves no other client: 0.3 ms if all of them are online.
+BUILDING_TTL_SECONDS = 60  # of the keys of a rebuild, whose builder may have died
+# The number of readers times posts in one script, during which Redis serves no other client: 0.3 ms if all are online.
 PUSH_BATCH = 50
-DROP_BATCH = 2000  # readers in one pipeline: some milliseconds of Redis
+DROP_BATCH = 2000  # readers in one pipeline, for which Redis needs some milliseconds
 EXISTS_BATCH = 2000  # readers in one pipeline
 READERS_PER_BITMAP = 4096  # in a cluster their windows share a slot
 BITMAPS_PER_TRIP = 500
@@ -179,7 +179,7 @@ class HomeWindows:
         size: int,
         news: bool,
     ) -> set[int] | None:
-        # for fewer readers, the script is faster than a round trip before it
+        # for fewer readers, the script alone takes less time than reading the bitmaps first
         if len(readers) > size:
             readers = self._not_away(client, readers)
         # even without readers, a script has to look for the tombstones
@@ -192,7 +192,7 @@ class HomeWindows:
         for batch in batches:
             script = ScriptCall(PUSH, keys, [*head, ",".join(map(str, batch)), *members])
             [found] = execute(client, [script])
-            # deleted meanwhile; every read skips the ids that earlier batches have added
+            # all posts were deleted meanwhile; every read skips the ids that earlier batches have added
             if found is None:
                 return None
             online.update(compress(batch, found))
@@ -269,7 +269,7 @@ class HomeWindows:
             pipeline.execute()
 
     def ids(self, reader_id: int) -> list[int]:
-        """All ids of a window, newest first, but at most `length`."""
+        """All ids of a window, newest first; a window has at most `length`."""
         members = cast("list[bytes]", timelines().lrange(self.key(reader_id), 0, -1))
         return [MAX_ID - int(member) for member in members if member != NO_MORE]
 
@@ -280,7 +280,7 @@ class HomeWindows:
         return WindowRange(ids, NO_MORE in members) if members and ids is not None else None
 
     def existing(self, reader_ids: Sequence[int]) -> set[int]:
-        """Those of the given readers who have a window."""
+        """The given readers who have a window."""
         found: set[int] = set()
         for start in range(0, len(reader_ids), EXISTS_BATCH):
             batch = reader_ids[start : start + EXISTS_BATCH]
@@ -386,7 +386,7 @@ def _run(source: str, keys: list[str], args: list[Any]) -> Any:
 
 
 def _member(post_id: int) -> str:
-    # zero-padded: ids below the complement's 19-digit range keep their order
+    # zero-padded, because the complements of ids after 2075 have fewer than 19 digits
     return f"{MAX_ID - post_id:019d}"
 
 
@@ -421,7 +421,7 @@ def _ids(members: Sequence[bytes]) -> list[int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Ids in reading order. `end` is the id down to which they are complete; 0 if they are all the ids in the range."""
+    """Ids in reading order. `end` is the id down to which they are complete; 0 for a full page or a whole range."""
 
     ids: list[int]
     end: int = 0

@@ -34,7 +34,7 @@ MAX_LENGTH = (1 << 16) - 1
 MAX_CHANGES = 256  # 4 KB; with more, it is cheaper to read the list from its source again
 _HEADER, _CHANGE = struct.Struct("<BBHI"), struct.Struct("<IIQ")
 UNKNOWN = _HEADER.pack(FORMAT, 0, 0, 0)
-# They take the place of the upper half of an entry. No id is that large, so a wrong count in the header is noticed.
+# A kind takes the place of the upper half of an entry. No id is that large, so a wrong count in the header is noticed.
 _KINDS = _ADDED, _REMOVED, _UNCHANGED, _REACHED = range(0xFFFFFF00, 0xFFFFFF04)
 NO_REVISION = (1 << 32) - 1  # above every revision of a list
 _WORD = np.dtype("<u8")

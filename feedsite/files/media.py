@@ -1,7 +1,8 @@
 """Serves uploaded files, with headers that keep browsers from treating them as anything but pictures, video and sound.
 
-PostgreSQL decides at each request whether a file may be shown: not after its post was deleted, nor while its owner is
-suspended. Browsers may cache files that their user has seen; shared caches must revalidate after a minute.
+PostgreSQL decides at each request whether a file may be shown. After its post was deleted, or while its owner is
+suspended, it is not shown. Browsers may cache files that their user has seen; shared caches must revalidate after a
+minute.
 """
 
 import re
@@ -33,7 +34,8 @@ PLAYED = (".mp4", ".m4a")  # served with range requests
 # video in memory.
 PART_BYTES = 1024 * 1024
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
-NAME_MAX_CHARACTERS = 100  # the column's length; a longer name is an error of the file system
+# The column's length. Longer names cannot exist, and may be errors of the file system.
+NAME_MAX_CHARACTERS = 100
 SHARED_SECONDS = 60  # how long shared caches may serve a deleted picture
 PUBLIC = f"public, max-age={365 * 24 * 3600}, s-maxage={SHARED_SECONDS}, immutable"
 
@@ -46,13 +48,14 @@ def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
     """
     suffix = PurePosixPath(name).suffix
     content_type = TYPES.get(suffix)
-    is_indirect = normpath(name) != name  # the first folder decides who may see a file
+    # such a path is refused, because the first folder decides who may see a file
+    is_indirect = normpath(name) != name
     if content_type is None or len(name) > NAME_MAX_CHARACTERS or is_indirect:
         raise Http404
     until, key = request.GET.get("until", ""), request.GET.get("key", "")
     if not (may_be_shown(name, until=until, key=key) and is_served(name)):
         raise Http404
-    tag = quote_etag(name)  # the same name is the same picture
+    tag = quote_etag(name)  # a file never changes under its name
     if (not_modified := get_conditional_response(request, etag=tag)) is not None:
         return _with_headers(not_modified, name, tag)
     try:

@@ -57,7 +57,8 @@ def about(request: HttpRequest) -> HttpResponse:
     return render(request, "about.html", context)
 
 
-# The public status: the parts of the site, naming no servers, and the effects of their failing checks, worst first.
+# The parts of the site on the public status page, which names no servers. For each part, its checks with the effect of
+# their failure, worst first.
 _SLOWER = gettext_lazy("Pages are built from the database and are slower than usual.")
 _PARTS = (
     (

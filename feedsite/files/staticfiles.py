@@ -1,6 +1,6 @@
 """Storages of static files, with hashed names, and with the site's own style sheets and scripts minified.
 
-They are minified by this code because no minifier has a wheel for every platform that `./run` supports. Files of
+This module minifies them itself, because no minifier has a wheel for every platform that `./run` supports. Files of
 libraries are served unchanged.
 """
 
@@ -15,7 +15,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 # Browsers cache a URL forever: raise this when the same source produces different bytes.
 EDITION = 5
 
-# Written so that it cannot match beyond the first `*/`, as `/\*.*?\*/` could if more must follow.
+# Never matches beyond the first `*/`, unlike `/\*.*?\*/`, which goes on if the rest of a pattern does not match there.
 _COMMENT = r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/"
 _BLANK = rf"(?:\s|{_COMMENT})"
 # Strings are matched first: nothing inside them changes.
@@ -29,8 +29,8 @@ _TOKENS = re.compile(
 
 
 # For scripts, whose strings never span lines or contain the start of a comment
-# (tests/feedsite/files/test_staticfiles.py). Comments are a sixth of the bytes; gzip deals with names and with spaces
-# inside lines.
+# (tests/feedsite/files/test_staticfiles.py). Comments are a sixth of the bytes; gzip compresses long names and spaces
+# inside lines well enough.
 _COMMENTS = re.compile(r"^[ \t]*//.*\n|^[ \t]+|^\n|[ \t]+//[ \t].*$", re.MULTILINE)
 # Line breaks after and before these characters have no meaning. Lines that may contain a comment are left alone.
 _LINE_ENDS = re.compile(r"^((?!.*//).*)(?:(?<=[;{,(\[])\n|\n(?=[}.?:&|]))", re.MULTILINE)
@@ -72,7 +72,7 @@ class UncompressedStorage(ManifestStaticFilesStorage):
             if name.startswith(folder) and name.endswith(kind):
                 content.seek(0)  # it has been read for its hash
                 content = ContentFile(smaller(content.read().decode()).encode())
-        saved: str = super()._save(name, content)  # type: ignore[misc]  # unknown to the stubs
+        saved: str = super()._save(name, content)  # type: ignore[misc]  # the stubs lack this method
         return saved
 
 

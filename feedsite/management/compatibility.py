@@ -29,7 +29,7 @@ COULD_BE_SPLIT = (
 
 
 def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
-    """Raises CommandError, in one line, if the data cannot be migrated. It only reads."""
+    """Raises CommandError if the data cannot be migrated. It only reads."""
     applied = set(MigrationRecorder(connection).applied_migrations())
     refuse_other_migrations(applied)
     recorded = {app for app, _ in applied}
@@ -75,7 +75,7 @@ def _tables_of(labels: set[str], connection: BaseDatabaseWrapper) -> set[str]:
 
 
 def _split_tables(connection: BaseDatabaseWrapper) -> set[str]:
-    """The tables that `manage shards` of 0.2.0 has split, whether or not other servers have a part of them."""
+    """The tables that `manage shards` of 0.2.0 has split, whether or not other servers have any of their rows."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT oid::regclass::text FROM pg_class WHERE relkind = 'p'")
         return {name for (name,) in cursor.fetchall()} & set(COULD_BE_SPLIT)
@@ -114,7 +114,7 @@ def _in_shards(tables: set[str]) -> str:
 
 
 def _some(names: Iterable[str]) -> str:
-    """The first two of some names, and how many more there are."""
+    """Up to two names; if there are more, the first name and the number of the others."""
     first, *others = sorted(names)
     if len(others) < MAX_NAMED:
         return " and ".join((first, *others))

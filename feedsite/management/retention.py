@@ -156,6 +156,6 @@ def _source(one: Retention) -> str:
 
 
 def unnamed_tables() -> set[str]:
-    """The tables of the installed apps that are missing from all lines."""
+    """The labels of models whose tables are in no line."""
     named = {name for one in RETENTION for name in one.tables.split()}
     return {model._meta.label for model in apps.get_models()} - named

@@ -1,7 +1,7 @@
 """Middleware, one concern per module; settings.MIDDLEWARE defines the order.
 
 Some are for pages only: sessions, forms, messages, the content security policy. `PagesBegin` and `PagesEnd`
-enclose each group of them; a request to an endpoint skips the group.
+enclose each group of them; a request to an API endpoint skips the group.
 
 Some middleware is elsewhere: django-csp adds `settings.CONTENT_SECURITY_POLICY`, which a view changes with
 `csp.decorators`; `apps.http` sets `request.user` (`authentication`), handles errors (`errors`) and adds further headers

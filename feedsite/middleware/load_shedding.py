@@ -24,7 +24,7 @@ from feedsite.server.bodies import error_of
 
 RETRY_AFTER_SECONDS = 1
 NEVER_REFUSED = ("/healthz/",)
-REFUSED = "feedsite.refused"  # key of the environment of requests for which there was no seat
+REFUSED = "feedsite.refused"  # a key in `request.META`, set if there was no seat for the request
 
 
 class LoadSheddingMiddleware:

@@ -34,7 +34,8 @@ from feedcache.read_through.envelope import pack, unpack
 logger = logging.getLogger(__name__)
 
 READ_ONLY = "25006"
-BUSY = ("55P03", "57014", "40P01", "40001")  # a lock, a time-out, a deadlock: the server answers
+# PostgreSQL answers, but a lock was taken, time was up, or there was a deadlock or a serialization failure.
+BUSY = ("55P03", "57014", "40P01", "40001")
 EXEMPT = ("/healthz/", "/static/")
 ERROR = "_postgresql_error"  # an attribute of the request
 
@@ -250,7 +251,7 @@ def _key_of(request: HttpRequest) -> str:
 
 
 def _with_notice(page: StalePage, request: HttpRequest) -> bytes:
-    """The page with a notice that it is a copy. JSON is unchanged: only its headers show that."""
+    """The page with a notice that it is a copy. JSON gets no notice: only its headers show that it is a copy."""
     with override(page.language or get_language_from_request(request)):
         text = _("This page is a minute old: we cannot reach our database right now.")
     line = format_html('<p class="end-of-list" role="status">{}</p>', text)

@@ -13,7 +13,7 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class ReadYourWritesMiddleware:
-    """Used only with replicas. Positions are stored per account, as people may write in an app and read on a page."""
+    """Used only with replicas. Positions are stored per account, because people may write in an app and read pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         if not settings.REPLICA_DATABASES:

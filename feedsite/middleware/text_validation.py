@@ -49,7 +49,7 @@ def _url_is_malformed(request: HttpRequest) -> bool:
         texts = [unquote_to_bytes(query).decode(), request.path]
     except UnicodeDecodeError:
         return True
-    return is_malformed(texts)  # in the path, Django writes bytes that are not UTF-8 as %FF
+    return is_malformed(texts)  # in the path, Django percent-encodes bytes that are not UTF-8
 
 
 def _is_form(request: HttpRequest) -> bool:

@@ -23,7 +23,7 @@ from feedsite.middleware.load_shedding import REFUSED
 logger = logging.getLogger("feedsite.access")
 
 SECRET_PARAMETERS = frozenset({"token", "uidb64"})  # in the URLs that mails contain
-# The long tail of requests (source 004); people feel that the site is stuck (source 001).
+# Slower requests are the long tail (source 004); they make people feel that the site is stuck (source 001).
 SLOW_SECONDS = 1.0
 ANSWERED = (200, 304)
 

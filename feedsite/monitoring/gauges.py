@@ -1,7 +1,7 @@
 """The gauges in `/metrics`: current values, read from PostgreSQL and Redis at each request.
 
-Each value is read from an index or a small table, and all values of a kind by one statement, which is cancelled after
-`SECONDS`. Values that cannot be read are left out, and a health check reports the reason.
+Each value is read from an index or a small table, and all values of a kind by one statement. The statements of a
+response together take at most `SECONDS`. Values that cannot be read are left out, and the reason is logged.
 """
 
 import logging

@@ -152,7 +152,7 @@ def _all_checks() -> dict[str, Callable[[], bool | str]]:
 
 
 def _timed(check: Callable[[], bool | str]) -> dict[str, Any]:
-    """Run a check and time it. A check returns True or the reason, or raises: any exception is a failed check."""
+    """Run a check and time it. A check returns True, or the reason why it fails; an exception is also a failure."""
     started = time.perf_counter()
     try:
         outcome = check()
@@ -179,7 +179,7 @@ def _postgresql_writes() -> bool | str:
 
 
 def _writes(server: Callable[[], connections.Redis]) -> Callable[[], bool]:
-    """Whether a Redis accepts writes: a replica, or a full server, still answers reads."""
+    """A check that a Redis server accepts writes. A replica or a full server would still answer reads."""
 
     def check() -> bool:
         return bool(server().set(PROBE, 1, ex=PROBE_SECONDS))
@@ -278,7 +278,7 @@ def _is_local(request: HttpRequest) -> bool:
 
 
 def _is_staff(request: HttpRequest) -> bool:
-    """Whether the session belongs to staff. One request at a time is checked, so that forged cookies cost nothing."""
+    """Whether the session belongs to staff. Checks one request at a time, so that many forged cookies cost little."""
     key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     if not key or not _session_lock.acquire(blocking=False):
         return False

@@ -21,7 +21,7 @@ class AsInfo(logging.Filter):
 
 
 class RequestIdFilter(logging.Filter):
-    """Adds `request_id` to log records. Django logs a 4xx response after the request has left the middleware."""
+    """Adds `request_id` to log records, from `request.META` if possible: Django logs 4xx after the id was reset."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         answered = getattr(getattr(record, "request", None), "META", {})

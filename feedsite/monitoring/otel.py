@@ -43,7 +43,7 @@ SENT = {
     "messaging.message.id",
 }
 # Refused requests, files and probes have no trace. By default the instrumentation comes first, and would check the
-# host of probes, which may use any.
+# host of probes, which may use any host.
 ABOVE = "feedsite.middleware.load_shedding.LoadSheddingMiddleware"
 
 _tracer = trace.get_tracer("feedsite", __version__)
@@ -57,10 +57,10 @@ def start(role: str) -> None:
     )
     provider.add_span_processor(BatchSpanProcessor(_Exporter()))
     trace.set_tracer_provider(provider)
-    # without baggage: a client's would go into the payload of every event
+    # without baggage, because the baggage of a client would go into the payload of every event
     propagate.set_global_textmap(TraceContextTextMapPropagator())
     DjangoInstrumentor().instrument(middleware_position=settings.MIDDLEWARE.index(ABOVE))
-    CeleryInstrumentor().instrument()  # type: ignore[no-untyped-call]  # untyped there
+    CeleryInstrumentor().instrument()  # type: ignore[no-untyped-call]  # untyped in the library
     tracing.use(_Events())
     stats.observe_calls(_trace_call)
 

@@ -16,7 +16,7 @@ MILLISECONDS = frozenset({"requests_wait_ms", "usage_ms"})
 
 
 def count() -> None:
-    """Add the pools' figures since the last call to the counts. Called about once a second."""
+    """Add to the counts what the pools have recorded since the last call. Called about once a second."""
     for alias in connections:
         pool = getattr(connections[alias], "pool", None)
         if pool is not None:

@@ -1,4 +1,4 @@
-"""The first staff page: problems, pending work, and the lists grouped by task."""
+"""The first staff page: problems, pending work, and the admin's lists, grouped by task."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -28,11 +28,11 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 from feedsite.monitoring.health import current_state
 
 MAX_COUNTED = 100
-FULL = 0.9  # the share of a disk in use
+FULL = 0.9  # a disk is reported if a larger share of it is in use
 # Checks of `health` that have separate lines here.
 TOLD = {"audit", "dead letters", "deliveries", "memcached"}
 DEAD = "?state__exact=dead"
-# The apps of each group; an app that is in none is in the last one.
+# The apps of each group; an app that is in none of the groups is shown in the last one.
 TASKS = (
     (
         gettext_lazy("People"),
@@ -84,7 +84,7 @@ def what_waits(request: HttpRequest) -> Iterator[Line]:
 
 
 def tasks(apps: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The lists that a member of staff may open, by group."""
+    """The admin's lists that a member of staff may open, by group."""
     group_of = {label: str(name) for name, labels in TASKS for label in labels}
     groups: dict[str, list[dict[str, Any]]] = {str(name): [] for name, _labels in TASKS}
     for app in apps:

@@ -1,4 +1,4 @@
-"""Django loads this module of a database backend (https://docs.djangoproject.com/en/5.2/ref/databases/#subclassing-the-built-in-database-backends)."""
+"""The backend's `base` module, which Django loads (https://docs.djangoproject.com/en/5.2/ref/databases/#subclassing-the-built-in-database-backends)."""
 
 import select
 from typing import Any
@@ -12,7 +12,7 @@ from apps.sql import is_distributed
 
 class DatabaseFeatures(features.DatabaseFeatures):
     @property
-    def supports_foreign_keys(self) -> bool:  # type: ignore[override]  # an attribute there
+    def supports_foreign_keys(self) -> bool:  # type: ignore[override]  # an attribute in the base class
         """False on a distributed site, where rows of different accounts cannot refer to each other."""
         return not is_distributed(self.connection)
 

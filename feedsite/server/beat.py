@@ -1,7 +1,7 @@
-"""Beat's scheduler: a sweep gets a message only while rows are due.
+"""Beat's scheduler, which sends the message of a sweep only while rows are due.
 
-On an idle site, nothing is due, and a message takes beat, the broker and the worker together ten times the processor
-time of a look at the rows.
+On an idle site, nothing is due. A message takes beat, the broker and the worker together ten times the processor time
+of a query for due rows.
 """
 
 from typing import Any

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from apps.errors import DomainError
 
-UNREAD = "feedsite.unread_body"  # key of the environment, with the status as value
+UNREAD = "feedsite.unread_body"  # a key in `request.META`; its value is the status of the response
 TOO_LARGE, TOO_SLOW, NO_LENGTH = (
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     HTTPStatus.REQUEST_TIMEOUT,

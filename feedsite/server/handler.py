@@ -1,8 +1,8 @@
 """Django's handler behind granian: a slow client occupies a connection, never a thread.
 
 granian calls the handler when the headers of a request have arrived, in one of its threads (`web_worker` in serve.py).
-A request without a body is handled in that thread. A body is read first, on the event loop; then its request takes a
-thread of the pool here. granian sends responses and files, at the pace of the client.
+A request without a body is handled in that thread. A body is first read on the event loop; its request is then handled
+in a thread of the `Handler`'s own pool. granian sends responses and files, at the pace of the client.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ class Handler(BaseHandler):
         with _answering(call):
             body = reading.result()
             if body is None:
-                return  # an incomplete body
+                return  # the client has disconnected
             if isinstance(body, HTTPStatus):
                 self._answer(environ, call.proto, unread=body)
                 return

@@ -1,4 +1,4 @@
-"""The servers of a site, except those whose URL is given from outside."""
+"""The servers of a site, except those whose URL is given in the environment."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class Services:
             service.stop()
 
     def settings(self) -> dict[str, str]:
-        """The environment variables of the servers."""
+        """The environment variables with the addresses of the servers."""
         settings: dict[str, str] = {}
         for service in (self.postgres, self.redis):
             if service is not None:

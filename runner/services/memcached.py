@@ -1,6 +1,6 @@
 """Memcached servers on Unix sockets, by cache layer. The site also works without any, reading from PostgreSQL.
 
-Sizes as in the articles: an L1 group has a tenth to a sixth of Main, Backup at most half of it.
+The sizes follow the articles: an L1 group has a tenth to a sixth of Main's memory, and Backup has at most half of it.
 """
 
 import os
@@ -15,7 +15,7 @@ from runner.services.redis import ask
 from runner.terminal import LaunchError
 
 THREADS = 2
-# Chunks double in size: each size in use takes a megabyte, and a small site uses six of them instead of thirteen.
+# Chunks double in size: each size in use takes a megabyte, and a small site uses six sizes instead of thirteen.
 GROWTH = 2
 CONNECTIONS = 1024
 START_SECONDS = 10

@@ -9,14 +9,15 @@ from pathlib import Path
 from runner.processes import MARK, Child, spawn, wait_until
 from runner.services.binaries import in_wheel, on_path, version
 
-# Timelines of 800 entries stay in the compact form; sets of ids up to 65536 members too.
+# Sorted sets of up to 1024 entries (lists of followers, scores) and sets of up to 65536 ids stay in a compact form.
 OPTIONS = (
     "--port", "0", "--unixsocketperm", "700", "--save", "", "--maxmemory-policy", "noeviction", "--databases", "64",
     "--zset-max-listpack-entries", "1024", "--set-max-intset-entries", "65536",
 )  # fmt: skip
 PERSISTENCE = ("--appendonly", "yes", "--appendfsync", "everysec")
-# A log restored after a crash lacks the last second: home caches would have gaps, and filters false negatives. An empty
-# server is correct and is rebuilt; the work of lost messages is found in the ledger. A separate broker may use a log.
+# An append-only file restored after a crash lacks the last second: home caches would have gaps, and filters false
+# negatives. An empty server is correct and is refilled; sweeps find the work of lost messages in PostgreSQL. A separate
+# broker may use an append-only file.
 NO_PERSISTENCE = ("--appendonly", "no")
 MIN_VERSION = 7
 START_SECONDS = 60  # a long append-only file must be read first
@@ -101,7 +102,7 @@ def redis_settings(path: Path, *, first: int = 0) -> dict[str, str]:
 
 
 def ask(path: Path, request: bytes) -> bytes:
-    """Send a line to a server on a Unix socket; b"" if it does not respond within a second."""
+    """Send a line to a server on a Unix socket. Returns the response; b"" if there is none within a second."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(1)

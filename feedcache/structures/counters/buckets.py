@@ -23,7 +23,7 @@ class Span(NamedTuple):
 
 
 class Buckets(Protocol):
-    """A way to divide ids into buckets. Greater ids are in buckets with greater numbers."""
+    """A way to divide ids into buckets. Their numbers grow with the ids, except among buckets of the same time span."""
 
     @property
     def name(self) -> str:
@@ -39,12 +39,12 @@ class Buckets(Protocol):
         """The ids of a bucket."""
 
     def at(self, unix_second: int) -> int:
-        """The first bucket that may contain ids from a Unix second on."""
+        """The first bucket that may contain ids of a Unix second or later."""
 
 
 @dataclass(frozen=True)
 class TimeBuckets:
-    """Post ids by time: a span of `seconds` is split into `split` buckets by the low bits of the author."""
+    """Post ids by time: a span of `seconds` is split into `split` buckets by the low bits of the author's id."""
 
     seconds: int
     split: int = 1

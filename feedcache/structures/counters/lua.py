@@ -1,4 +1,4 @@
-"""The keys in Redis, and the Lua that all scripts share. All keys are declared; those of one service share a hash tag.
+"""The keys in Redis, and the scripts in Lua. Each script declares all its keys; those of one service share a hash tag.
 
 `meta` is a hash about the whole store of a service:
     floor    buckets below it are cold; puts are stored only while it exists
@@ -8,7 +8,7 @@
     swept    cold buckets below it have been dropped
     closed   exists while another server takes the increments, because the part is moving to or from it
     builder  the rebuilding process; `lease` is the end of its lease, `cursor` its position, `on` the server's run id
-    b<n>     512 bits: which of the buckets from 512 * n on were begun in this store, to notice a lost one
+    b<n>     512 bits: which of the buckets from 512 * n on were begun in this store; shows whether one was lost
 A bucket has records under the names of ids. Names that begin with a zero byte, which names of ids never do, are the
 mark (the byte alone) and the aux dict (the byte, the index of the field, the name of the id; a decimal number). The
 mark comes first, so it is found at once:

@@ -24,14 +24,14 @@ ROWS = 2000  # read from PostgreSQL at once
 BUCKETS = 500  # dropped or measured at once
 DIRTY = 20  # buckets written back at once: about two thousand records
 SAMPLE = 2000  # buckets measured to estimate the memory of all
-MAX_SWEEPS = 20  # for one bucket whose counts change all the time
+MAX_SWEEPS = 20  # attempts for a batch, in which the counts of some buckets may change all the time
 GRACE_SECONDS = 0.5  # longer than the time from a commit to its put
 Advance = Callable[[int], None]  # receives the id up to which all rows are done
 
 
 @dataclass(frozen=True)
 class State:
-    """The meta keys of the store, and the run id of its server."""
+    """Fields of the store's `meta` hash (`NAMES`), and the run id of its server."""
 
     meta: Mapping[str, str]
     run: str
@@ -328,7 +328,7 @@ def differences(service: CounterService, row: Row, record: Row | None) -> list[D
     ]
 
 
-NAMES = ("whole", "floor", "layout", "run")  # the fields of meta that `State` has
+NAMES = ("whole", "floor", "layout", "run")  # the fields of `meta` that `State` contains
 
 
 def state(store: CounterStore) -> State:
@@ -367,13 +367,13 @@ def invalidate(store: CounterStore) -> None:
 
 
 def adopt(store: CounterStore) -> str | None:
-    """Record the layout in use; returns the name of the former layout if it was different."""
+    """Record how ids are divided into buckets; returns the name of the former division if it was different."""
     former = cast("bytes | None", store.client.set(store.buckets_key, store.buckets.name, get=True))
     return former.decode() if former and former.decode() != store.buckets.name else None
 
 
 def forget(store: CounterStore) -> None:
-    """Delete the meta keys of a layout that is not used any more."""
+    """Delete the hashes `meta` and `dirty` of a former division into buckets."""
     store.client.unlink(store.meta_key, store.dirty_key)
 
 
@@ -449,7 +449,7 @@ def sizes_of(store: CounterStore, buckets: Sequence[int]) -> list[Size]:
 
 
 def _raise_floor(store: CounterStore, floor: int) -> tuple[int, int] | None:
-    """Raise the floor. Returns it, and the end of the dropped buckets; None if the store is incomplete."""
+    """Raise the floor. Returns the floor, and the first bucket not yet dropped; None if the store is incomplete."""
     answer = store.run(lua.EVICT, [store.meta_key], [floor])
     return (int(answer[0]), int(answer[1])) if answer else None
 

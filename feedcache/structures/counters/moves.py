@@ -28,7 +28,8 @@ def boundary(store: CounterStore, id_: int) -> int:
 def prepare(service: CounterService, low: int, url: str) -> None:
     """Prepare a server for the part from `low` on: invalidate the data of an earlier move. Raises RedisError.
 
-    A new part begins with the meta keys of the part that contained its ids, because its buckets already exist there.
+    A new part starts with copies of the meta keys of the part that contained its ids, because its buckets already exist
+    there.
     """
     [(parent, _ids)] = service.store.by_part([low])
     own = CounterStore(
@@ -52,7 +53,8 @@ def build(service: CounterService, low: int) -> bool:
 
     Every process already writes to this server.
     """
-    write_back(service)  # counts from before the part existed: its dirty hash does not list them
+    # the new part's dirty hash does not list counts from before the part existed
+    write_back(service)
     other = service.with_store(part_of(service, low).store.on_other_server())
     return is_sound(other, state(other.store)) or rebuild_part(other, seconds=BUILD_STEP_SECONDS)
 

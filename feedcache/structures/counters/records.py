@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 HEADER = 3
 IN_AUX = 0x80
-NUMBER = 0x0F  # the bits of the first byte that have the number of fields
+NUMBER = 0x0F  # the bits of the first byte that contain the number of fields
 REVISIONS = 1 << 16
 MAX_COUNT = (1 << 63) - 1  # in the aux dict
 MAX_IN_RECORD = 10**15 - 1  # exact in Lua's doubles

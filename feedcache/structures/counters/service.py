@@ -31,8 +31,10 @@ from feedcache.structures.counters.store import (
 
 logger = logging.getLogger(__name__)
 
-MAX_LOADED = 50  # cold buckets per read; the counts of further ones come from PostgreSQL
-MAX_TRIES = 4  # to count: the store may be lost, then lack a base, or a bucket may expire again
+# Cold buckets loaded per read; the counts of further ids are only read from PostgreSQL.
+MAX_LOADED = 50
+# Attempts of `count_part`: the store may be lost, may then lack the row of an id, and a bucket may expire again.
+MAX_TRIES = 4
 CLOSED_TRIES, CLOSED_SECONDS = 40, 0.05  # while a part is handed over to another server
 
 
@@ -220,7 +222,7 @@ class CounterService:
 def get_in_batch(
     ids_by_service: Mapping[CounterService, Collection[int]],
 ) -> list[dict[int, Values]]:
-    """The counts from several services in one round trip: for the posts of a page and for its people."""
+    """The counts from several services in one round trip, such as those of a page's posts and of its people."""
     if any(counter_ranges(service.name) for service in ids_by_service):
         batch = Batch()
         found = queue_in_batch(batch, ids_by_service)

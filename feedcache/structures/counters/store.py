@@ -22,8 +22,8 @@ from feedcache.topology import Range
 logger = logging.getLogger(__name__)
 
 MAX_IDS = 1000
-MAX_CACHED = 8192  # entries of 200 bytes
-PUT_BATCH = 250  # records in one script: about a millisecond of Redis
+MAX_CACHED = 8192  # places of ids, 200 bytes each
+PUT_BATCH = 250  # records in one script, which blocks Redis for about a millisecond
 LEASE_SECONDS = 60  # for a builder between two batches, and for the loader of a cold bucket
 WHOLE = 2
 UNREADABLE = -1  # the count of a damaged record, in comparisons

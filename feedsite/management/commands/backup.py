@@ -72,7 +72,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make a backup. Raises CommandError, in one sentence, for everything that can fail."""
+        """Make a backup. Raises CommandError with a message of one sentence if anything fails."""
         folder, keep = options["folder"].absolute(), options["keep"]
         if keep is not None and keep < 1:
             raise CommandError("--keep must be at least 1.")
@@ -101,7 +101,7 @@ class Command(BaseCommand):
         with progress_bar("Database", database.database_bytes()) as advance:
             migrations = set(MigrationRecorder(connection).applied_migrations())
             new.sums[DUMP] = database.dump(new.folder / DUMP, advance)
-        self._add_files(new)  # the files of rows written meanwhile
+        self._add_files(new)  # files that belong to rows written since the first call
         if with_keys:
             new.add_keys()
         backup = new.complete(migrations=migrations, server=database.server_version())

@@ -15,8 +15,8 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from apps.engagement.marks import ROW_MARKS
 from feedsite.management.commands.migrate import connected_for_migrations, exclusive_lock
 
-# The column by which each table is distributed, always the id of an account. All are in the colocation group of the
-# first.
+# The column by which each table is distributed, always the id of an account. All tables are in the colocation group of
+# the first table.
 DISTRIBUTED = {
     "accounts_usercounts": "user_id",
     "graph_followee": "owner_id",
@@ -68,7 +68,7 @@ _PLACES = """
 SELECT logicalrelid::text, partmethod FROM pg_dist_partition
 WHERE partmethod = 'h' OR partmethod = 'n' AND repmodel = 't'
 """
-# Foreign keys with one of these tables at either end, of parents of partitions only.
+# Foreign keys from or to these tables, without those that partitions inherit.
 _REFERENCES = """
 SELECT conrelid::regclass::text, conname FROM pg_constraint
 WHERE contype = 'f' AND conparentid = 0
@@ -76,8 +76,8 @@ WHERE contype = 'f' AND conparentid = 0
 ORDER BY 1, 2
 """
 _TRIGGERS = "SELECT tgname FROM pg_trigger WHERE tgrelid = %(table)s::regclass AND NOT tgisinternal"
-# Unique keys of a table that lack a column. `constraint`: "p" for a primary key, "u" for another; NULL for a bare
-# index.
+# The unique indexes of a table: name, kind ("p": primary key, "u": unique constraint, NULL: only an index), definition,
+# and columns.
 _KEYS = """
 SELECT c.relname::text, con.contype::text, pg_get_indexdef(i.indexrelid), ARRAY(
     SELECT quote_ident(a.attname) FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, place)
@@ -86,8 +86,9 @@ FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 LEFT JOIN pg_constraint con ON con.conindid = i.indexrelid AND con.contype IN ('p', 'u')
 WHERE i.indrelid = %(table)s::regclass AND i.indisunique
 """
-# A statement that changes rows of several shards changes one shard after another. In parallel, over separate
-# connections, later statements of the same transaction could be refused, depending on which connection was free.
+# Lets a statement that changes rows of several shards change one shard after another. If it changed them in parallel,
+# over separate connections, later statements of its transaction could be refused, depending on which connection was
+# free.
 _SEQUENTIAL = "ALTER DATABASE {database} SET citus.multi_shard_modify_mode = 'sequential'"
 
 

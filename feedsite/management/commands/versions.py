@@ -49,7 +49,8 @@ def versions() -> dict[str, Any]:
         cursor.execute("SELECT version()")
         (server,) = cursor.fetchone()
     missing = known - applied
-    epoch = None if missing else newest_epoch()  # otherwise its table may lack columns
+    # if migrations are missing, the table of epochs may lack columns
+    epoch = None if missing else newest_epoch()
     return {
         "version": __version__,
         "applied": len(applied & known),
