@@ -98,7 +98,7 @@ def add_activity(  # noqa: PLR0913 -- most are keyword arguments
 
 
 def follow(follower: Person, followee: Person) -> None:
-    """Follow an account; idempotent. NotAllowed, NotFound, TooMany."""
+    """Follow an account; idempotent. Raises NotAllowed, NotFound or TooMany."""
     follow_user(_person(follower), _person(followee))
 
 
@@ -135,7 +135,7 @@ def get_activity(
 
 
 def _person(person: Person) -> User:
-    """A user by instance, id or handle. NotFound."""
+    """A user by instance, id or handle. Raises NotFound."""
     if isinstance(person, User):
         return user_by_id(person.pk)  # reloads the counts
     return user_by_id(person) if isinstance(person, int) else user_by_handle(person)

@@ -45,7 +45,7 @@ def follow(
 
 
 def _changes() -> Iterator[list[Path]]:
-    """Yield the files that have changed, sorted; [] after LOOK_MILLISECONDS without a change. StopRequested."""
+    """Yield the files that have changed, sorted; [] after LOOK_MILLISECONDS without a change. Raises StopRequested."""
     from watchfiles import PythonFilter, watch  # noqa: PLC0415 -- installed only for development
 
     python = PythonFilter(extra_extensions=[".po"])

@@ -72,7 +72,7 @@ class ForkServer:
         self._link: socket.socket | None = None
 
     def start(self) -> None:
-        """Import the shared modules now; otherwise the first `fork` does it. LaunchError."""
+        """Import the shared modules now; otherwise the first `fork` does it. Raises LaunchError."""
         try:
             self._running()
         except OSError as error:
@@ -82,7 +82,7 @@ class ForkServer:
     def fork(
         self, name: str, command: Sequence[str], *, log: Path, sockets: Sequence[int]
     ) -> Child:
-        """Start a process like `processes.spawn`, with at most one socket. LaunchError."""
+        """Start a process like `processes.spawn`, with at most one socket. Raises LaunchError."""
         rotate(log)
         reader, writer = os.pipe()
         try:

@@ -40,7 +40,7 @@ def running_inside() -> bool:
 
 
 def ensure_packages(*, development: bool) -> Path:
-    """The interpreter of a virtual environment with the pinned packages, installed if missing. LaunchError."""
+    """The interpreter of a virtual environment with the pinned packages, installed if missing. Raises LaunchError."""
     venv = venv_dir()
     fingerprints = _fingerprints(development=development)
     if not fingerprints <= _stamps(venv):

@@ -17,7 +17,7 @@ STATIC_STORAGE = ROOT / "feedsite" / "files" / "staticfiles.py"  # its code affe
 
 
 def migrate(data: DataDir, environment: Mapping[str, str]) -> None:
-    """Migrate the database. LaunchError."""
+    """Migrate the database. Raises LaunchError."""
     _quietly(data, environment, "migrate", "--noinput")
 
 

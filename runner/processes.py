@@ -98,7 +98,7 @@ def spawn(  # noqa: PLR0913 -- options of one program
     not_as_root: bool = False,
     sockets: Sequence[int] = (),
 ) -> Child:
-    """Start a program that ends with this process; its output is appended to `log`. LaunchError.
+    """Start a program that ends with this process; its output is appended to `log`. Raises LaunchError.
 
     `not_as_root`: the program refuses to run as root, so the child drops that identity first. `sockets`: file
     descriptors, passed on under the same numbers.

@@ -12,7 +12,7 @@ STOP_SECONDS = 60  # longer than all processes together may take to stop
 
 
 def stop(data: DataDir) -> int:
-    """Stop the site of a data directory and wait for its end. LaunchError."""
+    """Stop the site of a data directory and wait for its end. Raises LaunchError."""
     holder = data.holder()
     if holder is None:
         say(f"feedsite is not running with {data.path}")
@@ -30,7 +30,7 @@ def stop(data: DataDir) -> int:
 
 
 def reset(data: DataDir, *, confirmed: bool) -> int:
-    """Delete the data after a confirmation. Returns 0 if it was deleted. LaunchError."""
+    """Delete the data after a confirmation. Returns 0 if it was deleted. Raises LaunchError."""
     if not data.path.exists():
         say(f"{data.path} does not exist")
         return 0

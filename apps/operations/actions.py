@@ -67,7 +67,7 @@ class Author:
 
 
 def add_l1_group(urls: Sequence[str], megabytes: int, *, by: Author) -> TopologyVersion:
-    """Add a group of nodes to L1, to spread a burst of reads over more nodes. Invalid, Conflict."""
+    """Add a group of nodes to L1, to spread a burst of reads over more nodes. Raises Invalid or Conflict."""
     require_answer(urls)
     detail = f"L1 group of {', '.join(urls)}, {megabytes} MB each"
     return commit(
@@ -127,7 +127,7 @@ def flush_class(name: str, *, by: Author) -> TopologyVersion:
 
 
 def roll_back(version: int, *, by: Author) -> TopologyVersion:
-    """Restore the nodes of an earlier version (0: the settings), as a new version. NotFound, Conflict."""
+    """Restore the nodes of an earlier version (0: the settings), as a new version. Raises NotFound or Conflict."""
     earlier = topology_of(version)
     if earlier is None:
         raise NotFound(_("There is no version %(version)s.") % {"version": version})
@@ -147,7 +147,7 @@ def roll_back(version: int, *, by: Author) -> TopologyVersion:
 def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
     """Begin to move a class of data in Redis: from now on, the data is also written to the other server.
 
-    An empty `url` means the address in the settings. Invalid, Conflict.
+    An empty `url` means the address in the settings. Raises Invalid or Conflict.
     """
     if name not in TENANTS:
         message = _(
@@ -171,7 +171,10 @@ def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
 
 
 def switch_server(name: str, *, by: Author) -> TopologyVersion:
-    """The second step of a move: read from the other server. A second call switches back. Conflict, Invalid."""
+    """The second step of a move: read from the other server. A second call switches back.
+
+    Raises Conflict or Invalid.
+    """
     _require_settled()
     return commit(
         Action.MOVE,
@@ -183,7 +186,7 @@ def switch_server(name: str, *, by: Author) -> TopologyVersion:
 
 def leave_server(name: str, *, by: Author) -> TopologyVersion:
     """The last step of a move: stop writing to the server that is not read, and delete its keys. Before the switch,
-    this cancels the move. Conflict, Invalid.
+    this cancels the move. Raises Conflict or Invalid.
     """
     _require_settled()
     former = topology_in_force().tenant(name).also
@@ -208,7 +211,9 @@ def require_counter_address(url: str) -> None:
 
 
 def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersion:
-    """Like `join_server`, for a range of counters of one kind: the ids from `low` to the next range. Invalid, Conflict.
+    """Like `join_server`, for a range of counters of one kind: the ids from `low` to the next range.
+
+    Raises Invalid or Conflict.
 
     `feedcache.structures.counters.moves` prepares the server before this call and fills it afterwards.
     """
@@ -221,7 +226,7 @@ def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersi
 
 
 def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
-    """Like `switch_server`. The caller ensures that the other server has all counters. Conflict, NotFound."""
+    """Like `switch_server`. The caller ensures that the other server has all counters. Raises Conflict or NotFound."""
     _require_settled()
     return commit(
         Action.MOVE,
@@ -232,7 +237,7 @@ def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
 
 
 def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
-    """Like `leave_server`. Conflict, NotFound."""
+    """Like `leave_server`. Raises Conflict or NotFound."""
     _require_settled()
     return commit(
         Action.MOVE,
@@ -292,13 +297,13 @@ def _require_no_outdated_keys(name: str, url: str) -> None:
 
 
 def republish() -> bool:
-    """If Redis has lost the newest version, publish it again and return True. RedisError."""
+    """If Redis has lost the newest version, publish it again and return True. Raises RedisError."""
     change = latest()
     return change is not None and topology_listener.publish(change.topology())
 
 
 def commit(action: Action, detail: str, change: Change, *, by: Author) -> TopologyVersion:
-    """Write the next version. Conflict, NotFound, Invalid."""
+    """Write the next version. Raises Conflict, NotFound or Invalid."""
     try:
         with transaction.atomic():
             before = topology_in_force()

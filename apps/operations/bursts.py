@@ -78,7 +78,10 @@ def judge(policy: BurstPolicy, topology: Topology, keys: Sequence[HotKey], *, pe
 
 
 def act() -> TopologyVersion | None:
-    """Carry out the proposed change, if there is one and staff allow automatic changes. DomainError, RedisError."""
+    """Carry out the proposed change, if there is one and staff allow automatic changes.
+
+    Raises DomainError or RedisError.
+    """
     policy = burst_policy()
     if not policy.is_automatic:
         return None
@@ -89,7 +92,7 @@ def act() -> TopologyVersion | None:
 
 
 def carry_out(proposal: Proposal, policy: BurstPolicy, *, by: Author) -> TopologyVersion:
-    """Make a proposed change. Invalid, Conflict, NotFound."""
+    """Make a proposed change. Raises Invalid, Conflict or NotFound."""
     if proposal.remove is not None:
         return drain_l1_group(proposal.remove, by=by)
     return add_l1_group([proposal.add], policy.megabytes, by=by)

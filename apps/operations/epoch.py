@@ -58,7 +58,10 @@ def begin_by_hand() -> int:
 
 
 def watch() -> int:
-    """Begin an epoch if the database went back in time or changed servers; returns the current epoch. RedisError."""
+    """Begin an epoch if the database went back in time or changed servers; returns the current epoch.
+
+    Raises RedisError.
+    """
     client = configuration()
     newest = _current()
     CacheEpoch.objects.filter(pk=newest.pk).update(beats=F("beats") + 1)

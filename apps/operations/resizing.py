@@ -60,7 +60,7 @@ class Progress:
 
 
 def grow(pool: Pool, urls: Sequence[str], megabytes: int, *, by: Author) -> TopologyVersion:
-    """Begin to add slots to Main or Backup. Invalid, Conflict."""
+    """Begin to add slots to Main or Backup. Raises Invalid or Conflict."""
     actions.require_answer(urls)
     return commit(
         Action.RESIZE,
@@ -71,7 +71,7 @@ def grow(pool: Pool, urls: Sequence[str], megabytes: int, *, by: Author) -> Topo
 
 
 def shrink(pool: Pool, slots: Collection[int], *, by: Author) -> TopologyVersion:
-    """Begin to take slots out of Main or Backup. Invalid, Conflict, NotFound."""
+    """Begin to take slots out of Main or Backup. Raises Invalid, Conflict or NotFound."""
     numbers = ", ".join(str(slot) for slot in sorted(slots))
     return commit(
         Action.RESIZE,

@@ -20,7 +20,7 @@ Fields = Mapping[str, str | list[str]]
 def save_draft(
     author: User, fields: Fields, media_ids: Sequence[int], *, number: int | None = None
 ) -> SavedDraft:
-    """Store a draft, replacing draft `number` if it still exists, and reserve its uploads. Invalid."""
+    """Store a draft, replacing draft `number` if it still exists, and reserve its uploads. Raises Invalid."""
     if len(orjson.dumps(fields)) > MAX_BYTES:
         raise invalid("status", _("The text is too long."), "too_long")
     with transaction.atomic():
@@ -47,7 +47,7 @@ def saved_drafts(author: User) -> list[SavedDraft]:
 
 
 def saved_draft(author: User, number: int | None) -> SavedDraft:
-    """A draft of an author. NotFound."""
+    """A draft of an author. Raises NotFound."""
     row = SavedDraft.objects.filter(author=author, pk=number or 0).first()
     if row is None:
         raise NotFound(_("There is no such draft."))

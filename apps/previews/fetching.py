@@ -55,7 +55,7 @@ def is_on_the_internet(text: str) -> bool:
 
 
 def resolved(host: str, port: int) -> Sequence[str]:
-    """The IP addresses of a host. OSError."""
+    """The IP addresses of a host. Raises OSError."""
     answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(answer[4][0]) for answer in answers]
 
@@ -81,7 +81,9 @@ def fetch(
     network: Network = INTERNET,
     seconds: float = SECONDS,
 ) -> Answer:
-    """Fetch the first `max_bytes` (decompressed) of a file with one of these media types. Refused, Unreachable.
+    """Fetch the first `max_bytes` (decompressed) of a file with one of these media types.
+
+    Raises Refused or Unreachable.
 
     `take_turn` is called before each request, with its host, and may raise an error to stop the fetch.
     """

@@ -24,7 +24,7 @@ PURGE_BATCH_SIZE = 100
 
 
 def request_export(user: User) -> Export:
-    """Request an archive, or return the pending request. TooMany.
+    """Request an archive, or return the pending request. Raises TooMany.
 
     Older archives are deleted, because the new one contains everything.
     """

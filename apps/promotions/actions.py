@@ -211,7 +211,7 @@ def start_campaign(campaign_id: int, *, by: User) -> None:
 
 @transaction.atomic
 def pause_campaign(campaign_id: int, *, by: User) -> None:
-    """Stop a running campaign immediately; it can be changed and started again. NotAllowed, Invalid."""
+    """Stop a running campaign immediately; it can be changed and started again. Raises NotAllowed or Invalid."""
     require_permission(by, RUN_CAMPAIGN)
     lock_campaigns()
     campaign = _campaign(campaign_id)
@@ -223,7 +223,7 @@ def pause_campaign(campaign_id: int, *, by: User) -> None:
 
 @transaction.atomic
 def end_campaign(campaign_id: int, *, by: User) -> None:
-    """End a campaign immediately and permanently. NotAllowed, Invalid."""
+    """End a campaign immediately and permanently. Raises NotAllowed or Invalid."""
     require_permission(by, RUN_CAMPAIGN)
     if not _end(campaign_id, EndReason.STAFF):
         raise Invalid(_("This campaign has ended already."), code="state")

@@ -27,7 +27,7 @@ class Address(NamedTuple):
 
 
 def subscribe_device(user: User, session_key: str | None, address: Address) -> Subscription:
-    """Subscribe the browser of a session, and end its subscriptions under other logins. Conflict, Invalid."""
+    """Subscribe the browser of a session, and end its subscriptions under other logins. Raises Conflict or Invalid."""
     login = Login.objects.filter(user=user, session_key=session_key or "").first()
     if login is None:
         raise Conflict(_("Log in again: this login is not in the list of your sessions."))
@@ -47,7 +47,7 @@ def subscribe_program(
     kinds: Collection[str],
     policy: str = Policy.ALL,
 ) -> Subscription:
-    """Subscribe the client that uses a token, or replace its address. Conflict, Invalid."""
+    """Subscribe the client that uses a token, or replace its address. Raises Conflict or Invalid."""
     fields = _checked(address) | {"kinds": sorted(kinds), "policy": policy}
     return _save(access_of(bearer), user=user, sealed_token=seal(token), **fields)
 
@@ -120,7 +120,7 @@ def unsubscribe_program(user: User, bearer: Bearer) -> None:
 
 
 def unsubscribe(user: User, number: int) -> None:
-    """Unsubscribe one of a user's devices or clients. NotFound."""
+    """Unsubscribe one of a user's devices or clients. Raises NotFound."""
     deleted, _by_model = Subscription.objects.filter(user=user, pk=number).delete()
     if not deleted:
         raise NotFound(_("There is no such device."))

@@ -47,7 +47,7 @@ class Message(NamedTuple):
 
 
 def decoded(text: str) -> bytes:
-    """Decode base64url, with or without padding, or plain base64, which some clients send. ValueError."""
+    """Decode base64url, with or without padding, or plain base64, which some clients send. Raises ValueError."""
     plain = text.strip().rstrip("=").replace("+", "-").replace("/", "_")
     return urlsafe_b64decode(plain + "=" * (-len(plain) % 4))
 

@@ -27,7 +27,7 @@ def access_of(bearer: Bearer) -> dict[str, int]:
 
 
 def subscription_of(user: User, bearer: Bearer) -> Subscription:
-    """The subscription that a client made with its token. NotFound."""
+    """The subscription that a client made with its token. Raises NotFound."""
     found = Subscription.objects.filter(user=user, **access_of(bearer)).first()
     if found is None:
         # not translated: Phanpy shows each error that does not contain "not found" to its user

@@ -75,7 +75,7 @@ class SignUpBlock(models.Model):
 
 
 def normalised(kind: str, value: str) -> str:
-    """The value as it is stored. ValidationError."""
+    """The value as it is stored. Raises ValidationError."""
     value = value.strip().lower()
     if kind == Kind.RANGE:
         return _range(value)

@@ -108,7 +108,7 @@ class Position:
 
 
 def _id(text: str) -> int:
-    """Parse an id or 0. ValueError."""
+    """Parse an id or 0. Raises ValueError."""
     return 0 if text == "0" else parse_id(text)
 
 

@@ -139,7 +139,7 @@ class Server:
     async def _join(self, token: str) -> Connection:
         """Register a connection for the user of a token; the caller must end it with `hub.leave`.
 
-        After an error, nothing is registered. InvalidTokenError, TooMany, Unavailable.
+        After an error, nothing is registered. Raises InvalidTokenError, TooMany or Unavailable.
         """
         listener, scopes = await self._authenticate(token)
         connection = await self.hub.join(listener, token, scopes)
@@ -152,7 +152,7 @@ class Server:
         return connection
 
     async def _authenticate(self, token: str) -> tuple[User, frozenset[str]]:
-        """The user behind a token, and its scopes. InvalidTokenError."""
+        """The user behind a token, and its scopes. Raises InvalidTokenError."""
         is_plausible = 0 < len(token) <= TOKEN_MAX_CHARACTERS
         bearer = await self.hub.run_in_thread(listener_of, token) if is_plausible else None
         if bearer is None or bearer.user is None:
@@ -172,7 +172,7 @@ def _query(scope: Scope) -> dict[str, str]:
 
 
 def _stream(path: str, query: Mapping[str, str]) -> Stream:
-    """The stream of a path such as `/api/v1/streaming/hashtag/local`. NotFound, BadRequest."""
+    """The stream of a path such as `/api/v1/streaming/hashtag/local`. Raises NotFound or BadRequest."""
     name = path.rstrip("/").removeprefix(f"{ROOT}/").replace("/", ":")
     try:
         return Stream.parse(name, query)

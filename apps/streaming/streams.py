@@ -28,7 +28,7 @@ class Stream:
 
     @classmethod
     def parse(cls, name: str, arguments: Mapping[str, str]) -> "Stream":
-        """Make a stream from a name such as `hashtag` and arguments such as `tag`. StreamError."""
+        """Make a stream from a name such as `hashtag` and arguments such as `tag`. Raises StreamError."""
         if name not in NAMES:
             raise StreamError("There is no such stream.")
         argument = _ARGUMENTS.get(name)

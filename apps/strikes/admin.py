@@ -203,7 +203,7 @@ class CaseAdmin(ReportAdmin):
         return HttpResponseRedirect(address + _query(chosen))
 
     def _strike(self, report: Report, value: str) -> Strike:
-        """A strike of the reported account. NotFound."""
+        """A strike of the reported account. Raises NotFound."""
         strike = Strike.objects.filter(user=report.target_id, pk=number_in(value)).first()
         if strike is None:
             raise NotFound(_("There is no such decision."))

@@ -89,7 +89,7 @@ class ProfileHead:
 def profile_head(
     handle: str, viewer_id: int | None, *, badge: str = "NULL", facts: Sequence[str] = ()
 ) -> ProfileHead:
-    """The head of a profile, in one query, or in two if this process has not cached the handle. NotFound.
+    """The head of a profile, in one query, or in two if this process has not cached the handle. Raises NotFound.
 
     `badge` and `facts` are SQL expressions that are evaluated in the same query; they may use `%(viewer)s` and
     `%(owner)s`.

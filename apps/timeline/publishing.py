@@ -62,7 +62,10 @@ def _own_timelines(new: Changed) -> list[QueueWrites]:
 
 
 def repost(author: User, post_id: int, *, counted: RateLimitResult | None = None) -> Post:
-    """Repost an open post; idempotent. For `counted` and Unavailable, see `publish`. NotFound, NotAllowed, TooMany."""
+    """Repost an open post; idempotent. For `counted` and Unavailable, see `publish`.
+
+    Raises NotFound, NotAllowed or TooMany.
+    """
     lag.require_room()
     return actions.repost(author, post_id, counted=counted, more_writes=_own_timelines).post
 
@@ -75,42 +78,51 @@ def undo_repost(author: User, post_id: int) -> None:
 
 
 def edit(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
-    """Edit the author's own post; `changes` are the options of `posts.actions.edit.edit_post`. Invalid, NotFound."""
+    """Edit the author's own post; `changes` are the options of `posts.actions.edit.edit_post`.
+
+    Raises Invalid or NotFound.
+    """
     changed = editing.edit_post(author, post_id, body=body, **changes)
     outbox.advance(changed)
     return changed.post
 
 
 def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
-    """Choose who may quote the author's own post; existing quotes stay. NotFound."""
+    """Choose who may quote the author's own post; existing quotes stay. Raises NotFound."""
     changed = editing.set_quote_policy(author, post_id, policy)
     outbox.advance(changed)
     return changed.post
 
 
 def revoke_quote(owner: User, post_id: int, quote_id: int) -> Post:
-    """Remove the owner's post from a quote. NotFound."""
+    """Remove the owner's post from a quote. Raises NotFound."""
     changed = quotes.revoke_quote(owner, post_id, quote_id)
     outbox.advance(changed)
     return changed.post
 
 
 def hide(author: User, post_id: int, *, is_hidden: bool) -> Post:
-    """Hide a post from everybody except its author, or show it again (`posts.actions.edit.hide`). NotFound."""
+    """Hide a post from everybody except its author, or show it again (`posts.actions.edit.hide`). Raises NotFound."""
     changed = editing.hide(author, post_id, is_hidden=is_hidden)
     outbox.advance(changed)
     return changed.post
 
 
 def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Post:
-    """Put the pictures of a post behind a button, or undo this (`posts.actions.edit.mark_sensitive`). NotFound."""
+    """Put the pictures of a post behind a button, or undo this (`posts.actions.edit.mark_sensitive`).
+
+    Raises NotFound.
+    """
     changed = editing.mark_sensitive(author, post_id, is_marked=is_marked)
     outbox.advance(changed)
     return changed.post
 
 
 def delete(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
-    """Delete a post, for its author or for staff with permission. Return the deleted post. NotFound, NotAllowed."""
+    """Delete a post, for its author or for staff with permission. Return the deleted post.
+
+    Raises NotFound or NotAllowed.
+    """
     changed = actions.delete_post(post_id, by=by, keep_pictures=keep_pictures)
     outbox.remove(changed)
     return changed.post

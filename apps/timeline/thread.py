@@ -73,7 +73,7 @@ def visible_item(viewer_id: int | None, post_id: int) -> FeedItem:
 
 
 def public_item(post_id: int) -> FeedItem:
-    """A public post, or the post that it reposts, as visitors see it. NotFound."""
+    """A public post, or the post that it reposts, as visitors see it. Raises NotFound."""
     item = visible_item(None, post_id).shown
     if item.post.visibility != Visibility.PUBLIC:
         raise NotFound(_("This post isn't here."))
@@ -264,14 +264,17 @@ def _folds(focus: FeedItem, replies: Sequence[FeedItem]) -> dict[int, list[FeedI
 
 
 def likers(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
-    """The accounts that like a post, or a repost's source, newest like first. The cursor is the like's id. NotFound."""
+    """The accounts that like a post, or a repost's source, newest like first. The cursor is the like's id.
+
+    Raises NotFound.
+    """
     shown = visible_item(viewer_id, post_id).shown
     page = likers_page(shown.id, cursor)
     return page.with_items(_people(viewer_id, [like.user_id for like in page.items]))
 
 
 def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]:
-    """The accounts that reposted a post, newest repost first. The cursor is the repost's id. NotFound."""
+    """The accounts that reposted a post, newest repost first. The cursor is the repost's id. Raises NotFound."""
     shown = visible_item(viewer_id, post_id).shown
     reposts = Post.objects.filter(
         source=shown.id, kind=Kind.REPOST, deleted_at=None, author__suspended_at=None
@@ -286,7 +289,7 @@ def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]
 
 
 def quotes_timeline(viewer: User | None, post_id: int, cursor: Cursor) -> Page[FeedItem]:
-    """The quotes of a post that the viewer may see, newest first. NotFound."""
+    """The quotes of a post that the viewer may see, newest first. Raises NotFound."""
     shown = visible_item(viewer.pk if viewer else None, post_id).shown
 
     def quotes(bounds: Cursor, count: int) -> Sequence[int]:

@@ -70,7 +70,7 @@ TRANSLATIONS: ReadThrough[Key, Translation] = ReadThrough(
 def translated(viewer: User, post_id: int, language: str = "") -> tuple[FeedItem, Translation]:
     """An open post and its translation into a language, by default the language of the page.
 
-    NotFound, NotAllowed, Invalid, TooMany, Unavailable.
+    Raises NotFound, NotAllowed, Invalid, TooMany or Unavailable.
     """
     item = visible_item(viewer.pk, post_id).shown
     if not settings.TRANSLATE_URL:

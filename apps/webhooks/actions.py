@@ -40,7 +40,10 @@ class NewEndpoint(NamedTuple):
 def create_endpoint(
     owner: User, address: str, kinds: Collection[str], bearer: Bearer | None = None
 ) -> NewEndpoint:
-    """Create an endpoint. If a program creates it, it is deleted once the program's token ends. Invalid, NotAllowed."""
+    """Create an endpoint. If a program creates it, it is deleted once the program's token ends.
+
+    Raises Invalid or NotAllowed.
+    """
     fields = {"address": _checked_address(address), "kinds": _checked_kinds(kinds, bearer)}
     lock_each(UserCounts, [owner.pk])
     if Endpoint.objects.filter(owner=owner).count() >= MAX_ENDPOINTS:

@@ -31,7 +31,7 @@ def endpoints_of(owner: User, bearer: Bearer | None = None) -> QuerySet[Endpoint
 
 
 def own_endpoint(owner: User, number: int, bearer: Bearer | None = None) -> Endpoint:
-    """One of an account's endpoints. NotFound."""
+    """One of an account's endpoints. Raises NotFound."""
     found = endpoints_of(owner, bearer).filter(pk=number).first()
     if found is None:
         raise NotFound(_("There is no such webhook."))
@@ -44,7 +44,7 @@ def deliveries_of(endpoint: Endpoint) -> list[Delivery]:
 
 
 def own_delivery(endpoint: Endpoint, number: int) -> Delivery:
-    """One of the messages to an endpoint. NotFound."""
+    """One of the messages to an endpoint. Raises NotFound."""
     found = Delivery.objects.filter(endpoint=endpoint, pk=number).first()
     if found is None:
         raise NotFound(_("There is no such message."))

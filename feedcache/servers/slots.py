@@ -87,7 +87,7 @@ def moves(cluster: Cluster, nodes: Sequence[Master]) -> list[Move]:
 
 def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None = None) -> int:
     """Move a slot to a master; returns the number of moved keys. Can be called again after any failure. Raises
-    RedisError.
+    Raises RedisError.
 
     It stops after `seconds`. `moves` then shows how many keys are left, and another call continues.
     """

@@ -41,7 +41,7 @@ def last_hour() -> Counts:
 
 def last_day(*, hours: int = 24) -> list[tuple[int, Counts]]:
     """The counts per ten minutes, each with the Unix second in which the ten minutes began, oldest first. Raises
-    RedisError.
+    Raises RedisError.
     """
     newest = int(time.time()) // SPAN_SECONDS
     spans = range(newest - hours * 3600 // SPAN_SECONDS + 1, newest + 1)

@@ -40,7 +40,7 @@ def install_command(name: str) -> str:
 
 
 def in_wheel(package: str, pattern: str) -> Path:
-    """The executable in an installed package that matches the pattern. LaunchError."""
+    """The executable in an installed package that matches the pattern. Raises LaunchError."""
     spec = importlib.util.find_spec(package)
     if spec is not None and spec.origin is not None:
         for file in sorted(Path(spec.origin).parent.glob(pattern)):

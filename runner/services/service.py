@@ -12,7 +12,7 @@ class Service(Protocol):
     child: Child | None
 
     def start(self) -> None:
-        """Start the server and wait until it responds. LaunchError."""
+        """Start the server and wait until it responds. Raises LaunchError."""
 
     def stop(self) -> None:
         """Stop within a bounded time; does nothing if it is stopped."""

@@ -46,7 +46,7 @@ class Outage:
         return f"{self.name} of {self.target}: served again after {first}, all servers there after {last}"
 
     def steps(self, fault: Fault, service: object) -> Iterator[None]:
-        """Carry the outage out in short steps, between which the caller pauses. LaunchError."""
+        """Carry the outage out in short steps, between which the caller pauses. Raises LaunchError."""
         longest = LONGEST_MOVE_SECONDS if fault.kind is Kind.DRAIN else LONGEST_SECONDS
         yield from _bounded(self.name, OUTAGES[fault.kind](self, fault, service), longest)
         self.healed_s = round(time.time() - self.began, 2)

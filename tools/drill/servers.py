@@ -79,7 +79,7 @@ class PostgresWithClock(Postgres):
 
 
 class Servers:
-    """PostgreSQL, Redis and the Memcached nodes, with their links. NotToBeHad.
+    """PostgreSQL, Redis and the Memcached nodes, with their links. Raises NotToBeHad.
 
     `cluster` is the Citus whose coordinator is PostgreSQL, if there is one.
 

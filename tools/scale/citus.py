@@ -42,7 +42,7 @@ _OPTIONS = {
 
 @cache
 def programs() -> Path:
-    """The directory of server programs with Citus, of the newest version. NotToBeHad."""
+    """The directory of server programs with Citus, of the newest version. Raises NotToBeHad."""
     for directory in _directories():
         asked = subprocess.run(
             [directory / "pg_config", "--sharedir"], capture_output=True, text=True, check=False
@@ -225,7 +225,7 @@ class Cluster:
 
 @contextmanager
 def cluster(directory: Path, *, workers: int = WORKERS) -> Iterator[Cluster]:
-    """A running cluster, removed at the end. NotToBeHad."""
+    """A running cluster, removed at the end. Raises NotToBeHad."""
     servers = Cluster(directory, workers=workers)
     with ExitStack() as stack:
         stack.callback(servers.stop)

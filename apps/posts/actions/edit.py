@@ -76,7 +76,7 @@ class Changes:
 def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Changed:
     """Change the text of one's own post, and apply the given `Changes`. Does nothing if nothing would change.
 
-    Invalid, NotFound, TooMany.
+    Raises Invalid, NotFound or TooMany.
     """
     edit = Changes(**changes)
     check_rate_limit("publish", str(author.pk))
@@ -106,7 +106,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Chang
 
 
 def pin_post(author: User, post_id: int) -> Post:
-    """Pin one of one's own posts to the profile; idempotent. Invalid, NotFound."""
+    """Pin one of one's own posts to the profile; idempotent. Raises Invalid or NotFound."""
     with _own(author, post_id) as (counts, post):
         if post.visibility == Visibility.MENTIONED:
             raise _cannot_pin(_("A post for mentioned people cannot be pinned."))
@@ -121,7 +121,7 @@ def pin_post(author: User, post_id: int) -> Post:
 
 
 def unpin_post(author: User, post_id: int) -> Post:
-    """Unpin a post; idempotent. NotFound."""
+    """Unpin a post; idempotent. Raises NotFound."""
     with _own(author, post_id) as (counts, post):
         if post.pinned_at is not None:
             post.pinned_at = None
@@ -130,7 +130,7 @@ def unpin_post(author: User, post_id: int) -> Post:
 
 
 def set_quote_policy(author: User, post_id: int, policy: str) -> Changed:
-    """Set who may quote one's own post from now on; existing quotes stay. Invalid, NotFound."""
+    """Set who may quote one's own post from now on; existing quotes stay. Raises Invalid or NotFound."""
     check_quote_policy(policy)
     with _own(author, post_id) as (counts, post):
         if post.quote_policy == policy:
@@ -141,7 +141,7 @@ def set_quote_policy(author: User, post_id: int, policy: str) -> Changed:
 
 def hide(author: User, post_id: int, *, is_hidden: bool) -> Changed:
     """For staff (`apps.moderation.actions`): hide a post from everybody except its author, or show it again. The
-    counts of replies and reposts do not change. Idempotent. NotFound.
+    counts of replies and reposts do not change. Idempotent. Raises NotFound.
     """
     with _own(author, post_id) as (counts, post):
         if (post.hidden_at is not None) == is_hidden:
@@ -158,7 +158,7 @@ def hide(author: User, post_id: int, *, is_hidden: bool) -> Changed:
 
 def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Changed:
     """For staff (`apps.moderation.actions`): mark a post as sensitive, whatever its author chose, or remove this mark.
-    The pictures of a marked post are hidden behind a button. Idempotent. NotFound.
+    The pictures of a marked post are hidden behind a button. Idempotent. Raises NotFound.
     """
     with _own(author, post_id) as (counts, post):
         if post.is_marked_sensitive == is_marked:

@@ -9,7 +9,7 @@ from apps.posts.queries import visible_source
 
 
 def mute_thread(user: User, post_id: int) -> None:
-    """Mute the thread of a visible post; idempotent. NotFound."""
+    """Mute the thread of a visible post; idempotent. Raises NotFound."""
     thread_id = visible_source(user.pk, post_id).thread_id
     with transaction.atomic():
         ThreadMute.objects.bulk_create(
@@ -19,7 +19,7 @@ def mute_thread(user: User, post_id: int) -> None:
 
 
 def unmute_thread(user: User, post_id: int) -> None:
-    """Unmute the thread of a visible post; idempotent. NotFound."""
+    """Unmute the thread of a visible post; idempotent. Raises NotFound."""
     thread_id = visible_source(user.pk, post_id).thread_id
     with transaction.atomic():
         ThreadMute.objects.filter(user=user, thread_id=thread_id).delete()

@@ -58,7 +58,7 @@ def publish_post(
     If an author repeats an idempotency key, the first post is returned (`idempotency`); `content_digest` identifies the
     pictures. `counted` is the result of the rate limit check, if the caller has already made it. `more_writes` returns
     writes that are sent together with the writes to the caches, after the commit. The cost does not depend on the
-    number of followers. Invalid, NotFound, NotAllowed, Conflict, TooMany.
+    number of followers. Raises Invalid, NotFound, NotAllowed, Conflict or TooMany.
     """
     body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)
@@ -102,7 +102,7 @@ def repost(
 ) -> Changed:
     """Repost an open post or, given a repost, its source; idempotent. For the other arguments, see `publish_post`.
 
-    NotFound, NotAllowed, TooMany.
+    Raises NotFound, NotAllowed or TooMany.
     """
     source = visible_source(author.pk, post_id)
     if not source.is_open:

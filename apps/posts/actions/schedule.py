@@ -82,7 +82,7 @@ def scheduled_posts(author: User, cursor: Cursor) -> Page[ScheduledPost]:
 
 
 def scheduled_post(author: User, number: int) -> ScheduledPost:
-    """A pending post of the author. NotFound."""
+    """A pending post of the author. Raises NotFound."""
     row = _pending(author).filter(pk=number).first()
     if row is None:
         raise _not_found()
@@ -90,7 +90,7 @@ def scheduled_post(author: User, number: int) -> ScheduledPost:
 
 
 def reschedule(author: User, number: int, at: datetime) -> ScheduledPost:
-    """Change the time of a pending post. NotFound, Invalid."""
+    """Change the time of a pending post. Raises NotFound or Invalid."""
     _check_time(at)
     if not _pending(author).filter(pk=number).update(scheduled_at=at, due_at=at):
         raise _not_found()
@@ -111,7 +111,7 @@ def failed_posts(author: User) -> list[ScheduledPost]:
 
 
 def failed_post(author: User, number: int) -> ScheduledPost:
-    """A post of the author that could not be published. NotFound."""
+    """A post of the author that could not be published. Raises NotFound."""
     row = _failed(author).filter(pk=number).first()
     if row is None:
         raise _not_found()
@@ -127,20 +127,20 @@ def failure_reason(row: ScheduledPost) -> str:
 
 
 def retry_failed(author: User, number: int) -> None:
-    """Give a failed post five more attempts, from now. NotFound."""
+    """Give a failed post five more attempts, from now. Raises NotFound."""
     if not leases.revive_dead(ScheduledPost, pk=number, author=author):
         raise _not_found()
 
 
 def delete_failed(author: User, number: int) -> None:
-    """Delete a failed post. NotFound."""
+    """Delete a failed post. Raises NotFound."""
     deleted, _by_model = _failed(author).filter(pk=number).delete()
     if not deleted:
         raise _not_found()
 
 
 def release_failed(author: User, number: int) -> None:
-    """Delete a failed post, but keep its pictures for the post that replaces it. NotFound."""
+    """Delete a failed post, but keep its pictures for the post that replaces it. Raises NotFound."""
     Attachment.objects.filter(scheduled=failed_post(author, number)).update(
         scheduled=None, created_at=timezone.now()
     )

@@ -35,7 +35,7 @@ HEAD_BYTES = 16  # enough to tell pictures from video and sound
 def upload_media(
     owner: User, file: IO[bytes], *, alt: str = "", focus: Focus = (0.0, 0.0)
 ) -> Attachment:
-    """Store a picture, or a video or sound for a worker to transcode. Invalid, TooMany."""
+    """Store a picture, or a video or sound for a worker to transcode. Raises Invalid or TooMany."""
     head = file.read(HEAD_BYTES)
     file.seek(0)
     if looks_like_media(head, getattr(file, "content_type", None) or ""):
@@ -46,7 +46,7 @@ def upload_media(
 def upload_picture(
     owner: User, file: IO[bytes], *, alt: str = "", focus: Focus = (0.0, 0.0)
 ) -> Attachment:
-    """Re-encode a picture, and store it until it is attached to a post. Invalid, TooMany."""
+    """Re-encode a picture, and store it until it is attached to a post. Raises Invalid or TooMany."""
     check_picture(alt, focus)
     check_rate_limit("upload", str(owner.pk))
     data = file.read(settings.PICTURE_MAX_BYTES + 1)
@@ -74,7 +74,9 @@ def upload_picture(
 def upload_video(
     owner: User, file: IO[bytes], *, alt: str = "", focus: Focus = (0.0, 0.0)
 ) -> Attachment:
-    """Probe a video or sound, and keep it in the private storage until a worker has transcoded it. Invalid, TooMany.
+    """Probe a video or sound, and keep it in the private storage until a worker has transcoded it.
+
+    Raises Invalid or TooMany.
 
     Raises Invalid for every file if ffmpeg is not installed.
     """
@@ -111,7 +113,7 @@ def upload_video(
 
 
 def uploaded_picture(owner: User, number: int) -> Attachment:
-    """One of the owner's uploads, whether a post uses it already or not. NotFound."""
+    """One of the owner's uploads, whether a post uses it already or not. Raises NotFound."""
     picture = Attachment.objects.filter(pk=number, owner=owner).first()
     if picture is None:
         raise _not_found()
@@ -132,7 +134,7 @@ def describe_picture(
     focus: Focus | None = None,
     captions: IO[bytes] | None = None,
 ) -> Attachment:
-    """Change an upload that no post uses yet (`edit_post` changes pictures of posts). Invalid, NotFound.
+    """Change an upload that no post uses yet (`edit_post` changes pictures of posts). Raises Invalid or NotFound.
 
     `captions` is a WebVTT file for a video or sound; an empty file removes the captions.
     """
@@ -186,7 +188,7 @@ def _waiting(owner: User, number: int) -> Attachment:
 
 
 def _clean(captions: IO[bytes]) -> bytes:
-    """The cues of a WebVTT file; empty for an empty file. Invalid."""
+    """The cues of a WebVTT file; empty for an empty file. Raises Invalid."""
     data = captions.read(CAPTIONS_MAX_BYTES + 1)
     try:
         return clean_captions(data) if data else b""

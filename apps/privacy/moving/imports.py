@@ -127,7 +127,10 @@ def _posts() -> Posts:
 
 
 def undo_import(user: User, import_id: int) -> Import:
-    """Undo an import. A running import stops first; its remaining lines are not processed. NotFound, Conflict."""
+    """Undo an import. A running import stops first; its remaining lines are not processed.
+
+    Raises NotFound or Conflict.
+    """
     try:
         with transaction.atomic():
             row = Import.objects.select_for_update().filter(pk=import_id, user=user).first()
@@ -158,14 +161,14 @@ def imports_of(user: User, import_id: int | None = None) -> list[Progress]:
 
 
 def own_import(user: User, import_id: int) -> Progress:
-    """One of the user's imports. NotFound."""
+    """One of the user's imports. Raises NotFound."""
     for progress in imports_of(user, import_id):
         return progress
     raise _no_such_import()
 
 
 def refused_lines(user: User, import_id: int) -> list[ImportLine]:
-    """The lines that were refused or only partly imported, in the order of the file. NotFound."""
+    """The lines that were refused or only partly imported, in the order of the file. Raises NotFound."""
     if not Import.objects.filter(pk=import_id, user=user).exists():
         raise _no_such_import()
     lines = ImportLine.objects.filter(job=import_id).exclude(reason="").defer("post", "trace")

@@ -58,7 +58,7 @@ def pages(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def accounts(request: HttpRequest, number: int) -> HttpResponse:
-    """The accounts that allow indexing, within a range of ids. TooMany."""
+    """The accounts that allow indexing, within a range of ids. Raises TooMany."""
     check_rate_limit("sitemap", client_address(request))
     first = number * ACCOUNTS_PER_FILE
     rows = User.objects.filter(
@@ -71,7 +71,7 @@ def accounts(request: HttpRequest, number: int) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def posts(request: HttpRequest, day: str) -> HttpResponse:
-    """Public posts of a day (UTC) by authors who allow indexing. TooMany."""
+    """Public posts of a day (UTC) by authors who allow indexing. Raises TooMany."""
     check_rate_limit("sitemap", client_address(request))
     try:
         second = int(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())

@@ -369,7 +369,7 @@ class ResetForm(PasswordResetForm):
     """Requests a link for choosing a new password. A worker looks up the address, so the response reveals nothing."""
 
     def save(self, **_options: Any) -> None:  # type: ignore[override]  # ignores Django's arguments
-        """Enqueue the mail. The limit is per address, whether or not an account has the address. TooMany."""
+        """Enqueue the mail. The limit is per address, whether or not an account has the address. Raises TooMany."""
         address = clean_email(self.cleaned_data["email"]) or ""
         check_rate_limit("password_reset_account", address)
         sending.enqueue_mail(MailKind.PASSWORD_RESET, address=address)

@@ -37,7 +37,10 @@ class Interrupted(Exception):
 
 
 def check_rest(author: User, form: ComposeForm, media_ids: Sequence[int]) -> None:
-    """Validate a whole thread before publishing any of it. `media_ids`: the uploads of its first post. Invalid."""
+    """Validate a whole thread before publishing any of it. `media_ids`: the uploads of its first post.
+
+    Raises Invalid.
+    """
     taken = set(media_ids)
     for place, draft in enumerate(_drafts(form), start=2):
         try:
@@ -52,7 +55,7 @@ def check_rest(author: User, form: ComposeForm, media_ids: Sequence[int]) -> Non
 
 
 def publish_rest(author: User, form: ComposeForm, first: Post) -> list[Post]:
-    """Publish the rest of a thread in order; a repeated request continues after an interruption. Interrupted."""
+    """Publish the rest of a thread in order; a repeated request continues after an interruption. Raises Interrupted."""
     posts, key = [first], form.cleaned_data["idempotency_key"][:190]
     for place, draft in enumerate(_drafts(form), start=1):
         answer = replace(draft, reply_to_id=posts[-1].pk)
