@@ -16,11 +16,11 @@ from apps.errors import NotFound
 from apps.filters.models import FilterContext
 from apps.filters.queries import active_filters_of
 from apps.graph.models import Block
-from apps.graph.queries import exact_relations
+from apps.graph.queries import Relations, exact_relations
 from apps.pagination import Cursor, Page, page_of_rows
 from apps.posts.content.post import PostContent
 from apps.posts.models import Kind, Post, Visibility
-from apps.posts.queries import read_viewer_context
+from apps.posts.queries import MAX_IDS, ViewerContext, read_viewer_context
 from apps.sql import rows_of, rows_of_each
 from apps.timeline.pipeline.facts import ReaderFacts
 from apps.timeline.pipeline.hydrate import hydrate, hydrate_for
@@ -33,7 +33,7 @@ from feedcache.ids import author_of, first_id_at, is_possible, second_of
 
 MAX_ANCESTORS = 60  # shown on a page
 MAX_CONTEXT_ANCESTORS = 240  # in an API response, which has no link to earlier ancestors
-MAX_DESCENDANTS = 120  # so that they fit into one hydration with MAX_ANCESTORS and the post itself
+MAX_DESCENDANTS = 120  # a page hydrates them with MAX_ANCESTORS and the post itself in one step
 MAX_OPEN_LEVEL = 2  # a reply and the replies to it are shown; deeper ones are folded
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
 MAX_NEARBY = 300  # posts of the thread that are read together for ancestors
@@ -121,17 +121,26 @@ def thread(
     above, parents = _around(post_id, max_ancestors)
     below = _in_reading_order(post_id, parents)
     context = read_viewer_context(viewer_id, revision=revision)
-    hydrated = hydrate_for(context, [*above, post_id, *below[:MAX_DESCENDANTS]])
-    items = {item.id: item for item in hydrated.items}
+    items, relations = _hydrated(context, [*above, post_id, *below[:MAX_DESCENDANTS]])
     if post_id not in items:
         raise NotFound(_("This post isn't here."))
     descendants = [items[below_id] for below_id in below[:MAX_DESCENDANTS] if below_id in items]
     return Thread(
         ancestors=[items.get(above_id) for above_id in above],
         focus=items[post_id],
-        descendants=passed(descendants, ReaderFacts(relations=hydrated.relations), NOT_MUTED),
+        descendants=passed(descendants, ReaderFacts(relations=relations), NOT_MUTED),
         more=len(below) > MAX_DESCENDANTS,
     )
+
+
+def _hydrated(context: ViewerContext, post_ids: list[int]) -> tuple[dict[int, FeedItem], Relations]:
+    """The items of any number of posts, by id, and the viewer's relations to their authors."""
+    items, relations = dict[int, FeedItem](), Relations()
+    for start in range(0, len(post_ids), MAX_IDS):
+        found = hydrate_for(context, post_ids[start : start + MAX_IDS])
+        items |= {item.id: item for item in found.items}
+        relations |= found.relations
+    return items, relations
 
 
 def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:

@@ -13,6 +13,7 @@ from apps.timeline.thread import (
 )
 from feedcache.ids import compose
 from tests.support.factories import make_user, publish, suspend
+from tests.support.faults import dead_redis
 
 pytestmark = pytest.mark.django_db
 
@@ -121,6 +122,14 @@ def test_the_context_of_the_api_reaches_higher(alice, api_of):
     body = api_of(None).get(f"/api/v1/statuses/{ids[middle]}/context").json()
     assert [int(post["id"]) for post in body["ancestors"]] == ids[5:middle]
     assert [int(post["id"]) for post in body["descendants"]] == ids[middle + 1 :][:MAX_DESCENDANTS]
+
+
+def test_the_longest_context_without_redis(alice, api_of):
+    ids = chain(alice, MAX_CONTEXT_ANCESTORS + 1 + MAX_DESCENDANTS)
+    with dead_redis():
+        body = api_of(None).get(f"/api/v1/statuses/{ids[MAX_CONTEXT_ANCESTORS]}/context").json()
+    assert [int(post["id"]) for post in body["ancestors"]] == ids[:MAX_CONTEXT_ANCESTORS]
+    assert [int(post["id"]) for post in body["descendants"]] == ids[MAX_CONTEXT_ANCESTORS + 1 :]
 
 
 def test_a_thread_of_thousands_neither_fails_nor_recurses(alice):
