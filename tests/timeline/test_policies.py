@@ -443,3 +443,13 @@ def test_a_site_that_chooses_looks_at_large_authors_only(circle, settings):
     set_site_policy(Policy.AUTO, by="a test")
     assert auto_policy.measure_all() == 2  # alice and bob, whom two and three follow
     assert set(AuthorPolicy.objects.values_list("policy", flat=True)) == {"auto"}
+
+
+def test_authors_who_were_never_measured_come_first(circle, monkeypatch):
+    monkeypatch.setattr(auto_policy, "AUTHORS_BATCH_SIZE", 1)
+    set_author_policy(circle.alice, Policy.AUTO, by="a test", reason="")
+    assert auto_policy.measure_all() == 1
+    set_author_policy(circle.bob, Policy.AUTO, by="a test", reason="")
+    AuthorPolicy.objects.filter(pk=circle.bob.pk).update(measured_at=None)
+    assert auto_policy.measure_all() == 1
+    assert not AuthorPolicy.objects.filter(measured_at=None).exists()

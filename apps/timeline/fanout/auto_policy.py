@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Sum
+from django.db.models import F, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -214,8 +214,9 @@ def measure_all() -> int:
                 by=Policy.AUTO,
                 reason=_("The site's policy is automatic."),
             )
-    longest_ago = AuthorPolicy.objects.filter(policy=Policy.AUTO).order_by("measured_at")
-    authors = list(longest_ago.values_list("pk", flat=True)[:AUTHORS_BATCH_SIZE])
+    longest_ago = F("measured_at").asc(nulls_first=True)
+    automatic = AuthorPolicy.objects.filter(policy=Policy.AUTO).order_by(longest_ago)
+    authors = list(automatic.values_list("pk", flat=True)[:AUTHORS_BATCH_SIZE])
     for author_id in authors:
         measure_author(author_id)
     return len(authors)
