@@ -27,7 +27,7 @@ def page_language() -> str:
 
 
 def in_page_language(text: str) -> str:
-    """The given text, which staff wrote in one language; empty if the page's language has another script."""
+    """The given text, which staff wrote in one language; empty if its script shows that the page is in another."""
     page = page_language()
     expected = page if page in dict(_SCRIPTS) else ""
     return text if language_by_script(text) == expected else ""

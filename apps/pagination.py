@@ -68,7 +68,7 @@ class Cursor:
 
     @property
     def ascending(self) -> bool:
-        """Whether the page is read upwards, from `min_id`."""
+        """Whether the page is read upwards, from `min_id`. Reading order is then oldest first, else newest first."""
         return self.min_id is not None
 
     @property

@@ -121,7 +121,7 @@ class Replica:
         self._fresh_at = float("-inf")
 
     def has(self, position: int) -> bool:
-        """Whether the replica has replayed a position, and lags by at most REPLICA_MAX_LAG_SECONDS."""
+        """Whether the replica works, has replayed a position, and lags by at most REPLICA_MAX_LAG_SECONDS."""
         if time.monotonic() >= self._next_check and self._lock.acquire(blocking=False):
             try:
                 self._check()

@@ -1,7 +1,7 @@
 """Hand-written SQL: for queries that the ORM cannot express, and for the few queries that every request makes.
 
-For the latter the ORM takes several times longer to build the SQL than PostgreSQL takes to run it. All statements are
-counted. `purge` deletes rows whose retention has ended.
+For such frequent queries, the ORM takes several times longer to build the SQL than PostgreSQL takes to run it. All
+statements are counted. `purge` deletes rows whose retention has ended.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -70,7 +70,7 @@ def estimated_rows(table: str) -> int:
     return int(estimate)
 
 
-# SQLSTATE classes: no connection, shutting down or starting up
+# The beginnings of SQLSTATEs: no connection, shutting down or starting up
 AWAY = ("08", "57P")
 LOST_IN_TRANSACTION = "failure on connection marked as essential"  # an error without an SQLSTATE
 
@@ -172,8 +172,8 @@ def change(sql: str, **params: Any) -> int:
 def purge(rows: QuerySet[Any], *, seconds: float = PURGE_SECONDS) -> int:
     """Delete rows in their order, a thousand per statement, until none are left or time is up; returns the number.
 
-    Rows deleted by cascade are not counted. A row that no longer matches when its batch is deleted stays. In autocommit
-    each statement is a separate transaction, so no lock is held for long.
+    Rows deleted by cascade are not counted. A row that no longer matches when its batch is deleted stays, but is
+    counted. In autocommit each statement is a separate transaction, so no lock is held for long.
     """
     until = monotonic() + seconds
     total = 0

@@ -67,8 +67,8 @@ class GuessLimit:
 def begin_guess(subject: str, origin: Origin) -> GuessLimit:
     """Count a guess of a secret of `subject` before anything costly is done for it. Raises TooMany beyond a limit.
 
-    `subject` is the name as it was typed, not the account that it belongs to; otherwise the limit of a handle would
-    reveal its e-mail address. On a device that the account has used before, only the limit of that device refuses
+    `subject` is the name as it was typed, not its account: otherwise a limit used up with a handle would show which
+    e-mail address the account has. On a device that the account has used before, only the limit of that device refuses
     guesses: nobody else can use it up and lock the owner out. Failures also count for the address and for the site.
     """
     everywhere = [rate_limit("guess_address", origin.address), rate_limit("guess_site", SITE)]

@@ -1,7 +1,7 @@
-"""Clients of Redis and Memcached from the settings: one pool of connections for each server and process.
+"""Clients of Redis, and clients of Memcached for administration; reads from replicas.
 
-Timeouts are short: a read from a cache that does not answer in time is a miss. Only this module and
-`redis_clients` import the client libraries.
+Each process has one pool of connections for each class of data (such as "timelines") and address. Timeouts are short,
+because pages wait for the answers. Only this module and `redis_clients` import the client libraries.
 """
 
 import random
@@ -47,12 +47,12 @@ Pipeline = redis.client.Pipeline
 
 
 def configuration() -> redis.Redis:
-    """The Redis at `redis_url`, which never moves. It stores the topology; processes report and listen there."""
+    """The Redis at `redis_url`, which never moves. Processes read the topology, report its version and listen there."""
     return client_at("timelines", "")
 
 
 def timelines() -> redis.Redis:
-    """The Redis server for home caches, which it may evict, because they are rebuilt from PostgreSQL."""
+    """The Redis server for timelines, such as home caches. It may evict them: they are rebuilt from PostgreSQL."""
     return client_at("timelines", tenant_of("timelines").url)
 
 
@@ -60,7 +60,7 @@ def dedicated_configuration() -> redis.Redis:
     """A client for the same server as `configuration`, but with separate connections.
 
     It is for a thread that may be running while the process forks, because a lock of the shared pool would stay locked
-    in the child. It has no breaker, because the thread keeps a subscription open.
+    in the child. It has no breaker, because no page waits for the thread.
     """
     return _redis(current_settings().redis_url, "listener", pool=redis.BlockingConnectionPool)
 
@@ -71,9 +71,9 @@ def graph() -> redis.Redis:
 
 
 def replicas(name: str) -> list[redis.Redis]:
-    """The replicas that the settings name for a class of data; none if the class has moved away from their primary.
+    """The replicas that the settings name for one of `REPLICATED`; none if its data has, or may have, moved elsewhere.
 
-    Only `REPLICATED` classes have replicas: their values contain a revision, which shows whether a copy lags.
+    Only values with a revision, which shows whether a copy lags, are read there.
     """
     found = _replicas(name)
     return [] if found and tenant_of(name).url else found
@@ -99,7 +99,7 @@ def counters() -> redis.Redis:
 
 
 def existence() -> redis.Redis:
-    """The Redis server for the Bloom filters. It must not evict them; lost filters are rebuilt from PostgreSQL."""
+    """The Redis server for the Bloom filters. It must not evict them; only marks with rows can be rebuilt."""
     return client_at("existence", "")
 
 
@@ -108,7 +108,7 @@ def limits() -> redis.Redis:
 
 
 def sessions() -> redis.Redis:
-    """The Redis server for Django's cache, used by health checks; Django has its own connections."""
+    """The Redis server for Django's cache. Only health checks use this client; Django has its own connections."""
     return client_at("cache", "")
 
 
@@ -158,7 +158,7 @@ COUNTER_KINDS = ("posts", "users")
 
 
 class Follower(Protocol):
-    """The interface that `feedcache.servers.topology_listener` implements: it follows the topology for this process."""
+    """What this module needs of `topology_listener.Listener`, which follows the topology for this process."""
 
     topology: Topology
     is_known: bool
@@ -191,7 +191,7 @@ def tenant_of(name: str) -> Tenant:
 
 
 def counter_ranges(kind: str) -> tuple[Range, ...]:
-    """The servers of the counters for one kind of id, by ranges; () if all are at the address in the settings."""
+    """The servers of one kind of counters, by ranges of ids; () if all are at the address in the settings."""
     topology = _topology()
     return (Range(0, NOWHERE),) if topology is None else topology.counters.get(kind, ())
 
@@ -259,14 +259,14 @@ def _redis(
     pool: type[redis.BlockingConnectionPool] | None = None,
     login: Mapping[str, Any] | None = None,
 ) -> redis.Redis:
-    """A client with a separate pool. Its calls are counted under `role`."""
+    """A client with a separate pool. Its calls are counted under `role`, except those through a given `pool`."""
     settings = current_settings()
     timeout, tls = settings.redis_timeout_seconds, settings.redis_tls_files
     if url.startswith(CLUSTERS):
         cluster = Cluster(url, timeout_seconds=timeout, role=role, login=login, tls=tls)
         return cast("redis.Redis", cluster)
     counted = {} if pool else {"role": role}
-    # one retry, only for broken connections: a pooled connection may be stale after a restart
+    # one retry, only for broken connections: the server may have restarted since the last use
     retries: dict[str, Any] = {
         "retry": Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
         "retry_on_error": [redis.ConnectionError],
@@ -298,7 +298,7 @@ def _redis(
 
 
 def reset_breakers() -> None:
-    """Close all breakers; for tests that have restarted servers."""
+    """Close the breakers of all pools, but not those of `reader_of`; for tests that have restarted servers."""
     for breaker in _breakers(
         [*_needed_by_pages(), existence(), limits(), sessions(), broadcasts()]
     ):
@@ -328,7 +328,7 @@ def configured_topology() -> Topology:
 
 
 def listens() -> bool:
-    """Whether this process follows changes to the topology; by default, it does not in tests."""
+    """Whether this process follows changes to the topology, as set in the settings."""
     return current_settings().follows_topology
 
 
@@ -380,7 +380,7 @@ def primary_of(name: str) -> Redis:
 
 
 def reader_of(name: str) -> Redis:
-    """A random replica for a class of data, if its breaker allows a call; the primary if no replica can be used."""
+    """A random replica whose breaker allows a call; the primary if there is none."""
     found = replicas(name)
     for replica in random.sample(found, len(found)):
         if _breaker(replica).allows():

@@ -2,12 +2,12 @@
 
     | 31 bits: seconds since 2015-01-01 UTC | 28 bits: author id | 4 bits: sequence |
 
-The number sorts by time, then author, then sequence. From 2022-05-19 until the range ends in 2083, its decimal form has
+The number sorts by time, then author, then sequence. From May 2022 until the range ends in 2083, its decimal form has
 19 digits, so the strings in Redis, JSON and URLs have the same order as the numbers. The author and the time can be
 read from the id without a lookup. The parts are those in the article on partitioned feed storage (source 004: author,
 time, sequence), packed into 8 bytes instead of 14 base-36 characters; see docs/decisions/0002.
 
-Ids are public and guessable: never use an id as a secret or as a form field.
+Ids are public and guessable: never use an id as a secret.
 """
 
 import re
@@ -91,8 +91,8 @@ def next_post_id(author_id: int, *, last_id: int, now: int) -> int:
 
 
 def parse_id(text: str) -> int:
-    """The id that a canonical decimal string contains. Raises ValueError for anything else, such as `+5` or Arabic
-    digits.
+    """The id that a canonical decimal string contains. Raises ValueError for anything else, such as `+5` or
+    digits of another script.
     """
     if not _DECIMAL.fullmatch(text):
         raise ValueError("not an id")

@@ -1,5 +1,5 @@
 """A small cache inside the process for values that many readers need at once. Its size and the lifetime of its values
-are limited, and concurrent calls load a key only once.
+are limited. Of concurrent calls for a key, one loads it, and the others wait for up to `WAIT_SECONDS`.
 
 A value is at most as old as its time to live, counted from the start of its loading. If a key is forgotten while its
 value is being loaded, the value is not cached, and is returned only to callers that asked before.
@@ -16,7 +16,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 WAIT_SECONDS = 1.0  # for another thread's load; after that, the caller loads the value itself
-MAX_COUNTED = 4096  # keys whose calls are counted at a time
+MAX_COUNTED = 4096  # keys whose calls are counted in one second; calls of others are not counted
 
 
 @dataclass
@@ -43,7 +43,10 @@ class LocalCache(Generic[K, V]):
         *,
         accept: Callable[[V], bool] = lambda _value: True,
     ) -> V | None:
-        """The cached value if `accept` allows it, or the result of `load`, which is cached unless it is None."""
+        """The cached value if `accept` allows it, otherwise the result of `load`, by this call or by a concurrent one.
+
+        A result is cached unless it is None, or this call waited for a concurrent one, but still had to load.
+        """
         with self._lock:
             entry = self._entries.get(key)
             if entry is not None and entry[0] > self._clock() and accept(entry[1]):
@@ -116,7 +119,7 @@ class HotKeys(Generic[K]):
 
 
 class CachedDecoder(Generic[V]):
-    """A decoder that caches its most recently used results, of input up to `max_bytes`.
+    """A decoder that caches the most recently used results for inputs of up to `max_bytes`.
 
     It has two generations of up to `maximum` results each; when the young generation is full, the old generation is
     dropped. It is thread-safe: two threads may decode the same bytes at the same time. Results are shared: treat them

@@ -1,21 +1,21 @@
 """One Memcached node: the text protocol, connections, a breaker, and the generation of its memory that may be read.
 
-**Protocol.** Every request with an answer ends with a `get`, so every answer ends with END: first the result lines of
+**Protocol.** Every request with an answer ends with a `gets`, so every answer ends with END: first the result lines of
 the stores, in their order, then the values.
 
 The kind of a stored item and its expiry are in Memcached's 32 bits of flags: two bits of kind, then seconds since 2020.
 So no value can look like a tombstone, and a copy in another layer does not live longer than the original.
 
-**Generation.** All keys of a node contain a number, the node's generation. The node stores the current number under a
-separate key, the *stamp*, which every request reads as well. An answer with a different stamp is discarded, and the
-read or write is repeated under the new generation. So all processes that use a node always agree on its contents.
+**Generation.** All keys of a node contain a number, the node's generation (besides the one in the topology). The node
+stores the current number under a separate key, the *stamp*, which every request with an answer reads as well. An answer
+with a different stamp is discarded, and the request is repeated under the new generation. So all processes that use a
+node always agree on its contents.
 
 **Missed writes.** A node that missed a write of this process (it failed, did not acknowledge, or was skipped because
 its breaker was open) may have older values than the other layers. It is not read until its generation has grown. The
 new generation is immediately announced through Redis, for the processes that saw no failure, and is written to the node
 by the first process that reaches it. The other processes receive the announcement within a second, and then read
-nothing older. Without Redis, they can see the new generation only in the stamp: until it is written there, a process
-that saw no failure reads the old generation.
+nothing older. Without Redis, they learn the new generation from the stamp, and use the old one until it is written.
 
 **Breaker.** A node that does not answer costs one timeout, and is then skipped for a while.
 """
@@ -260,7 +260,7 @@ class NodeHealth:
         self._is_ready = False
 
     def current(self) -> int | None:
-        """The generation to use; None until the node has been probed."""
+        """The generation to use; None if the node must be probed first."""
         return self._generation if self._is_ready else None
 
     @property
@@ -298,14 +298,14 @@ class NodeHealth:
         self.announce()
 
     def announce(self, *, at_once: bool = False, by: Redis | None = None) -> bool:
-        """Announce missed writes to all processes, at most twice a second; a later call covers the writes in between.
+        """Announce missed writes to all processes; without `at_once`, at most twice a second. Later calls do the rest.
 
         Returns whether nothing is left to announce.
         """
         with self._lock:
             missed, now = self._missed, time.monotonic()
             is_soon = now - self._announced_at < ANNOUNCE_SECONDS
-            # a held node is new: this process does not read it yet, and it has no older values for the others
+            # a held node is new: this process does not read it yet, and it contains nothing older
             if missed == self._covered or self.is_held:
                 return True
             if is_soon and not at_once:
@@ -355,7 +355,7 @@ def _new_generation() -> int:
 
 logger = logging.getLogger(__name__)
 
-# Address, the generation of its place in the topology, and the epoch of all nodes.
+# The address and the generation of a node in the topology, and the epoch of the topology.
 NodeKey = tuple[str, int, int]
 
 MIN_SECONDS = 0.002  # time for an answer that arrived while another node used up the time-out
@@ -435,7 +435,7 @@ class PendingRequest:
 
 
 class MemcachedNode:
-    """A node at a fixed place. The generation of the place and the epoch of the topology are parts of every key."""
+    """A node in a fixed slot. `placed`, its generation in the topology, and the epoch are also parts of every key."""
 
     def __init__(self, url: str, placed: int = 0, epoch: int = 0, *, role: str = "") -> None:
         self.url = url
@@ -519,7 +519,7 @@ class MemcachedNode:
     # -- probe -----------------------------------------------------------------------------------
 
     def _probe(self) -> None:
-        """Read the stamp; write a higher stamp if the memory may be too old. The caller holds `_probing`."""
+        """Read the stamp; write a new one if it is missing, or values may be outdated. The caller holds `_probing`."""
         self.health.announce(at_once=True)
         for _ in range(MAX_TRIES):
             answer = self._exchange(self._stamp_request)
@@ -565,7 +565,7 @@ class MemcachedNode:
         )
 
     def _connected(self, request: bytes) -> Connection | None:
-        """Send a request; returns the connection, or None if the node failed. Retries after broken idle connections."""
+        """Send a request; returns the connection, or None if the node failed. Retries if a connection was stale."""
         while True:
             try:
                 connection = self._idle.pop()

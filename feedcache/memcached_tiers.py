@@ -1,16 +1,17 @@
 """The Memcached tiers (sources 000, 002): many small, equal L1 groups, Main, and Backup behind Main.
 
-A tier is a layer of nodes at fixed slots: a key always belongs to the same slot of a layer, whatever fails. A request
-that concerns several nodes is sent to all of them before the first answer is read. Inside this module, keys are bytes.
+A layer is Main, Backup or one L1 group. A key always belongs to the same slot of a layer, whatever fails. A request
+that concerns several nodes is sent to all of them before the first answer is read. Callers pass keys as strings, which
+`named` turns into bytes.
 
-While the number of slots of Main or Backup is changing, the keys that move have two slots (`Layer.other`), and a
-process that cannot confirm its topology may use it only for a limited time (`TieredCache.until`). docs/decisions/0171
-proves that this is correct.
+While the number of slots of Main or Backup is changing, the keys that move have two slots (`Layer.other`). A process
+may use its topology only for a limited time after confirming it (`TieredCache.until`); docs/decisions/0171 explains
+why no process then reads outdated values.
 
 A read queries one L1 group chosen at random, then Main, then Backup, each only for the keys that are still missing, and
-adds its results to the layers above. A write is sent to Main, and then to all other layers at the same time. If Main
-fails, Backup replaces it; if both fail, only tombstones are written, to L1. `gets` and `cas` use Main, or Backup while
-Main fails, but never L1.
+adds its results to the layers above. A write is sent to Main, and then to all other layers at the same time (appends go
+to all layers at once). If Main fails, Backup replaces it; if both fail, only tombstones are written, to L1. `gets` and
+`cas` read and compare in Main, or in Backup while Main fails, but never in L1.
 
 Without L1 there are two layers, and without Backup there is one. Without Main there is none: every read is a miss, and
 every write returns False. A failure is a miss. `memcached_node` decides which values of a node that failed may still be
@@ -112,7 +113,7 @@ class Layer:
         self._only = self.slots[0] if self.slots and numbers == {0} else None
 
     def slot_of(self, key: bytes) -> Slot:
-        """The slot of a key, found by a hash that is the same in every process and version."""
+        """The slot of a key, found by a hash that is the same in every process and release."""
         return self.slots[self._slot_map[bucket_of(key)]]
 
     def is_moving(self, key: bytes) -> bool:
@@ -171,7 +172,7 @@ class Layer:
     def write(self, verb: bytes, items: Items, *, ttl_seconds: int) -> set[bytes]:
         """Store items, wait for the answers, and return the stored keys. A node that failed has missed a write.
 
-        Keys that are moving are also set in their second slots at the same time.
+        The second slots of keys that are moving get their `copies` at the same time.
         """
         stored: set[bytes] = set()
         requests = self._send_stores(verb, items, ttl_seconds)
@@ -209,7 +210,7 @@ class Layer:
         """Add items from another layer or from the source, unless something newer is there. Does not wait; the items
         may get lost.
 
-        It writes only under the generation that the layer had when it was read, because a write may have been missed in
+        It writes only under the generation that a node had when it was read, because a write may have been missed in
         between. An item with a token replaces only the item that was read with this token. Leases to `release` are
         deleted in the same request, so that every reader finds a lease or a value.
         """
@@ -248,8 +249,8 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
     """Set items in several layers, each with a time to live, and wait until all are stored. No item gets a separate
     reply.
 
-    Each request ends with a read of the node's stamp; all nodes work at the same time. So a reader in any process finds
-    the new item in every layer afterwards. A node that does not answer has missed a write.
+    Each request ends with a read of the node's stamp, which is answered after the stores. So a reader in any process
+    finds the new item in every layer afterwards. A node that does not answer has missed a write.
     """
     requests = []
     copies = [copy for layer, items, seconds in what for copy in layer.copies(items, seconds)]
@@ -268,7 +269,7 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
 
 
 class Append(NamedTuple):
-    """Bytes to append to a value. If it is missing, `start` is stored first, for `ttl_seconds`, unless it is None."""
+    """Bytes to append to a value. If the value is missing, `start` (unless None) is stored first, for `ttl_seconds`."""
 
     data: bytes
     start: bytes | None = None
@@ -365,7 +366,7 @@ def bounded(ttl_seconds: int) -> int:
 def _collect(
     requests: Sequence[tuple[PendingRequest, list[bytes]]],
 ) -> Iterator[tuple[PendingRequest, list[bytes], Answer | None]]:
-    """The answers to requests that have all been sent. Waits for at most one timeout in total."""
+    """The answers to requests that have all been sent. Waits for at most one timeout, plus one per repeated request."""
     timeout = max((request.node.timeout for request, _part in requests), default=0.0)
     pending, deadline = list(requests), time.monotonic() + timeout
     try:
@@ -512,7 +513,7 @@ class Read:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether values from this read may still be stored elsewhere."""
+        """Whether values from this read, or loaded after it, may still be stored."""
         return time.monotonic() - self.began < REFILL_WITHIN_SECONDS
 
 
@@ -553,7 +554,7 @@ HOLD_SECONDS = MAP_LEASE_SECONDS
 
 
 class TieredCache:
-    """The tiers of one topology; a new topology is a new object, with the clients of unchanged nodes.
+    """The tiers of one topology. A new topology gets a new object, which takes over the clients of unchanged nodes.
 
     After `until` (by the monotonic clock), the topology may be outdated unless it has been confirmed again: the results
     of reads are discarded, and writes are repeated (`write_in_force`).
@@ -576,7 +577,7 @@ class TieredCache:
     # -- reading ---------------------------------------------------------------------------------
 
     def get_many(self, keys: Collection[str]) -> dict[str, bytes]:
-        """The values of those keys that exist. At most 1,000 keys."""
+        """The cached values of at most 1,000 keys; those without a value are left out."""
         read = self.read(keys)
         self.refill(read)
         return {
@@ -619,7 +620,7 @@ class TieredCache:
             self._descend(read, keys, layers[layers.index(layer) + 1 :])
 
     def refill(self, read: Read) -> None:
-        """Copy items from a lower layer to the requested layers above it, unless these have newer items by then."""
+        """Copy items from each layer that was read to those above it, unless these have newer items by then."""
         layers = self._layers(read.group)
         for layer, items in read.answers:
             above = layers[: layers.index(layer)]
@@ -679,7 +680,7 @@ class TieredCache:
             read.take(layer, reading.items)
             if len(reading.items) == len(missing) == len(read.items):
                 return  # the usual case
-            # a tombstone in L1 leads to Main; one in Main ends the search
+            # after a tombstone in L1, Main is read; a tombstone in a lower layer ends the search
             ended = () if layer is read.group else read.tokens.get(layer, ())
             missing = [key for key in missing if key not in read.items and key not in ended]
             if not missing:
@@ -690,7 +691,7 @@ class TieredCache:
     def set_many(self, values: Mapping[str, bytes], *, ttl_seconds: int) -> bool:
         """Store committed values, at most 1,000; returns whether each of them is in Main or Backup.
 
-        It is for keys that contain their version, or that have only one writer. Values with several writers need
+        It is for keys that contain a revision, or that have only one writer. Values with several writers need
         `update`.
         """
         names, ttl_seconds = named(values), bounded(ttl_seconds)
@@ -822,7 +823,7 @@ class TieredCache:
     # -- for loaders -----------------------------------------------------------------------------
 
     def fill(self, read: Read, items: Items, *, release: Collection[bytes] = ()) -> None:
-        """Store values loaded after `read`, unless something newer has been stored since, and release leases."""
+        """Store values loaded after `read`, unless it is too old or something newer is stored, and release leases."""
         if not read.is_fresh or not self.is_in_force:
             items = {}
         for layer in (self.main, self.backup):
@@ -832,7 +833,7 @@ class TieredCache:
             layer.refill(read.replacing(layer, items), read.nodes)
 
     def lease(self, read: Read, keys: Collection[bytes]) -> Leases:
-        """Try to become the loader of keys, on Main, or else on Backup. If neither answers, a key cannot be leased."""
+        """Try to become the loader of keys, on Main, or else on Backup. If neither answers, the key is left out."""
         leases = Leases()
         for layer in (self.main, self.backup):
             rest = [key for key in keys if key not in leases.won and key not in leases.lost]

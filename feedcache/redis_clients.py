@@ -81,7 +81,7 @@ class _Monitored:
 
 
 class _CountsCalls:
-    """Mixin for a pool. Counts a call when a connection is returned that has sent something, or has failed."""
+    """Mixin for a pool. Counts a call when a connection that has sent something, or has failed, is returned."""
 
     def __init__(self, *args: Any, role: str = "", **options: Any) -> None:
         super().__init__(*args, **options)
@@ -103,7 +103,7 @@ class _CountsCalls:
 
 
 class CacheConnections(_CountsCalls, redis.ConnectionPool):
-    """The pool for Django's cache. It has no breaker: a skipped delete would leave an ended session in place."""
+    """The pool for Django's cache. It has no breaker: a skipped delete would leave an outdated entry."""
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Any:
@@ -165,7 +165,7 @@ class IdleFirst(redis.BlockingConnectionPool):
             connection = self._idle.pop()
         except IndexError:
             return pool.get_connection()
-        if connection.pid == os.getpid():  # otherwise in a forked child, whose pool will be reset
+        if connection.pid == os.getpid():  # else this is a forked child: redis-py resets the pool
             if _is_clean(connection):
                 return connection
             connection.disconnect()
@@ -174,7 +174,8 @@ class IdleFirst(redis.BlockingConnectionPool):
 
     def release(self, connection: Any) -> None:
         pool: Any = super()
-        if connection.pid != os.getpid() or self.pool.empty():  # a thread may be waiting for it
+        # redis-py drops a connection of the parent process, and wakes a thread that waits for one
+        if connection.pid != os.getpid() or self.pool.empty():
             pool.release(connection)
         else:
             self._idle.append(connection)
@@ -255,7 +256,7 @@ def sentinel_pool(
 
 
 class Address(NamedTuple):
-    """The address of a cluster: some of its nodes, through which clients find the others, and the login."""
+    """The nodes in the address of a cluster, through which clients find the others, or the Sentinels; and the login."""
 
     nodes: list[tuple[str, int]]
     username: str | None = None
@@ -268,7 +269,7 @@ class Address(NamedTuple):
 
 
 def parse(url: str) -> Address:
-    """The parts of an address. Raises ValueError if it is malformed."""
+    """The parts of the address of a cluster. Raises ValueError if it is malformed."""
     if not url.startswith(CLUSTERS):
         raise ValueError(f"not the address of a cluster: it does not begin with {CLUSTERS[0]}")
     login, _, addresses = url.partition("://")[2].rstrip("/").rpartition("@")
@@ -348,7 +349,7 @@ class Cluster:
         return [line.split() for line in lines.decode().splitlines()]
 
     def node(self, host: str, port: int, *, timeout_seconds: float = NODE_TIMEOUT_SECONDS) -> Any:
-        """A client for one node, for administration. It has a long timeout, and does not follow redirections."""
+        """A client for one node, for administration. It does not follow redirections."""
         options = {**self._options, "socket_timeout": timeout_seconds}
         if self._has_tls:
             options["connection_class"] = redis.SSLConnection
@@ -428,7 +429,7 @@ class ClusterPipeline:
         with self._cluster.counted_call():
             pipeline = self._cluster.queue(commands, transaction=self._transaction)
             answers: list[Any] = pipeline.execute(raise_on_error=raise_on_error)
-            for answer in answers:  # a lost node is an error of the pipeline, as with one server
+            for answer in answers:  # a lost node fails the pipeline, as with one server
                 if isinstance(answer, Exception) and not isinstance(answer, redis.ResponseError):
                     raise answer
         return answers
@@ -468,10 +469,9 @@ def execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
 
 
 def execute_atomically(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    """Like `execute`, but in a transaction. In a cluster there is no transaction, because it would fail while its slot
-    is moved.
+    """Like `execute`, but in a transaction. A cluster gets none, because it would fail while its slot is moved.
 
-    If Redis has lost a script, everything is repeated.
+    If Redis has lost a script, all commands are executed again.
     """
     if is_cluster(client):
         return execute(client, commands)

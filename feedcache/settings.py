@@ -13,7 +13,7 @@ from feedcache.topology import Topology
 class Settings:
     """The addresses of the servers (see `redis_clients` for their format) and options.
 
-    `redis_url` is the server for every class of data without a separate address. `topology` contains the Memcached
+    `redis_url` is the server for all data in Redis that has no separate address. `topology` contains the Memcached
     nodes that are used until staff change them; with `follows_topology` the process adopts such changes while it runs.
     `key_prefix` must differ between sites that share a Memcached. With `refills_all_l1`, loaded values are stored in
     every L1 group, not only in the group that was read.

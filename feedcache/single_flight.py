@@ -1,6 +1,6 @@
 """Lets one caller load a key that many callers miss at the same moment, in any number of threads and processes.
 
-The caller that adds the lease of a key to Main (or to Backup) loads it; the others poll every few milliseconds. One
+The caller that adds the lease of a key to Main (or to Backup) loads it; the others poll every 10 to 25 ms. One
 request per node adds all leases of a batch and reads the keys again, so a miss costs one more round trip. That costs
 far less than the query that it may save, so single flight is on by default.
 

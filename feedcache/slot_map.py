@@ -54,7 +54,7 @@ def moved(old: SlotMap, new: SlotMap) -> int:
 
 
 def only_moved(one: SlotMap, other: SlotMap) -> SlotMap:
-    """A map without the buckets that have the same slot in both maps."""
+    """The map `one`, but without the buckets that have the same slot in both maps."""
     return bytes(a if a != b else NOWHERE for a, b in zip(one, other, strict=True))
 
 

@@ -1,7 +1,7 @@
 """The counters of this process (cache reads, calls to backends, requests), and the times of the stages of a request.
 
-A subject is a class of data ("post"), a tier of Memcached ("tier:l1"), a backend ("call:redis graph") or a class of
-interfaces ("requests:core"). `servers.totals` adds up all processes.
+A subject is a kind of cached value ("post"), a tier of Memcached ("tier:l1"), a backend ("call:redis graph"), a class
+of interfaces ("requests:core"), or begins with another prefix below. `servers.totals` adds up all processes.
 """
 
 import os

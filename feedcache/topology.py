@@ -1,13 +1,12 @@
-"""The cache topology as a value: which Memcached nodes are L1, Main and Backup, and the epoch of each class of data.
+"""The cache topology as a value: which Memcached nodes are L1, Main and Backup, and where data in Redis has moved.
 
 The module is pure: it uses no clients and no settings. A change is a new value with a higher version, and every process
 swaps the whole value in one step. The slot map of a pool gives the slot of a key, and no failure moves the key to a
-different slot. Only a change of the number of slots moves keys, in steps that staff begin (`Resize`,
-docs/decisions/0171).
+different slot. Only a change of the number of slots, which staff begin, moves keys (`Resize`, docs/decisions/0171).
 
-`generation` (of a node) and `epoch` (of a class) are parts of every key. Both are versions of the topology: the version
-in which the node was placed or the class was flushed. So they only grow, and values stored earlier can no longer be
-read, even if their node comes back.
+The keys of values in Memcached contain the `generation` of their node and the entry of `epochs` for their class of
+data. Both are versions of the topology: the version in which the node was last placed or emptied, or the class was last
+flushed. So they only grow, and values stored earlier can no longer be read, even if their node comes back.
 """
 
 import json
@@ -28,9 +27,9 @@ L1_GROUPS = (4, 8)  # sources 000, 002: number of groups; without groups there a
 L1_SHARES = (6, 10)  # sources 000, 002: a group has 1/6 to 1/10 of Main's memory
 BACKUP_SHARE = 2  # source 000: Backup has at most half of Main's memory
 
-CLASSES = ("content", "outbox", "inbox", "graph", "existence", "counters")
-# Classes of data in Redis that can move to another server as a whole while the site runs. Counters move by ranges of
-# ids. Filters, which are complete or unusable, and Django's sessions move with a restart (docs/decisions/0107).
+CLASSES = ("content", "outbox", "inbox", "graph", "existence", "counters")  # staff can flush each
+# Another division, of the data in Redis: each of these can move to another server while the site runs. Counters move
+# by ranges of ids. Existence filters and Django's cache only move with a restart (docs/decisions/0107).
 TENANTS = ("timelines", "graph", "limits", "broadcasts")
 
 _ADDRESS = re.compile(
@@ -65,7 +64,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One Memcached server. `name` is for staff, and stays with the node wherever it is placed."""
+    """One Memcached server in a slot. `name` is for staff; a server that is put into another slot gets a new name."""
 
     name: str
     url: str
@@ -81,8 +80,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """The Redis server of a class of data, which is read and written at `url` ("": the address in the settings). While
-    the class moves, everything that both servers need is written to `also` as well.
+    """The Redis server of one of `TENANTS`, which is read and written at `url` ("": the address in the settings). While
+    the data moves, changes that no revision protects (pushes, tombstones, limits, messages) are also sent to `also`.
     """
 
     url: str = ""
@@ -105,20 +104,19 @@ Group = tuple[Node, ...]
 
 
 class Phase(StrEnum):
-    """The steps by which a pool changes its number of slots. Each step begins when every process has taken the step
-    before it.
+    """The steps by which a pool changes its number of slots. Each begins when every process has taken the one before.
+
+    So a process may be one step ahead of another; each also deletes changed keys in slots that only the other uses.
     """
 
-    JOINING = "joining"  # changed keys are also removed from the new slots
+    JOINING = "joining"  # the old slots are used; changed keys are also deleted in the new ones
     MOVING = "moving"  # the new slots are read, then the old ones; both are written
-    LEAVING = (
-        "leaving"  # only the new slots are read; changed keys are also removed from the old ones
-    )
+    LEAVING = "leaving"  # the new slots are used; changed keys are also deleted in the old ones
 
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """A pool that is changing from one slot map to another."""
+    """The change of a pool from one slot map to another."""
 
     phase: Phase
     old: SlotMap
@@ -135,7 +133,7 @@ class Resize:
 
     @property
     def reads_other(self) -> bool:
-        """Whether the other slots hold values, and are read after those of `home`."""
+        """Whether the slots of `other` hold values, too, and are read after those of `home`."""
         return self.phase is Phase.MOVING
 
 
@@ -155,14 +153,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """All nodes by pool and slot, the epochs of the classes, and the Redis servers of the classes that have moved.
+    """All nodes by pool and slot. Version 0 is the topology in the settings.
 
-    `counters`: the ranges of each kind of count that is on several servers, or has moved. `maps`: the slot maps of the
-    pools whose number of slots has changed. `resizes`: the pools whose number of slots is changing, with their old and
-    new slot maps. Version 0 is the topology in the settings.
+    `epochs`: the versions of the last flushes of `CLASSES`. `tenants`: the Redis servers of those of `TENANTS` that
+    have moved. `counters`: the ranges of each kind of id ("posts", "users") whose counters are on several servers or
+    have moved. `maps`: the slot maps of the pools whose number of slots has changed. `resizes`: the current changes.
 
-    `epoch` is also part of every Memcached key, so values cached under a different epoch are ignored. It belongs to the
-    database and to the nodes in the settings, not to a version, and is not included in `to_json`.
+    `epoch` is another number, for everything cached: it is part of every Memcached key, and changes when the database
+    returns to an earlier state (docs/decisions/0135). It belongs to no version, so `to_json` does not include it.
     """
 
     version: int = 0
@@ -235,7 +233,7 @@ class Topology:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Topology":
-        """The inverse of `to_json`. Raises TopologyError for any string that `to_json` cannot have written."""
+        """The inverse of `to_json`, also for older strings, which lack some fields. Raises TopologyError."""
         try:
             document = json.loads(text)
             topology = cls(

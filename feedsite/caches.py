@@ -54,7 +54,7 @@ def _cluster_at(url: str) -> Cluster:
 
 
 class CacheConnectionFactory(ConnectionFactory):  # type: ignore[misc]  # as above
-    """Adds Redis Cluster to django-redis. Each command of the session store has one key, so no more is needed."""
+    """Adds Redis Cluster to django-redis, for commands with one key."""
 
     def connect(self, url: str) -> Any:
         return _cluster_at(url) if url.startswith(CLUSTERS) else super().connect(url)

@@ -43,7 +43,7 @@ def give_connections_back(sender: Any, **_signal: Any) -> None:
 
 @celeryd_init.connect
 def wait_longer_for_the_broker(conf: Any, **_signal: Any) -> None:
-    """Raise the socket timeout of workers, whose connection also receives the messages that they have reserved."""
+    """Raise the socket timeout of workers: no request waits for them, and their connection holds reserved messages."""
     conf.broker_transport_options = {**conf.broker_transport_options, "socket_timeout": 10}
 
 
@@ -56,7 +56,7 @@ def check_settings(**_signal: Any) -> None:
 
 @worker_init.connect
 def prepare_worker(**_signal: Any) -> None:
-    """Start no thread here: this process forks its children, at the start and whenever one dies.
+    """Prepare the parent process, without starting a thread: it forks its children, at the start and whenever one dies.
 
     A child that is forked while a thread holds the lock of a connection pool would wait for that lock forever, and
     never take a task.

@@ -68,7 +68,7 @@ def in_production(check: Callable[[], Iterator[CheckMessage]]) -> Check:
 
 @in_production
 def check_secret_keys() -> Iterator[CheckMessage]:
-    """Refuse weak keys: anybody who guesses a key can forge sessions, tickets and signed URLs."""
+    """Refuse weak keys: anybody who guesses a key can forge the links and tickets that it signs."""
     for name, key in (
         ("SECRET_KEY", settings.SECRET_KEY),
         *(("SECRET_KEY_FALLBACKS", key) for key in settings.SECRET_KEY_FALLBACKS),

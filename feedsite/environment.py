@@ -53,7 +53,8 @@ def tls_files(env: Environment, servers: str) -> dict[str, str]:
 def relying_party(site_url: str) -> tuple[str, str]:
     """The domain of passkeys, and the origin that may request them.
 
-    A site at an IP address or without TLS cannot have passkeys. Its passkeys are for http://localhost at the same port.
+    Browsers allow no passkeys at an IP address or without TLS. Passkeys of such a site are for http://localhost, with
+    the same port.
     """
     parts = urlsplit(site_url)
     host = parts.hostname or ""

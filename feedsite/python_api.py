@@ -11,7 +11,8 @@
     page = get_activity("bob", page.last_id)      # posts since then
 
 They use the same actions and queries as the pages and the API: rate limits, blocks and visibility apply, and the
-workers deliver posts. Errors are `apps.errors.DomainError` with a code and a message. Ids are integers.
+workers deliver posts. Errors are `apps.errors.DomainError` with a code and a message. Ids of people and posts are
+integers.
 """
 
 import hashlib
@@ -62,9 +63,9 @@ def add_activity(  # noqa: PLR0913 -- most are keyword arguments
     """Publish a post and return its id. It is in the author's own feed immediately; workers deliver it to others.
 
     `verb` is text, picture, video or audio, which must match `media`; or post, which stands for any of these; or reply,
-    quote or repost, which need the id of a post as `target`. A repost takes neither message nor media. Video and audio
-    are transcoded before this returns. Calls with the same idempotency key create one post. Raises Invalid, NotFound,
-    NotAllowed, TooMany, or OSError for a file that cannot be read.
+    quote or repost, which need the id of a post as `target`. A repost cannot have media, and ignores `message`. Video
+    and audio are transcoded before this returns. Calls with the same idempotency key create one post. Raises Invalid,
+    NotFound, NotAllowed, TooMany, or OSError for a file that cannot be read.
     """
     author = _person(actor)
     if verb not in VERBS:
@@ -154,7 +155,7 @@ def _digest(file: IO[bytes]) -> str:
 
 
 def _upload(author: User, files: Sequence[IO[bytes]], *, kind: str | None) -> list[Attachment]:
-    """Upload files and wait until they are prepared. If their kind does not match, deletes them and raises Invalid."""
+    """Upload files and wait until they are prepared. If that fails, or their kind does not match, deletes them."""
     uploads: list[Attachment] = []
     try:
         uploads.extend(upload_media(author, file) for file in files)
@@ -175,7 +176,7 @@ def _check_kind(media: Sequence[str], kind: str | None) -> None:
 
 
 def _prepare(upload: Attachment) -> None:
-    """Transcode an upload in this process, unless a worker does. Invalid if it fails."""
+    """Transcode an upload in this process, unless a worker does. Raises Invalid if it fails."""
     while upload.state == MediaState.PROCESSING:
         rows = Transcode.objects.filter(attachment=upload).values_list("pk", flat=True)
         if not transcoding.run_due(limit=1, only=list(rows)):

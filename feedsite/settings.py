@@ -192,8 +192,8 @@ WEB_CONCURRENCY = {
     "rest": env.int("WEB_REST_CONCURRENCY", 2),
 }
 WEB_QUEUE = {
-    # How many core reads may wait; further ones get 503. The default holds the requests that arrive in 0.2 s at 100
-    # core reads per second.
+    # How many core reads may wait; further ones get 503. The default holds the requests that arrive in a quarter
+    # of a second at 100 core reads per second.
     "core": env.int("WEB_QUEUE", 24),
     # How many writes may wait; further ones get 503.
     "writes": env.int("WEB_WRITES_QUEUE", 12),
@@ -443,11 +443,11 @@ HOT_AUTHOR_TTL_SECONDS = env.float("HOT_AUTHOR_TTL_SECONDS", 2.0)
 HOT_AUTHORS_KEPT = env.int("HOT_AUTHORS_KEPT", 100)
 
 # --- existence filters ----------------------------------------------------------------------------
-# 1.2 bytes per record give 1 % false positives, 1.8 bytes give 0.1 %. Changing this or one of the next three settings
+# 1.2 bytes per record give 1 % false positives, 1.8 bytes give 0.1 %. Changing one of the settings of this section
 # starts new filters; PostgreSQL is queried until they are rebuilt.
 EXISTENCE_BYTES_PER_RECORD = env.float("EXISTENCE_BYTES_PER_RECORD", 1.2)
 EXISTENCE_HASHES = env.int("EXISTENCE_HASHES", 0)  # hashes per record; 0: the optimal number
-# Maximum number of records in one filter.
+# The number of records for which one filter is made; with more, it takes more memory.
 EXISTENCE_SEGMENT_RECORDS = env.int("EXISTENCE_SEGMENT_RECORDS", 50_000)
 # The length of the period whose posts share a filter.
 EXISTENCE_SEGMENT_SECONDS = env.int("EXISTENCE_SEGMENT_SECONDS", 7 * 24 * 3600)
@@ -904,7 +904,7 @@ MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")
 STORAGES = {
     **storages_of(private=PRIVATE_ROOT, bucket=MEDIA_BUCKET, endpoint=MEDIA_BUCKET_ENDPOINT),
     "staticfiles": {
-        # The class that stores and names styles and scripts. Only tests and ./run dev use a different one.
+        # The class that stores and names styles and scripts. Only tests and `./run` use a different one.
         "BACKEND": env.str("STATICFILES_BACKEND", "feedsite.files.staticfiles.MinifiedStorage")
     },
 }

@@ -69,9 +69,9 @@ def register(
     client: str = "",
     by_operator: bool = False,
 ) -> User:
-    """Create an account. Raises Invalid, with a message for each bad field, or TooMany for too much e-mail.
+    """Create an account. Raises Invalid, with a message for each bad field, or TooMany.
 
-    `client` is the network address of the client, in the form that rate limits use.
+    `client` is the client's IPv4 address, or its IPv6 /64 network.
 
     On the site, an e-mail address that another account already has raises no error: only the owner of that account is
     notified, by e-mail (`email.sending`). For operators at the command line, such an address raises Invalid. They may
@@ -134,8 +134,8 @@ def remove_header(user: User) -> None:
 
 @transaction.atomic
 def set_locked(user: User, *, locked: bool) -> User:
-    """Choose whether follows need approval; unlocking accepts all pending requests."""
-    # every follow takes this lock, so accepting all requests misses no concurrent one
+    """Choose whether follows need approval; unlocking accepts the pending requests, soon after the commit."""
+    # every follow takes this lock, so no request is added after the account is unlocked
     UserCounts.objects.select_for_update().get(pk=user.pk)
     was_locked = User.objects.values_list("is_locked", flat=True).get(pk=user.pk)
     user.is_locked = locked
@@ -237,11 +237,11 @@ def _invalid(errors: dict[str, str]) -> Invalid:
 
 
 def close_account(user: User, *, password: str, origin: Origin | None = None) -> None:
-    """Delete an account's personal data, and hide the account and its posts from the next request on.
+    """Clear an account's row, and hide the account and its posts from the next request on.
 
-    The row stays, without a name, because every post id contains the account's id. The handle stays taken, so that
-    nobody can impersonate a former user. Raises Invalid for a wrong password, TooMany after several wrong ones, and
-    NotAllowed for staff, who would lock themselves out of the admin.
+    `privacy.erasure` erases the rest. The row stays, without a name, because every post id contains the account's id.
+    The handle stays taken, so that nobody can impersonate a former user. Raises Invalid for a wrong password, TooMany
+    after several wrong ones, and NotAllowed for staff, who would lock themselves out of the admin.
     """
     require_password(user, password, origin)
     if user.is_staff or user.is_superuser:
@@ -255,7 +255,7 @@ def close_account(user: User, *, password: str, origin: Origin | None = None) ->
 
 @transaction.atomic
 def _anonymise(user: User) -> None:
-    # every write of an author takes this lock
+    # every write of an author takes this lock, so none is running now
     UserCounts.objects.select_for_update().get(pk=user.pk)
     FormerHandle.objects.get_or_create(digest=FormerHandle.digests_of(user.handle)[0])
     _delete_files([user.avatar.name, user.header.name])

@@ -45,7 +45,7 @@ SEARCH_MAX_CHARACTERS = 100
 
 
 def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse:  # noqa: ARG001 -- Django's signature
-    """Redirect to the site's login page, which counts failures. Raises NotAllowed for members who are not staff."""
+    """Redirect to the site's login or second-factor page, which counts failures. Raises NotAllowed for non-staff."""
     if admin.site.has_permission(request):
         return HttpResponseRedirect(reverse("admin:index"))
     onward = next_url(request, reverse("admin:index"))
@@ -202,7 +202,7 @@ class UserAdmin(StaffList, DjangoUserAdmin):
         return self.has_intervene_permission(request) and request.user.has_perm(RESCUE)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Only superusers may grant rights. Only staff with the permission to rescue may change addresses of others."""
+        """Only superusers may grant rights. Only staff with RESCUE may change e-mail addresses, except their own."""
         rights = () if staff_of(request).is_superuser else self.rights
         may_give = self.has_rescue_permission(request) and obj != request.user
         return (*self.read_only, *rights, *(() if may_give else ("email",)))

@@ -207,7 +207,7 @@ VIEWER_SECONDS = (
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The account behind a request. Each load gets a new `epoch`; tokens cached with an older one are read again."""
+    """The account behind a request. Each load gets a new `epoch`: tokens and sessions cached before are read again."""
 
     epoch: str
     session_hash: str
@@ -273,7 +273,7 @@ def cached_viewer(user_id: int, batch: Batch | None = None) -> Viewer | None:
 
 
 def forget_viewers(user_ids: Collection[int]) -> None:
-    """Call this after a commit, so that these accounts and their tokens are read again."""
+    """Call this after a commit, so that these accounts, their sessions and their tokens are read again."""
     ids = list(user_ids)
     for start in range(0, len(ids), BATCH_SIZE):
         if not VIEWERS.forget(ids[start : start + BATCH_SIZE]):

@@ -25,14 +25,14 @@ from feedcache.structures.counters.service import CounterService
 
 logger = logging.getLogger(__name__)
 
-ENQUEUE_SECONDS = 5.0  # between two rebuilds that one process enqueues
+ENQUEUE_SECONDS = 5.0  # the shortest time between two rebuilds that one process enqueues
 
 _enqueued_at: dict[str, float] = {}
 
 
 @dataclass(frozen=True)
 class CountsTable:
-    """A model that has a column for each count, and `revision`. `rebuild` names the task that rebuilds the store."""
+    """A model with a column for each count, and `revision`. `rebuild` names the task that rebuilds its counters."""
 
     model: type[models.Model]
     columns: tuple[str, ...]
@@ -46,7 +46,7 @@ class CountsTable:
         return {row.id: row for row in self._select(sql, args)}
 
     def rows_in(self, spans: Sequence[Span]) -> list[Row]:
-        """The rows within spans of ids, without rows whose counts have never changed."""
+        """The rows of ids in these spans (a range and a bit mask), without rows whose counts have never changed."""
         sql = (
             f"SELECT {self._row} FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])"  # noqa: S608 -- only our own table and column names
             f" AS s(low, high, mask, value) JOIN {self.table} c"
@@ -95,15 +95,15 @@ class CountsTable:
         return self._select(sql, [revision, *self._one(id_)])[0]
 
     def raise_to(self, field: str, values: Mapping[int, int]) -> int:
-        """Raise a count, never lower it; returns the number of changed rows. The revision does not change."""
+        """Raise counts to `values`, never lower them; returns how many rows changed. Revisions do not change."""
         return self._update(field, "%s", f"c.{field} < %s", values)
 
     def add_to(self, field: str, deltas: Mapping[int, int]) -> None:
-        """Add to the count of each id; a negative delta stops at zero. The revision does not change."""
+        """Add to the count of each id; a negative delta stops at zero. Revisions do not change."""
         self._update(field, f"greatest(c.{field} + %s, 0)", "%s IS NOT NULL", deltas)
 
     def lost(self) -> None:
-        """Enqueue the rebuild, at most once every 5 seconds; Celery beat enqueues it too."""
+        """Enqueue a rebuild of lost counters, at most every 5 seconds in each process; Celery beat enqueues it too."""
         if monotonic() - _enqueued_at.get(self.rebuild, -ENQUEUE_SECONDS) >= ENQUEUE_SECONDS:
             _enqueued_at[self.rebuild] = monotonic()
             enqueue(self.rebuild)

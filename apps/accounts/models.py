@@ -88,7 +88,7 @@ PRIVACY = {
 
 
 class UserManager(BaseUserManager["User"]):
-    """Creates superusers; everybody else registers through `actions.register`."""
+    """Creates superusers. Sign-ups and `manage create_user` call `actions.register` instead."""
 
     def get_by_natural_key(self, username: str | None) -> "User":
         return self.get(handle=(username or "").lower())
@@ -218,7 +218,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(_("staff"), default=False)
     is_active = models.BooleanField(_("active"), default=True)
     suspended_at = models.DateTimeField(_("suspended at"), null=True, blank=True)
-    # when staff limited the account; since then, its posts reach followers only
+    # when staff limited the account; while it is set, timelines and search show its posts to followers only
     limited_at = models.DateTimeField(_("limited at"), null=True, blank=True, editable=False)
     suspension_reason = models.TextField(_("reason for the suspension"), blank=True)
     erased_at = models.DateTimeField(_("deleted by its owner"), null=True, blank=True)
@@ -333,24 +333,24 @@ class UserCounts(models.Model):
     posts = models.PositiveIntegerField(_("posts"), default=0)
     last_post_id = models.BigIntegerField(default=0)
     last_open_post_id = models.BigIntegerField(default=0, db_default=0)
-    # True, to be safe, for accounts older than this column
+    # whether the user has ever written a restricted post; True, to be safe, for accounts older than this column
     wrote_restricted = models.BooleanField(default=False, db_default=True)
-    # Counts the changes of the counts in this row.
+    # Counts the changes of `followers`, `following` and `posts`.
     revision = models.PositiveIntegerField(default=0, db_default=0)
-    # Counts the changes of the accounts that the user follows, blocks or mutes.
+    # Counts the changes of the user's follows, hidden reposts and mutes, and of blocks by and of the user.
     graph_revision = models.PositiveIntegerField(default=0, db_default=0)
     # Counts the changes of the user's followers.
     followers_revision = models.PositiveIntegerField(default=0, db_default=0)
     # Counts the changes of the ids and contents of the user's open posts.
     outbox_revision = models.PositiveIntegerField(default=0, db_default=0)
-    # Loaded with the user. If a count is 0 or a flag is False, the query for the corresponding rows is skipped.
+    # All further columns are loaded with the user. If a count is 0 or a flag False, the query for its rows is skipped.
     # `filters_revision` counts the changes of the user's filters.
     followed_tags = models.PositiveIntegerField(default=0, db_default=0)
     exclusive_lists = models.PositiveIntegerField(default=0, db_default=0)
     filters = models.PositiveIntegerField(default=0, db_default=0)
     filters_revision = models.PositiveIntegerField(default=0, db_default=0)
     pinned_feeds = models.PositiveIntegerField(default=0, db_default=0)
-    # whether the user's policy holds back notifications, or may do so
+    # whether notifications of the user are held back, or may be under the user's policy
     holds_notifications = models.BooleanField(default=False, db_default=False)
     # the number of follows with a language filter
     choosy_follows = models.PositiveIntegerField(default=0, db_default=0)

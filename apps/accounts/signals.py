@@ -13,7 +13,7 @@ from apps.events.hooks import Hook
 # Sent with `user_id` in the transaction that revokes all access to an account. Receivers end its sessions, tokens and
 # authorization codes immediately, without a worker. With `ends_sessions=False` its sessions stay.
 access_revoked = Signal()
-# Sent with `user_id` after the commit: an account was suspended, was restored, or was deleted by its owner.
+# Sent with `user_id` after the commit: an account was suspended or limited, either was undone, or its owner deleted it.
 account_visibility_changed = Signal()
 
 

@@ -1,7 +1,7 @@
 """Reads the aggregate feed (source 003): what a viewer's followees liked and reposted, and who they followed.
 
-Pages consist of single actions, read from the tables of likes, posts and follows. There is no fan-out of actions, and
-an undone action disappears immediately. The page shows actions with the same `group_key` on one line
+A result consists of single actions, read from the tables of likes, posts and follows. There is no fan-out of actions,
+and an undone action disappears immediately. The web page shows actions with the same `group_key` on one line
 (docs/decisions/0093).
 """
 
@@ -27,7 +27,7 @@ from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.word_filters import apply_filters
 from feedcache.ids import MAX_ID, first_id_at, second_of
 
-MAX_ROUNDS = 4  # queries for a page; a page that is still short then has a cursor for the rest
+MAX_ROUNDS = 4  # queries for one result; if it is still short, it has a cursor for the rest
 
 # For each verb, first find the followees with the newest actions (at most as many as the page needs actions), then read
 # the actions of these followees. The queries start from the followees' rows in `accounts_usercounts`, because on a
@@ -151,9 +151,9 @@ class ActionCursor:
         return f"{self.like}-{self.repost}-{self.follow}"
 
     def below_news(self, rows: Mapping[str, Sequence[_Row]]) -> "ActionCursor":
-        """Lower the ids to just above the newest row of each verb, so that the next pages contain no new actions.
+        """Lower the ids to just above the newest row of each verb, so that later results contain no newer actions.
 
-        For reposts, lower only to the end of the row's second, because the id of a hidden post must stay secret.
+        For reposts, lower only to the end of the row's second, because the id of a hidden repost must stay secret.
         """
         newest = {verb: rows[verb][0].id if rows[verb] else 0 for verb in Verb}
         top = first_id_at(second_of(newest[Verb.REPOST]) + 1) if newest[Verb.REPOST] else 1
@@ -172,14 +172,14 @@ class ActionCursor:
 
 @dataclass(frozen=True, slots=True)
 class ActionPage:
-    """Actions, newest first. `after` is the cursor of the next page, None at the end."""
+    """Actions, newest first. `after` is the cursor for the next ones; None at the end."""
 
     items: list[Action] = field(default_factory=list)
     after: ActionCursor | None = None
 
 
 def aggregate_page(viewer: User, cursor: ActionCursor) -> ActionPage:
-    """A page of actions. It is shorter than `limit` only at the end, or if four queries found mostly hidden actions."""
+    """The next actions: fewer than `limit` only at the end, or if MAX_ROUNDS queries found mostly hidden actions."""
     actions: list[Action] = []
     position = cursor
     for _round in range(MAX_ROUNDS):
@@ -195,7 +195,8 @@ def aggregate_page(viewer: User, cursor: ActionCursor) -> ActionPage:
         if len(rows) <= cursor.limit:
             return ActionPage(actions)
         position = position.beyond(rows)
-    # as in the pipeline: the cursor reveals the id of a hidden repost only if it could not advance otherwise
+    # Round the repost's id up to the end of its second or to the last visible repost, so that the cursor does not
+    # reveal the id of a hidden repost. The exact id stays only if the rounded cursor would not advance.
     above = min(first_id_at(second_of(position.repost) + 1), cursor.beyond(actions).repost)
     if position.repost < above < cursor.repost:
         position = replace(position, repost=above)

@@ -8,13 +8,13 @@ from feedcache.connections import RedisError
 from feedcache.redis_clients import cluster_of
 from feedcache.servers.slots import SlotError, migrate
 
-SLOT_SECONDS = 5.0  # after this time, a call moves no more keys
+SLOT_SECONDS = 5.0  # after this time, a call starts no further batch of keys
 
 
 def move_slot(name: str, slot: int, address: str) -> int:
     """Move keys of a slot to another node of the Redis Cluster that stores a class of data; returns how many moved.
 
-    It stops after SLOT_SECONDS; call it again until that node owns the slot. Raises Invalid.
+    Stops after SLOT_SECONDS. Call it again until all keys have moved: then the new node owns the slot. Raises Invalid.
     """
     cluster = cluster_of(CLUSTERS[name]())
     if cluster is None:

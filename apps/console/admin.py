@@ -138,7 +138,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/hot_keys.html", context)
 
     def burst_rules_page(self, request: HttpRequest) -> HttpResponse:
-        """The rules for automatic changes to L1 during a burst."""
+        """The rules for automatic changes to L1 during a burst of reads."""
         if not self.has_intervene_permission(request):
             raise NotAllowed(_("You may look at the caches, but not change them."))
         form = BurstPolicyForm(request.POST or None, instance=burst_policy())
@@ -169,7 +169,7 @@ class CacheNodeAdmin(StaffList):
         return TemplateResponse(request, "console/redis.html", context)
 
     def move_slot_page(self, request: HttpRequest) -> HttpResponse:
-        """Show a form, ask for confirmation, then move keys for a few seconds."""
+        """Show a form, ask for confirmation, then move keys for a few seconds. Staff repeat it until all have moved."""
         if not self.has_intervene_permission(request):
             raise NotAllowed(_("You may look at the caches, but not change them."))
         form = MoveSlotForm(request.POST or None, initial=request.GET.dict())

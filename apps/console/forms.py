@@ -51,7 +51,7 @@ def urls_in(text: str) -> list[str]:
 
 
 class ChangeForm(forms.Form):
-    """A form that changes the topology. `seen` is the version that the page showed; it must still be current."""
+    """A form that changes the topology, the nodes in use. `seen`, the version on the page, must still be current."""
 
     title: ClassVar[Any] = ""
     seen = forms.IntegerField(widget=forms.HiddenInput)
@@ -358,7 +358,7 @@ class MoveSlotForm(forms.Form):
         return _("Move slot %(slot)d of “%(name)s” to %(target)s?") % self.cleaned_data
 
     def act(self) -> str:
-        """Move keys for a few seconds; returns a sentence about the result. Raises Invalid."""
+        """Move as many keys as possible in a few seconds; returns a sentence with their number. Raises Invalid."""
         moved = move_slot(*(self.cleaned_data[name] for name in ("name", "slot", "target")))
         text = ngettext(
             "Slot %(slot)d: %(moved)d key went to %(target)s.",

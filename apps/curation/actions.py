@@ -141,7 +141,7 @@ def remove_hidden(owner: User, collection_id: int, shown_ids: Sequence[int]) -> 
 
 @transaction.atomic
 def leave(member: User, collection_id: int, item_id: int) -> None:
-    """Remove oneself from a collection permanently. Raises NotFound, or NotAllowed for another account's item."""
+    """Remove `member` from a collection permanently. Raises NotFound, or NotAllowed for another account's item."""
     row = collection_for(member.pk, collection_id)
     item = _item(row, item_id)
     if item.member_id != member.pk:
@@ -174,7 +174,7 @@ class Followed(NamedTuple):
 
 
 def follow_each(follower: User, members: Sequence[User]) -> Followed:
-    """Follow those of at most `MAX_ITEMS` accounts that the follower does not follow yet, each in its own transaction.
+    """Follow those of the first `MAX_ITEMS` accounts that are not followed or requested yet, each in a transaction.
 
     Once a rate limit is used up, all remaining follows fail for that reason.
     """
@@ -225,7 +225,7 @@ def _add(owner: User, row: Collection, member_ids: list[int]) -> None:
 
 
 def may_add(owner: User, user: User) -> bool:
-    """Whether the owner may add this account to their collections, except to those that the account has left."""
+    """Whether the owner may add this account to their collections, apart from those that the account has left."""
     return _may_add(owner, user, exact_relations(owner.pk, [user.pk]))
 
 

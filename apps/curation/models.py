@@ -64,10 +64,7 @@ class CollectionItem(models.Model):
 
 
 class ReportedCollection(models.Model):
-    """A collection in a report, with its name and description at the time of the report.
-
-    They are copied because the owner may change or delete the collection.
-    """
+    """A reported collection, with copies of its texts, because its owner may change or delete the collection."""
 
     report = models.ForeignKey(Report, models.CASCADE, related_name="+", db_index=False)
     collection_id = models.BigIntegerField()

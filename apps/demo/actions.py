@@ -56,7 +56,7 @@ class SeedResult:
 def seed(
     *, size: str, seed_number: int, advance: ReportProgress, now: float | None = None
 ) -> SeedResult:
-    """Add the demo data of one size, unless they exist. Raises Conflict if accounts of the cast have written posts."""
+    """Add the demo data of one size, unless they exist. Raises Conflict if an account with a demo handle has posted."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])

@@ -18,7 +18,7 @@ def choose(user: User, *, wants: bool) -> None:
 
 
 def end_token(user: User) -> str:
-    """The token in an unsubscribe link. It is valid until its SECRET_KEY is removed, and can only unsubscribe."""
+    """The token in an unsubscribe link. It only unsubscribes, and works until the key that signed it is removed."""
     return signing.dumps(user.pk, salt=SALT)
 
 

@@ -1,7 +1,7 @@
 """Sends the weekly e-mail. Each e-mail to a member is a row, which a task claims and sends (`apps.events.leases`).
 
-The e-mail shows posts of the last seven days that are on the home page, except restricted ones, because e-mail is not
-encrypted. It contains no pictures or links that reveal who opened it.
+The e-mail shows the posts of the last seven days on the home page that got the most reactions. It leaves out restricted
+posts, because e-mail is not encrypted. It is plain text, so nobody learns who opened it.
 """
 
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def purge() -> None:
 
 
 def digest_of(user: User) -> Digest:
-    """The content of a member's e-mail: the posts of the last seven days that others reacted to most."""
+    """The content of a member's e-mail. Leaves out the member's own posts, restricted posts and filtered posts."""
     found = [item for item in catch_up(user, None).by_reactions if _may_be_mailed(user, item)]
     # a post that several people reposted appears once
     items = list({item.shown.id: item.shown for item in found}.values())

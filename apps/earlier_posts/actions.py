@@ -1,4 +1,4 @@
-"""Creates earlier posts from the data in an archive, and deletes them."""
+"""Creates and deletes earlier posts: posts that members wrote on other sites, imported from an archive."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ from apps.privacy.hooks import Record
 from apps.texts import is_visible, normalise
 
 MAX_PICTURES = 4  # of a post
-PICTURES_SECONDS = 12.0  # no picture is started later, because the import task may take 20 s
+PICTURES_SECONDS = 12.0  # after these, no further picture is begun: the import task may take 20 s
 
 
 @dataclass(frozen=True, slots=True)

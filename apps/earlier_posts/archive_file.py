@@ -262,7 +262,7 @@ def _moment(value: Any) -> datetime | None:
 
 
 def _check_directory(file: IO[bytes]) -> None:
-    """Refuse a zip file whose directory is too large for memory, before zipfile reads it.
+    """Refuse a zip file with a directory larger than MAX_DIRECTORY_BYTES, and any Zip64 file, before zipfile reads it.
 
     Looks for the end of the directory in the same place as zipfile.
     """

@@ -34,7 +34,7 @@ TITLE_CHARACTERS = 60
 
 @require_safe
 def index(request: SiteRequest, handle: str) -> HttpResponseBase:
-    """An account's earlier posts; optionally those that contain the text `q` or were written up to the day `date`."""
+    """An account's earlier posts. `q` selects those that contain a text, and `date` those written up to a day."""
     owner, viewer = user_by_handle(handle), viewer_of(request)
     if handle != owner.handle:
         return redirect("earlier_posts", owner.handle, permanent=True)

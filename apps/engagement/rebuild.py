@@ -24,14 +24,14 @@ from feedcache.structures.bloom import Generation, Marks, Pair, delete_chunks, m
 
 MODELS = {mark.exists: mark.model for mark in ROW_MARKS}
 ROWS_PER_QUERY = 5000
-PAIRS_PER_BATCH = 500  # small, so that a full layer is noticed before it far exceeds its capacity
+PAIRS_PER_BATCH = 500  # small, so that a full layer of the Bloom filter is noticed before it far exceeds its capacity
 RECENT_PER_QUERY = 200
 LOOK_BACK_SECONDS = 120  # longer than any transaction that sets a mark
 MAX_GAP_SECONDS = 6 * 3600  # after a longer outage the filter is rebuilt
 WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
 # The barrier is a transaction number. Every transaction that set a mark before the registration has a smaller number,
-# because it inserted its row first. The transactions that are still running are those in the snapshot, and all from its
+# because it inserted its row first. The transactions still running are those listed in the snapshot, and all from its
 # upper end (one past the last transaction that ENDED) up to the barrier. All databases of a server share the numbers,
 # so transactions of other databases are excluded.
 _BARRIER = "SELECT pg_current_xact_id()::text"
@@ -63,11 +63,11 @@ class Outcome(Enum):
     UNFINISHED = "unfinished"  # out of time; the next step continues
     WAITING = "waiting"  # transactions from before the registration are still running
     BUSY = "busy"  # another process is building the filter
-    LOST = "lost"  # the store lost the filter; the next step starts over
+    LOST = "lost"  # the filter was lost or dropped; the next step starts over
 
 
 def maintain(marks: Marks, *, seconds: float) -> Outcome:
-    """Rebuild a missing filter, or mark the newest rows again in an existing one."""
+    """Rebuild a missing filter, continue a rebuild, or mark the newest rows again in an existing filter."""
     bloom.clear_garbage(marks.name)
     state = bloom.read_state(marks.name)
     if state.live is None or state.building is not None:
@@ -76,7 +76,7 @@ def maintain(marks: Marks, *, seconds: float) -> Outcome:
 
 
 def rebuild(marks: Marks, *, seconds: float, restart: bool = False) -> Outcome:
-    """Do a rebuild step, for at most `seconds`; `restart` discards an unfinished rebuild. Raises RedisError.
+    """Do a rebuild step, for about `seconds`; `restart` discards an unfinished rebuild. Raises RedisError.
 
     The old filter is used until the new one replaces it.
     """
@@ -148,7 +148,7 @@ def _fill(
 
 
 def catch_up(marks: Marks) -> Outcome:
-    """Add the marks of all rows since the filter was last complete. Raises RedisError."""
+    """Add the marks of all rows since the filter was complete, or drop it after MAX_GAP_SECONDS. Raises RedisError."""
     now, complete_until = int(time.time()), bloom.complete_until(marks.name)
     if now - complete_until > MAX_GAP_SECONDS:
         invalidate(marks)
@@ -169,7 +169,7 @@ def invalidate(marks: Marks) -> None:
 
 
 def invalidate_all() -> None:
-    """Invalidate all filters, in a transaction that inserts marks in bulk."""
+    """Invalidate all filters. Call it in a transaction that inserts marks in bulk, after the insertion."""
     for marks in MODELS:
         try:
             invalidate(marks)

@@ -55,7 +55,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Subject:
-    """The counts of posts or accounts. `truth` maps each field to SQL that counts its rows as (id, n)."""
+    """The counts of posts or accounts. `truth` maps each field that counts rows to SQL that returns (id, n)."""
 
     service: CounterService
     table: CountsTable
@@ -190,7 +190,7 @@ def start_id(subject: Subject, days: float | None) -> int:
 
 
 def reconcile_next(*, days: float, seconds: float) -> Report:
-    """Continue the last scan for `seconds` per subject, and repair wrong counts."""
+    """Continue the scans of posts of the last `days` and of all accounts, for `seconds` each; repair wrong counts."""
     report = Report()
     for subject in SUBJECTS:
         store, deadline = subject.service.store, time.monotonic() + seconds

@@ -1,1 +1,1 @@
-"""Events from lower apps to higher ones, recorded in the transaction of a change and dispatched after its commit."""
+"""Events from apps to those that depend on them, recorded in the transaction of a change and dispatched afterwards."""

@@ -1,7 +1,6 @@
 """Stores work in rows, so that no work is lost.
 
 A row is claimed under a lease, and retried if the lease expires; after five attempts it becomes a dead letter.
-
 Celery may lose any message; a periodic sweep finds the rows anyway (`FOR UPDATE SKIP LOCKED`).
 """
 
@@ -27,7 +26,7 @@ MAX_ATTEMPTS = 5
 # (CELERY_TASK_ANNOTATIONS), because the general one, 50 s, is longer than the lease.
 LEASE = timedelta(seconds=30)
 
-# Longer than every lease and every pause: a row that is due later was written while PostgreSQL's clock was ahead.
+# Longer than every lease and every pause: a row due later than this was written while PostgreSQL's clock was ahead.
 FARTHEST = timedelta(minutes=5)
 
 RETRY_AFTER = timedelta(seconds=2)  # multiplied by the attempts so far; models may override it
@@ -37,7 +36,7 @@ R = TypeVar("R", bound="LeasedRow")
 Outcome = Mapping[str, Any]  # values for fields of the row that record the result of the work
 WORKER_DIED = "the worker died or ran out of time at every attempt"
 
-# One statement, since round trips dominate the cost of small work. Ordered by `due_at` so that the planner uses the
+# One statement, because round trips dominate the cost of small work. Ordered by `due_at` so that the planner uses the
 # index of pending rows; ordered by key it would scan the primary key past all rows that are done.
 # Because of the last condition, a row that was tried before is claimed alone: if it is the oldest, only that row is
 # claimed, and otherwise only the rows before it.

@@ -7,7 +7,7 @@ from celery import shared_task
 from apps.events import actions, leases
 
 SWEEP_LIMIT, SWEEP_HELPERS = 20, 4
-# The task's interval, so that one or two workers sweep at a time if there is no backlog.
+# As long as the interval between two runs, so that one or two workers sweep at a time if there is no backlog.
 SWEEP_SECONDS = 1.0
 
 

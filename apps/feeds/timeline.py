@@ -1,8 +1,8 @@
-"""The timeline of a feed: the posts that match its rules, newest first, always read from PostgreSQL.
+"""The timeline of a feed: the posts that match its rules, newest first. PostgreSQL always finds their ids.
 
 Each include rule scans a bounded range of an index: an author's posts, a tag's uses, the search index. One statement
-merges these candidates. Two more statements apply the exclude rules, if there are any, to the posts and to the posts
-that they share. The pipeline of all timelines removes posts that the viewer may not see.
+merges these candidates. Up to two more statements apply the other rules: to the posts, and to the posts that they share
+as reposts. The pipeline of all timelines removes posts that the viewer may not see.
 """
 
 from collections.abc import Collection, Mapping
@@ -107,7 +107,9 @@ class _Candidates:
     time_limit: TimeLimit = field(default_factory=lambda: TimeLimit(settings.SEARCH_SECONDS))
 
     def ids(self, cursor: Cursor, count: int) -> list[int]:
-        """Up to `count` candidates. If too few match the rules, others are added to mark where the scan ended."""
+        """Up to `count` matches. If SCAN candidates contain fewer, the last of the others are added: the page drops
+        them, and the next read continues after them.
+        """
         try:
             found: dict[int, list[int]] = dict(
                 self.time_limit.rows_of(*_statement(self.feed, cursor, is_own=self.is_own))

@@ -113,7 +113,7 @@ def delete_keyword(owner: User, keyword_id: int) -> None:
 def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> None:
     """Change a keyword and, if it is its filter's only one, the filter too, as version 1 of the API does.
 
-    Raises NotFound, or Invalid if the filter has several keywords and the change affects more than this one.
+    Raises NotFound. If there are other keywords, the title is ignored; new places, actions or expiries raise Invalid.
     """
     _lock(owner)
     found = own_keyword(owner, keyword_id).filter

@@ -6,9 +6,9 @@ spaces. Chinese does not separate words, and Korean does not separate words from
 languages need no word boundary.
 
 Every page is searched for all keywords of its reader, so the cost must not grow with posts times keywords. Therefore
-keywords are folded when they are read from the database, texts once per process, and `Automaton` finds any number of
-keywords in one pass over a text. Whole words are searched among the parts of a text, which are its words and the single
-characters between them: "tea" is a part of "a tea!" but not of "teatime".
+keywords are folded when they are read from the database, folded texts are cached in the process, and `Automaton` finds
+any number of keywords in one pass over a text. Whole words are searched among the parts of a text, which are its words
+and the single characters between them: "tea" is a part of "a tea!" but not of "teatime".
 """
 
 import unicodedata
@@ -137,7 +137,7 @@ class Filters:
         return found
 
     def _found_in(self, divided: str) -> Found:
-        """The keywords found in a divided text as whole words, and those found anywhere in it."""
+        """The keywords found as whole words in a text (from `_divided`), and those found anywhere in it."""
         text = divided.replace(_BETWEEN, "")
         if len(self._all) <= FEW and not any(folded in text for folded in self._all):
             return set(), set()

@@ -334,7 +334,7 @@ def _lock(*users: User) -> Counts:
 def _insert_edge(follower: User, followee: User, options: Options) -> list[RelationChange]:
     """Insert an edge that does not exist, and record the event.
 
-    It is dated by PostgreSQL's clock, as posts are, because `/explain` compares the two times.
+    The edge is dated by PostgreSQL's clock, as posts are, because `/explain` compares the two times.
     """
     edge = Followee(owner=follower, followee=followee, created_at=Now())
     options.put_into(edge)
@@ -423,7 +423,7 @@ def _remember_follow(edge: Followee) -> None:
 
 
 def _delete_request(requester: User, owner: User) -> FollowRequest | None:
-    """Delete a follow request, whether approved or not, and return it, because its options may still be needed."""
+    """Delete a follow request that has ended, and return it for its options; None if there is no request."""
     request = FollowRequest.objects.filter(requester=requester, owner=owner).first()
     if request is not None:
         FollowRequest.objects.filter(owner=owner, pk=request.pk).delete()
@@ -458,7 +458,10 @@ def _count(follower: User, followee: User, delta: int) -> None:
 
 
 def _count_choosy(owner_id: int) -> None:
-    """Store the number of follows limited to languages in the counts row, so that readers without any need no query."""
+    """Store in the counts row how many of the account's follows are limited to some languages.
+
+    If it is 0, a page of this reader needs no query for them.
+    """
     number = Followee.objects.filter(owner=owner_id).exclude(languages=[]).count()
     UserCounts.objects.filter(pk=owner_id).update(choosy_follows=number)
     viewer_changed(owner_id)

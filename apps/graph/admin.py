@@ -148,7 +148,7 @@ class CircleAdmin(OwnedRows):
 
 @admin.register(GraphImport)
 class GraphImportAdmin(StaffList):
-    """The progress of the edge lists that are being loaded."""
+    """Edge lists (`manage load_graph`), and the number of lines of each that have been loaded."""
 
     list_display = ("digest", "lines_done", "finished_at")
     ordering = ("-id",)

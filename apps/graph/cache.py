@@ -106,7 +106,7 @@ def load_graph_revisions(user_ids: Collection[int]) -> dict[int, int]:
 
 
 def renew_graph_revisions(revisions: Mapping[int, int]) -> None:
-    """After a commit, write these accounts' new graph revisions."""
+    """After a commit, write these accounts' new graph revisions, and drop their cached viewers."""
     forget_viewers(revisions)
     for user_id, revision in revisions.items():
         if not GRAPH_REVISION.renew(user_id, revision, is_older=partial(gt, revision)):
@@ -116,7 +116,7 @@ def renew_graph_revisions(revisions: Mapping[int, int]) -> None:
 
 
 def forget_graph_revisions(user_ids: Sequence[int]) -> None:
-    """After a commit, delete the cached graph revisions of many changed accounts."""
+    """After a commit, delete the cached graph revisions and viewers of many changed accounts."""
     forget_viewers(user_ids)
     for start in range(0, len(user_ids), BATCH):
         if not GRAPH_REVISION.forget(user_ids[start : start + BATCH]):

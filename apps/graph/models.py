@@ -1,7 +1,7 @@
 """The follow graph in split tables, follow requests, blocks, mutes, notes, lists and circles.
 
-Every follow is written twice, once for each account (source 004), so that Citus keeps both lists of a user on one
-server. Both rows and both counts are written in one transaction. Lists are paged by `id`.
+Every follow is written twice, once for each account (source 004), so that Citus keeps the followers and the followees
+of a user on one server. Both rows and both counts are written in one transaction. Pages are ordered by `id`.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self

@@ -86,7 +86,7 @@ WHERE owner_id = %(owner)s AND id BETWEEN %(first)s AND %(last)s
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """A viewer's relations to other accounts, from the viewer's own lists, as sets of account ids."""
+    """A viewer's relations to other accounts, as sets of account ids."""
 
     following: set[int] = field(default_factory=set)
     blocking: set[int] = field(default_factory=set)
@@ -111,7 +111,7 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class ExactRelations(Relations):
-    """A viewer's relations from PostgreSQL, including their followers, and follow requests in both directions."""
+    """A viewer's relations from PostgreSQL, with the viewer's followers, and follow requests in both directions."""
 
     followed_by: set[int] = field(default_factory=set)
     requested: set[int] = field(default_factory=set)
@@ -128,7 +128,7 @@ def relations(
 ) -> Relations:
     """A viewer's relations to up to 1,000 others, from Redis in one round trip; empty for anonymous viewers.
 
-    `revision` is the viewer's `graph_revision`, which the caller has just read, after any change of its own; without
+    `revision` is the viewer's `graph_revision`, which the caller has just read, after any change that it made; without
     it, one more query is made. For access to a restricted post, use `exact_relations`.
     """
     others = _others(viewer_id, other_ids)
@@ -235,8 +235,8 @@ def followee_ids(reader_id: int, *, revision: int | None = None) -> Collection[i
 def all_follower_ids(owner_id: int, *, expected: int) -> list[int] | None:
     """All followers of an account, from Redis, where a miss loads them. None unless their number is `expected`.
 
-    This is for deliveries, which must not miss anybody. The revision is read after the followers were counted, so the
-    result contains every counted follower who still follows.
+    This is for deliveries, which must not miss anybody. The revision is read after the caller has counted the
+    followers, so the result contains every counted follower who still follows.
     """
     if expected > FOLLOWERS.maximum:
         return None

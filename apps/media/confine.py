@@ -3,9 +3,9 @@
     python -m apps.media.confine FOLDER SECONDS PROGRAM [ARGUMENT ...]
 
 The program can write in FOLDER and read system files, and nothing else (Landlock, if the kernel has it). It cannot open
-sockets or start processes, nor see, signal, limit or change other processes (seccomp, on x86-64 and ARM). Its memory,
-CPU time and files are bounded. It runs at low priority, and ends with the process that started it. Its environment
-contains none of the site's settings and secrets.
+sockets or start processes, nor see, signal, limit or change other processes (seccomp, on x86-64 and 64-bit ARM). Its
+memory, CPU time and files are bounded. It runs at low priority, and ends with the process that started it. The caller
+passes an environment without the site's settings and secrets.
 
 It can still start as many threads as fit into its memory, and replace itself with another system program, which is
 confined in the same way.

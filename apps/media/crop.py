@@ -12,7 +12,7 @@ from PIL import ImageOps
 from apps.media.pixels import flat, opened, samples, serve, webp
 from apps.media.sizes import Box
 
-SIDE = 2048  # pixels: larger pictures are reduced before they are cropped
+SIDE = 2048  # pixels: pictures at least twice as wide or high are reduced before they are cropped
 
 
 def main() -> int:

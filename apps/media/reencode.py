@@ -1,4 +1,4 @@
-"""Re-encodes a post's picture and makes its preview. Runs as a separate program for `apps.media.sandbox`.
+"""Re-encodes a picture and makes its preview. Runs as a separate program for `apps.media.sandbox`.
 
 Only the pixels of the original survive. The output is a line of JSON with metadata of the picture, then the bytes of
 the picture and of its preview.

@@ -39,7 +39,7 @@ class ReencodedPicture:
 
 
 def reencode_picture(data: bytes) -> ReencodedPicture:
-    """Re-encode a picture as WebP: upright, at most 2,048 pixels a side, without metadata. Raises Invalid."""
+    """Re-encode a picture as WebP, upright, without metadata; stills at most 2,048 pixels a side. Raises Invalid."""
     output = run_decoder("apps.media.reencode", data, field="file")
     header, _newline, pictures = output.partition(b"\n")
     facts = json.loads(header)

@@ -1,7 +1,7 @@
 """Sizes of pictures, and exit codes. Shared by the decoding programs and the site, which must not import decoders."""
 
-SIDE = 2048  # the longer side of a picture, in pixels
-PREVIEW_SIDE = 640  # the longer side of its preview
+SIDE = 2048  # the maximum width and height of a picture, in pixels; animations may be larger
+PREVIEW_SIDE = 640  # the maximum width and height of its preview
 MAX_PIXELS = 25_000_000  # of an upload
 Box = tuple[float, float, float, float]  # left, upper, right, lower edge as fractions of a picture
 UNFIT, TOO_LARGE = 3, 4  # exit codes of the decoding programs

@@ -185,7 +185,7 @@ def _is_picture(head: bytes) -> bool:
 
 
 def probe(path: Path) -> Probe:
-    """Find the streams of a file. Raises Unfit if it exceeds the site's limits."""
+    """Find the streams of a file. Raises Unfit if none can be decoded, or the file exceeds the site's limits."""
     found = _described(path)
     if found.seconds > settings.VIDEO_MAX_SECONDS + SLACK_SECONDS:
         raise Unfit("too_long")
@@ -200,9 +200,8 @@ def probe(path: Path) -> Probe:
 def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
     """Write the file to serve next to `path`. Raises Unfit, and any error that `renew` raises.
 
-    `renew` is called every few seconds: it extends the worker's lease.
-
-    The result is checked against the limits again, because a container may lie about its duration.
+    `renew` is called every few seconds: it extends the worker's lease. The result is checked against the limits again,
+    because a container may lie about its duration.
     """
     source = probe(path)
     is_video = source.video is not None

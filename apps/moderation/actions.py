@@ -183,7 +183,7 @@ def unmark_sensitive(post_id: int, *, by: User, reason: str = "") -> None:
 
 @transaction.atomic
 def limit_user(user: User, *, by: User, reason: str = "", report: Report | None = None) -> None:
-    """Limit an account: its posts reach only followers. Raises NotAllowed in the same cases as `freeze_user`."""
+    """Limit an account: timelines and search show its posts to followers only. Raises NotAllowed like `freeze_user`."""
     require_permission(by, CHANGE_USERS, over=user)
     _set_limit(user, timezone.now())
     _record(Act(Measure.LIMIT, user, by, reason, report), "Limited")

@@ -36,7 +36,7 @@ class OpenFilter(admin.SimpleListFilter):
 
 @admin.register(Report)
 class ReportAdmin(SearchedByAccount):
-    """The list of reports. `apps.strikes` adds the queue, and a page for each report with what staff need to decide."""
+    """The list of reports. `apps.strikes` adds a queue, and a page for each report with what staff need to decide."""
 
     list_display = (
         "id", "target_link", "category", "excerpt", "reporter_link", "created_at", "assignee", "resolved_at", "outcome",

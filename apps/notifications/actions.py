@@ -1,4 +1,4 @@
-"""What users do with their notifications; `handlers` creates notifications."""
+"""What users do with their notifications. `handlers` creates most notifications."""
 
 from collections.abc import Collection
 from datetime import timedelta
@@ -50,7 +50,7 @@ Timeline = ReadMarker.Timeline
 
 
 def mark_read(viewer: User, up_to_id: int, *, timeline: Timeline = Timeline.NOTIFICATIONS) -> None:
-    """Move a read marker up, and announce it; it never moves back. Raises Invalid for a post that cannot exist yet."""
+    """Move a read marker to a higher id (never a lower one), and announce it. Raises Invalid for a future post id."""
     if timeline == Timeline.HOME and up_to_id >= id_after(timezone.now() + CLOCK_SKEW):
         # with such a marker, new posts would count as read
         raise invalid("last_read_id", _("There is no such post yet."))
@@ -78,8 +78,8 @@ def chosen_notification_kinds(user: User) -> list[str]:
 
 @transaction.atomic
 def tell_of_moderation(user: User) -> None:
-    """Notify a user of a decision by staff about them. A new decision replaces the notification of an earlier one, so
-    that there is at most one, even after concurrent decisions.
+    """Notify a user of a decision by staff about them, unless this kind is unwanted. The notification of an earlier
+    decision is deleted, so there is at most one, even after concurrent decisions.
     """
     kind = NotificationKind.STRIKE
     Notification.objects.filter(user=user, kind=kind).delete()
@@ -94,7 +94,7 @@ def tell_of_moderation(user: User) -> None:
 def change_policy(viewer: User, **verdicts: str) -> None:
     """Change the given fields of the viewer's `NotificationPolicy`. They apply only to new notifications."""
     policy, _is_new = NotificationPolicy.objects.update_or_create(user=viewer, defaults=verdicts)
-    # Whether notifications are held back, or may be under the new policy.
+    # True if notifications are held back now, or can be under the new policy.
     holds = (
         any(getattr(policy, name) != Treatment.ACCEPT for name in CONDITIONS)
         or _held_back(viewer).exists()
@@ -106,7 +106,7 @@ def change_policy(viewer: User, **verdicts: str) -> None:
 
 @transaction.atomic
 def accept_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
-    """Exempt accounts from the viewer's policy, and release their notifications that were held back."""
+    """Exempt accounts from the viewer's policy, and release the held-back notifications by them."""
     permissions = [NotificationPermission(user=viewer, actor_id=actor_id) for actor_id in actor_ids]
     NotificationPermission.objects.bulk_create(permissions, ignore_conflicts=True)
     _held_back(viewer).filter(actor__in=actor_ids).update(is_held_back=False)
@@ -114,7 +114,7 @@ def accept_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
 
 
 def dismiss_notifications_from(viewer: User, actor_ids: Collection[int]) -> None:
-    """Delete the held-back notifications by these accounts. Later ones will be held back again."""
+    """Delete the held-back notifications by these accounts. The policy still applies to later ones."""
     _delete(_held_back(viewer).filter(actor__in=actor_ids))
 
 
@@ -142,9 +142,10 @@ def clear(viewer: User) -> None:
 
 
 def purge(*, seconds: float = PURGE_SECONDS) -> int:
-    """Delete notifications that are older than `NOTIFICATION_DAYS`, oldest first. Returns their number.
+    """Delete notifications older than `NOTIFICATION_DAYS` in batches, oldest first; begin none after `seconds`.
 
-    Rows are read in the order of their ids, because ids are indexed and have nearly the same order as `created_at`.
+    Returns the number of deleted rows. They are read in the order of their ids, because ids are indexed and have nearly
+    the same order as `created_at`.
     """
     if not settings.NOTIFICATION_DAYS:
         return 0

@@ -22,7 +22,7 @@ from apps.notifications.models import (
 
 MAX_ANNOUNCEMENTS = 20
 MAX_EMOJI = 8  # different emoji per announcement
-# One pictographic grapheme. It excludes plain digits, which Unicode counts as emoji.
+# One grapheme that is a pictogram, a flag or a keycap. Plain digits are excluded, though Unicode calls them emoji.
 _EMOJI = regex.compile(r"(?=.*(?:\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20e3))\X")
 
 
@@ -45,7 +45,7 @@ class VisibleAnnouncement:
 
 
 def current_announcements(viewer: User, *, with_read: bool = False) -> list[VisibleAnnouncement]:
-    """The newest 20 current announcements, oldest first; three queries, or one if there are none."""
+    """The newest 20 current announcements, oldest first, without those that the viewer dismissed unless `with_read`."""
     now = timezone.now()
     rows = _current(now)
     if not with_read:
@@ -55,7 +55,7 @@ def current_announcements(viewer: User, *, with_read: bool = False) -> list[Visi
 
 
 def current_announcement(number: int) -> Announcement:
-    """A current announcement. Raises NotFound."""
+    """An announcement that is published and has not ended. Raises NotFound."""
     announcement = _current(timezone.now()).filter(pk=number).first()
     if announcement is None:
         raise NotFound(_("There is no such announcement."))
@@ -91,7 +91,7 @@ def dismiss_announcement(viewer: User, announcement: Announcement) -> None:
 
 @transaction.atomic
 def add_reaction(viewer: User, announcement: Announcement, emoji: str) -> None:
-    """Add the viewer's reaction. Idempotent. Raises Invalid if `emoji` is not one emoji, or a ninth different one."""
+    """Add the viewer's reaction. Idempotent. Raises Invalid if `emoji` is not one emoji, or eight others are used."""
     if len(emoji) > EMOJI_MAX_CHARACTERS or not _EMOJI.fullmatch(emoji):
         raise invalid("name", _("This is not an emoji."))
     Announcement.objects.select_for_update().get(pk=announcement.pk)

@@ -1,8 +1,8 @@
-"""Groups of notifications: those of one kind about one post, or all follows, within twelve hours.
+"""Groups of notifications: those of one kind about one post, or all follows, in the same half day (UTC).
 
 A page reads notifications until it has enough groups or has read a thousand. The next page continues below the last
-notification that was read, so every notification is on exactly one page. A group that does not fit on a page continues
-on the next page under the same key. Keys are computed from the rows and are not stored.
+notification that was read, so every notification is on exactly one page. A group with older notifications
+continues on the next page under the same key. Keys are computed from the rows and are not stored.
 """
 
 import re
@@ -106,7 +106,7 @@ def _add_to_groups(
     limit: int,
     grouped: Collection[str],
 ) -> int:
-    """Group rows until one more group would exceed `limit`; returns the number of rows read."""
+    """Add rows to `groups` until one more group would exceed `limit`; returns the number of rows read."""
     items = {item.id: item for item in notification_items(viewer, rows)}
     for number, row in enumerate(rows):
         item = items.get(row.pk)
@@ -194,7 +194,7 @@ def unread_group_count(
     actor_id: int | None = None,
     grouped: Collection[str] = frozenset(GROUP_KEY_PREFIXES),
 ) -> int:
-    """The number of groups with unread notifications among the newest thousand, at most `maximum`."""
+    """The number of groups among the newest thousand unread notifications, at most `maximum`."""
     rows = unread_notifications(viewer, last_read_id(viewer), kinds=kinds, actor_id=actor_id)
     keys = {group_key(row, grouped) for row in rows.order_by("-pk")[:MAX_READ]}
     return min(maximum, len(keys))

@@ -61,8 +61,8 @@ _QUOTERS = """
 SELECT id, author_id AS user_id FROM posts_post
 WHERE source_id = %(post)s AND kind = 'quote' AND deleted_at IS NULL AND id > %(after)s
 """
-# The id is the voter's id, because the index of a poll's votes has this order. A voter who chose several options gets
-# one notification.
+# The voter's id serves as the id, because the index of a poll's votes is sorted by it. A voter with several choices
+# gets one notification.
 _VOTERS = """
 SELECT user_id AS id, user_id FROM engagement_vote
 WHERE poll_id = %(post)s AND user_id > %(after)s GROUP BY user_id
@@ -75,7 +75,7 @@ _NOTIFYING_MARKS = {
     for mark in ROW_MARKS
     if mark.notifies_author
 }
-BATCH_SIZE = 1000  # recipients per statement, which takes about 30 ms
+BATCH_SIZE = 1000  # recipients per statement; one statement takes about 30 ms
 
 
 @handles("followed")
@@ -96,7 +96,7 @@ def delete_notification_of_follow(payload: Payload) -> None:
 
 @handles("post_marked")
 def notify_of_mark(payload: Payload) -> None:
-    """Notify a post's author of a like or another mark, unless the post or the mark was removed in the meantime."""
+    """Notify a post's author of a like or another mark, unless the mark or the post is gone or the thread is muted."""
     post, user_id = _post(payload["post_id"]), payload["user_id"]
     if post is None or who_muted(post.thread_id, [post.author_id]):
         return
@@ -219,7 +219,7 @@ def delete_notifications_of_deleted_post(payload: Payload) -> None:
 
 @handles("blocked")
 def delete_notifications_of_blocked(payload: Payload) -> None:
-    """Delete the notifications of both accounts about each other."""
+    """Delete the notifications that each account has of the other's actions."""
     owner_id, blocked_id = payload["owner_id"], payload["blocked_id"]
     Notification.objects.filter(user=owner_id, actor=blocked_id).delete()
     Notification.objects.filter(user=blocked_id, actor=owner_id).delete()
@@ -257,8 +257,8 @@ def _post(post_id: int) -> PostContent | None:
 def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
     """The accounts to notify of a post, each with the kind of notification and the post that it is about.
 
-    An account with several reasons to be notified gets one notification: of the reply if the post replies to it, else
-    of the quote.
+    An account with several reasons to be notified gets one notification: of a reply to the account's post, else of a
+    quote.
     """
     if post.is_repost and post.source_id is not None:
         return {author_of(post.source_id): (NotificationKind.REPOST, post.source_id)}
@@ -273,7 +273,7 @@ def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
 def _notify_concerned(
     post: PostContent, concerned: Mapping[int, tuple[NotificationKind, int]]
 ) -> None:
-    """Notify the accounts in `concerned` that may see the post that their notification is about."""
+    """Notify the accounts in `concerned` that may see the post in question and have not muted its thread."""
     for user_id, (kind, about) in concerned.items():
         visible = visible_posts(user_id, [about]).posts.get(about)
         if visible is not None and not who_muted(visible.thread_id, [user_id]):
@@ -330,7 +330,7 @@ def _notify_many(
 ) -> None:
     """Notify accounts of a post, one batch per statement. `recipients` is a SELECT that returns the accounts.
 
-    With `of_found`, the notifications are about the posts that the SELECT returns, instead of `post`.
+    With `of_found`, the notifications are about the posts whose ids the SELECT returns, instead of `post`.
     """
     values: dict[str, int | str] = {
         "thread": post.thread_id,

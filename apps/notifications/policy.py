@@ -23,7 +23,7 @@ def treatment_of(
 ) -> Treatment:
     """The treatment of a notification under the policy of `user_id`: the strictest one whose condition applies.
 
-    Accounts that staff have limited notify only their followers, whatever the policy.
+    Accounts that staff have limited notify only their followers, even if the user has exempted them.
 
     This is not called for notifications that the recipient requested by voting, reposting, quoting, or subscribing to
     an account's new posts.

@@ -1,4 +1,4 @@
-"""Queries that read notifications, limited to those whose post and actor the viewer may see now."""
+"""Queries that read notifications. The items contain only those whose post and actor the viewer may see now."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,7 +26,7 @@ from apps.timeline.pipeline.word_filters import apply_filters
 MAX_UNREAD = 100
 MAX_HELD_BACK, HELD_BACK_BATCH = 1000, 200
 
-# The ids that `unread_notifications` finds, as a statement for the badge on every page.
+# The ids that `unread_notifications` finds above the read marker, at most 100, for the badge on every page.
 _UNREAD = f"""
 SELECT n.id FROM notifications_notification n JOIN accounts_user actor ON actor.id = n.actor_id
 WHERE n.user_id = %(viewer)s AND NOT n.is_held_back AND actor.suspended_at IS NULL
@@ -46,7 +46,7 @@ WHERE c.user_id = %(viewer)s AND c.is_unread AND NOT c.is_request AND NOT c.has_
 LIMIT {MAX_UNREAD}
 """  # noqa: S608 -- a constant
 
-# The numbers of unread notifications and conversations; the second statement also selects the home read marker.
+# An expression for the numbers of unread notifications and conversations; a statement that adds the home read marker.
 _NUMBERS_OF_UNREAD = f"""ARRAY[
     (SELECT count(*) FROM ({_UNREAD}) AS unread), (SELECT count(*) FROM ({_UNREAD_CONVERSATIONS}) AS unread)]"""  # noqa: S608 -- constants
 _UNREAD_AND_HOME = f"""
@@ -123,8 +123,8 @@ def get_notification(viewer: User, number: int) -> NotificationItem:
 def notification_items(viewer: User, rows: list[Notification]) -> list[NotificationItem]:
     """The items for up to 200 notifications of a viewer, with actors and posts.
 
-    Omits notifications that the viewer may no longer see, and those of unknown kinds, which processes of a newer
-    release may write during an upgrade.
+    Omits notifications that the viewer may no longer see or has filtered out, and those of unknown kinds, which
+    processes of a newer release may write during an upgrade.
     """
     actors = users_by_id([viewer.pk, *(row.actor_id for row in rows)])
     revision = actors[viewer.pk].counts.graph_revision if viewer.pk in actors else None
@@ -244,7 +244,7 @@ def unread_notifications(
     kinds: list[str] | None = None,
     actor_id: int | None = None,
 ) -> QuerySet[Notification]:
-    """A viewer's notifications above an id, except those by muted and suspended accounts."""
+    """A viewer's notifications above an id, except held-back ones and those by suspended or muted accounts."""
     rows = notifications_of(viewer, kinds=kinds, actor_id=actor_id).filter(pk__gt=above)
     silenced = Mute.objects.filter(owner=viewer, hides_notifications=True).values("muted_id")
     return rows.filter(actor__suspended_at=None).exclude(actor__in=silenced)

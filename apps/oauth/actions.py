@@ -29,7 +29,7 @@ MAX_ADDRESSES = 10
 SCOPES_DEFAULT = "read"
 APPLICATION_IDLE = timedelta(days=30)
 PURGE_SECONDS = 5.0  # the time limit for each table
-# URLs with these schemes would run in the page, or point at the reader's own files.
+# A redirect to a URL with one of these schemes could run a script or open the user's own files.
 _FORBIDDEN_SCHEMES = frozenset(
     {"about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"}
 )
@@ -99,7 +99,7 @@ def issue_access(
 
 
 def purge() -> None:
-    """Delete expired codes and tokens, old used codes, and applications older than 30 days without codes and tokens."""
+    """Delete expired codes and tokens, and after 30 days revoked refresh tokens, used codes and unused applications."""
     now = timezone.now()
     idle = Application.objects.filter(created__lt=now - APPLICATION_IDLE)
     for model in (Grant, AccessToken, RefreshToken):

@@ -33,7 +33,7 @@ class Core(OAuthLibCore):
     """Accepts request bodies that DRF has parsed, in any format."""
 
     def extract_body(self, request: Any) -> list[tuple[str, str]]:
-        """The names in a body with their strings or integers. If a name is repeated, its last value is used."""
+        """The strings and integers in a body, with their names. If a name is repeated, its last value is used."""
         data: Any = request.data if isinstance(request, Request) else request.POST
         return [
             (str(name), str(value))
@@ -42,7 +42,7 @@ class Core(OAuthLibCore):
         ]
 
     def validate_authorization_request(self, request: Any) -> tuple[list[str], dict[str, Any]]:
-        """Refuse a plain code challenge before the user is asked for consent."""
+        """Before the consent page, refuse a plain code challenge, and drop scopes that the user cannot grant."""
         scopes, credentials = super().validate_authorization_request(request)
         if credentials.get("code_challenge_method", "S256") != "S256":
             message = 'Unsupported code_challenge_method; use "S256".'
@@ -127,7 +127,7 @@ class Validator(OAuth2Validator):
 
     def get_code_challenge(self, code: str, request: Any) -> str | None:
         """The challenge of a code. If the code has none, a request with a verifier is refused (RFC 9700, 2.1.1),
-        because somebody may have removed the challenge.
+        because an attacker may have removed the challenge from the first request.
         """
         challenge: str | None = super().get_code_challenge(code, request)
         if challenge is None and request.code_verifier:
@@ -147,7 +147,7 @@ class Validator(OAuth2Validator):
     def validate_refresh_token(
         self, refresh_token: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether a token may be refreshed. Reusing a refresh token revokes its whole family."""
+        """Whether a token may be refreshed. Reusing a refresh token revokes all tokens from the same authorization."""
         if super().validate_refresh_token(refresh_token, client, request, *args, **kwargs):
             return True
         checksum = sha256(refresh_token.encode()).hexdigest()
@@ -200,7 +200,7 @@ DESCRIPTIONS = {
 
 
 def _remember_code(code: str, application: Application, *, refresh_token: str) -> None:
-    """Record the token family that a code was exchanged for, in the transaction of the exchange."""
+    """Record which token family a code was exchanged for, in the transaction of the exchange."""
     checksum = sha256(refresh_token.encode()).hexdigest()
     family = RefreshToken.objects.values_list("token_family", flat=True).get(
         token_checksum=checksum

@@ -55,7 +55,7 @@ class Connection:
 
 
 def connections_of(user_id: int) -> list[Connection]:
-    """The applications behind a user's newest 100 tokens, ordered by their newest token."""
+    """The applications behind a user's newest 100 valid tokens, ordered by their newest token."""
     tokens = (
         AccessToken.objects.filter(user_id=user_id, expires__gt=timezone.now())
         .exclude(application=None)
@@ -77,7 +77,7 @@ def connections_of(user_id: int) -> list[Connection]:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A token that was read when the cached `Viewer` of its user had this epoch; valid while the epoch is the same."""
+    """A token that was read, and the epoch of its user's cached `Viewer` then; valid while that epoch is the same."""
 
     epoch: str
     user_id: int
@@ -98,10 +98,10 @@ def remembered_user_id(token: str) -> int | None:
 
 
 def bearer_of(token: str, batch: Batch | None = None) -> Bearer | None:
-    """The bearer of a token; None if it is unknown or expired, or its account is suspended.
+    """The bearer of a token; None if it is unknown or expired, or its account is not active.
 
-    Takes one query, or none if this process remembers the token and its user is cached (docs/decisions/0116). If the
-    process remembers the token, the commands in `batch` are executed in the same round trip.
+    Takes up to two queries, or none if this process remembers the token and its user is cached (docs/decisions/0116).
+    If the process remembers the token, the commands in `batch` are executed in the same round trip.
     """
     digest = _digest(token)
     known = _checked.get(digest)
@@ -119,7 +119,8 @@ def bearer_of(token: str, batch: Batch | None = None) -> Bearer | None:
     elif bearer.user is not None:
         if len(_checked) >= MAX_CHECKED:
             _checked.clear()
-        epoch = viewer.epoch if viewer else ""  # the viewer was read before the token
+        # the epoch from before the token was read, so that a change in between makes the entry invalid
+        epoch = viewer.epoch if viewer else ""
         _checked[digest] = _Checked(epoch, bearer.user.pk, replace(bearer, user=None), expires)
     return bearer
 

@@ -7,5 +7,5 @@ from apps.oauth import actions
 
 @shared_task
 def purge() -> None:
-    """Delete expired codes and tokens, and old applications that have neither."""
+    """Delete old codes and tokens, and old applications that have neither."""
     actions.purge()

@@ -109,9 +109,9 @@ def drain_l1_group(group: int, *, by: Author) -> TopologyVersion:
 
 
 def flush_class(name: str, *, by: Author) -> TopologyVersion:
-    """Drop everything in Memcached and Redis that belongs to one class of data.
+    """Empty one class of data: its entries in Memcached are no longer read, and its keys in Redis are deleted.
 
-    If Redis does not answer, only Memcached is flushed, and a warning is logged.
+    If Redis fails, a warning is logged, because some of its keys may be left.
     """
     row = commit(
         Action.FLUSH,
@@ -127,7 +127,7 @@ def flush_class(name: str, *, by: Author) -> TopologyVersion:
 
 
 def roll_back(version: int, *, by: Author) -> TopologyVersion:
-    """Restore the nodes of an earlier version (0: the settings), as a new version. Raises NotFound or Conflict."""
+    """Restore the nodes of a version (0: of the settings), as a new version. Raises NotFound, Conflict or Invalid."""
     earlier = topology_of(version)
     if earlier is None:
         raise NotFound(_("There is no version %(version)s.") % {"version": version})
@@ -145,9 +145,8 @@ def roll_back(version: int, *, by: Author) -> TopologyVersion:
 
 
 def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
-    """Begin to move a class of data in Redis: from now on, the data is also written to the other server.
-
-    An empty `url` means the address in the settings. Raises Invalid or Conflict.
+    """Begin to move a class of data to the Redis server at `url` (if empty, the one in the settings): from now on, the
+    data is also written there. Raises Invalid or Conflict.
     """
     if name not in TENANTS:
         message = _(
@@ -173,7 +172,7 @@ def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
 def switch_server(name: str, *, by: Author) -> TopologyVersion:
     """The second step of a move: read from the other server. A second call switches back.
 
-    Raises Conflict or Invalid.
+    Raises Conflict, Invalid or NotFound.
     """
     _require_settled()
     return commit(
@@ -185,8 +184,8 @@ def switch_server(name: str, *, by: Author) -> TopologyVersion:
 
 
 def leave_server(name: str, *, by: Author) -> TopologyVersion:
-    """The last step of a move: stop writing to the server that is not read, and delete its keys. Before the switch,
-    this cancels the move. Raises Conflict or Invalid.
+    """The last step of a move: stop writing to the server that is not read, and delete those of its keys that would be
+    outdated if the class came back. Before the switch, this cancels the move. Raises Conflict, Invalid or NotFound.
     """
     _require_settled()
     former = topology_in_force().tenant(name).also
@@ -204,7 +203,7 @@ def leave_server(name: str, *, by: Author) -> TopologyVersion:
 
 
 def require_counter_address(url: str) -> None:
-    """Raise Invalid if the URL is not the address of a Redis server for counters."""
+    """Raise Invalid if the URL is neither the address of a Redis server for counters nor "" (the settings)."""
     if url and not is_redis_address("counters", url):
         finding = Finding("bad_redis", {"name": "counters", "url": url})
         raise Invalid(" ".join(finding_texts([finding])))
@@ -237,7 +236,7 @@ def switch_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
 
 
 def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
-    """Like `leave_server`. Raises Conflict or NotFound."""
+    """Like `leave_server`, but the caller deletes the keys afterwards. Raises Conflict or NotFound."""
     _require_settled()
     return commit(
         Action.MOVE,
@@ -248,9 +247,9 @@ def leave_counters(kind: str, low: int, *, by: Author) -> TopologyVersion:
 
 
 def reason_to_wait(settle_seconds: float | None = None) -> str:
-    """The reason why the next step of a move has to wait; "" if every process has taken the previous step.
+    """The reason why the next step of a move has to wait; "" if it may be taken now.
 
-    `settle_seconds` is the shortest time between two steps, by default `SETTLE_SECONDS`.
+    Every process must have taken the previous step, which must be `settle_seconds` ago (default: `SETTLE_SECONDS`).
     """
     change = latest()
     if change is None:
@@ -268,7 +267,7 @@ def reason_to_wait(settle_seconds: float | None = None) -> str:
     if settle_seconds is None:
         settle_seconds = SETTLE_SECONDS
     seconds = settle_seconds - (database_time() - change.made_at).total_seconds()
-    # a longer wait means that the clock was ahead when the step was taken
+    # if more than `settle_seconds` seem to be left, the clock was ahead when the step was taken: do not wait
     if 0 < seconds <= settle_seconds:
         # wait even if all reports are current, because a process that hangs sends no report
         return _("The previous step is too recent. Try again in %(seconds)d s.") % {
@@ -303,7 +302,7 @@ def republish() -> bool:
 
 
 def commit(action: Action, detail: str, change: Change, *, by: Author) -> TopologyVersion:
-    """Write the next version. Raises Conflict, NotFound or Invalid."""
+    """Store what `change` returns as the next version, and publish it. Raises Conflict, NotFound or Invalid."""
     try:
         with transaction.atomic():
             before = topology_in_force()
@@ -476,8 +475,8 @@ def _with_range(current: Topology, kind: str, new: Range, *, version: int) -> To
 
 
 def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topology:
-    """Restore the nodes of an earlier topology. A node keeps its contents only if it serves the same slot now, in a
-    group of the same size.
+    """Restore the nodes of an earlier topology. A node keeps its contents only if it is read at the same slot now,
+    and the slots have the same keys.
     """
     return Topology(
         version=version,
@@ -495,13 +494,13 @@ def rolled_back(current: Topology, earlier: Topology, *, version: int) -> Topolo
 
 
 def _pool_as_of(pool: Pool, earlier: Topology, current: Topology, version: int) -> Group:
-    # with another slot map, a key may have changed in another slot meanwhile
+    # with another slot map, a key may have been in another slot when it changed, so this node may have the old value
     is_same = pool not in current.resizes and earlier.slot_map(pool) == current.slot_map(pool)
     return _as_of(earlier.group(pool), current.group(pool) if is_same else (), version)
 
 
 def _as_of(earlier: Group, current: Group, version: int) -> Group:
-    # with a different number of nodes, a key may have changed in another slot meanwhile
+    # with a different number of nodes, keys were in other slots, so these nodes may have old values
     kept = current if len(current) == len(earlier) else ()
     serving = {(slot, node) for slot, node in enumerate(kept) if node.is_read}
     return tuple(

@@ -35,7 +35,7 @@ class Heat:
     """The keys that are read most, and the proposed change. `is_short`: a group is needed, but cannot be added."""
 
     keys: list[HotKey]
-    reads_per_node: float
+    reads_per_node: float  # reads per second of the first key at each L1 node
     proposal: Proposal | None
     is_short: bool
 
@@ -58,7 +58,7 @@ def heat() -> Heat:
 
 
 def judge(policy: BurstPolicy, topology: Topology, keys: Sequence[HotKey], *, peak: float) -> Heat:
-    """Propose a change of L1. `peak`: the highest rate at which one key was read in the last `calm_minutes`."""
+    """Propose a change of L1. `peak`: the most reads per second of any key in the last `calm_minutes`."""
     groups, spares = topology.l1, spare_urls(policy)
     reads = keys[0].reads / max(len(groups), 1) if keys else 0.0
     used = {node.url for _place, node in topology.places()}

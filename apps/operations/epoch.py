@@ -1,11 +1,12 @@
-"""The epoch of all caches. It ends when the database goes back in time, or the Memcached nodes change.
+"""The epoch of all caches. It ends when the database goes back in time, or the Memcached nodes in the settings change.
 
 Caches stay current because revisions in the database only grow, and because every process that changes a row updates
-them. Neither holds if the database is restored to an earlier state, if a standby without the newest changes
-takes over, or if a Memcached node returns to the settings after an absence. Then a new epoch begins, and everything
-cached before is ignored. The epoch is part of all keys in Memcached; copies of PostgreSQL's data in Redis are deleted.
+them. They may be outdated if the database is restored to an earlier state, if a standby takes over (it may lack the
+newest changes), or if a Memcached node returns to the settings after an absence. Then a new epoch begins, and
+everything cached before is ignored. The epoch is part of all keys in Memcached; copies of PostgreSQL's data in Redis
+are deleted.
 
-Each call of `watch` increments a count in the database, the beats. Redis stores the highest count, so a lower count in
+Each call of `watch` increments the count `beats` in the database. Redis stores the highest count, so a lower count in
 the database means that the database went back. A restored dump is also noticed by the new OID of the table of epochs,
 even if Redis has lost the count.
 """
@@ -33,7 +34,7 @@ EPOCH_BITS = 48
 LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # recent changes may be lost then
 NOTICE = timedelta(days=7)  # how long pages show that the database went back
 # Clients store the highest id that they have seen, for example of notifications, and request higher ones. So ids that
-# were used after the backup was made must not be used again. A tenth of all ids is assumed to be more than these.
+# were used after the backup was made must not be used again. A tenth of the ids, but at least 1000, is skipped.
 _SKIP_IDS = """
 SELECT count(setval(format('%%I.%%I', schemaname, sequencename)::regclass,
     last_value + greatest(1000, last_value / 10)))
@@ -97,7 +98,7 @@ def _current() -> CacheEpoch:
     nodes = _nodes()
     if nodes and newest.nodes and nodes != newest.nodes:
         return _begin(Reason.NODES, after=newest)
-    if nodes and not newest.nodes:  # the first start was without Memcached
+    if nodes and not newest.nodes:  # the epoch began in a process without Memcached
         CacheEpoch.objects.filter(pk=newest.pk, nodes="").update(nodes=nodes)
     return newest
 
@@ -137,7 +138,7 @@ def _skip_ids() -> None:
     try:
         with transaction.atomic():
             rows_of(_SKIP_IDS, {})
-    except DatabaseError as error:  # the sequences have another owner
+    except DatabaseError as error:  # for example, if the sequences have another owner
         logger.warning("ids of the lost time may be given out again: %s", error)
 
 

@@ -1,7 +1,7 @@
-"""Every version of the cache topology, and the nodes of the current version.
+"""Every version of the cache topology, the nodes of the current version, the rules for bursts, and the cache epochs.
 
 The current topology is `after` in the newest version. CacheNode repeats its nodes, so that staff can list them and the
-database can refuse duplicates; one function writes both in one transaction.
+database can refuse duplicates; `actions.commit` writes both in one transaction.
 """
 
 from django.core.validators import MaxValueValidator, MinValueValidator

@@ -20,7 +20,7 @@ QUICK_SHARE = 0.95  # the share of home pages, and of deliveries, that has to be
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """`share` is the share of events that has to be good. With `seconds`, an event is good if it took no longer."""
+    """`share` is the share of events that must be good. With `seconds`, an event is good only if it takes no longer."""
 
     name: str
     share: float
@@ -55,7 +55,7 @@ class Result:
 
     @property
     def within(self) -> float | None:
-        """The lowest bound, in seconds, that at least `share` of the events did not exceed; None if there is none."""
+        """The lowest bound in seconds within which the objective's share of events ended; None if there is none."""
         enough = self.objective.share * self.events
         kept = (bound for bound, number in self.bounds if number >= enough)
         return next(kept, None) if self.events else None

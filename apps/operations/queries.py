@@ -18,7 +18,7 @@ from feedcache.stats import Counts
 from feedcache.topology import Finding, Node, Place, Pool, Topology
 
 SETTINGS = "settings"  # operators write this to mean the address in the settings
-TIER = "tier:"  # subjects of counts with this prefix are tiers; the others are classes of data
+TIER = "tier:"  # subjects of counts with this prefix are tiers; those without a colon are classes of data
 HITS = (stats.HIT, stats.NEGATIVE)  # a cached absence is a hit too
 MISSES = (stats.MISS, stats.GARBAGE, stats.STALE)
 
@@ -74,7 +74,7 @@ def stored() -> Stored:
 
 
 def topology_in_force() -> Topology:
-    """The newest version, or the topology in the settings."""
+    """The newest version of the topology; if there is none, the topology in the settings."""
     change = latest()
     return change.topology() if change else configured_topology()
 
@@ -101,7 +101,7 @@ def fleet(topology: Topology) -> Fleet:
 
 
 def rates() -> tuple[list[Rate], list[Rate]]:
-    """The hit rates of the classes and of the tiers in the last hour; empty while Redis does not answer."""
+    """The hit rates of the classes and of the tiers in the last hour; both empty while Redis does not answer."""
     try:
         counts = totals.last_hour()
     except RedisError:

@@ -35,7 +35,7 @@ from feedcache.topology import Group, Node, Phase, Pool, Resize, Topology
 
 STEP_SECONDS = LEASE_SECONDS + 2  # the time between steps, so that no process is two steps behind
 FILLED = 0.02  # the new slots are filled when at most this share of the pool's hits comes from the old slots
-MOVING_MOST_SECONDS = 600.0  # after this, keys not yet in the new slots are loaded when requested
+MOVING_MOST_SECONDS = 600.0  # the longest time in MOVING; keys that are still only in the old slots then become misses
 NEXT = {Phase.JOINING: Phase.MOVING, Phase.MOVING: Phase.LEAVING}
 
 
@@ -100,7 +100,7 @@ def abort(pool: Pool, *, by: Author) -> TopologyVersion:
 
 
 def usual_megabytes(topology: Topology, pool: Pool) -> int:
-    """The default megabytes of a new node: those of the pool's first node, or half those of Main's first node."""
+    """The default megabytes of a new node: as the pool's first node, or half of Main's, or 64 if both are empty."""
     if group := topology.group(pool):
         return group[0].megabytes
     return max(topology.main[0].megabytes // 2, 1) if topology.main else 64
@@ -142,7 +142,7 @@ def _progress_in(topology: Topology) -> list[Progress]:
 
 def _progress(pool: Pool, topology: Topology) -> Progress:
     change, resize = latest(), topology.resizes[pool]
-    assert change is not None  # a topology with a resize is a stored change
+    assert change is not None  # only stored versions have resizes
     seconds = (database_time() - change.made_at).total_seconds()
     reason, old_answers = reason_to_wait(STEP_SECONDS), None
     if resize.phase is Phase.MOVING:
@@ -155,7 +155,7 @@ def _progress(pool: Pool, topology: Topology) -> Progress:
 
 
 def _old_answers(pool: Pool, since: datetime) -> tuple[float | None, bool]:
-    """The share of the pool's answers that came from the old slots, and whether it is known yet."""
+    """The share of the pool's answers from the old slots (None if there were none), and whether it is known yet."""
     try:
         counts = totals.since(since.timestamp() + 1)  # by then all processes read the new slots
     except RedisError:

@@ -45,7 +45,7 @@ HOST_PAUSE = timedelta(seconds=2)
 HOST_KEPT = timedelta(days=1)
 CONCURRENCY = 2  # fetches at once
 SWEEP_LIMIT = 20
-# A new preview is announced for this many newest posts; older posts are rarely on a screen.
+# A new preview is announced for at most this many posts, the newest; older posts are rarely on a screen.
 TOLD_POSTS = 20
 SWEEP_SECONDS = (
     5.0  # the interval of sweeps; messages expire after it, because the next sweep sends new ones
@@ -78,7 +78,7 @@ class Busy(Exception):
 
 
 def ask_for(post_id: int) -> None:
-    """Enqueue a fetch of the page that a post's first link leads to, unless it was fetched recently. Idempotent."""
+    """Connect a post with the preview of its first link; enqueue a fetch unless the last is recent. Idempotent."""
     content = load_open([post_id]).get(post_id)
     address = link_of(content) if content else ""
     if not address:
@@ -120,7 +120,7 @@ def erase_unused(preview_ids: Collection[int]) -> int:
 
 
 def erase(preview_ids: Collection[int]) -> int:
-    """Erase previews for staff; returns the number erased. Their posts show no preview until the posts are edited."""
+    """Erase previews for staff; returns their number. A page is fetched again when a post that links to it is saved."""
     PreviewedPost.objects.filter(preview__in=preview_ids).delete()
     return erase_unused(preview_ids)
 
@@ -235,7 +235,7 @@ def _write(row: Preview, **values: Any) -> None:
 
 
 def _forget(address: str, picture: str) -> None:
-    """After a commit, drop a preview from the caches and delete its picture."""
+    """Drop a preview from the caches and delete its picture; called only after the commit."""
     forget(address)
     if picture:
         default_storage.delete(picture)

@@ -47,7 +47,7 @@ PREVIEWS: ReadThrough[str, LinkPreview] = ReadThrough(
     encode=_encode,
     decode=_decode,
     family="content",
-    negative_ttl_seconds=60,  # for addresses whose first preview is being fetched
+    negative_ttl_seconds=60,  # for addresses that `load` leaves out
 )
 
 
@@ -94,9 +94,9 @@ def shown(row: Preview) -> LinkPreview:
 
 
 def load(addresses: Collection[str]) -> dict[str, LinkPreview]:
-    """Read previews from PostgreSQL, `NOTHING` for pages without one.
+    """Read previews from PostgreSQL, `NOTHING` for pages of which nothing is shown.
 
-    Pages whose first preview is being fetched are left out.
+    Addresses without a row, and those whose first preview is being fetched, are left out.
     """
     keys = {key_of(address): address for address in addresses}
     rows = Preview.objects.filter(key__in=keys).exclude(title="", state=State.PENDING)
@@ -104,7 +104,7 @@ def load(addresses: Collection[str]) -> dict[str, LinkPreview]:
 
 
 def forget(address: str) -> None:
-    """After a commit, drop a preview from Memcached and from all processes."""
+    """Drop a preview from Memcached and from all processes. Call this only after the commit."""
     PREVIEWS.forget([address])
     LOCAL.forget(address)
     try:

@@ -24,7 +24,7 @@ from django.utils.encoding import iri_to_uri
 from apps.http.public_addresses import is_public
 
 SECONDS = 10.0  # for a request and its redirects together
-MAX_HOPS = 5  # the number of redirects that are followed
+MAX_HOPS = 5  # the maximum number of redirects that are followed
 # The number of IP addresses that are tried per host, and the time limit for each of them except the last.
 MAX_ADDRESSES, ATTEMPT_SECONDS = 3, 2.0
 PORTS = {"http": 80, "https": 443}
@@ -119,7 +119,7 @@ class Deadline:
 
 
 def _checked(address: str, network: Network) -> tuple[str, str]:
-    """The address in ASCII, and its host name in the form that DNS uses. Refused if the address is not acceptable."""
+    """The address in ASCII, and its host name in the form that DNS uses. Raises Refused."""
     try:
         parts = urlsplit(address)
         host = (parts.hostname or "").rstrip(".").encode("idna").decode()
@@ -212,7 +212,7 @@ class _Guarded(httpcore.NetworkBackend):
         if not all(map(self._network.may_reach, addresses)):
             raise Refused("not a public address")
         *others, last = list(dict.fromkeys(addresses))[:MAX_ADDRESSES]
-        for address in others:  # some may be IPv6, which this machine may not have
+        for address in others:  # if one fails, the next is tried: this machine may lack IPv6
             with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
                 return self._connect(address, port, most=ATTEMPT_SECONDS)
         return self._connect(last, port)

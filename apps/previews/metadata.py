@@ -52,7 +52,7 @@ def _tags(html: str) -> dict[str, str]:
 
 
 def _pair(element: Tag) -> tuple[str, str]:
-    """The name and the value of an element; empty strings if it has none."""
+    """The name and the value of an element; each may be empty."""
     if element.name == "title":
         return "title", element.get_text()
     if element.name == "link":

@@ -1,8 +1,4 @@
-"""Finds the link that the preview of a post shows.
-
-Reads the previews for a page of posts, the public posts that link to a web page, and the pages that most people
-currently link to.
-"""
+"""Reads the previews of posts, the public posts that link to a web page, and the web pages that most people link to."""
 
 import time
 from collections import defaultdict
@@ -36,11 +32,10 @@ from feedcache.local_cache import LocalCache
 
 MAX_ADDRESS_CHARACTERS = 2000
 MAX_REMEMBERED = 4096  # the number of texts whose first address is cached
-MAX_ADDRESSES = (
-    8  # previews of one page, to which posts may link at addresses with different parameters
-)
+# The maximum number of previews read for one web page. It has several if posts link to it with different parameters.
+MAX_ADDRESSES = 8
 HOURS = 48
-MAX_COUNTED = 2_000  # the newest posts with a preview
+MAX_COUNTED = 2_000  # the maximum number of posts with a preview that are counted, newest first
 MIN_ACCOUNTS = 2  # the number of accounts that must link to a page before it can trend
 MAX_TRENDING = 100
 TRENDING_CACHE_SECONDS = 60.0
@@ -104,7 +99,7 @@ def _previews_at(url: str) -> list[int]:
 def _post_ids(
     viewer_id: int | None, previews: Collection[int], cursor: Cursor, count: int
 ) -> list[int]:
-    """Up to `count` ids inside the cursor's bounds, in reading order."""
+    """Up to `count` ids inside the cursor's bounds, newest first (oldest first if the cursor is ascending)."""
     lists = replicas.read(viewer_id, lambda db: [_of_preview(pk, cursor, count, db) for pk in previews])  # fmt: skip
     return merge.first_ids(lists, count, ascending=cursor.ascending)
 
@@ -120,7 +115,7 @@ def _of_preview(preview_id: int, cursor: Cursor, count: int, database: str) -> l
 
 
 def trending_links() -> list[TrendingLink]:
-    """The pages that most accounts linked to in public posts of the last two days. Up to a minute old."""
+    """The pages that most accounts linked to in public posts of the last two days; cached for a minute."""
     if not settings.LINK_PREVIEWS:
         return []
     return TRENDING_CACHE.get("", _count_links) or []

@@ -1,1 +1,1 @@
-"""Personal data: archives of a user's data (`export`, `archive`), and the deletion of accounts (`erasure`)."""
+"""Personal data: archives for users (`export`, `archive`), imports (`moving`), and deleted accounts (`erasure`)."""

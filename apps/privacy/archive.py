@@ -1,7 +1,6 @@
 """Writes archives of a user's data: a zip file with a file for each part.
 
-An archive contains only data that the user wrote or chose. About other people, it contains only handles and URLs of
-posts, not texts.
+An archive contains only the user's own data. About other people, it contains only handles and URLs of posts, not texts.
 Each part is read in batches by primary key, in bounded memory.
 """
 
@@ -107,7 +106,7 @@ def post_records(posts: Sequence[Post]) -> Iterable[Record]:
 
 
 def picture_name(attachment: Any) -> str:
-    """The path of a picture in the archive, made from its number and a file type chosen by the site."""
+    """The path of a picture in the archive, made from its id and a file type chosen by the site."""
     extension = str(attachment.file.name).rpartition(".")[2]
     return f"pictures/{attachment.pk}.{extension if extension.isalnum() else 'bin'}"
 
@@ -395,7 +394,7 @@ def _write_part(archive: ZipFile, part: Part, user: User) -> Iterator[int]:
 
 
 def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
-    """Write the picture files; yields the number of pictures in each batch."""
+    """Write pictures up to `EXPORT_MAX_MEGABYTES`, and list the others; yields the number of pictures in each batch."""
     bytes_left = settings.EXPORT_MAX_MEGABYTES * 1024 * 1024
     omitted = []
     for count, files in _files_of(user):

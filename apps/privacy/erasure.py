@@ -242,7 +242,7 @@ def mine(user: User, limit: int) -> int:
 
 
 def access(user: User, limit: int) -> int:
-    """Delete applications' codes and tokens: codes first, then refresh tokens, so that no new tokens can be issued."""
+    """Delete codes, tokens and applications: codes first, then refresh tokens, so that no new tokens can be issued."""
     models = (Grant, RefreshToken, AccessToken, IDToken, DeviceGrant, Application)
     return sum(_rows(model.objects.filter(user=user), limit) for model in models)
 

@@ -1,5 +1,5 @@
-"""Archives that users request, lists that they import, and accounts that are being erased. All are leased rows, so no
-work is lost if a message is lost.
+"""Archives that users request, lists that they import, and accounts that are being erased. All are leased rows
+(`apps.events.leases`), so no work is lost if a message is lost.
 """
 
 from django.conf import settings
@@ -11,7 +11,7 @@ from apps.events.leases import LeasedRow, State
 
 
 class Export(LeasedRow):
-    """An archive of a user's data. `name` is random, so that its URL cannot be guessed; a retry overwrites the same
+    """An archive of a user's data. `name` is the random name of the file in the private storage; a retry overwrites the
     file.
 
     `total` is counted at the start, and `done` is the progress; both count rows and pictures.

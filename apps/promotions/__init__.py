@@ -1,12 +1,13 @@
 """Virtual follows, and the segments and campaigns that make them (source 003, S127 to S129). Optional.
 
-A virtual follow brings the open posts of a promoted account to a reader who does not follow it. It does not appear in
-any list, count or relation; only the reader can see it; and it never gives access to a restricted post.
+A virtual follow delivers the open posts of a promoted account to a reader who does not follow it; pages show only the
+account's newest text post. A virtual follow does not appear in any list, count or relation; only the reader can see it;
+and it never gives access to a restricted post.
 
 The app touches the rest of the site only through the parts that `PromotionsConfig.ready` adds, and one event:
 
 - the table of virtual follows, which a fan-out of open posts scans after the followers
-- the promotions that a reader may see now, read in the first batch of each page, or from PostgreSQL without a batch.
+- the promotions that a reader may see now, read in the first round trip of each page, or else from PostgreSQL.
   Every page reads them again, because a campaign may just have ended, or reached its budget or the reader's cap. A
   virtual followee's post is labelled "Promoted" with `Promotion.reason()`, or left out if there is no promotion for it
 - the count of impressions: one for each page of the API, and one for each view of the site's own pages

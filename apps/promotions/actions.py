@@ -1,7 +1,7 @@
 """Actions for promotions: people's choices, their segments, and the start and end of campaigns.
 
-Locks are taken in the order that `membership` describes. A change for many people is made in batches. Each batch is an
-event, and records the event of the next batch in its own transaction; so no batch is lost, but each may run twice.
+Locks are taken in the order that `membership` describes. Starting or stopping a campaign is done in batches. Each batch
+is an event and records the event of the next batch in its own transaction; so no batch is lost, but each may run twice.
 """
 
 from collections.abc import Collection
@@ -46,7 +46,7 @@ MAX_RUNNING = 100
 MAX_SEGMENTS = 20  # per campaign
 MAX_COUNTED = 20  # campaigns on one page
 PAGES_REMEMBERED = 16  # per reader, campaign and day
-SWEEP_EVERY = timedelta(hours=1)  # because some rules depend on the age of the last post
+SWEEP_EVERY = timedelta(hours=1)  # some rules depend on the age of the last post
 SWEEP_TASK = "apps.promotions.tasks.sweep_segments"
 KEEP_DAYS = 2  # a reader's impressions of today, and of yesterday for pages shown around midnight
 
@@ -149,7 +149,7 @@ def forget_user(user_id: int) -> None:
 
 @transaction.atomic
 def segments_changed() -> None:
-    """Recompute all memberships, batch by batch, after staff changed a segment or its rules."""
+    """Start a sweep that recomputes all memberships, after staff changed a segment or its rules."""
     SegmentSweep.objects.update_or_create(pk=1, defaults={"after": 0, "finished_at": None})
     transaction.on_commit(forget_campaigns, robust=True)
     transaction.on_commit(lambda: enqueue(SWEEP_TASK))
@@ -194,7 +194,7 @@ def switch_promotions(*, on: bool, by: User) -> None:
 def start_campaign(campaign_id: int, *, by: User) -> None:
     """Start a draft or a paused campaign: from its start date on, people in its segments follow the account virtually.
 
-    Raises NotAllowed without the permission, Invalid if the campaign cannot run.
+    Raises NotAllowed without the permission or above `MAX_RUNNING`, Invalid if the campaign cannot run, or NotFound.
     """
     require_permission(by, RUN_CAMPAIGN)
     lock_campaigns()
@@ -211,7 +211,7 @@ def start_campaign(campaign_id: int, *, by: User) -> None:
 
 @transaction.atomic
 def pause_campaign(campaign_id: int, *, by: User) -> None:
-    """Stop a running campaign immediately; it can be changed and started again. Raises NotAllowed or Invalid."""
+    """Stop a campaign immediately; it can be edited and started again. Raises NotAllowed, Invalid or NotFound."""
     require_permission(by, RUN_CAMPAIGN)
     lock_campaigns()
     campaign = _campaign(campaign_id)
@@ -223,7 +223,7 @@ def pause_campaign(campaign_id: int, *, by: User) -> None:
 
 @transaction.atomic
 def end_campaign(campaign_id: int, *, by: User) -> None:
-    """End a campaign immediately and permanently. Raises NotAllowed or Invalid."""
+    """End a campaign immediately and permanently. Raises NotAllowed, Invalid or NotFound."""
     require_permission(by, RUN_CAMPAIGN)
     if not _end(campaign_id, EndReason.STAFF):
         raise Invalid(_("This campaign has ended already."), code="state")
@@ -365,7 +365,7 @@ def count_impressions(reader_id: int, campaign_ids: Collection[int], *, page_id:
 
 
 def purge_impressions() -> None:
-    """Delete the impressions of earlier days; the campaigns' totals stay."""
+    """Delete readers' impressions from before yesterday; the campaigns' totals stay."""
     past = ReaderImpressions.objects.filter(day__lte=today() - timedelta(days=KEEP_DAYS))
     purge(past.order_by("pk"))
 

@@ -1,8 +1,8 @@
 """Entries in Memcached about promotions, which every page needs: one per reader, and one with all live campaigns.
 
-Every change calls `forget_readers` or `forget_campaigns` after its commit, and the handler of its event calls them
-again: `virtual_follow_changed`, `segments_changed`, `campaign_begun`, `campaign_stopped`. An impression has no event:
-if the process dies right after the commit, the reader's entry lacks this impression until the next one.
+Every change calls `forget_readers` or `forget_campaigns` after its commit; the handlers of `virtual_follow_changed`,
+`segments_changed`, `campaign_begun` and `campaign_stopped` call them again. Other changes, such as an impression, have
+no such event: if the process dies right after the commit, the entry is outdated until the next change or its expiry.
 """
 
 import logging
@@ -187,7 +187,7 @@ def load_campaigns(_keys: Collection[int]) -> dict[int, tuple[LiveCampaign, ...]
 
 
 def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
-    """The newest open post of each account that consists of text only: no repost, quote, reply or attachment."""
+    """The id of each account's newest open post that is text only: no repost, quote, reply or attachment."""
     if not account_ids:
         return {}
     # other people's words must not appear as promoted by this account
@@ -200,7 +200,7 @@ def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
 
 
 def forget_readers(user_ids: Sequence[int]) -> None:
-    """Drop the entries of these readers after a commit, so that outdated entries are no longer read."""
+    """Drop the entries of these readers. Call this only after the commit of the change."""
     for start in range(0, len(user_ids), BATCH_SIZE):
         if not READERS.forget(user_ids[start : start + BATCH_SIZE]):
             logger.warning(
@@ -209,6 +209,6 @@ def forget_readers(user_ids: Sequence[int]) -> None:
 
 
 def forget_campaigns() -> None:
-    """Drop the entry with the live campaigns after a commit, so that an outdated entry is no longer read."""
+    """Drop the entry with the live campaigns. Call this only after the commit of the change."""
     if not CAMPAIGNS.forget([ALL]):
         logger.warning("cached campaigns may be outdated until the event is handled")

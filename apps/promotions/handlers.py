@@ -86,14 +86,14 @@ def refresh_changed(payload: Payload) -> None:
 
 @receiver(post_save, sender=User)
 def note_account(instance: User, *, created: bool, update_fields: Any, **_more: Any) -> None:
-    """Record that an account's segments must be recomputed if the account is new or its language may have changed."""
+    """If an account is new or its language may have changed, record that its segments must be recomputed."""
     if created or LANGUAGES.intersection(update_fields or LANGUAGES):
         _note(instance.pk)
 
 
 @receiver([post_save, post_delete], sender=TagFollow)
 def note_tag(instance: TagFollow, **_more: Any) -> None:
-    """Record a change of followed tags. This uses a signal, because no other app needs an event of apps.tags."""
+    """Record a change of followed tags. This uses a signal, because apps.tags records no event for it."""
     _note(instance.user_id)
 
 

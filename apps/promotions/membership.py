@@ -23,7 +23,7 @@ from apps.sql import lock_each, rows_of
 BATCH_SIZE = 500  # people whose rows of counts are locked together
 _LOCK = (7_239_502, 1)  # keys of two numbers never collide with advisory locks of one number
 
-# For each person and account: the account's first live campaign, and its first segment that the person is in.
+# For each person and account: the account's first live campaign with a segment that the person is in, and that segment.
 _WANTED = """
 SELECT DISTINCT ON (m.user_id, c.account_id) m.user_id, c.account_id, c.id, m.segment_id
 FROM promotions_campaign c

@@ -316,7 +316,7 @@ class Campaign(models.Model):
             ),
         ]
         indexes = [
-            # the few rows that `apply_time` reads every minute
+            # the few rows that `apply_time` reads every few seconds
             models.Index(
                 fields=["starts_at"],
                 condition=models.Q(state=CampaignState.RUNNING),
@@ -381,7 +381,7 @@ class SegmentSweep(models.Model):
 
 
 class VirtualFollow(models.Model):
-    """`user` sees open posts of `account`. Each pair has one row, with the first campaign and segment that apply."""
+    """`user` may see `account`'s promoted post. Each pair has one row, with the first matching campaign and segment."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False

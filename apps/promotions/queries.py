@@ -114,7 +114,7 @@ class OwnSegment:
 
 
 class Audience(NamedTuple):
-    """The least number of people that a campaign reaches. `too_few`: a segment is below `CAMPAIGN_MIN_PEOPLE`."""
+    """The least number of people that a campaign reaches. `too_few`: a segment is too small, or there is none."""
 
     people: int
     too_few: bool = False
@@ -127,7 +127,7 @@ def virtual_followee_ids(reader_id: int) -> tuple[int, ...]:
 
 
 def promotions_for(reader: User, batch: Batch | None) -> PromotionOf:
-    """A function that maps a post to its promotion or None. A campaign promotes only its account's newest post.
+    """A function that maps a post to its promotion or None. A campaign promotes only its account's newest text post.
 
     Accounts younger than `PROMOTIONS_AFTER_DAYS` see no promotions, so that new members first find people to follow.
     Without a batch, promotions are read in one query when first needed, unless the reader follows nobody virtually.
@@ -200,7 +200,7 @@ def _chosen(reader: ReaderEntry, campaigns: Iterable[LiveCampaign]) -> dict[int,
 
 
 def promotions_of(reader_id: int) -> dict[int, Promotion]:
-    """The promotions that a reader may see now, by the id of the promoted account, in one query.
+    """The promotions that a reader may see now, by the promoted account's id, from one query and the cached campaigns.
 
     The campaign must be live, within its time and budget, and below the reader's cap for today. Accounts that
     the reader follows, mutes or blocks, or that block the reader, are left out. At most 100, one per account.

@@ -1,7 +1,7 @@
 """Finds the people in a segment by its rules: stated traits, languages, follows, tags, last post, sign-up date.
 
-Nothing else about a person is read: no texts, no likes, no restricted posts. The conditions are subqueries for ids, and
-not correlated subqueries, which Citus does not run on the accounts, because every server has a copy of that table.
+Nothing else about a person is read: no texts, no likes, no restricted posts. The conditions are subqueries for ids,
+because Citus does not run correlated subqueries on the accounts, a table of which every server has a copy.
 """
 
 from collections.abc import Callable, Iterable

@@ -13,7 +13,7 @@ SWEEP_SECONDS = 10.0
 
 @shared_task
 def sweep_segments() -> None:
-    """Recompute the segments of all accounts; enqueues another run if this one takes too long."""
+    """Recompute the segments of all accounts, if this is due; enqueue another run if this one takes too long."""
     until = time.monotonic() + SWEEP_SECONDS
     while actions.sweep_batch():
         if time.monotonic() > until:

@@ -1,7 +1,7 @@
 """Feed algorithms: source -> rules -> scorer -> selector. How to write one: docs/feed_algorithms.md.
 
 A scorer returns an explanation instead of a score: the value of each factor. The score is the weighted sum of these
-values. So there is a reason for the place of every post, and the reason always matches the score.
+values; the selector may reduce it (`Scored.above`). So the reason for the place of a post always matches its score.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -59,9 +59,9 @@ class Part(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A post with its score, the sum of its `parts`. For a repost, `shown_id` is the post that was reposted.
+    """A post with the `parts` of its score. For a repost, `shown_id` is the post that was reposted.
 
-    `above` counts posts by the same author that are placed above it; each reduces the score by a fifth.
+    `above` counts posts by the same author placed above it; each reduces the score, the sum of the parts, by a fifth.
     """
 
     post_id: int
@@ -201,7 +201,7 @@ def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> lis
 def score(
     algorithm: Algorithm, viewer: User, items: Sequence[FeedItem], weights: Mapping[str, float]
 ) -> list[Scored]:
-    """Score the items. Raises TypeError if an explanation lacks a factor, ValueError if an item has no explanation."""
+    """Score the items. Raises TypeError if an explanation has the wrong factors, ValueError if one is missing."""
     explanations = algorithm.scorer(viewer, items) if items else ()
     return [
         Scored(item.id, item.shown.id, _parts(algorithm, explanation, weights))

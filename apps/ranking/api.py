@@ -114,7 +114,7 @@ class RankingInput(Input):
 )
 @endpoint(GET="read:statuses")
 def ranked_timeline(request: Request) -> Response:
-    """A page of the viewer's order."""
+    """A page of a stored order, or the first page of a new one."""
     viewer, cursor = viewer_of(request), RankCursor.from_query(request.query_params)
     promoted = wants_promoted(request)
     page = ranked_page(

@@ -14,7 +14,7 @@ from apps.ranking.rank_timeline import drop, is_consistent, online
 
 
 def section(viewer: User, post_id: int) -> Section | None:
-    """The factors of a post's score; None if the post is not in the order."""
+    """The factors of a post's score; None if the post is not in the reader's newest order."""
     scored = newest_scores(viewer).get(post_id)
     if scored is None:
         return None
@@ -23,7 +23,7 @@ def section(viewer: User, post_id: int) -> Section | None:
 
 
 def notes(viewer: User) -> Mapping[int, str]:
-    """A note with the score of each post in the order."""
+    """A note with the score of each post in the reader's newest order."""
     return {
         post_id: _("score in your ranked timeline: %(score)s")
         % {"score": number_format(scored.score, 2)}

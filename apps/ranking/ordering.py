@@ -1,7 +1,7 @@
 """Ranked orders: made by the algorithm that the reader has chosen, stored, and read page by page.
 
-An order is stored in PostgreSQL. A cache might lose it between two pages, and the second page would repeat posts of the
-first. Every page checks again that the reader may see its posts, and that they pass the algorithm's rules.
+An order is stored in PostgreSQL, because a cache might lose it, and the next page would then repeat posts. Every page
+checks again that the reader may see its posts, and that they pass the algorithm's rules.
 """
 
 import logging
@@ -57,7 +57,7 @@ class RankCursor:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "RankCursor":
-        """Read `session`, `after` and `limit`. BadRequest for malformed numbers, and for `after` without `session`."""
+        """Read `session`, `after` and `limit`. Raises BadRequest if one is malformed, or for `after` alone."""
         session, after = query.get("session") or None, query.get("after") or None
         refuse_moments(query)
         limit = Cursor.from_query({"limit": query.get("limit", "")}).limit
@@ -163,7 +163,7 @@ def ranked_page(
     """A page of one of the reader's orders, after the post `after`; if no session is given, a new order's first page.
 
     `promoted=False` leaves out promoted posts, for clients that might not show their label. Raises NotFound if the
-    order has expired, belongs to another reader, or does not contain `after`.
+    order or its algorithm no longer exists, it belongs to another reader, or it does not contain `after`.
     """
     session, items = begin(viewer) if session_id is None else (_session_of(viewer, session_id), {})
     algorithm = _algorithm_behind(session)

@@ -43,7 +43,7 @@ Weights = Mapping[str, float]
 
 
 def order(algorithm: Algorithm, viewer: User, weights: Weights) -> list[Scored]:
-    """The unread posts of the rank timeline in order. Scores missing candidates, and removes outdated ones.
+    """The unread posts of the rank timeline in order. Scores missing candidates, and removes former ones.
 
     If Redis does not respond, all candidates are scored for this read.
     """
@@ -68,7 +68,7 @@ def order(algorithm: Algorithm, viewer: User, weights: Weights) -> list[Scored]:
 def add_newest(algorithm: Algorithm, viewer: User, weights: Weights) -> None:
     """Score the newest `RANK_ITEMS_PER_RUN` candidates, except those already in the rank timeline; idempotent.
 
-    A rank timeline made with a different algorithm or different weights is left unchanged for the next read. Raises
+    A rank timeline made with another algorithm or other weights is left unchanged; the next read replaces it. Raises
     RedisError if Redis does not respond.
     """
     raw = algorithm.source(viewer, settings.RANK_ITEMS_PER_RUN)
@@ -89,7 +89,7 @@ def add_newest(algorithm: Algorithm, viewer: User, weights: Weights) -> None:
 
 
 def follow_delivery(chunk_id: int) -> None:
-    """Enqueue the scoring of the post that a chunk delivered, if anybody may have a rank timeline."""
+    """Enqueue the scoring of a delivered post for the readers in a chunk, if anybody may have a rank timeline."""
     if timelines().exists(SCORED):
         enqueue("apps.ranking.tasks.score_delivered", chunk_id)
 
@@ -159,7 +159,7 @@ def is_consistent(reader_id: int) -> bool | None:
 def _read(algorithm: Algorithm, reader_id: int, weights: Weights) -> dict[int, Scored] | None:
     """The scores by post id, best first; None unless there is a rank timeline for this algorithm and these weights.
 
-    ValueError or TypeError for malformed values.
+    Raises ValueError or TypeError for malformed values.
     """
     by_position, reasons = keys_of(reader_id)
     pipeline = _pipeline()

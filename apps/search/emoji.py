@@ -74,7 +74,7 @@ def _terms(line: str) -> Iterator[tuple[str, int]]:
     for keyword in keywords:
         yield _term(keyword), KEYWORD
     for phrase in (name, *keywords):
-        # later words of a phrase, and all suffixes of a phrase without spaces
+        # each word of a phrase, and all suffixes of a phrase without spaces
         for run in runs(phrase):
             for start in range(len(run.text) if run.is_pairs else 1):
                 yield run.text[start:], INSIDE

@@ -131,7 +131,7 @@ def post_at_url(viewer: User | None, text: str) -> FeedItem | None:
         return None
 
 
-MAX_CANDIDATES = 200  # from which offset and limit select
+MAX_CANDIDATES = 200  # the accounts from which `offset` and `limit` select
 _HANDLE = re.compile(HANDLE_PATTERN.replace("{3,30}", "{1,30}"), re.ASCII)
 
 # Four bounded subqueries: the viewer's followees (separate, so that others cannot crowd them out); a prefix of the
@@ -191,7 +191,7 @@ def search_people(
         "prefix": handle.replace("_", r"\_") + "%",
         "handle": handle,
         "end": handle
-        + "{",  # sorts after all characters of handles, so that the index is read in order
+        + "{",  # sorts after all characters of handles, so that the handles with the prefix are a range of the index
         "is_handle": bool(handle),
         "guesses": len(handle) >= MIN_GUESSED,
         "query": words,

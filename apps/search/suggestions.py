@@ -37,8 +37,7 @@ MAX_DISMISSED = 200  # per account; the oldest beyond this number are deleted
 MAX_PACKS = 6  # on a page
 # The number of most followed accounts from which `people_to_begin_with` chooses.
 MANY = 40
-# It also chooses from the authors of the newest posts with the tags that the viewer follows: the number of posts per
-# tag, and of tags.
+# It also chooses from the authors of the 50 newest posts of each of the 10 tags that the viewer followed last.
 POSTS_OF_TAG, MAX_TAGS = 50, 10
 
 # One subquery selects all accounts to leave out, so that PostgreSQL scans the index of follower counts up to the limit.
@@ -83,7 +82,7 @@ MAX_CACHED = 10
 
 
 def suggested_people(viewer: User, *, limit: int) -> list[User]:
-    """The most followed accounts that a viewer has not followed, requested to follow, blocked, muted or dismissed."""
+    """The most followed discoverable accounts that a viewer has no relation to and has not dismissed."""
     if not viewer.epoch or limit > MAX_CACHED:
         return _suggested(viewer.pk, limit)
     key = (viewer.pk, viewer.epoch)
@@ -95,7 +94,7 @@ def suggested_people(viewer: User, *, limit: int) -> list[User]:
 
 
 class SuggestedPerson(NamedTuple):
-    """Those fields of an account that the side column shows."""
+    """The fields of an account that the side column shows."""
 
     pk: int
     handle: str
@@ -199,7 +198,7 @@ class Pack:
 
 
 def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
-    """The non-empty packs in these languages, except people muted by the viewer or with a block in either direction."""
+    """The non-empty packs in these languages, without people whom the viewer mutes or who are separated by a block."""
     rows = StarterPack.objects.filter(is_active=True, language__in=languages)
     packs = list(rows.order_by("place", "pk").prefetch_related("members")[:MAX_PACKS])
     ids = {pack.pk: {person.pk for person in pack.members.all()} for pack in packs}

@@ -19,7 +19,7 @@ def index_newcomers() -> None:
 
 @shared_task
 def index_older_posts() -> None:
-    """Index posts that were written before the site had an index, so that an upgrade needs no manual step."""
+    """Index posts that are older than this version of the index, so that an upgrade needs no manual step."""
     for _batch in range(MAX_BATCHES):
         if not indexing.index_older(IndexWalk.Kind.POSTS):
             return
@@ -27,7 +27,7 @@ def index_older_posts() -> None:
 
 @shared_task
 def index_older_people() -> None:
-    """Index the names of accounts that were created before the site had an index."""
+    """Index the names of accounts that are older than this version of the index."""
     for _batch in range(MAX_BATCHES):
         if not indexing.index_older(IndexWalk.Kind.PEOPLE):
             return

@@ -47,7 +47,7 @@ class Run:
 
 
 def runs(text: str) -> Iterator[Run]:
-    """The words of a text in order, without accents and in lower case; the Turkish dotless i becomes i."""
+    """The runs of a text in order, without accents and in lower case; the Turkish dotless i becomes i."""
     folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold().replace("ı", "i")
     plain = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", folded)))
     for match in _RUN.finditer(plain):

@@ -81,7 +81,7 @@ class Entries:
     def read_up(
         self, reader_id: int, *, oldest: int, newest: int | None, count: int
     ) -> WindowRange | None:
-        """Up to `count` ids just above `oldest`, oldest first; None if the span does not reach down to `oldest`."""
+        """Up to `count` ids just above `oldest`, oldest first; None unless a valid span contains `oldest`."""
         bounds = {"newest": MAX_ID if newest is None else newest, "oldest": oldest, "count": count}
         covered = _read(reader_id, **bounds, begins=BEGINS_ABOVE, ascending=True)
         if covered is None:
@@ -113,7 +113,7 @@ def newest(reader_id: int, count: int) -> Covered | None:
 
 
 def push_chunk(post: Post, chunk: FanoutChunk) -> None:
-    """Write a post for all readers of a chunk."""
+    """Write a delivered post for all readers in a chunk of its delivery."""
     edges = (chunk.first_edge, chunk.last_edge)
     push(post.author_id, *edges, post.pk, is_virtual=chunk.is_virtual)
 
@@ -121,7 +121,7 @@ def push_chunk(post: Post, chunk: FanoutChunk) -> None:
 def push(
     author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool = False
 ) -> int:
-    """Write a row for each follower in a range of edge ids; returns their number, 0 if the store does not respond."""
+    """Write a row for each follower whose follow's id is in this range; returns their number, 0 if the store fails."""
     try:
         return timeline_store().push(
             author_id, first_edge, last_edge, post_id, is_virtual=is_virtual

@@ -17,7 +17,7 @@ from apps.sql import rows_of
 # There is a wave if the last hour has at least AT_LEAST new accounts, and more than TIMES the usual number. The usual
 # number is the hourly average before that hour; it is known once the counted accounts span at least KNOWN.
 TIMES, AT_LEAST, KNOWN = 5, 20, timedelta(days=1)
-_NEWEST = 5_000  # accounts that are counted; if an hour has more, this number is shown
+_NEWEST = 5_000  # accounts that are counted
 
 _APPLYING = f"""
 SELECT id, kind FROM sign_ups_signupblock
@@ -44,7 +44,7 @@ class Wave(NamedTuple):
 
 
 def block_of(sign_up: SignUp) -> Applying | None:
-    """The oldest block that applies to a sign-up."""
+    """The oldest block that applies to a sign-up; None if there is none."""
     labels = sign_up.email.rpartition("@")[2].lower().split(".")
     values = {
         "address": sign_up.address,
@@ -56,8 +56,8 @@ def block_of(sign_up: SignUp) -> Applying | None:
 
 
 def current_wave() -> Wave | None:
-    """The wave of sign-ups, if many more accounts than usual were created in the last hour. None on the first day of a
-    site, when there is no usual number yet.
+    """The wave of sign-ups, if many more accounts than usual were created in the last hour. None if the counted
+    accounts span less than a day, for example on a site's first day, because there is no usual number then.
     """
     hour_ago = Now() - timedelta(hours=1)
     found = User.objects.order_by("-pk")[:_NEWEST].aggregate(

@@ -28,7 +28,7 @@ def count_login(**_signal: Any) -> None:
 
 def count() -> int:
     """Count the posts and accounts created since the last run; returns their number. The first run counts those of the
-    last twelve weeks.
+    last twelve weeks. Weeks older than `RETENTION` are deleted.
     """
     until, total, is_done = time.monotonic() + RUN_SECONDS, 0, False
     while not is_done:

@@ -1,7 +1,7 @@
 """Takes measures and undoes them; records strikes, appeals, notes and evidence.
 
-Every measure is an act of `apps.moderation.actions`, whether it comes from the queue, a list in the admin or a program.
-`record` adds its strike in the transaction of the act.
+Except for `warn`, every measure is an act of `apps.moderation.actions`, which the queue, the admin and programs call.
+`record` adds the strike in the transaction of the measure.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -149,7 +149,7 @@ def _answers(measure: str, other: Report, decided: Collection[int]) -> bool:
 def _take(
     measure: Measure, report: Report, *, by: User, text: str, post_ids: Collection[int]
 ) -> None:
-    """Take a measure, unless it is already in force."""
+    """Take a measure. One about the account that is already in force is not taken again, except a warning."""
     if measure in PER_POST:
         there = Post.objects.filter(pk__in=post_ids, deleted_at=None).exclude(kind=Kind.REPOST)
         posts = sorted(there.values_list("pk", flat=True))
@@ -250,10 +250,10 @@ def appeal(strike: Strike, *, text: str) -> Appeal:
 
 @transaction.atomic
 def answer_appeal(row: Appeal, *, by: User, is_accepted: bool, text: str = "") -> None:
-    """Accept an appeal, which takes the measure back, or reject it. Notifies the person. Only the first answer counts.
+    """Accept an appeal, which takes the measure back, or reject it. Notifies the person.
 
     Raises Invalid for a text that is too long; NotAllowed without the permission to change reports, for accepting
-    without the measure's permission, and for one's own appeals.
+    without the measure's permission, for one's own appeals, and if the appeal has been answered already.
     """
     require_permission(by, CHANGE_REPORTS)
     _check_length(text)

@@ -110,7 +110,7 @@ class CaseAdmin(ReportAdmin):
         posts = queries.case_posts(report)
         reads_all = request.user.has_perm(READ_RESTRICTED)
         for one in posts:
-            if one.post.is_restricted and reads_all:  # logged, as on the page of the post
+            if one.post.is_restricted and reads_all:  # this is logged, as on the page of the post
                 log_action(staff_of(request), one.post, _("Read."))
         staff = staff_of(request)
         may_change = staff.has_perm(CHANGE_REPORTS)

@@ -32,8 +32,8 @@ def _staff(*, blank: bool = True) -> Any:
 class Strike(models.Model):
     """A measure that staff took about the account `user`; it is in force until it is taken back.
 
-    `text` is shown to the person. `evidence` is the post as it was then: `body`, `content_warning`, descriptions of its
-    `pictures`, options of its `poll`, and whether it `is_restricted`. It is empty for measures about the whole account.
+    `text` is shown to the person. `evidence` is the post as it was then (kept for 90 days): `body`, `content_warning`,
+    descriptions of `pictures`, options of the `poll`, and `is_restricted`. It is empty for measures about the account.
     """
 
     user = models.ForeignKey(

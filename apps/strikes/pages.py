@@ -66,7 +66,7 @@ def _second_factor(request: HttpRequest, owner: User, token: str) -> HttpRespons
 
 
 def _appeal(request: HttpRequest, user: User) -> dict[str, Any]:
-    """Appeal if a form was submitted. If this fails, return context for the page. NotFound for strikes of others."""
+    """Appeal if a form was submitted. Returns the error for the page, or {}. Raises NotFound for others' strikes."""
     if request.method != "POST":
         return {}
     number, text = request.POST.get("strike", ""), request.POST.get("text", "")

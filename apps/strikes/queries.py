@@ -120,7 +120,7 @@ class CasePost:
 
 
 def case_posts(report: Report) -> list[CasePost]:
-    """The posts of a report, from seven queries for any number of posts."""
+    """The posts of a report. The number of queries does not depend on the number of posts."""
     shown = reported_posts(report)
     ids = [one.post.pk for one in shown]
     kept = dict(Evidence.objects.filter(report=report).values_list("post_id", "seen"))
@@ -165,7 +165,7 @@ def account_figures(user: User) -> dict[str, int]:
 
 
 def next_case(chosen: Filter, staff: User, report: Report, *, back: bool = False) -> int | None:
-    """The number of the report after this one in the queue or, with `back`, before it."""
+    """The number of the report after this one in the queue or, with `back`, before it; None at the end."""
     rows = chosen.rows(staff)
     is_up = (chosen.state == "resolved") == back
     if back:
@@ -295,7 +295,7 @@ def owner_of(token: str) -> User:
 def what_notifications_are_about(
     viewer: User, rows: Sequence[Notification]
 ) -> dict[int, OwnStrike]:
-    """Map the id of the notification about strikes (at most one per account) to the account's newest strike."""
+    """The viewer's newest strike, by the id of the notification about strikes in `rows`; {} if either is missing."""
     told = [row.pk for row in rows if row.kind == NotificationKind.STRIKE]
     newest = (
         Strike.objects.filter(user=viewer).select_related("appeal").order_by("-pk").first()

@@ -42,7 +42,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A post in a feed. All URLs are absolute; `html` is the same as on the site's pages."""
+    """A post in a feed. All URLs are absolute. `html` is the text as on the site's pages, with absolute links."""
 
     id: str
     url: str

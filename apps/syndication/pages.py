@@ -98,7 +98,7 @@ def _require_unchanged(item: FeedItem) -> None:
 
 
 def _facts(owner: User) -> tuple[object, ...]:
-    """Everything that an account's feed depends on: the revision of its public posts, and its profile."""
+    """Everything that an account's feed depends on: the revision of its open posts, and its profile."""
     return (
         owner.counts.outbox_revision,
         owner.handle,

@@ -93,7 +93,7 @@ def _clear(_message: bytes | None) -> None:
 
 
 def count_days(days: int = DAYS_COUNTED) -> None:
-    """Recount the uses of the last days, scanning each day's posts once, and delete counts older than a month."""
+    """Recount the uses of the last days, scanning each day's uses once, and delete counts older than a month."""
     today = datetime.now(UTC).date()
     with transaction.atomic(), connection.cursor() as sql:
         for back in range(days):

@@ -1,4 +1,4 @@
-"""Translates open posts for members; each version of a post is translated only once per language."""
+"""Translates open posts for members. The translation of each version of a post is cached for a week per language."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -84,7 +84,7 @@ def translated(viewer: User, post_id: int, language: str = "") -> tuple[FeedItem
 
 
 def _supported(target: str, source: str) -> str:
-    """The service's name for the target language. Invalid if it is not supported, or is the post's own language."""
+    """The service's name for the target language. Raises Invalid if it is not supported, or is the post's own."""
     primary = target.partition("-")[0].lower()
     if primary == source:
         raise _cannot(_("The post is already in this language."))

@@ -61,7 +61,7 @@ def _load_languages() -> dict[str, list[str]]:
 
 
 def translate(texts: Sequence[str], *, source: str, target: str) -> Translated:
-    """Translate texts. Raises Refused, Unavailable, TooMany."""
+    """Translate texts. Raises Refused, Unavailable or TooMany."""
     request = {"q": list(texts), "source": source or AUTO, "target": target, "format": "text"}
     if settings.TRANSLATE_API_KEY:
         request["api_key"] = settings.TRANSLATE_API_KEY

@@ -64,7 +64,7 @@ def change_endpoint(
     is_on: bool | None = None,
     bearer: Bearer | None = None,
 ) -> Endpoint:
-    """Change an endpoint; None leaves a field unchanged. Invalid, NotAllowed; Conflict if staff switched it off."""
+    """Change the given fields of an endpoint. Raises Invalid, NotAllowed, or Conflict if staff have switched it off."""
     changed: dict[str, Any] = {}
     if address is not None:
         changed["address"] = _checked_address(address)
@@ -109,7 +109,7 @@ def send_test(endpoint: Endpoint) -> Delivery:
 
 
 def send_again(endpoint: Endpoint, row: Delivery) -> Delivery:
-    """Send a message again now, with as many attempts as a new one. Conflict if the endpoint is off, or TooMany."""
+    """Send a message again, with as many attempts as a new one. Raises Conflict if the endpoint is off, or TooMany."""
     _require_on(endpoint)
     check_rate_limit("webhook", str(endpoint.owner_id))
     Delivery.objects.filter(pk=row.pk).update(
@@ -139,7 +139,7 @@ def _require_on(endpoint: Endpoint) -> None:
 
 
 def _checked_kinds(kinds: Collection[str], bearer: Bearer | None) -> list[str]:
-    """Kinds in the order of `Kind`. A program gets only the kinds that its token may read."""
+    """Kinds in the order of `Kind`. Raises Invalid, or NotAllowed for kinds that a program's token may not read."""
     chosen = [kind.value for kind in Kind if kind in set(kinds)]
     if not chosen or len(chosen) != len(set(kinds)):
         raise invalid("types", _("Choose at least one kind of message."))
@@ -154,7 +154,7 @@ def _checked_kinds(kinds: Collection[str], bearer: Bearer | None) -> list[str]:
 
 
 def _checked_address(address: str) -> str:
-    """The address, if it uses https and may be public. The host's IP addresses are checked at every attempt."""
+    """The address. Raises Invalid if it cannot be used; the host's IP addresses are also checked at every attempt."""
     address = address.strip()
     is_text = address.isascii() and address.isprintable() and " " not in address
     if not is_text or len(address) > ADDRESS_MAX_CHARACTERS:

@@ -1,4 +1,4 @@
-"""Staff see which servers get messages, and can switch them off. They see neither secrets nor messages."""
+"""Staff see which servers get messages, and can switch webhooks off. They see neither secrets nor messages."""
 
 from django.contrib import admin
 from django.db.models import QuerySet

@@ -150,7 +150,7 @@ def webhooks(request: Request) -> Response:
 )
 @endpoint(GET=READ, PUT=WRITE, DELETE=WRITE)
 def webhook(request: Request, webhook_id: int) -> Response:
-    """Show, change or delete a webhook. `enabled` switches it on again after it was switched off for its failures."""
+    """Show, change or delete a webhook. `enabled` switches it off or, unless staff switched it off, on again."""
     row = _own(request, webhook_id)
     if request.method == "DELETE":
         actions.delete_endpoint(row)

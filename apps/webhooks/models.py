@@ -111,7 +111,7 @@ class Delivery(LeasedRow):
 
     `subject_id` is the id of the notification or post, and `version` distinguishes the edits of a post. `status` is
     from the last response. A message that is done without a status was not sent, because the endpoint's owner can no
-    longer see the post or notification.
+    longer see the post or notification, or no longer use the site.
     """
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="+", db_index=False)

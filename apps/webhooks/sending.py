@@ -34,7 +34,7 @@ TASK = "apps.webhooks.tasks.send"
 WAITS = [timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30), timedelta(hours=2),
          timedelta(hours=6), timedelta(hours=16)]  # fmt: skip
 MAX_ATTEMPTS = len(WAITS) + 1
-FAILING_MAX = timedelta(days=3)  # after this time without a success, an endpoint is switched off
+FAILING_MAX = timedelta(days=3)  # endpoints that fail for longer are switched off
 RETENTION = timedelta(days=7)  # for rows that are done, and for dead letters
 MAX_WAITING = 1000  # messages to an endpoint; no more are made until some are sent
 BATCH_SIZE, BATCH_SECONDS = 10, 5.0  # limits of a task: messages; time after which none begins
@@ -134,12 +134,13 @@ def _send_batch(endpoint_id: int) -> int:
 
 
 def _living(endpoint_id: int) -> Endpoint | None:
-    """The endpoint, if it is on and its owner can use the site. If its token has ended, it is deleted."""
+    """The endpoint; None if it is off, its token has ended (it is deleted), or its owner is suspended or inactive."""
     Endpoint.objects.filter(ended(), pk=endpoint_id).delete()
     endpoint = Endpoint.objects.select_related("owner__counts").filter(pk=endpoint_id).first()
     if endpoint is None or endpoint.off:
         return None
     if not endpoint.owner.is_active or endpoint.owner.is_suspended:
+        # messages for such an owner are withdrawn: they are done without a status
         waiting = Delivery.objects.filter(endpoint=endpoint, state=State.PENDING)
         waiting.update(state=State.DONE, finished_at=Now(), last_error="", status=None)
         return None
@@ -209,7 +210,7 @@ def switch_off(endpoint: Endpoint, reason: Off) -> None:
 
 
 def _headers(endpoint: Endpoint, row: Delivery, body: bytes) -> dict[str, str]:
-    """The headers of a message. InvalidToken if a secret can no longer be decrypted."""
+    """The headers of a message. Raises InvalidToken if a secret can no longer be decrypted."""
     sealed = [endpoint.sealed_secret]
     if endpoint.former_until and endpoint.former_until > timezone.now():
         sealed.append(endpoint.sealed_former)

@@ -8,7 +8,7 @@ from apps.webhooks import sending
 
 @shared_task
 def send(endpoint_id: int) -> None:
-    """Send an endpoint's due messages, unless another worker is sending them; another task sends the rest."""
+    """Send a batch of an endpoint's due messages, unless another worker is sending; a further task sends the rest."""
     if sending.send_due(endpoint_id) and endpoint_id in sending.due():
         enqueue(sending.TASK, endpoint_id)
 

@@ -1,4 +1,4 @@
-"""Several classes of data in one round trip.
+"""Several kinds of data, from Memcached and several Redis servers, in one round trip.
 
 Everything is sent before the first answer is read. So a page waits only for the slowest of its servers, and needs no
 threads (source 000: concurrent fetch and assembly).
@@ -54,7 +54,7 @@ class _QueuedAppend(NamedTuple):
 
 @dataclass(slots=True)
 class QueuedCommands:
-    """Queued commands for one class of data in Redis.
+    """Queued commands for one Redis server.
 
     `Batch.execute` sets the answers (an error for a refused command), or the error of the server.
     `has_failed`: there is no answer, or one of the answers is an error.
@@ -107,10 +107,9 @@ class Batch:
     def get_checked(
         self, kind: ReadThrough[K, V], key: K, load: Callable[[list[K]], dict[K, V]]
     ) -> V | None:
-        """The value of a key, loaded if missing, provided that the revision check in the same round trip allows it.
+        """The value of a key, loaded if missing. Executes the batch and everything queued in it.
 
-        Returns None if the value does not exist, or if Memcached or Redis is not available. Executes the batch and
-        everything queued in it.
+        Returns None if the value does not exist, or if the revision check fails, for example because Redis is down.
         """
         found = self.get_many(kind, [key], lambda keys: load(keys) if self.is_current else {})
         self.execute(check_revisions=True)
@@ -138,9 +137,9 @@ class Batch:
     def execute(self, *, check_revisions: bool = False) -> None:
         """Send everything, wait for all answers, and load values that Memcached did not have.
 
-        With `check_revisions`, `is_current` is afterwards True if Memcached is current, including the values of this
-        batch. It is False if no Memcached is configured, or if Redis does not answer. A node that is down does not
-        matter, because it cannot return stale values.
+        With `check_revisions`, `is_current` is afterwards True if the topology, and the generations of all nodes that
+        this batch has read, are those in Redis. It is False if no Memcached is configured, or if Redis does not answer.
+        A node that is down does not matter, because it cannot return stale values.
         """
         self._send(check_revisions=check_revisions)
         self._collect()

@@ -27,8 +27,8 @@ class ReadThrough(Generic[K, V]):
     """One kind of value cached in Memcached.
 
     `version` is the version of the byte format: raise it when the codec changes, instead of flushing. `key_of` must
-    return ASCII without spaces, made only from ids of checked types; a value whose key contains its version can never
-    be stale.
+    return ASCII without spaces, made only from ids of checked types; a value whose key contains its revision can
+    never be stale.
 
     `family` is the class of data in the topology, which staff can flush as a whole. Missing values are cached as
     missing for `negative_ttl_seconds` (0: not at all), or until a value is stored. With `single_flight`, if many
@@ -57,7 +57,7 @@ class ReadThrough(Generic[K, V]):
         *,
         accept: Callable[[K, V], bool] | None = None,
     ) -> dict[K, V]:
-        """The values of those keys that exist. At most 1,000 keys.
+        """The values of at most 1,000 keys; those without a value are left out.
 
         `load` receives the missing keys. Keys that another caller is loading are left to that caller; if it is too
         slow, they are passed to `load` in a second call. A cached value that `accept` refuses, because its revision is

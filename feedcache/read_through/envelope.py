@@ -1,4 +1,4 @@
-"""The bytes of a cached value, with a checksum, and compressed if that saves bytes (source 002).
+"""The bytes of a cached value, with a checksum. Large values are compressed if that saves bytes (source 002).
 
     | 1 byte: form (0 plain, 1 zstd) | 4 bytes: CRC-32 of form and rest | the rest |
 

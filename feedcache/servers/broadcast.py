@@ -24,7 +24,7 @@ def publish(message: bytes) -> None:
 
 
 async def subscribe() -> AsyncIterator[bytes | None]:
-    """Yield None once the subscription has begun, and then every message.
+    """Yield None when the subscription has begun, and then every message.
 
     Raises RedisError or OSError if the connection is lost or the broadcasts have moved. Messages may then have been
     missed, and the caller should subscribe again.

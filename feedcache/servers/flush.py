@@ -1,7 +1,7 @@
-"""Deletes all keys of one class of data in Redis; they are rebuilt from PostgreSQL when they are next read.
+"""Deletes keys in Redis that can be rebuilt from PostgreSQL.
 
 Memcached does not need this, because its keys contain the epoch of their class of data. Keys are scanned a thousand at
-a time and freed in the background, so that no client waits. Counts of reads that are not yet in PostgreSQL are lost.
+a time and freed in the background, so that no client waits. Increments of counters that PostgreSQL lacks are lost.
 """
 
 from itertools import islice
@@ -11,7 +11,7 @@ from feedcache.connections import Redis, client_at, written
 
 BATCH_SIZE = 1000
 
-# For each class of data: its servers, and every prefix that an app or a structure gives to its keys there.
+# For each of `topology.CLASSES`: the servers (by role) and the patterns of its keys there.
 PATTERNS: dict[str, list[tuple[str, str]]] = {
     "content": [("timelines", "week:*")],
     "outbox": [],
@@ -20,7 +20,7 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
     "existence": [("existence", "phantom:*")],
     "counters": [("counters", "c{*}:*")],
 }
-# Keys that would be outdated if their class moved to another server and came back.
+# For each of `topology.TENANTS`: keys that would be outdated if its data moved to another server and back.
 OUTDATED = {"timelines": ["home:*", "inbox:*", "square:*", "policies:*"]}
 
 # Other keys that would be wrong after the database was restored to an earlier state: tombstones, precomputed scores.
@@ -37,14 +37,14 @@ def delete_everything() -> int:
 
 
 def delete_keys(name: str) -> int:
-    """Delete the keys of a class of data; returns their number. After a RedisError, some may be left: call it again."""
+    """Delete the keys of one of `PATTERNS`; returns how many. After a RedisError, some may be left: call it again."""
     return sum(
         _delete(client, pattern) for role, pattern in PATTERNS[name] for client in written(role)
     )
 
 
 def outdated_keys(name: str, url: str) -> int:
-    """The number of keys on a server that a class of data would wrongly use if it moved there. Raises RedisError."""
+    """The number of outdated keys that one of `TENANTS` would find on a server if it moved there. Raises RedisError."""
     client: Any = client_at(name, url)
     return sum(
         1
@@ -54,7 +54,7 @@ def outdated_keys(name: str, url: str) -> int:
 
 
 def delete_outdated(name: str, url: str) -> int:
-    """Delete the outdated keys on a server that a class of data has left; returns their number. Raises RedisError."""
+    """Delete the `OUTDATED` keys on a server that one of `TENANTS` has left; returns how many. Raises RedisError."""
     client: Redis = client_at(name, url)
     return sum(_delete(client, pattern) for pattern in OUTDATED.get(name, ()))
 

@@ -65,7 +65,7 @@ class MemcachedStatus:
 class RedisStatus:
     """A Redis server or a node of a cluster: the classes of data on it, and its statistics.
 
-    `error` is "" if set, get and delete worked or, for a replica or a node of a cluster, if it answered.
+    `error` is "" if it answered and, unless it is a replica or a node of a cluster, set, get and delete worked.
     """
 
     address: str

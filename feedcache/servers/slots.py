@@ -1,8 +1,8 @@
 """Moves slots in a Redis Cluster one at a time, without downtime (source 000: clusterManager).
 
 `redis-cli --cluster reshard` is given only the number of slots, and chooses the slots itself. This module moves a given
-slot, can continue after an interruption, and needs no redis-cli. At every moment, each key is on one of the two nodes,
-with its time to live. Clients that ask the old node for a key that has moved are redirected.
+slot, can continue after an interruption, and needs no redis-cli. At every moment, each key is on one of the two
+nodes or on both, with its time to live. Clients that ask the old node for a key that has moved are redirected.
 """
 
 import time
@@ -86,10 +86,10 @@ def moves(cluster: Cluster, nodes: Sequence[Master]) -> list[Move]:
 
 
 def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None = None) -> int:
-    """Move a slot to a master; returns the number of moved keys. Can be called again after any failure. Raises
-    Raises RedisError.
+    """Move a slot to a master; returns the number of moved keys. Raises SlotError or RedisError.
 
-    It stops after `seconds`. `moves` then shows how many keys are left, and another call continues.
+    It stops after `seconds`, but moves at least one batch of keys. `moves` then shows how many are left. Another call
+    continues, also after a failure.
     """
     until = None if seconds is None else time.monotonic() + seconds
     if not 0 <= slot < SLOTS:
@@ -115,7 +115,7 @@ def migrate(cluster: Cluster, slot: int, address: str, *, seconds: float | None 
 def _move_keys(
     cluster: Cluster, slot: int, source: Master, target: Master, *, until: float | None
 ) -> tuple[int, bool]:
-    """Move keys until a time; returns their number, and whether the slot is empty now."""
+    """Move keys until a monotonic time; returns their number, and whether the old owner has none left."""
     login: list[Any] = []
     if cluster.address.password:
         login = ["AUTH2", cluster.address.username or "default", cluster.address.password]

@@ -1,7 +1,7 @@
 """The topology that this process uses, and the thread that keeps it up to date.
 
-One daemon thread per process, started by the first `current` or `Listener.known` (or by `start`, in processes that may
-call neither), and restarted in a forked child. It listens to a channel of the Redis at `redis_url`. It also reads the
+Each process has one daemon thread. The first `current` or `Listener.known` starts it (or `start`, in processes that may
+call neither); a forked child has its own. The thread listens on a channel of the Redis at `redis_url`, and reads the
 topology's key there every second, in case a message was lost. If the key is missing, or contains an older version than
 this process uses, Redis has lost the newest topology, and the process writes it again.
 
@@ -95,7 +95,7 @@ def published(*, by: Redis | None = None) -> Topology | None:
 
 
 def publish_epoch(epoch: int, *, by: Redis | None = None, replaces: bool = True) -> None:
-    """Announce the epoch to all processes. Raises RedisError."""
+    """Announce the epoch to all processes, with `replaces=False` only if Redis has none. Raises RedisError."""
     (by or configuration()).set(EPOCH_KEY, epoch, nx=not replaces)
 
 
@@ -159,7 +159,7 @@ class Listener:
     _redis_is_down: bool = False
     _refused_version: int = -1
     is_known: bool = False  # whether Redis had a topology, or the store has answered
-    # the monotonic time at which the last `look` that confirmed the topology began
+    # the monotonic time at which the last check that confirmed the topology began
     confirmed_at: float = -math.inf
     _store_is_down: bool = False
     _known_event: threading.Event = field(default_factory=threading.Event)
@@ -293,7 +293,7 @@ class Listener:
         if self.topology.version > found:
             publish(self.topology, by=by)
         self._report(by)
-        # after the report, because the next step of a resize waits for that
+        # after the report: the next step of a resize waits for all reports
         if self.topology.version == found and asked_at <= self.until:
             self._confirm(asked_at)
         totals.add(stats.drain(), by=by)
@@ -436,8 +436,7 @@ def current() -> Topology:
 
 
 def epoch_suffix() -> str:
-    """The suffix that the epoch adds to the key prefixes of Redis values that are made from Memcached values; "" for
-    epoch 0.
+    """A suffix for the key prefixes of values in Redis that are made from cached values in Memcached; "" for epoch 0.
 
     A process that has not yet adopted a new epoch writes under the old keys, which other processes no longer read.
     """

@@ -40,9 +40,7 @@ def last_hour() -> Counts:
 
 
 def last_day(*, hours: int = 24) -> list[tuple[int, Counts]]:
-    """The counts per ten minutes, each with the Unix second in which the ten minutes began, oldest first. Raises
-    Raises RedisError.
-    """
+    """The counts per ten minutes, each with the Unix second in which they began, oldest first. Raises RedisError."""
     newest = int(time.time()) // SPAN_SECONDS
     spans = range(newest - hours * 3600 // SPAN_SECONDS + 1, newest + 1)
     return [
@@ -52,11 +50,11 @@ def last_day(*, hours: int = 24) -> list[tuple[int, Counts]]:
 
 
 def since(second: float) -> Counts | None:
-    """The counts of the complete five-second spans that began after a Unix second, but only of the last minute.
+    """The counts of the complete five-second spans that began at a Unix second or later, but only in the last minute.
 
-    None if there are no counts yet. Raises RedisError.
+    None if no such span is complete yet. Raises RedisError.
     """
-    # a second after the end of five seconds, the last counts of other processes have arrived
+    # processes add their counts every second, so those of a span are complete a second after its end
     end = int(time.time() - 1) // MOMENT_SECONDS
     first = max(-int(-second // MOMENT_SECONDS), end - MOMENTS + 1)
     if first >= end:

@@ -8,6 +8,7 @@ longset       sets of ids in Redis, such as the accounts that somebody follows, 
 week_bucket   contents by week, in hashes of Redis
 counters      counts that are kept in Redis and written back to PostgreSQL
 bloom         Bloom filters, which can prove that something was never done
+rate_limit    exact rate limits
 restore       replaces large values in Redis without blocking it
 
 They handle only ids and bytes; the `cache` module of an app decides which structure the app uses, and under which keys.

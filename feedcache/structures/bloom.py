@@ -3,7 +3,7 @@ this "phantom".
 
 A "no" is certain; a "yes" must be checked in the database. Filters are split into segments by the time of the post, not
 of the mark, so one lookup is enough, and old segments expire as a whole. If there is no complete filter, or a chunk was
-lost, the answer is "unknown".
+lost, the answer is "unknown" (for marks without database rows: "no").
 
 **Chunks.** A segment consists of chunks: plain strings, used as bitmaps, each just under 64 KiB, so that the allocator
 wastes nothing. A record is in one chunk; its k positions in it come from one 128-bit hash by double hashing. The number
@@ -426,7 +426,7 @@ class Marks:
     """One kind of mark. Instances are compared by identity.
 
     With `has_rows`, there is a database row for each mark, so that unknown marks can be looked up in the database.
-    Without rows, marks that were lost or are older than the horizon count as not marked.
+    Without rows, lost marks and marks of posts older than the horizon count as not marked.
     """
 
     kind: str
@@ -480,7 +480,7 @@ def open_layer(marks: Marks, generation: Generation, segment: int, layer: int) -
 
 
 def handle_lost(marks: Marks, generation: Generation, lost: Mapping[str, int]) -> None:
-    """Handle missing or garbage chunks (key -> segment): drop the filter; for marks without rows, replace them."""
+    """Handle missing or garbage chunks (key -> segment): drop the filter or, without rows, make them again."""
     logger.warning("the existence filter for %s has lost %s of its chunks", marks.kind, len(lost))
     if marks.has_rows:
         delete_chunks(marks, drop_filters(marks.name, token=generation.token))
@@ -543,9 +543,7 @@ def _in_batches(commands: Iterable[Command]) -> list[int]:
 
 # --- looking up and marking -----------------------------------------------------------------------
 MAX_TRIES = 8  # the state of the filters may change between two attempts
-MAX_GROUP = (
-    100  # records in one call of a script, so a layer exceeds its design load by no more than this
-)
+MAX_GROUP = 100  # records in one call of a script, which measures the fill only once
 
 # KEYS: chunks. ARGV: for each the number of hashes, and positions. Returns a string for each chunk: 1 or 0 for each of
 # its records; "" when it was lost.
@@ -670,7 +668,7 @@ def _since(
 
 
 def _answer(marks: Marks, post_ids: Collection[int], marked: set[int] | None) -> Answer:
-    """The answer for these posts. `marked` is None if there is no live filter."""
+    """The answer for these posts. `marked` is None if the filter is missing or damaged, or could not be read."""
     if not marks.has_rows:
         return Answer(marked or set())
     if marked is None:

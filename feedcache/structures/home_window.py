@@ -15,7 +15,7 @@ script renames the building key, which replaces the window.
 **Late arrivals.** Ids grow in the order of publication, but posts arrive in the order of delivery. A reader who asks
 for ids above the newest id that they know would never see a post that was delivered late (source 003 wants growing ids
 in the reader's inbox; requirements C07). So the script of a push records ids that are not the newest: at most a
-hundred, by the time of their arrival in milliseconds of Redis's clock, which strictly increases. Posts that arrive
+hundred, by the time of their arrival in milliseconds of Redis's clock, each later than the last. Posts that arrive
 because of a new follow are not news, and are not recorded.
 
 **Presence.** Most followers are away, and a large delivery must not look up the window of each. So each reader has a
@@ -64,8 +64,8 @@ TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
 
 @dataclass(frozen=True, slots=True)
 class WindowRange:
-    """Ids in reading order, and whether the window covers the whole requested range. If it does not, query the next
-    source.
+    """Ids, newest first (oldest first in a read upwards), and whether the window covers the whole requested range. If
+    it does not, query the next source.
     """
 
     ids: list[int]
@@ -151,7 +151,7 @@ class HomeWindows:
         *,
         news: bool = True,
     ) -> set[int] | None:
-        """Add ids to the windows that exist, live or being built. Returns the readers who have a window, or None if all
+        """Add ids to the windows that exist, live or being built. Returns the readers with such a window; None if all
         ids are deleted.
 
         Readers are given as ids, or as the digits that PostgreSQL returns. With `news`, the ids have just been
@@ -421,7 +421,7 @@ def _ids(members: Sequence[bytes]) -> list[int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Ids in reading order. `end` is the id down to which they are complete; 0 for a full page or a whole range."""
+    """Ids in the page's order. `end` is the id down to which they are complete; 0 for a full page or a whole range."""
 
     ids: list[int]
     end: int = 0
@@ -429,7 +429,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class WindowReads:
-    """A range of several windows (None for a missing one), and the version that was read with them.
+    """A range of several windows (None for a missing one), and the value of `version_key`, which was read before them.
 
     If Redis does not answer, all ranges are None, and `answered` is False.
     """
@@ -469,10 +469,10 @@ return ranges
 
 @dataclass(frozen=True, slots=True)
 class WindowsQuery:
-    """A query for a version, and for up to `count` ids in a reader's windows between two ids (exclusive), newest first.
+    """A query for up to `count` ids in each of a reader's windows between two ids (exclusive), newest first.
 
-    Everything is read at one moment, and the life of the windows is extended. The version is read first, so it may be
-    older than the windows, but never newer.
+    All windows are read at one moment, and their life is extended. The value of `version_key` is read first, so it may
+    be older than the windows, but never newer.
     """
 
     kinds: Sequence[HomeWindows]
@@ -559,7 +559,7 @@ def merge_up(parts: Sequence[WindowRange], *, count: int) -> Merged | None:
 
 
 def _end(part: WindowRange, *, newest: int | None, count: int) -> int:
-    """The id down to which a window is complete: 0 for the whole range; `newest` if the window ends above it."""
+    """The id down to which a window is complete: 0 for the whole range; `newest` (or the maximum) for none of it."""
     if len(part.ids) >= count:
         return part.ids[-1]
     if part.complete:

@@ -69,7 +69,7 @@ class IdVector:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the ids are unknown; `revision` is then the list's revision or a later one."""
+        """Whether the ids are unknown; `revision` is then the highest revision of its changes."""
         return not self.complete and not len(self)
 
     def encode(self) -> bytes:

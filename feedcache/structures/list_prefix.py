@@ -111,7 +111,7 @@ class ListPrefixes:
     def change(
         self, owner_id: int, revision: int, *, added: Entry | None = None, removed_id: int = 0
     ) -> bool:
-        """Update a prefix from `revision - 1` to `revision`; a prefix at any other revision is a miss from now on."""
+        """Update a prefix from `revision - 1` to `revision`; returns False if there is none at `revision - 1`."""
         command = "ZADD" if added else "ZREM" if removed_id else ""
         change = [added.member_id, -added.place] if added else [removed_id, 0]
         fences = [_fence(revision - 1), _fence(revision)]

@@ -95,7 +95,7 @@ class Members:
 
     key: str
     ids: list[int]
-    marks: frozenset[int]  # the fence, and `_TOO_MANY` instead of too many ids
+    marks: frozenset[int]  # the fence; also `_TOO_MANY` if the set is too large to be cached
 
     def is_at(self, revision: int) -> bool:
         """Whether these are all ids of the set at a revision; counted as a hit or as a stale read."""
@@ -222,7 +222,8 @@ class LongSets:
         """Update the sets from `revision - 1` to `revision`, with at most one change each; returns how many were
         updated.
 
-        Sets at any other revision become misses. A call sends a few hundred bytes, however large the sets are.
+        Sets at another revision stay as they are; older ones are misses. A call sends a few hundred bytes, however
+        large the sets are.
         """
         commands = {
             change.name: ["SADD" if change.added else "SREM", change.member_id]

@@ -1,7 +1,7 @@
 """Exact rate limits: fixed windows, counted by one script in Redis, so that processes cannot exceed them in a race.
 
 While Redis fails (dead, frozen, read-only, full), every process counts separately with the same limits, starting from
-the last counts in Redis. The site then allows at most the limit multiplied by the number of its processes.
+the last counts that it received. The site then allows at most the limit multiplied by the number of its processes.
 """
 
 import hashlib

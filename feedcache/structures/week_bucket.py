@@ -187,7 +187,7 @@ class WeekBuckets:
         return token if _run(_BEGIN, [self._lock(owner_id)], args) else None
 
     def store(self, owner_id: int, token: str, week: Week, bucket: Bucket) -> bool:
-        """Store a bucket, or a mark if it is too large, unless the owner has changed; returns whether it is cached."""
+        """Store a bucket (a mark if it is too large), unless the lock was lost; returns whether a bucket is stored."""
         size = sum(map(len, bucket.values.values()))
         fits = len(bucket.values) <= self.max_values and size <= self.max_bytes
         is_cached = bucket.is_cached and fits

@@ -101,7 +101,7 @@ def restore(source: Path, advance: Advance, *, database: str = "", replaces: boo
 
 
 def _pump(source: IO[bytes], into: IO[bytes], dump: int, advance: Advance) -> None:
-    """Copy to `into`. The progress is the position in the file `dump`, which this process shares with its reader."""
+    """Copy to `into`. The progress is the position in `dump`, because pg_restore reads it through this descriptor."""
     done = 0
     while block := source.read(BLOCK_BYTES):
         into.write(block)
@@ -130,7 +130,7 @@ def refuse_content(*, replaces: bool) -> None:
 
 @contextmanager
 def scratch_database() -> Iterator[str]:
-    """The name of a new, empty database on the site's server; dropped at the end. CommandError if not permitted."""
+    """The name of a new, empty database on the site's server; dropped at the end. Raises CommandError if refused."""
     name = f"{SCRATCH}{secrets.token_hex(6)}"
     with connection.cursor() as cursor:
         cursor.execute(MAY_CREATE)
@@ -162,7 +162,7 @@ def reading(database: str) -> Iterator[None]:
 
 @contextmanager
 def _connected(database: str = "") -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Arguments and environment for PostgreSQL's programs, which bypass the pooler and have no timeouts."""
+    """Arguments and environment for PostgreSQL's programs: a direct connection, without a statement timeout."""
     usual = settings_for_migrations(connection.alias, connection.settings_dict)
     params = _params_of(connection, usual)
     if database:
@@ -186,7 +186,7 @@ def _params_of(one: BaseDatabaseWrapper, settings_dict: Mapping[str, Any]) -> di
 
 
 def _program(name: str) -> str:
-    """The path of a program in the server's version or the next later one. CommandError if all are missing or older."""
+    """The path of a program in the server's version, or else the next later one. Raises CommandError without one."""
     wanted = int(server_version().split(".")[0])
     found: dict[int, str] = {}
     for path in _candidates(name):

@@ -4,7 +4,7 @@ backup.json       what the backup contains; written at the start, and again when
 database.dump     the output of pg_dump, in its custom format
 media/ private/   uploads, and archives for members; missing if they are in a bucket
 keys/             a file for each key, in the form that SECRET_KEY_FILE and similar settings accept
-SHA256SUMS        the checksums of all these files, in the format of `sha256sum --check`
+SHA256SUMS        the checksums of all files except backup.json, in the format of `sha256sum --check`
 """
 
 import hashlib
@@ -225,7 +225,7 @@ class NewBackup:
         advance(size)
 
     def _linked(self, name: str, size: int, target: Path) -> str:
-        """Link a file of the earlier backup, because stored files never change; returns its checksum, or ""."""
+        """Link a file of the earlier backup: stored files never change. Returns its checksum, or "" if that fails."""
         if self.earlier is None or name not in self._earlier_sums:
             return ""
         try:
@@ -332,7 +332,7 @@ def _files_below(root: Path) -> Iterator[Path]:
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """The path of a file in a folder. CommandError if it is outside, because anybody may have written the list."""
+    """The path of a file in a folder. Raises CommandError if it is outside: anybody may have written the list."""
     path = Path(name)
     if path.is_absolute() or ".." in path.parts:
         raise CommandError(f"The backup names a file outside of its folder: {name}.")

@@ -1,1 +1,1 @@
-"""Storage and serving of uploaded pictures and static files."""
+"""Storage and serving of uploaded files and static files."""

@@ -1,4 +1,4 @@
-"""Pictures in an S3 bucket, at the same URLs as in a folder. Imported only where django-storages is installed."""
+"""Uploaded files in an S3 bucket, at the same URLs as in a folder. Imported only where django-storages is installed."""
 
 from typing import Any
 

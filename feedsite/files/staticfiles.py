@@ -57,7 +57,7 @@ OWN = {("css/", ".css"): minify, ("js/", ".js"): minify_script}
 
 
 class UncompressedStorage(ManifestStaticFilesStorage):
-    """For `./run`, because compressing the scripts of the API reference takes half a minute and is useless locally."""
+    """For `./run`, because compressing the scripts of the API reference takes half a minute and is useless there."""
 
     def file_hash(self, name: str, content: Any = None) -> str | None:
         """A hash of the source and of EDITION."""
@@ -67,7 +67,7 @@ class UncompressedStorage(ManifestStaticFilesStorage):
         return hashlib.md5(f"{EDITION} {digest}".encode(), usedforsecurity=False).hexdigest()[:12]
 
     def _save(self, name: str, content: "File[bytes]") -> str:
-        """Minify the site's own style sheets and scripts before their names are hashed."""
+        """Minify the site's own style sheets and scripts; their names contain the hash of the source."""
         for (folder, kind), smaller in OWN.items():
             if name.startswith(folder) and name.endswith(kind):
                 content.seek(0)  # it has been read for its hash

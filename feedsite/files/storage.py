@@ -19,7 +19,7 @@ MISSING = "MEDIA_BUCKET is set, but there is no S3 storage: pip install 'django-
 
 
 def storages_of(*, private: Path, bucket: str, endpoint: str) -> dict[str, Any]:
-    """The storages of pictures (`default`) and of archives (`private`).
+    """The storages of served files (`default`), and of archives and videos to be transcoded (`private`).
 
     Keys and region of a bucket come from the usual variables of S3 clients (AWS_ACCESS_KEY_ID and so on), or from the
     machine's role. Raises ImproperlyConfigured for incomplete settings, and if the package is missing.

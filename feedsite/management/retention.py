@@ -1,6 +1,6 @@
 """How long data is kept. Every table has a line; a test fails if a table is missing.
 
-The times are read from the settings or, if there is no setting, from constants.
+The times are those of settings or constants, or are given in words.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ STAFF = "until staff delete them"
 class Retention:
     """How long one kind of data is kept. `time`: a setting, the dotted name of a constant, or the time in words.
 
-    `task` deletes the data, in batches of a thousand; "" if it is deleted together with other data.
+    `task` deletes the data in batches; "" if it is deleted together with other data, by staff, or never.
     """
 
     what: str

@@ -20,7 +20,7 @@ def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
 
 
 def is_for_everybody(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Whether this is an API response to a request without a token or session."""
+    """Whether this is a successful API response to a GET or HEAD without a token or session."""
     return (
         request.path.startswith(API)
         and request.method in {"GET", "HEAD"}

@@ -1,4 +1,4 @@
-"""Adds `X-RateLimit-*` to each response of the API, and limits requests that never reach DRF's throttle.
+"""Adds `X-RateLimit-*` to responses of the API, and limits requests that never reach DRF's throttle.
 
 `apps.api.throttling` is the throttle.
 """
@@ -28,7 +28,7 @@ class RateLimitMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Requests that load shedding refused are not counted: refusing has to be cheap."""
+        """503 responses get no headers and are not counted: refusing a request has to be cheap."""
         if not request.path.startswith(API):
             return self._get_response(request)
         try:

@@ -1,7 +1,7 @@
 """Canonical URLs have no trailing slash; URLs with a slash work, too.
 
-Pages are redirected to the canonical URL; API requests are rewritten, because clients turn a redirected POST into a
-GET.
+GET requests for pages are redirected to the canonical URL. API requests and forms are rewritten instead, because
+clients turn a redirected POST into a GET.
 """
 
 from collections.abc import Callable

@@ -111,7 +111,7 @@ _session_lock = threading.Lock()
 
 
 def current_state() -> Status:
-    """The state, at most a second old.
+    """The state, at most a second old unless another request is checking now.
 
     `status` is ready, degraded or unavailable; `degraded` names the failed checks, `deliveries_behind_seconds` is the
     lag of deliveries, and `checks` contains all checks.
@@ -209,7 +209,7 @@ def _beat() -> bool | str:
 
 
 def _reports(role: str, otherwise: str) -> bool | str:
-    """Whether a process reports in this role; unknown if the Redis for reports is down."""
+    """Whether a process reports in this role; unknown if the Redis for reports accepts no writes."""
     if any(process.role == role for process in topology_listener.processes()):
         return True
     try:
@@ -227,7 +227,7 @@ def _findings() -> bool | str:
 
 
 def _dead_letters() -> bool | str:
-    """Whether no work was given up after its last attempt."""
+    """Whether no event or delivery was given up after its last attempt."""
     dead = {"state": State.DEAD}
     kinds = [Event.objects, FanoutJob.objects, FanoutChunk.objects]
     number = sum(rows.filter(**dead)[:MAX_DEAD].count() for rows in kinds)
@@ -235,7 +235,7 @@ def _dead_letters() -> bool | str:
 
 
 def _deliveries() -> bool | str:
-    """Whether no post's delivery is late, and nothing has been due for longer than AUDIT_PROMISE_SECONDS."""
+    """Whether no delivery is late. One due only far in the future also fails: PostgreSQL's clock went back."""
     if behind := lag.measure().seconds:
         return f"deliveries are {behind} s behind"
     ages = [

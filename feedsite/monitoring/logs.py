@@ -12,7 +12,7 @@ from apps.throttling import REFUSED_EARLY
 
 
 class AsInfo(logging.Filter):
-    """Logs messages that any client can provoke as one line at INFO, without a traceback, whatever their level was."""
+    """For messages that any client can cause: lowers their level to INFO, and removes their tracebacks."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.levelno, record.levelname = logging.INFO, "INFO"

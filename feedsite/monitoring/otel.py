@@ -42,8 +42,8 @@ SENT = {
     "messaging.destination",
     "messaging.message.id",
 }
-# Refused requests, files and probes have no trace. By default the instrumentation comes first, and would check the
-# host of probes, which may use any host.
+# The instrumentation comes directly before this middleware. So files, probes, and requests refused before it (by rate
+# limits, for example) have no trace. In its default place, it would check the host of probes, which may use any host.
 ABOVE = "feedsite.middleware.load_shedding.LoadSheddingMiddleware"
 
 _tracer = trace.get_tracer("feedsite", __version__)

@@ -70,7 +70,7 @@ def index(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> 
 
 
 def what_waits(request: HttpRequest) -> Iterator[Line]:
-    """The lines that the reader has permission for; each takes a query of bounded cost."""
+    """The lines that the reader has permission for. Each source has a bounded cost."""
     sources: tuple[tuple[str, Callable[[], Iterator[Line]]], ...] = (
         ("moderation.view_report", _reports),
         ("timeline.view_fanoutjob", _late_deliveries),

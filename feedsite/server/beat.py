@@ -27,7 +27,7 @@ class Scheduler(PersistentScheduler):
 
 
 def has_work(task: str) -> bool:
-    """Whether a task may have something to do: always, unless it is one of `SWEPT_ROWS`.
+    """Whether a task may have something to do. For the tasks in `SWEPT_ROWS`, whether one of their rows is due.
 
     Beat keeps its connection, because borrowing one for each check would cost more than the check.
     """

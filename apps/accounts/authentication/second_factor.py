@@ -31,7 +31,7 @@ from apps.errors import Invalid, NotFound, TooMany
 RECOVERY_CODES = 10
 RECOVERY_CHARACTERS = 12  # from an alphabet of 32: 12 x 5 = 60 bits
 MAX_PASSKEYS = 10
-# Every wrong code doubles the delay before the next attempt: after the 12th it is 2^(12-1) s, about half an hour.
+# Every wrong code doubles the delay before the next attempt. From the 12th on, it stays 2^(12-1) s, half an hour.
 LONGEST_WAIT_AFTER = 12  # wrong codes in a row
 _APP_CODE = re.compile("[0-9]{6}")
 

@@ -1,9 +1,9 @@
 """Django's sessions in PostgreSQL. Each process caches the sessions that it has read.
 
-A cached session is valid while its user's cached account has the same epoch (`accounts.cache.Viewer`) as before the
-session's row was read. Tokens are cached in the same way (docs/decisions/0116). The account is dropped from the cache
-when a session row is changed or deleted (`apps.accounts.handlers`), so no process uses a session that has ended or has
-been changed.
+A cached session is valid while its user's cached account (`accounts.cache.Viewer`) has the same epoch as before the
+session's row was read. The epoch is a new random text each time the account is loaded into the cache. A change or
+deletion of a session row drops the account from the cache (`apps.accounts.handlers`), so no process uses a session that
+has ended or has been changed. Tokens are cached in the same way (docs/decisions/0116).
 """
 
 from dataclasses import dataclass

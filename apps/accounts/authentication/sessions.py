@@ -50,7 +50,7 @@ class LivingSession:
 
 
 def remember_login(request: HttpRequest, user: User) -> None:
-    """Store a new login, and delete the user's logins whose sessions have expired."""
+    """Store a new login, and delete the user's old logins whose sessions have ended."""
     now = timezone.now()
     oldest = now - timedelta(seconds=settings.SESSION_COOKIE_AGE)
     living = Session.objects.filter(session_key=OuterRef("session_key"), expire_date__gt=now)

@@ -100,7 +100,7 @@ def user_to_confirm(token: str) -> User:
 
 @transaction.atomic
 def confirm_email(token: str) -> User:
-    """Confirm a link's address. Raises NotFound if the link is invalid or another account confirmed the address."""
+    """Confirm a link's address. Raises NotFound if the link is invalid or another account now has the address."""
     expected = user_to_confirm(token)
     user = User.objects.select_for_update().get(pk=expected.pk)
     if (user.pending_email, user.pending_email_at) != (

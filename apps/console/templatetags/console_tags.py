@@ -40,7 +40,7 @@ def objective_name(objective: Objective) -> str:
 
 @register.filter
 def slowest_of_most(result: Result) -> str:
-    """The longest time that the required share of events took: “0.25 s” or “over 60 s”; a dash if there were none."""
+    """The time that the required share of events did not exceed: “0.25 s” or “over 60 s”; a dash without events."""
     if not result.bounds or not result.events:
         return "–"
     if result.within is None:

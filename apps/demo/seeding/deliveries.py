@@ -1,4 +1,4 @@
-"""Writes the demo's delivery ledger, so that explanations can show how each post reached its readers."""
+"""Writes the demo's delivery ledger, so that `/explain` can show how each post reached its readers."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,7 @@ from apps.timeline.fanout.receipts import pack, seal_loaded
 from apps.timeline.models import FanoutChunk, FanoutJob
 from feedcache.ids import second_of
 
-ONLINE_SHARE = (
-    0.3  # the share of accounts without a login that count as online; those with a login always do
-)
+ONLINE_SHARE = 0.3  # of the accounts that cannot log in; all others count as online
 DELIVERED_AFTER = timedelta(seconds=1)
 FOR_FOLLOWERS = delivered_to(Audience.FOLLOWERS)
 Edge = tuple[int, float, int]  # row id, Unix time, follower

@@ -26,15 +26,17 @@ HOURS = {
     "night": (21, 23),
 }
 RECENCY = 1.5  # with a value above 1, recent days have more posts than earlier ones
-NEWEST_SECONDS = 6 * 60  # the minimum age of generated posts; some posts of the cast are newer
+NEWEST_SECONDS = 6 * 60  # the minimum age of generated posts, except reposts
 # Relative activity by hour of the author's day.
 RHYTHM = (3, 1.5, 1, 0.6, 0.6, 1.2, 3, 6, 8, 8, 7, 7, 9, 8, 6, 6, 6.5, 7, 8.5, 10, 11.5, 12, 10, 6)
 # The UTC offset, in seconds, of the authors who write in a language.
 OFFSET = {"zh": 8 * HOUR, "en": 0}
 APPEAL = 9.0  # a post of the cast gets about as many likes as this many generated posts
-ROOT_AGE_SECONDS = 14 * HOUR  # the minimum age of a post that others answer, quote or repost
-YOUNGEST_SECONDS = 70 * 60  # the minimum age of the cast's other posts without an `ago` or a source
-# After PLAIN_TRIES, a try joins two sentences, which gives millions of texts.
+# The minimum ages of the cast's posts whose time is drawn at random (without an `ago` or a source):
+ROOT_AGE_SECONDS = 14 * HOUR  # of a post that another written post answers, quotes or reposts
+YOUNGEST_SECONDS = 70 * 60  # of any other post
+# A text that was used before is drawn again, in at most TRIES tries. After PLAIN_TRIES, two sentences are always
+# joined, because their combinations give millions of texts.
 PLAIN_TRIES, TRIES = 3, 10
 WRITTEN_SHARE, JOINED_SHARE, TAGGED_SHARE = 0.3, 0.12, 0.22
 MAX_POSTS = 40  # per account
@@ -208,7 +210,7 @@ def _attachments(world: World, entries: Sequence[Entry]) -> Iterator[Attachment]
 def moment(
     rng: Random, language: str, now: float, *, hour: str = "", youngest: float = NEWEST_SECONDS
 ) -> float:
-    """A Unix time within the last 30 days; recent days are likelier."""
+    """A Unix time in the last 30 days, at least `youngest` seconds ago; recent days are likelier."""
     offset = OFFSET.get(language, 0)
     midnight: float = (
         (now + offset) // DAY * DAY - offset - round(29 * rng.random() ** RECENCY) * DAY

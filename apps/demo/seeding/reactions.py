@@ -15,7 +15,7 @@ from apps.posts.models import OPEN
 
 MAX_LIKES = 400
 BOOKMARK_SHARE, REACTION_SHARE = 0.06, 0.15
-# The first two are chosen twice as often as the others.
+# Hearts and thumbs are chosen twice as often as each of the others.
 REACTIONS = ("hearts", "hearts", "thumbs", "thumbs", "laughs", "wows", "tears", "cheers")
 Marking = tuple[float, Member, Entry]  # Unix time, account, post
 

@@ -1,8 +1,8 @@
 """Actions on lists and circles.
 
-Counts rows are locked in the same order as in `graph.actions`: lower user id first. Every change except the
-removal of members locks the owner's row, so that limits hold and a concurrent block or unfollow cannot miss a member
-who is being added.
+Counts rows are locked in the same order as in `graph.actions`: lower user id first. All actions except `remove_members`
+and `leave_circle` lock the owner's row, so that limits hold and a concurrent block or unfollow cannot miss a member who
+is being added.
 """
 
 from collections import defaultdict

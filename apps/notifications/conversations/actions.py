@@ -42,7 +42,7 @@ def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
 
 
 def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency_key: str) -> Post:
-    """Send a message to the people of the message `seen_id`, the last one that the author's page shows.
+    """Send a message to the author and the addressees of the message `seen_id`, the last one on the author's page.
 
     Raises Invalid, NotFound, NotAllowed, TooMany or Unavailable.
     """
@@ -69,7 +69,7 @@ def _parent_id(author: User, people: Sequence[User], key: str) -> int | None:
 
 
 def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key: str) -> Post:
-    """Publish a message: a post for exactly these people, whose text begins with their handles."""
+    """Publish a message for these people, except those separated by a block; its text begins with their handles."""
     others = [person for person in people if person.pk != author.pk]
     if len(others) >= MAX_PEOPLE:
         raise invalid("to", _("At most %(count)d people.") % {"count": MAX_PEOPLE}, "too_many")
@@ -113,19 +113,19 @@ def mark_read(viewer: User, number: int) -> None:
 
 
 def accept_request(viewer: User, number: int) -> None:
-    """Move a stranger's request to the list of conversations; its author is no longer a stranger. Raises NotFound."""
+    """Accept a request: list it as a conversation, and exempt its writer from the viewer's policy. Raises NotFound."""
     conversation = get_conversation(viewer, number)
     _change(viewer, number, is_request=False)
     accept_notifications_from(viewer, [conversation.item.author.pk])
 
 
 def mute_conversation(viewer: User, number: int) -> None:
-    """Mute a conversation: it stays in the list, but its new messages are not counted or announced. Raises NotFound."""
+    """Mute a conversation: it stays in the list, but its new messages neither count nor notify. Raises NotFound."""
     mute_thread(viewer, get_conversation(viewer, number).item.id)
 
 
 def unmute_conversation(viewer: User, number: int) -> None:
-    """Count and announce the new messages of a conversation again. Raises NotFound."""
+    """Let the new messages of a conversation count and notify again. Raises NotFound."""
     unmute_thread(viewer, get_conversation(viewer, number).item.id)
 
 
@@ -139,7 +139,7 @@ def leave_conversation(viewer: User, number: int) -> None:
 
 
 def remove_conversation(viewer: User, number: int) -> None:
-    """Remove a conversation from the viewer's list; the next post of its thread brings it back. Raises NotFound."""
+    """Remove a conversation from the viewer's list; the next message in it adds it again. Raises NotFound."""
     deleted, _by_model = Conversation.objects.filter(
         user=viewer, pk=number, has_left=False
     ).delete()

@@ -44,13 +44,13 @@ SELECT user_id FROM accounts_usercounts told WHERE user_id = ANY(%(users)s) AND 
 
 
 def add_post(post_id: int) -> None:
-    """Make a post the newest in the conversations of its author and of the mentioned people.
+    """Add a post, if it is a message, to the conversations of its author and of the mentioned people.
 
     People who mute the author and people with a block in either direction are left out. If staff have hidden the post,
     it is added only to the author's conversation.
     """
     if not Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists():
-        return  # only few posts are messages
+        return  # most posts are not messages
     author_id = author_of(post_id)
     post = visible_posts(author_id, [post_id]).posts.get(post_id)
     if post is None or post.visibility != Visibility.MENTIONED:
@@ -74,10 +74,10 @@ def add_post(post_id: int) -> None:
 
 
 def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
-    """The users in `user_ids` to whom an author is a stranger: their conversation with the author is a request.
+    """The users in `user_ids` to whom an author is a stranger: a conversation that the author begins is a request.
 
     An author is not a stranger to users who have written to the author, or have exempted the author from their
-    notification policy. Staff are never strangers.
+    notification policy. Staff are never strangers. The caller leaves out the author's followers.
     """
     if user_ids and User.objects.filter(pk=author_id, is_staff=True).exists():
         return set()

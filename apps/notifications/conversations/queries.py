@@ -23,7 +23,7 @@ MAX_ROUNDS = 20  # a page reads at most this many batches to skip hidden convers
 NAMED = 3  # the maximum number of people in a group whose names the list shows
 MAX_WAITING = 10  # the count of requests stops at this number
 
-# The messages of a thread that a viewer wrote or is mentioned in; hydration decides who may see them.
+# The messages of a thread that a viewer wrote or is mentioned in; hydration drops those that are hidden from them.
 _MESSAGES = """
 SELECT id FROM posts_post p
 WHERE thread_id = %(thread)s AND visibility = 'mentioned' AND deleted_at IS NULL
@@ -69,7 +69,7 @@ class ConversationItem:
 
     @property
     def is_own(self) -> bool:
-        """Whether the viewer wrote last."""
+        """Whether the viewer wrote the newest message."""
         return self.item.flags.own
 
     @property
@@ -84,7 +84,7 @@ class Message:
     """A post of a conversation, shown as a bubble."""
 
     item: FeedItem
-    begins: bool  # whether the message before it is by somebody else
+    begins: bool  # whether it is the first on its page, or follows a message by somebody else
 
     @property
     def html(self) -> SafeString:
@@ -127,13 +127,13 @@ def get_conversation(viewer: User, number: int) -> ConversationItem:
 
 
 def conversation_with_last_post(viewer: User, post_id: int) -> ConversationItem | None:
-    """The viewer's conversation whose newest post is `post_id`; None if there is none."""
+    """The viewer's conversation whose newest post is `post_id`; None if there is none or the post is hidden."""
     rows = Conversation.objects.filter(user=viewer, last_post=post_id, has_left=False)
     return next(iter(_conversation_items(viewer, list(rows))), None)
 
 
 def conversation_with(viewer: User, people: Sequence[User]) -> ConversationItem | None:
-    """The newest conversation with exactly these people that began as a message. Searches only the newest 200."""
+    """The newest conversation with exactly these people that began as a message; None if there is none or one left."""
     wanted = {person.pk for person in people} - {viewer.pk}
     rows = Conversation.objects.filter(user=viewer, has_left=False).order_by("-last_post")
     newest = list(rows[:MAX_SEARCHED])
@@ -150,7 +150,7 @@ def conversation_with(viewer: User, people: Sequence[User]) -> ConversationItem 
 
 
 def people_of(viewer: User, message: FeedItem) -> list[User]:
-    """The author and the addressees of a message, except the viewer and people who left the conversation."""
+    """The author and the addressees of a message who have not left; the viewer only if there is nobody else."""
     ids = _other_ids(viewer, message)
     users, thread_id = users_by_id(ids), message.post.thread_id
     left = _left([thread_id], set(ids))
@@ -158,7 +158,7 @@ def people_of(viewer: User, message: FeedItem) -> list[User]:
 
 
 def seen_by(viewer: User, conversation: ConversationItem, message_id: int) -> list[User]:
-    """The people who saw a message by the viewer, if both they and the viewer have enabled read receipts."""
+    """The people with read receipts who saw a message by the viewer; none if the viewer has disabled read receipts."""
     if not viewer.tells_seen:
         return []
     rows = Conversation.objects.filter(
@@ -213,7 +213,7 @@ def _message_ids(viewer: User, conversation: ConversationItem, cursor: Cursor) -
 
 
 def _rows(viewer: User, cursor: Cursor, *, requests: bool | None) -> list[Conversation]:
-    """The conversations of a page and one more, in the order of the cursor."""
+    """The conversations of a page and one more: newest first, or oldest first if the cursor is ascending."""
     rows = Conversation.objects.filter(user=viewer, last_post__gt=cursor.floor, has_left=False)
     if requests is not None:
         rows = rows.filter(is_request=requests)

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
-    run_before = [('oauth2_provider', '0001_initial')]  # refers to our Application, but declares no dependency
+    run_before = [('oauth2_provider', '0001_initial')]  # it refers to our Application without a dependency
 
     operations = [
         migrations.CreateModel(

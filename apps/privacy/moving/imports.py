@@ -44,7 +44,7 @@ POSTS_SECONDS = 4.0
 PAUSE = timedelta(seconds=1)
 LONGEST_PAUSE = timedelta(
     minutes=4
-)  # for a rate limit or a suspended user; below `leases.FARTHEST`
+)  # for a rate limit or a suspended user; below `leases.FARTHEST`, so that it does not look like an error of the clock
 ROWS_AT_ONCE = 1000
 PURGED = 100  # imports in one run
 LISTED = 20  # imports on the page
@@ -176,12 +176,12 @@ def refused_lines(user: User, import_id: int) -> list[ImportLine]:
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Process a chunk of each import that is due. Returns the number claimed."""
+    """Process a chunk of each import that is due; returns the number of claimed imports."""
     return leases.run_due(Import, _chunk, limit=limit, only=only, write=_write)
 
 
 def purge() -> None:
-    """Delete reports that are older than `IMPORT_KEEP_DAYS`; the imported data stays."""
+    """Delete imports that finished more than `IMPORT_KEEP_DAYS` ago, with their lines; the imported data stays."""
     until = timezone.now() - timedelta(days=settings.IMPORT_KEEP_DAYS)
     for row in Import.objects.filter(finished_at__lt=until).order_by("finished_at")[:PURGED]:
         purge_rows(ImportLine.objects.filter(job=row).order_by("pk"))

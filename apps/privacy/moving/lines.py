@@ -44,7 +44,7 @@ class Act(NamedTuple):
 
 
 def people_of(kind: ImportKind, rows: Collection[Sequence[str]]) -> People:
-    """The accounts of this site that lines name, keyed by the name as written; two queries."""
+    """The accounts of this site that are named in lines, by the name as written, in two queries."""
     cell = ACTS[kind].account
     if cell is None:
         return {}

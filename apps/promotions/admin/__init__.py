@@ -1,6 +1,6 @@
 """Staff pages for defining segments, choosing promoted accounts, and starting campaigns once their reach is shown.
 
-Staff do not see who is in a segment: people see only their own segments.
+Staff do not see who is in a segment; only people themselves see which segments they are in.
 """
 
 from collections.abc import Callable

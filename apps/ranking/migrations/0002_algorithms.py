@@ -1,4 +1,4 @@
-"""Presets become algorithms. Stored orders, which are kept for a day, begin again."""
+"""Presets become algorithms. Stored orders, which are kept for a day, are deleted."""
 
 import django.core.validators
 from django.db import migrations, models

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        # the existing row is that of posts
+        # the existing row is the one for posts, hence the default
         migrations.AddField(
             model_name="indexwalk",
             name="kind",

@@ -26,7 +26,7 @@ class Covered(NamedTuple):
     ids: list[int]
 
 
-# The reader's span, if it is valid now; `begins` is the condition that it must meet for a read.
+# The reader's span, if it is valid now; `begins` is one of the conditions below on its bounds.
 VALID_SPAN = """
 FROM timeline_timelinespan span
 JOIN accounts_usercounts c ON c.user_id = span.reader_id AND c.graph_revision = span.graph_revision
@@ -76,7 +76,7 @@ class TimelineStore(Protocol):
     def push(
         self, author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool
     ) -> int:
-        """Write a row for each follower in a range of edge ids; returns their number."""
+        """Write a row for each follower whose follow has an id in this inclusive range; returns the number of rows."""
 
 
 def timeline_store() -> TimelineStore:

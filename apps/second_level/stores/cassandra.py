@@ -1,8 +1,8 @@
 """Rows of the second level in Cassandra: the table described in source 001, whose rows expire by their TTL.
 
-The table has one more column than the article's: a stamp per partition, that is, per reader. Every write within a span
-gives the span and the partition the same new stamp, and a read accepts the rows only if both stamps match. So rows that
-were lost, restored from an old backup or half written are a miss, and the ids are read from PostgreSQL.
+The table has one more column than the article's: a stamp per partition, that is, per reader. Every write that changes a
+span gives the span and the partition the same new stamp, and a read accepts the rows only if both stamps match. So rows
+that were lost, restored from an old backup or half written are a miss, and the ids are read from PostgreSQL.
 
 All writes carry the time of PostgreSQL's clock; writes that change a span read the clock while the span is locked. So a
 row that is written again after its deletion survives, even if different processes wrote and deleted it.
@@ -85,7 +85,7 @@ Statements = list[tuple[Any, Any]]  # a prepared statement and its values
 
 @dataclass(frozen=True)
 class Address:
-    """`cassandra://user:password@host:9042,host:9042/keyspace?datacenter=dc1&tls=1`. ValueError for anything else.
+    """`cassandra://user:password@host:9042,host:9042/keyspace?datacenter=dc1&tls=1`. Other URLs raise ValueError.
 
     The nodes of `datacenter` are preferred. `protocol_version` is negotiated, but must be given for servers older than
     Cassandra 3. With TLS, the certificate of each node must contain its address.
@@ -264,7 +264,7 @@ class CassandraStore:
         return now
 
     def remove(self, reader_ids: Collection[int], post_ids: Collection[int]) -> None:
-        """Remove rows of readers who have a span. Other readers' rows are dropped before they get their next span."""
+        """Remove rows of readers who have a span. Other readers' rows are dropped when these readers get a span."""
         spans = TimelineSpan.objects.filter(reader__in=reader_ids)
         readers, now = list(spans.values_list("reader", flat=True)), _clock()
 

@@ -19,7 +19,7 @@ from apps.webhooks.models import Failure
 
 
 class Reply(NamedTuple):
-    """A server's response; if there is no status, `failure` is the reason."""
+    """The result of an attempt. `status` is None without a response; `failure` is empty if the message was accepted."""
 
     status: int | None
     failure: str = ""

@@ -40,5 +40,5 @@ def seal(secret: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """Decrypt a stored secret. InvalidToken if it was encrypted with a key not in the settings."""
+    """Decrypt a stored secret. Raises InvalidToken if it was encrypted with a key not in the settings."""
     return vault(_PURPOSE).decrypt(sealed.encode()).decode()

@@ -305,7 +305,7 @@ return out
 )
 
 # KEYS: meta. ARGV: token ('' for no lease), lease seconds, floor, layout, run id.
-# -> false while another process builds, else {cursor, floor}. A cursor of another server's run is void.
+# -> false while another process builds, else {cursor, floor}. A cursor from another run of the server is void.
 BUILD_BEGIN = """
 local call = redis.call
 local time = tonumber(call('TIME')[1])

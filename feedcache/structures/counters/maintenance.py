@@ -65,7 +65,7 @@ def maintain(service: CounterService, *, seconds: float) -> bool:
 
 
 def is_sound(service: CounterService, state: State) -> bool:
-    """Whether the store is complete, has all fields, and is on the server on which it was built."""
+    """Whether the store is complete and has all fields, and its server has not restarted since it was built."""
     meta = state.meta
     return state.is_complete and meta["run"] == state.run and meta["layout"] == service.store.layout
 
@@ -197,7 +197,7 @@ def _evict(service: CounterService, max_bytes: int) -> int:
 
 
 def sweep(service: CounterService, first: int, end: int, *, loaded_too: bool = False) -> int:
-    """Drop buckets of a part, oldest first, each after writing its counts back; returns the number checked."""
+    """Drop a part's buckets (loaded ones only with `loaded_too`) after writing back; returns the number checked."""
     write_back(service)
     for start in range(first, end, BUCKETS):
         batch = range(start, min(start + BUCKETS, end))

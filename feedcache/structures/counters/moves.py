@@ -1,6 +1,6 @@
 """Moves a part of the counters to another server while the site runs.
 
-The steps are the same as for every class of data (docs/decisions/0107): write to both servers, read from the new
+The steps are the same as for other data in Redis (docs/decisions/0107): write to both servers, read from the new
 server, leave the old server. Counters need more: the new server is built from PostgreSQL in between, and only one
 server at a time accepts increments. Which one does is recorded on the servers themselves (`closed` in `meta`), so it
 changes for all processes at the same time.
@@ -26,7 +26,7 @@ def boundary(store: CounterStore, id_: int) -> int:
 
 
 def prepare(service: CounterService, low: int, url: str) -> None:
-    """Prepare a server for the part from `low` on: invalidate the data of an earlier move. Raises RedisError.
+    """Prepare a server for the part from `low` on: invalidate leftovers and refuse increments. Raises RedisError.
 
     A new part starts with copies of the meta keys of the part that contained its ids, because its buckets already exist
     there.

@@ -109,7 +109,7 @@ class CounterService:
         return self if store is self.store else replace(self, store=store)
 
     def count(self, field: str, deltas: Mapping[int, int]) -> dict[int, int]:
-        """Add to a counted field of up to 1,000 ids, exactly once; returns the new values that are known.
+        """Add to a counted field of up to 1,000 ids; returns the new values that are known.
 
         A count never falls below zero. Without Redis, the counts are changed in PostgreSQL.
         """

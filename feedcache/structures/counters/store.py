@@ -195,7 +195,7 @@ class CounterStore:
     def put(
         self, rows: Iterable[Row], *, lease: BucketLease | None = None, cursor: int | None = None
     ) -> bool:
-        """Store rows from PostgreSQL, unless Redis has newer revisions. Returns False if the `lease` was lost."""
+        """Store rows from PostgreSQL, except values older than those in Redis. Returns False if the lease was lost."""
         rows = list(rows)
         batches = [rows[at : at + PUT_BATCH] for at in range(0, len(rows), PUT_BATCH)] or [[]]
         for number, batch in enumerate(batches, start=1):
@@ -315,7 +315,7 @@ def _parts(store: CounterStore, ranges: tuple[Range, ...]) -> tuple[CounterStore
 
 
 def read_stores(wanted: Mapping[CounterStore, Collection[int]]) -> list[dict[int, Found] | None]:
-    """The values of ids in several stores, in one round trip."""
+    """The values of ids in several stores, all at the address in the settings, in one round trip."""
     requests = [store.request(ids) for store, ids in wanted.items()]
     answers = execute(counters(), [call for call, _order in requests])
     return [
@@ -352,5 +352,5 @@ def end_load(store: CounterStore, load: Load, rows: Iterable[Row]) -> bool:
 
 
 def expect_build(store: CounterStore, floor: int) -> None:
-    """Let puts be stored from now on, whichever process builds."""
+    """Let puts be stored from now on, even before a process begins to build."""
     store.run(lua.BUILD_BEGIN, [store.meta_key], ["", 0, floor, store.layout, ""])

@@ -28,9 +28,8 @@ from feedcache.topology import Tenant, Topology
 
 SETTLE_SECONDS = 60.0
 WAIT_SECONDS = 1.0  # between attempts, while another process builds the counters
-MAX_RECORDS = (
-    512  # Redis's hash-max-listpack-entries: a bucket with more records takes five times the memory
-)
+# Redis's hash-max-listpack-entries: a hash (bucket) with more records takes five times the memory.
+MAX_RECORDS = 512
 EXAMPLES = """
 Counts exist three times: as the rows themselves (likes, replies, follows ...), as a row of counts per post and account,
 and as packed records in Redis. The command can run at any time, even while the site writes.

@@ -88,7 +88,9 @@ class Command(BaseCommand):
         add = verbs.add_parser("add-l1", help="add a group to L1")
         add.add_argument("urls", nargs="+", metavar="ADDRESS", help="host:port or unix:/path")
         add.add_argument(
-            "--megabytes", type=int, help="memory of each node (default: an eighth of Main)"
+            "--megabytes",
+            type=int,
+            help="memory of each node (default: an eighth of Main for the group, divided equally)",
         )
         change = verbs.add_parser("replace", help="put another node into a slot")
         change.add_argument("place", help=FORMS)
