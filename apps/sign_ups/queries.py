@@ -7,6 +7,7 @@ from typing import NamedTuple
 from django.db.models import Count, DurationField, ExpressionWrapper, Min, Q
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.accounts.models import User
@@ -37,10 +38,13 @@ class Applying(NamedTuple):
 
 
 class Wave(NamedTuple):
-    """The number of new accounts in the last hour, and the hourly average before it."""
+    """The number of new accounts in the last hour, and the hourly average before it.
+
+    If at least _NEWEST accounts are that new, `number` is _NEWEST, and `usual` is None.
+    """
 
     number: int
-    usual: float
+    usual: float | None
 
 
 def block_of(sign_up: SignUp) -> Applying | None:
@@ -56,8 +60,9 @@ def block_of(sign_up: SignUp) -> Applying | None:
 
 
 def current_wave() -> Wave | None:
-    """The wave of sign-ups, if many more accounts than usual were created in the last hour. None if the counted
-    accounts span less than a day, for example on a site's first day, because there is no usual number then.
+    """The wave of sign-ups, if many more accounts than usual were created in the last hour.
+
+    None if the site has existed for less than a day, because there is no usual number then.
     """
     hour_ago = Now() - timedelta(hours=1)
     found = User.objects.order_by("-pk")[:_NEWEST].aggregate(
@@ -65,19 +70,31 @@ def current_wave() -> Wave | None:
         before=Count("pk", filter=Q(created_at__lte=hour_ago)),
         known=ExpressionWrapper(hour_ago - Min("created_at"), DurationField()),
     )
-    if found["number"] < AT_LEAST or found["known"] < KNOWN:
+    number, before = found["number"], found["before"]
+    if number < AT_LEAST:
         return None
-    usual = found["before"] / (found["known"] / timedelta(hours=1))
-    return Wave(found["number"], usual) if found["number"] > TIMES * usual else None
+    if number == _NEWEST:
+        return Wave(number, None)
+    # a large wave fills _NEWEST with the accounts of less than a day
+    if found["known"] < KNOWN and number + before < _NEWEST:
+        return None
+    usual = before / (found["known"] / timedelta(hours=1))
+    return Wave(number, usual) if number > TIMES * usual else None
 
 
 def wave_that_runs() -> Iterator[tuple[str, str]]:
     """A sentence about the current wave, with a link, for the first staff page."""
-    if wave := current_wave():
+    wave = current_wave()
+    if wave is None:
+        return
+    if wave.usual is None:
+        text = _("At least %(number)d new accounts in the last hour. Sign-ups are slowed down.")
+        values = {"number": wave.number}
+    else:
         text = ngettext(
             "%(number)d new account in the last hour, usually %(usual)s. Sign-ups are slowed down.",
             "%(number)d new accounts in the last hour, usually %(usual)s. Sign-ups are slowed down.",
             wave.number,
         )
         values = {"number": wave.number, "usual": f"{wave.usual:.1f}"}
-        yield text % values, reverse("admin:accounts_user_changelist")
+    yield text % values, reverse("admin:accounts_user_changelist")

@@ -8,8 +8,9 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.accounts.signals import SignUp
 from apps.errors import TooMany
+from apps.sign_ups import queries
 from apps.sign_ups.actions import network_of, slow_down_wave
-from apps.sign_ups.queries import AT_LEAST, TIMES, current_wave
+from apps.sign_ups.queries import AT_LEAST, TIMES, current_wave, wave_that_runs
 from tests.support.cases import each
 from tests.support.staff import browser_of, make_staff
 
@@ -58,6 +59,19 @@ def test_a_wave_is_slowed_down_for_each_network(wave, settings):
     slow_down_wave(SignUp("d", "", ""))  # no client is known
     User.objects.filter(handle__startswith="new").delete()
     slow_down_wave(SignUp("e", "", "203.0.113.99"))
+
+
+def test_the_largest_waves_fill_the_counted_accounts(monkeypatch, db):
+    monkeypatch.setattr(queries, "_NEWEST", AT_LEAST + 4)
+    accounts(30, 5, "old")
+    accounts(AT_LEAST, 0.5, "new")
+    wave = current_wave()
+    assert wave is not None
+    assert wave.number == AT_LEAST
+    assert wave.usual == pytest.approx(4 / 4, rel=0.01)
+    accounts(4, 0.5, "newer")
+    assert current_wave() == (AT_LEAST + 4, None)
+    assert f"At least {AT_LEAST + 4} new accounts" in dict(wave_that_runs()).popitem()[0]
 
 
 @each("address, network", [
