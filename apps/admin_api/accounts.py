@@ -129,7 +129,7 @@ class AdminActionInput(Input):
 )
 @endpoint(POST=WRITE)
 def action(request: Request, account_id: int) -> Response:
-    """Take a measure, as on the staff pages: the owner can read about it and appeal, and staff can undo it."""
+    """Take a measure, as on the staff pages. If `apps.strikes` is installed, the owner can read about it and appeal."""
     staff = reader_of_accounts(request)
     fields = validated(AdminActionInput(data=request.data))
     if fields.get("warning_preset_id"):

@@ -54,7 +54,7 @@ def _decide(report: Report, measure: Measure, *, by: User, text: str) -> None:
     if measure == Measure.WARN or apps.is_installed("apps.strikes"):
         _strikes().decide(
             report, measure, by=by, text=text
-        )  # locks the reports first, then the account
+        )  # `decide` locks the reports first, then the account
         return
     if report.resolved_at is not None:
         raise Conflict(_("This report has been resolved already. Reopen it to decide again."))

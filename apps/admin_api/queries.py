@@ -63,7 +63,7 @@ def accounts_v2(query: Query) -> QuerySet[User]:
 
 
 def _accounts(query: Query, chosen: Iterable[Q]) -> QuerySet[User]:
-    """The matching accounts. Names match by prefix, as in Mastodon."""
+    """The matching accounts. Handles, names and e-mail addresses match by prefix, as in Mastodon."""
     if query.get("ip"):
         raise Invalid(
             _("This site does not store the IP addresses of its members."), code="no_addresses"

@@ -1,4 +1,4 @@
-"""Authenticates API requests and checks scopes. For a known token, the same round trip also counts the request."""
+"""Authenticates API requests and checks scopes. The round trip that checks a remembered token counts the request."""
 
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _

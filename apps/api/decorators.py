@@ -45,7 +45,7 @@ def endpoint(
 
 
 def _head(view: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
-    """Respond as to GET; the server omits the body. The view sees the method GET, but `shows_its_answer` is False."""
+    """Respond as to GET; the server omits the body. The view sees GET, but `params.shows_its_answer` is False."""
     request.method = "GET"
     answer: Response = view.get(request, *args, **kwargs)
     return answer
@@ -63,9 +63,9 @@ def operation(
     """Describe an endpoint, or one of its methods, as `extend_schema` does. Apply it above `endpoint`.
 
     `response` is an entity, a list of entities, or anything that `extend_schema` accepts. `errors` are the statuses
-    whose body is a Problem, in addition to those that `complete_document` adds; the default suits the viewer's own
-    resources. The function's docstring is the description. `name` and `tags` default to the names of the function and
-    its module.
+    whose body is a Problem, in addition to those that `openapi.complete_document` adds; the default is for endpoints
+    of the viewer's own objects. The function's docstring is the description. `name` and `tags` default to the names of
+    the function and its module.
     """
     if get_origin(response) is list and is_typeddict(get_args(response)[0]):
         response = Entity(get_args(response)[0], many=True)

@@ -76,7 +76,7 @@ class EntityExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-ca
 
 
 def schema_of(hint: Any, auto_schema: AutoSchema) -> Object:
-    """The OpenAPI 3.1 schema of a type; entities in it become components. Raises KeyError for unsupported types."""
+    """The OpenAPI 3.1 schema of a type; entities become components. Raises KeyError or ValueError if unsupported."""
     if is_typeddict(hint):
         return auto_schema.resolve_serializer(Entity(hint), "response").ref
     if get_origin(hint) is None:

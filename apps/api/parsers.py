@@ -46,7 +46,7 @@ class NestedMultiPartParser(MultiPartParser):
 
 
 def nested(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Turn named values into nested objects and lists; if a name is repeated, its last value counts."""
+    """Turn named values into nested objects and lists. If a name without `[]` is repeated, its last value counts."""
     result: dict[str, Any] = {}
     for name, value in fields:
         if is_malformed([name]):
@@ -62,7 +62,7 @@ def nested(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _path(name: str) -> list[str]:
-    """The steps of a name: `a[b][]` has the steps a, b and an empty one; a name of any other form is one step."""
+    """The steps of a name: `a[b][]` has the steps a, b and an empty one; a malformed name such as `a[b` is one step."""
     match = _NAME.fullmatch(name)
     if match is None:
         return [name]

@@ -1,7 +1,8 @@
 """DRF's throttle, which counts API requests. `apps.throttling` contains the limits that actions check.
 
-Requests with a valid token count against their account or application; all others, including those with an invalid
-token, against their IP address. Refused requests count as well.
+Requests with a valid token count against its account, or against the token if it belongs to no account. All others,
+also those with an invalid token, count against their IP address. Requests beyond a limit count too, unless
+`refuse_early` refuses them.
 """
 
 from typing import Any, NamedTuple

@@ -42,7 +42,7 @@ class FindingInline(admin.TabularInline):
 
 @admin.register(AuditRun)
 class AuditRunAdmin(StaffList):
-    """The list of runs, newest first, below the sums for the last hours."""
+    """The list of runs, newest first, below the hourly sums of the last 24 hours."""
 
     list_display = fields = readonly_fields = ("started_at", *FIGURES, "seconds")
     ordering = ("-started_at",)
@@ -56,7 +56,7 @@ class AuditRunAdmin(StaffList):
 
 
 def trend() -> list[Any]:
-    """The sums for each of the last 24 hours, newest first."""
+    """The sums for each hour, newest first, of the runs of the last 24 hours. Hours without runs are left out."""
     recent = AuditRun.objects.filter(started_at__gt=timezone.now() - timedelta(hours=TREND_HOURS))
     hours = recent.annotate(hour=TruncHour("started_at")).order_by("-hour").values("hour")
     sums = {

@@ -1,11 +1,11 @@
 """The live auditor: continuously compares pages and caches with the tables, and the tables with each other.
 
-It repairs the differences that it finds. The oracle (`apps.audit.oracle`) computes the correct contents of home pages.
+It repairs differences where it can. The oracle (`apps.audit.oracle`) computes the correct contents of home pages.
 
-A run is bounded: it checks some sampled pages, and the next slice of every other subject (`apps.audit.rounds`); a round
-ends with a subject's last row, and then the next round begins. A difference in a page or a cache counts as a violation
-if three looks (comparisons at different times) find it, or immediately if nothing could excuse it. A difference between
-tables counts immediately.
+A run is bounded: it checks a few samples of pages, and the next slice of rows of each `Subject`. After the last row,
+the subject's next round begins at the first (`apps.audit.rounds`). A difference in a page or a cache counts as a
+violation if three looks (comparisons at different times) find it, or immediately if nothing could excuse it. A
+difference between tables counts immediately.
 """
 
 import json
@@ -43,7 +43,7 @@ from feedcache.connections import RedisError, timelines
 logger = logging.getLogger(__name__)
 
 PAGES, RECHECKS = 20, 100  # per run
-WINDOWS, ACCOUNTS_LOOKED_AT, WINDOWS_SECONDS = 50, 20_000, 2.0  # per run; the first limit wins
+WINDOWS, ACCOUNTS_LOOKED_AT, WINDOWS_SECONDS = 50, 20_000, 2.0  # per run; any of them ends a slice
 CACHED = {Subject.POSTS: 500, Subject.ACCOUNTS: 200}  # per run
 NEWEST_POSTS = 100  # the number of newest posts whose cached values are compared in every run
 RUN_SECONDS = 8.0
@@ -54,7 +54,7 @@ LOOKS = 3  # the number of looks, a grace period apart, that must confirm a diff
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """Differences to check again: the ids of posts that differ on the page `sample` or, without one, in home caches.
+    """Differences to check again: posts that are wrong on the page `sample` or, without it, missing from home caches.
 
     With `cache`, `posts` are keys of that cache instead, and `viewer` is 0. Suspects are stored in Redis until the next
     look. If a suspect is lost, the next round finds a difference in a cache again, but not one on a page.
@@ -78,7 +78,7 @@ def _add_suspect(suspect: Suspect) -> None:
 
 
 def _pop_suspects(maximum: int) -> list[Suspect]:
-    """Remove and return up to `maximum` suspects that are due."""
+    """Take up to `maximum` suspects from the queue, return those that are due, and put the others back."""
     try:
         texts: Any = timelines().lpop(SUSPECTS_KEY, maximum) or ()
     except RedisError:
@@ -96,9 +96,9 @@ def _pop_suspects(maximum: int) -> list[Suspect]:
 
 
 def run_once() -> AuditRun:
-    """Run all checks once and save the report.
+    """Run the checks once, starting none after `RUN_SECONDS`, and save the report.
 
-    If Redis or PostgreSQL fails during a check, or no time remains for it, the next run resumes it at the same row.
+    If Redis or PostgreSQL fails during a check, or no time remains for it, the next run begins at the same row.
     """
     audit_pass, began = AuditPass(), time.monotonic()
     for check in CHECKS:
@@ -127,12 +127,12 @@ def compare_tables() -> AuditPass:
         ended = AuditRound.objects.filter(subject__in=subjects, ended_at__isnull=False)
         while ended.count() < len(subjects):
             check(audit_pass)
-            _save(audit_pass)  # so that a later slice can count the finding again
+            _save(audit_pass)  # so that a finding is only counted again if a later slice repeats it
     return audit_pass
 
 
 def note_reconciliation(report: Report) -> None:
-    """Save a separate report for a reconciliation that found and repaired wrong counts."""
+    """Save a run of its own for a reconciliation that found and repaired wrong counts."""
     if report.drifts:
         audit_pass = AuditPass(AuditRun(counts=report.compared))
         checks.note_drift(audit_pass, report)
@@ -175,7 +175,7 @@ def check_page(audit_pass: AuditPass, sample: Sample) -> None:
 
 
 def check_windows(audit_pass: AuditPass) -> None:
-    """Compare the home caches and inboxes of the next readers with the tables."""
+    """Compare the home caches and inboxes of the next readers in the round with the tables."""
     with next_slice(Subject.WINDOWS, User, ACCOUNTS_LOOKED_AT) as part:
         accounts, until = part.ids(), time.monotonic() + WINDOWS_SECONDS
         readers = sorted(HOME.existing(accounts) | INBOX.existing(accounts))
@@ -192,7 +192,7 @@ def check_windows(audit_pass: AuditPass) -> None:
 
 
 def check_cached(audit_pass: AuditPass) -> None:
-    """Compare the cached values of the next posts and accounts, and of the newest posts, with the tables."""
+    """Compare the cached values of the rounds' next posts and accounts, and of the newest posts, with the tables."""
     newest = list(Post.objects.order_by("-pk").values_list("pk", flat=True)[:NEWEST_POSTS])
     _compare_cached(audit_pass, Subject.POSTS, newest)
     for subject, model in ((Subject.POSTS, Post), (Subject.ACCOUNTS, User)):
@@ -258,10 +258,10 @@ def _read_again(sample: Sample) -> list[Difference]:
 
 
 def report_page(audit_pass: AuditPass, sample: Sample, difference: Difference) -> None:
-    """Report a violation on a page.
+    """Report a violation on a page, and try to repair it.
 
-    The repair delivers a missing post again, or stores a tombstone for a deleted post, and drops the reader's caches.
-    It succeeds if the page, read again, no longer differs in this post.
+    The repair delivers a missing post again, or stores a tombstone for an extra post that was deleted. Then it drops
+    the reader's home cache and inbox. It succeeds if the page, read again, no longer differs in this post.
     """
     post_id = difference.post_id
 

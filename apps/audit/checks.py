@@ -21,10 +21,10 @@ from apps.timeline.models import FanoutChunk
 # The number of rows of the current round that a run checks. For deliveries and receipts, a run also checks the same
 # number of the newest rows.
 DELIVERIES, RECEIPTS, FOLLOWS, COUNTS = 1_000, 500, 10_000, 200
-STUCK_SECONDS = 90  # longer than a lease: the worker has died, and no sweep has taken over
+STUCK_SECONDS = 90  # a row overdue for longer is stuck: neither a worker nor a sweep has claimed it
 
 # The posts of a slice and the newest posts, and whether each has neither a job nor a pending event, in which case
-# nothing can begin its delivery. Posts older than the first job (written before the ledger existed) or older than
+# no worker will begin its delivery. Posts older than the first job (written before the ledger existed) or older than
 # LEDGER_DAYS (whose deliveries have been deleted) are left out.
 _POSTS = """
 WITH post AS (
@@ -100,7 +100,10 @@ def check_deliveries(audit_pass: AuditPass) -> None:
 
 
 def check_jobs(audit_pass: AuditPass) -> None:
-    """Report deliveries (in a slice) that never began, were given up, lack chunks or receipts, or have a wrong seal."""
+    """Report deliveries that never began, were given up, are incomplete, or have a wrong seal.
+
+    Checks the next slice of posts, and the newest posts.
+    """
     with next_slice(Subject.DELIVERIES, Post, DELIVERIES) as part:
         _check_jobs(audit_pass, _bounds(part, DELIVERIES))
 
@@ -168,7 +171,7 @@ def _found_once(
     repair: Callable[[], object],
     details: dict[str, Any],
 ) -> None:
-    """Record and repair a finding. If it is on record, only count it again: staff handle a chunk that dies again."""
+    """Record a finding and try to repair it. If it is on record already, only count it again: staff must handle it."""
     earlier = AuditFinding.objects.filter(kind=kind, post_id=post_id, details__id=details["id"])
     if not repairs.count_again(earlier):
         audit_pass.found(kind, repair, post_id=post_id, details=details)
@@ -193,7 +196,7 @@ def check_follows(audit_pass: AuditPass) -> None:
 
 
 def _unmirrored(part: Slice, statement: str, mirrors: str) -> list[tuple[int, int]]:
-    """The follows of a slice that are missing from the other table, in one snapshot."""
+    """The follows of a slice that are missing from the other table, read in one snapshot."""
     with snapshot():
         follows = rows_of(statement, {"after": part.after, "until": part.until})
         ends = {"followers": [one for one, _ in follows], "followees": [one for _, one in follows]}
@@ -204,7 +207,7 @@ def _unmirrored(part: Slice, statement: str, mirrors: str) -> list[tuple[int, in
 
 
 def check_counts(audit_pass: AuditPass) -> None:
-    """Compare the next counts of posts and accounts with the rows that they count; the reconciliation corrects them."""
+    """Compare the next counts of posts and accounts with the counted rows. Correct wrong counts if repairs are on."""
     for subject, counted in ((Subject.POST_COUNTS, POSTS), (Subject.USER_COUNTS, USERS)):
         with next_slice(subject, counted.table.model, COUNTS) as part:
             report = reconcile.Report()

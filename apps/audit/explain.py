@@ -1,4 +1,4 @@
-"""Explains in plain words why a post is or is not on a home page: the reason, the checklist, the annotated page.
+"""Explains why a post is or is not on a home page: a reason in plain words, a checklist, or a page with all reasons.
 
 Viewers who may not see a post get the same error as on every page, whether the post does not exist, is deleted or
 restricted, or is by a blocked or suspended account. No page stores anything for its explanation: the reason is found
@@ -99,7 +99,7 @@ class Explanation:
         return self.sentence(full_time(self.when) if self.when else _("soon"))
 
     def sentence(self, when: str) -> str:
-        """The text, with `when` in place of its time."""
+        """The text, with `when` as the wording of its time."""
         if self.item.is_repost and self.reason == Reason.OWN:
             return _("You reposted it.")
         facts = {"who": self.who, "when": when}
@@ -126,7 +126,7 @@ def explain(viewer: User, post_id: int) -> Explanation:
 
 
 def _look_up(viewer: User, post_id: int) -> Look:
-    """Look up the post, or the newest of its `MAX_REPOSTS` newest reposts that is on the home page.
+    """Look up the post or, if it is not on the home page, the newest of its last `MAX_REPOSTS` reposts that is there.
 
     Raises NotFound if the viewer may not see the post.
     """
@@ -187,7 +187,7 @@ def _explained(viewer_id: int, verdict: Verdict, via: Via | None, delivery: Row)
     elif via is not None:
         reason, who, when = _why_present(viewer_id, item, via, delivery)
     elif item.followed_tag or _is_pulled(item):
-        reason, who = Reason.LOST, item.author.handle  # such posts are not delivered
+        reason, who = Reason.LOST, item.author.handle  # not delivered, so not in the ledger
     else:
         who = item.author.handle
         reason, when = _why_not_delivered(delivery)
@@ -284,7 +284,7 @@ _ADDRESS = re.compile(
 def post_id_in(text: str, *, host: str) -> int | None:
     """The post id in a pasted string: the address or short address of a post on this site, or a plain id.
 
-    `host` is the host of the request; the site's configured address is accepted too.
+    `host` is the host of the request; the site's configured address is accepted too. Other strings return None.
     """
     text = text.strip()
     found = _ADDRESS.fullmatch(text)
@@ -351,7 +351,7 @@ class _Question(NamedTuple):
 def checklist(viewer: User, post_id: int) -> Checklist:
     """Whether a post is on a viewer's home page and where, with the page's rules in order up to the first failure.
 
-    The result is the same for deleted, restricted and nonexistent posts, and for posts by blocked accounts.
+    The result is the same for posts that do not exist, that are deleted, and that the viewer may not see.
     """
     exists = _("Does this post exist, and can you see it?")
     try:
@@ -371,7 +371,7 @@ def checklist(viewer: User, post_id: int) -> Checklist:
 
 
 def _questions(look: Look) -> list[_Question]:
-    """The questions of the page's rules in order, each once, and finally whether the post has arrived."""
+    """The questions of the page's rules in order, without repetitions, and last whether the post has arrived."""
     item = look.verdict.item
     rules: dict[str, list[Rule]] = defaultdict(list)
     for rule in (*HOME_RULES.rules, FILTERED):
@@ -498,7 +498,7 @@ def assembly(viewer: User, cursor: Cursor) -> Assembly:
 
 
 def _bar(stages: Mapping[str, float]) -> list[StageTime]:
-    """The stages one after another, in the order of `STAGES`; a wait in several concurrent stages counts for each."""
+    """The stages one after another, in the order of `STAGES`; a wait that several stages share counts for each."""
     total = sum(stages.values()) or 1.0
     bar: list[StageTime] = []
     start = 0.0

@@ -24,7 +24,7 @@ class Section(NamedTuple):
 class AuditedCache:
     """A cache that the auditor compares with the tables.
 
-    `compare` takes ids of posts or accounts; `forget` drops the cached value with one of these ids.
+    `compare` takes ids of posts or accounts; `forget` drops what is cached for one of these ids.
     """
 
     name: str
@@ -34,6 +34,6 @@ class AuditedCache:
 
 
 SECTIONS = Hook[Callable[[User, int], Section | None]]()  # called with a viewer and a post id
-# short notes about posts on a viewer's home page, by post id
+# called with a viewer; returns short notes about posts on the viewer's home page, by post id
 NOTES = Hook[Callable[[User], Mapping[int, str]]]()
 CACHES = Hook[AuditedCache]()

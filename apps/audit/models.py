@@ -43,7 +43,7 @@ class Subject(models.TextChoices):
     ACCOUNTS = "accounts", gettext_lazy("cached accounts and their lists of posts")
 
 
-# The figures of an `AuditRun`.
+# The fields of an `AuditRun` that reports add up.
 FIGURES = (
     "pages",
     "windows",
@@ -60,7 +60,7 @@ FIGURES = (
 
 
 class AuditRun(models.Model):
-    """A run of the auditor: the numbers of things compared, and of violations."""
+    """The numbers of things compared and of violations in a run of the auditor, or in a reconciliation of counts."""
 
     started_at = models.DateTimeField(gettext_lazy("at"), default=database_time)
     seconds = models.FloatField(gettext_lazy("seconds"), default=0)
@@ -85,7 +85,7 @@ class AuditRun(models.Model):
 
 
 class AuditRound(models.Model):
-    """The progress of a check in its round (`apps.audit.rounds`), and its last complete round."""
+    """The progress of a subject in its current round (`apps.audit.rounds`), and its last complete round."""
 
     subject = models.CharField(max_length=16, primary_key=True, choices=Subject.choices)
     after = models.BigIntegerField(default=0)  # the last id that was compared; 0 between rounds

@@ -1,4 +1,4 @@
-"""The correct content of every page, computed from the tables in plain Python: slow, and independent of the read path.
+"""The correct content of home, profile and public pages, computed from the tables: slow, independent of the read path.
 
 It imports Django's database connection but nothing from the project (a contract of import-linter), so that it cannot
 repeat a mistake in the read path. Home pages use the naive query of source 001, `WHERE author_uid IN (SELECT
@@ -31,7 +31,7 @@ _COLUMNS = """id, author_id, kind, visibility, circle_id, source_id, reply_to_id
 _ELSEWHERE = """SELECT l.owner_id, m.member_id FROM graph_listmember m
                 JOIN graph_userlist l ON l.id = m.group_id WHERE l.is_exclusive"""
 
-# The languages chosen for followees.
+# The languages that readers chose for followees.
 _LANGUAGES = """SELECT owner_id, followee_id, lower(language)
                 FROM graph_followee, unnest(languages) AS language WHERE true"""
 
@@ -103,7 +103,7 @@ class Oracle:
     """A snapshot of the database: all of it, or the part that one viewer's home page depends on."""
 
     def __init__(self) -> None:
-        """Read whole tables, for tests and drills."""
+        """Read whole tables, for tests, drills and `manage audit explain`."""
         with snapshot():
             self.posts = _by_id(rows("SELECT * FROM posts_post"))
             self.answered = self._answered()
@@ -140,8 +140,8 @@ class Oracle:
     ) -> Self:
         """The part needed for a viewer's home between two ids (exclusive), with at most the newest `maximum` posts.
 
-        `also` contains the ids of further posts to read. If the maximum is reached, `answers_above` is one below the
-        lowest id found. Counts, likes and bookmarks are not read.
+        `also` contains the ids of further posts to read. If the maximum is reached, the lower bound of the answers,
+        `answers_above`, is one below the lowest id found. Likes and bookmarks are not read.
         """
         self = cls.__new__(cls)
         bounds = {"viewer": viewer_id, "above": above, "below": below, "maximum": maximum}
@@ -288,7 +288,7 @@ class Oracle:
         return bool((authors & self.limited) - self.follows[viewer] - {viewer})
 
     def is_filtered(self, viewer: int, post: Row) -> bool:
-        """Whether the viewer's filters hide a post on home pages, because of its own text or the quoted post's."""
+        """Whether the viewer's filters hide a post, or the source of a repost, because of its id or its text."""
         post = self.posts[self.shown_id(post["id"])]
         if post["author_id"] == viewer:
             return False
@@ -339,7 +339,7 @@ class Oracle:
         return belongs and not self.is_muted(viewer, post) and not self.is_limited(viewer, post)
 
     def is_promoted(self, viewer: int, post: Row) -> bool:
-        """Whether a post is the newest post of an account that is promoted to the viewer now.
+        """Whether a post is the newest (see `_newest`) of an account that is promoted to the viewer now.
 
         A page need not show it, because at most one post in eight is promoted.
         """
@@ -364,7 +364,7 @@ class Oracle:
         ]
 
     def delivered(self, viewer: int, *, tags: bool = False, promoted: bool = True) -> list[int]:
-        """`home` plus posts hidden by filters and `hides_replies`. `tags` includes posts that only a tag adds."""
+        """`home` plus posts that filters or `hides_replies` hide. Posts that only a tag adds are included if `tags`."""
         return [
             post_id
             for post_id in sorted(self.posts, reverse=True)

@@ -39,7 +39,7 @@ def drop_reader_caches(viewer_id: int) -> None:
 def redeliver(post_id: int) -> None:
     """Start or resume the delivery of a post, dead chunks included. Idempotent.
 
-    The first `IMMEDIATE_CHUNKS` are delivered in this process, and the others are enqueued.
+    The first `IMMEDIATE_CHUNKS` pending chunks are delivered in this process, and the others are enqueued.
     """
     dispatch.retry_dead([post_id])
     dispatch.start_job(post_id)
@@ -51,7 +51,7 @@ def redeliver(post_id: int) -> None:
 
 
 def restore_chunks(post_id: int) -> bool:
-    """Recreate the missing chunks of a delivery, and deliver them. Return whether the job is complete again."""
+    """Recreate the missing chunks of a delivery, and deliver them. Return whether no chunk is missing."""
     job = FanoutJob.objects.get(pk=post_id)
     if job.post.visibility in ADDRESSED:
         FanoutJob.objects.filter(pk=post_id).update(state=State.PENDING, due_at=Now())
@@ -63,7 +63,7 @@ def restore_chunks(post_id: int) -> bool:
 
 
 def mark_deleted_if_gone(post_id: int) -> None:
-    """Store a tombstone for a deleted post, so that no late delivery adds it again."""
+    """Store a tombstone unless the post still exists, so that no late delivery adds it again."""
     if not Post.objects.filter(pk=post_id, deleted_at=None).exists():
         mark_deleted(post_id)
 

@@ -61,8 +61,8 @@ class AuditReport:
     """The figures of the report.
 
     `figures` are sums over the runs of the last 24 hours. `speed` contains the number of readers delivered to, and the
-    seconds until half and 95 % of them were reached (None if there were none). `backlog` contains the numbers of
-    waiting readers and posts, and the age of the oldest.
+    seconds from publication until half and 95 % of them were reached (None if there were none). `backlog` contains the
+    numbers of waiting readers and posts, and the age of the oldest.
     """
 
     made_at: datetime
@@ -71,7 +71,7 @@ class AuditReport:
     figures: Mapping[str, int]
     kinds: list[tuple[Kind, int, int]]  # the numbers found and repaired, by kind
     rounds: list[AuditRound]
-    went_back: CacheEpoch | None  # the last time the database returned to an earlier state
+    went_back: CacheEpoch | None  # if the database recently returned to an earlier state
     speed: Mapping[str, Any]
     backlog: Mapping[str, Any]
     days: list[AuditDay]  # oldest first

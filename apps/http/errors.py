@@ -30,7 +30,7 @@ class FieldErrorJson(TypedDict):
 
 
 class ProblemJson(TypedDict):
-    """The body of every error: the members of RFC 9457 and Mastodon's `error`."""
+    """The JSON body of every error: the members of RFC 9457 and Mastodon's `error`."""
 
     error: str
     type: str
@@ -56,7 +56,7 @@ def problem_json(
     return {
         "error": message,
         "type": "about:blank",
-        "title": HTTPStatus(status).phrase,  # as RFC 9457 requires with about:blank
+        "title": HTTPStatus(status).phrase,  # as RFC 9457 recommends for about:blank
         "status": status,
         "code": code,
         "detail": message,
@@ -146,7 +146,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """The response to a form that was open for too long, or was sent from another site."""
+    """The response to a form without a valid CSRF token: it was open for too long, or was sent from another site."""
     logger.info("csrf: %s", reason)
     return _error(request, 403, _("This form has expired. Go back, reload the page and try again."))
 
@@ -158,7 +158,7 @@ def _error(request: HttpRequest, status: int, message: str) -> HttpResponse:
 
 
 class DomainErrorMiddleware:
-    """Turns DomainErrors into responses, and gives Django's own 405 a page; other exceptions are server errors."""
+    """Turns DomainErrors into responses, and adds a page to Django's empty 405s. Django handles other exceptions."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

@@ -1,7 +1,7 @@
 """The classes of interfaces: core reads, writes, and the rest. Each has its own limits (source 002).
 
-The limits are for the number of concurrent requests and for their rate. So a flood of searches or exports does not use
-up the threads, database connections or limits of the home page.
+The limits are for the number of concurrent requests and, in the API, for their rate. So a flood of searches or exports
+does not use up the threads, database connections or limits of the home page.
 """
 
 from enum import StrEnum
@@ -18,7 +18,7 @@ class InterfaceClass(StrEnum):
     REST = "rest"
 
 
-# Routes as URL patterns write them. Reads of these are `CORE`; all other reads are `REST`.
+# Routes, as written in URL patterns, whose reads are `CORE`. All other reads are `REST`.
 CORE = frozenset({
     "", "home", "home/new", "public", "local", "lists/<int:list_id>", "bookmarks", "compose", "media/<path:name>",
     "@<str:handle>", "@<str:handle>/with_replies", "@<str:handle>/media", "@<str:handle>/<post:post_id>",
@@ -66,7 +66,7 @@ def class_of(request: HttpRequest | Request) -> InterfaceClass:
 
 
 def is_home_page(request: HttpRequest) -> bool:
-    """Whether a request is for a page of the home timeline, or for the front page, which shows it to members."""
+    """Whether a request is a GET of the front page, of the home page, or of the home timeline's endpoint."""
     return request.method == "GET" and _route_of(request.path_info) in HOME
 
 

@@ -14,9 +14,9 @@ _REFUSED_4 = [
     IPv4Network(text)
     for text in ("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "224.0.0.0/3")
 ]  # fmt: skip
-# Everything outside global unicast is local, mapped, translated (NAT64) or reserved.
+# Everything outside global unicast is local, multicast, mapped, translated (NAT64) or reserved.
 _UNICAST_6 = IPv6Network("2000::/3")
-# Refused networks within it: Teredo and other protocols, examples in documentation, and 6to4.
+# Refused networks within global unicast: Teredo and other protocols, examples in documentation, and 6to4.
 _REFUSED_6 = [
     IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 ]

@@ -44,7 +44,7 @@ class SeeOther(HttpResponseRedirect):
 
 
 def as_download(response: HttpResponseBase, name: str, content_type: str) -> HttpResponseBase:
-    """Let browsers save a response as a file of this name, without caching."""
+    """Make browsers save a response as a file with this name, without caching it."""
     response.headers["Content-Type"] = content_type
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["Cache-Control"] = "private, no-store"
@@ -75,7 +75,7 @@ def login_required(view: View) -> View:
 
 
 def redirect_and_back(request: SiteRequest, path: str) -> HttpResponseBase:
-    """Redirect to a page, with a `next` that leads back here or, from a POST, to the `next` of its form."""
+    """Redirect to a page. Its `next` leads back here or, if this is a POST, to the `next` of the posted form."""
     is_safe = request.method in {"GET", "HEAD"}
     url = f"{path}?{urlencode({'next': request.get_full_path() if is_safe else next_url(request)})}"
     if request.htmx:
@@ -90,7 +90,7 @@ def next_url(request: HttpRequest, default: str = "/") -> str:
 
 
 def return_url(request: HttpRequest, default: str = "/") -> str:
-    """The URL to return to from a confirmation page: its `next`, else the page from which it was opened."""
+    """The URL to return to from a confirmation page: `next`, else the page here that linked to it, else `default`."""
     referer = urlsplit(request.headers.get("Referer", ""))
     url = referer._replace(scheme="", netloc="", fragment="").geturl()
     is_other_page = referer.netloc == request.get_host() and referer.path != request.path
@@ -101,7 +101,7 @@ def _is_on_this_site(request: HttpRequest, url: str) -> bool:
     is_allowed = url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    # Django's `redirect` would take a bare word for the name of a view
+    # Django's `redirect` would treat a bare word as the name of a view
     return is_allowed and url.startswith(("/", "http://", "https://"))
 
 
@@ -122,7 +122,7 @@ def client_ip(request: HttpRequest | Request) -> IPv4Address | IPv6Address | Non
 
 
 def client_address(request: HttpRequest | Request) -> str:
-    """The key for rate limits: the client's IPv4 address, or the /64 network of an IPv6 address."""
+    """The key for rate limits: the client's IPv4 address, the /64 network of an IPv6 address, or else REMOTE_ADDR."""
     address = client_ip(request)
     if address is None:
         return str(request.META.get("REMOTE_ADDR", ""))

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase
 
-# Browser features that pages do not use. Unknown names are left out, because browsers log a warning about them. Pages
-# do use passkeys, sharing and the clipboard.
+# Browser features that pages do not use; they do use passkeys, sharing and the clipboard. Names that browsers do not
+# know are left out, because browsers log a warning about them.
 REFUSED = (
     "accelerometer", "browsing-topics", "camera", "display-capture", "geolocation", "gyroscope", "hid",
     "idle-detection", "local-fonts", "magnetometer", "microphone", "midi", "otp-credentials", "payment",
@@ -21,7 +21,7 @@ DEFAULTS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-# Applications may open the consent page in a window. With `same-origin`, they would take this window for closed.
+# Applications may open the consent page in a window. With `same-origin`, this window would look closed to them.
 CONSENT = "/oauth/authorize"
 OPENED = {CONSENT, "/login/code", "/login/passkey"}
 

@@ -57,7 +57,7 @@ def begin_login(request: SiteRequest, user: User, redirect_to: str) -> HttpRespo
         return complete_login(request, user, redirect_to)
     request.session[PENDING] = {
         "user": user.pk,
-        "password": user.get_session_auth_hash(),  # a new password ends this login
+        "password": user.get_session_auth_hash(),  # a new password ends the pending login
         "until": int(time.time()) + PENDING_SECONDS,
         "onward": redirect_to,
     }
@@ -78,7 +78,7 @@ def clear_pending_login(request: SiteRequest) -> None:
 
 
 def pending_login(request: SiteRequest) -> PendingLogin | None:
-    """The pending login of a session, or of a user who is logged in but has not passed the second factor."""
+    """The pending login of a session, or of a logged-in user who has not passed the second factor; None without one."""
     viewer = viewer_of(request)
     if viewer is not None:
         is_pending = not has_passed_second_factor(request) and has_second_factor(viewer)
@@ -108,7 +108,7 @@ def record_failure(request: SiteRequest) -> bool:
 
 
 def pass_second_factor(request: SiteRequest, user: User, device: Any) -> None:
-    """Log in, or mark the session as verified if the user is logged in already. The session's key changes."""
+    """Log the user in if necessary, and mark the session as verified by `device`. The session's key changes."""
     clear_pending_login(request)
     if viewer_of(request) is None:
         login(request, user)

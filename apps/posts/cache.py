@@ -4,8 +4,8 @@ The content of a restricted post never enters a cache.
 
 The entry of a single post is as current as its row in PostgreSQL (decision 0019), because every change of a post
 updates its entry after the commit and before it is acknowledged: a publication adds it, an edit replaces an older one,
-and a deletion leaves a permanent tombstone. A reader that loads a missing entry overwrites none of these. If a writer
-dies between the commit and the update, the change has not been acknowledged yet, and its event repairs the entry
+and a deletion leaves a tombstone. A reader that loads a missing entry overwrites none of these. If a writer dies
+between the commit and the update, the change has not been acknowledged yet, and its event repairs the entry
 (`repair_edited` and similar functions). An author's recent posts (`recent`) are checked by a revision instead.
 """
 
@@ -135,7 +135,7 @@ def _entry_of(post: Post, content: PostContent, source: "_Source | None") -> Cac
 
 
 def _cached_post_of(content: PostContent, source: "_Source | PostContent | None") -> CachedPost:
-    """The entry of an open post, with its source if the source is open too."""
+    """The entry of an open post, with the ids of the posts that its `source` (if given) quotes and replies to."""
     if source is None:
         return CachedPost(State.OPEN, content)
     return CachedPost(State.OPEN, content, source.source_id, source.reply_to_id)
@@ -176,7 +176,7 @@ WHERE id = ANY(%(ids)s) AND author_id = ANY(%(authors)s)
 
 
 class _Source(NamedTuple):
-    """The part of a post's entry that describes the post it reposts or quotes."""
+    """The columns that are read about a post that another post reposts or quotes."""
 
     id: int
     visibility: str
@@ -259,10 +259,10 @@ class HotAuthorEntry:
 class HotAuthors:
     """The newest posts of hot authors, cached in every process (source 004).
 
-    A process reads a hot author's posts from Redis once in a second or two, however many readers there are. Authors are
-    hot if they have many followers, or if this process reads their posts often. An entry is dropped when its author
-    changes something, which is announced on a channel that every process subscribes to. An entry lives for at most
-    HOT_AUTHOR_TTL_SECONDS, so a lost message does little harm, and readers with a newer revision ignore old entries.
+    A process reads a hot author's posts from Redis about once per HOT_AUTHOR_TTL_SECONDS, however many readers there
+    are. Authors are hot if they have many followers, or if this process reads their posts often. An entry is dropped
+    when its author changes something, which is announced on a channel that every process subscribes to. Entries expire,
+    so a lost message does little harm, and readers with a newer revision ignore old entries.
     """
 
     def __init__(self) -> None:
@@ -316,7 +316,7 @@ def week_of(last_post_id: int) -> Week:
 # Each function is called in the transaction of the change, with the author's counts as they were when locked, so
 # `outbox_revision` is the one before the change. Nothing is written before the commit. A failed write to the week
 # buckets is only logged, because readers, who have the newer revision, ignore the old buckets. For restricted posts,
-# only the deletion is cached.
+# only deletion, and hiding by staff, are cached.
 
 
 def cache_published(
@@ -400,7 +400,7 @@ def _week_writes(counts: UserCounts, post_id: int, content: PostContent | None) 
                 queued.raise_error()
             except RedisError as error:
                 logger.warning("recent posts of %s are out of date: %s", author_id, error)
-            # in this process; others do the same when they get the message
+            # in this process; the other processes do so when they get the channel's message
             hot_authors().forget(author_id)
 
         return check
@@ -409,7 +409,7 @@ def _week_writes(counts: UserCounts, post_id: int, content: PostContent | None) 
 
 
 def _is_first_of_day(counts: UserCounts, post_id: int) -> bool:
-    """Whether this is the author's first open post of the day; the author's card contains the day of the last one."""
+    """Whether this is the author's first open post of the day; cached accounts contain the day of the last one."""
     return second_of(counts.last_open_post_id) // 86_400 != second_of(post_id) // 86_400
 
 
@@ -435,13 +435,13 @@ def _store_tombstone(post_id: int) -> None:
 
 
 def repair_published(post_id: int) -> None:
-    """Drop the author's cached list of reposts. The next reader loads the post's entry if it is missing."""
+    """Drop the cached reposts of a repost's author. The next reader loads the post's entry if it is missing."""
     if Post.objects.filter(pk=post_id, kind=Kind.REPOST).exists():
         REPOSTED.forget([author_of(post_id)])
 
 
 def repair_edited(post_id: int) -> None:
-    """Replace every entry that is older than the row, in every layer."""
+    """Replace every entry that is not newer than the row, in every layer."""
     entry = load_cached_posts([post_id]).get(post_id)
     if entry is not None:
         is_updated = CACHED_POSTS.renew(

@@ -43,7 +43,7 @@ RESTRICTED = tuple(visibility for visibility in Visibility if visibility not in 
 class Post(models.Model):
     """A post. A repost is a post without a body; its source is the reposted post.
 
-    The id contains the second, the author and a sequence number (`feedcache.ids`). `version` grows with every edit;
+    The id contains the second, the author and a sequence number (`feedcache.ids`). `version` grows with every change;
     cache entries that are older than the row are rejected. The row of a deleted post stays as a tombstone.
     """
 
@@ -227,7 +227,7 @@ class Counts(NamedTuple):
 
 
 class Mention(models.Model):
-    """A mention of a user in a post. Posts for mentioned people are visible to the users they mention."""
+    """A mention of a user in a post. Posts for followers or mentioned people are visible to those they mention."""
 
     post = PostKey(Post, models.CASCADE, related_name="mentions", db_index=False)
     author_id = AuthorOfPost()
@@ -317,7 +317,8 @@ class IdempotencyKey(models.Model):
 class ScheduledPost(LeasedRow):
     """A post to be published later. Workers take the row when it is due; no delayed Celery message is used.
 
-    It may be claimed from `due_at` on; its author chose `scheduled_at`. `post` is the published post.
+    `scheduled_at` is the time that the author chose. `due_at` is the same at first, but leases and retries move it.
+    `post` is the published post.
     """
 
     author = models.ForeignKey(
@@ -372,7 +373,7 @@ class Poll(models.Model):
     expires_at = models.DateTimeField(_("ends"))
     votes = ArrayField(models.PositiveIntegerField(), verbose_name=_("votes"))  # of each option
     voters = models.PositiveIntegerField(_("voters"), default=0)
-    is_ended = models.BooleanField(default=False)  # true once `poll_ended` has been recorded
+    is_ended = models.BooleanField(default=False)  # after `poll_ended`, or if the post was deleted
 
     class Meta:
         verbose_name, verbose_name_plural = _("poll"), _("polls")

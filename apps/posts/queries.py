@@ -2,8 +2,8 @@
 
 `visible_posts` decides by the current rows in PostgreSQL; actions use it. Pages use `ask_posts`, which decides within
 the page's batch of cache reads. For open posts it uses cache entries that are as current as rows (decision 0019): those
-of the posts, the cards of their authors, and the viewer's context and relations. PostgreSQL decides about every
-restricted post at every read, and about everything while the caches may be stale.
+of the posts, of their authors, and of the viewer's context and relations. PostgreSQL decides about every restricted
+post at every read, and about everything while the caches may be stale.
 """
 
 from collections.abc import Collection, Mapping
@@ -107,8 +107,8 @@ def visible_posts(
 ) -> VisiblePosts:
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
-    Posts that do not exist, are deleted, hidden or restricted to others are left out, as are posts whose author is
-    suspended or blocked in either direction, and reposts of all these. `preloaded` contains open posts that the caller
+    Left out are posts that do not exist, are deleted, hidden or restricted to others; posts by authors who are
+    suspended, or blocked in either direction; and reposts of all these. `preloaded` contains open posts that the caller
     has already read; those of the right version are not read again. Raises ValueError beyond 200 ids.
     """
     ids = set(post_ids)

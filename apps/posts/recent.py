@@ -44,7 +44,7 @@ LOAD_BATCH_SIZE = 200
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """Posts in reading order, and the id down to which they are complete.
+    """Posts in the order of the cursor, and the id down to which they are complete.
 
     No open post of the author with an id of `complete_to` or more that the cursor admits is missing, unless `count` was
     reached before. `complete_to` is None if nothing was read.
@@ -54,7 +54,7 @@ class Recent:
     complete_to: int | None = None
 
     def rest(self, cursor: Cursor, count: int) -> Cursor | None:
-        """The cursor from which the next level continues; None if nothing is missing."""
+        """The cursor from which the next level (the outbox) continues; None if nothing is missing."""
         if len(self.posts) >= count:
             return None
         if self.complete_to is None:
@@ -77,7 +77,7 @@ class _Weeks:
 
 
 def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = True) -> Recent:
-    """Up to `count` open posts and reposts of an author inside the cursor's bounds, in reading order.
+    """Up to `count` open posts and reposts of an author inside the cursor's bounds and in its order.
 
     `author` must be loaded with its counts, as by `user_by_handle` or `users_by_id`: the posts are never older than the
     `outbox_revision` of these counts. Cached posts take one round trip to Redis and no SQL, even for an author who has
@@ -85,7 +85,7 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
     the buckets (3 to 9 queries) and others wait for at most 0.3 s.
 
     `rest(cursor, count)` of the result is the part that the next level (the outbox, then SQL) must read. It is the
-    whole page if Redis is down, the page is older than last week, a week is too large to be cached, or an ascending
+    whole page if Redis is down, the page is older than last week, this week is too large to be cached, or an ascending
     scan begins before last week. The visibility check of the page handles suspensions, blocks and reposts.
     """
     weeks = weeks_read(author.counts)

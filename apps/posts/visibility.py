@@ -1,8 +1,7 @@
 """Who may see a post: one table of the visibilities, for Python, SQL, deliveries and streams.
 
-A visibility admits the author, and readers for whom all facts in one of its lines are true. Each fact is defined twice,
-side by side: in Python, from rows that have just been read from PostgreSQL (`facts_about`), and in SQL. Each visibility
-has an entry in `RULES`.
+A visibility admits the author, and readers for whom all facts in one line of its rule (`RULES`) are true. Each fact is
+defined twice, side by side: in Python, from rows that have just been read from PostgreSQL (`facts_about`), and in SQL.
 
 Deletions, suspensions, blocks and staff (`Post.hidden_at`) hide posts of every visibility. The SQL here ignores them,
 because it only selects candidates: pages show only those that `posts.queries` allows.
@@ -105,15 +104,14 @@ class Audience(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A visibility. It admits readers for whom all facts in any of its lines are true."""
+    """A visibility. It admits readers for whom all facts in at least one of its lines are true."""
 
     admits: Sequence[Sequence[Fact]]
     audience: Audience
 
 
 EVERYBODY: Sequence[Sequence[Fact]] = [[]]
-# From the widest to the narrowest: `narrowest` uses this order, so that a reply reaches no more readers than its
-# parent.
+# From the widest to the narrowest: `narrowest` limits the visibility of a reply to that of its parent in this order.
 RULES: Mapping[str, Rule] = {
     **dict.fromkeys(OPEN, Rule(EVERYBODY, Audience.FOLLOWERS)),
     Visibility.FOLLOWERS: Rule([[FOLLOWS], [MENTIONED]], Audience.FOLLOWERS),
@@ -237,7 +235,7 @@ def visible_to(reader_id: int | None, *, follows: bool, author_id: int) -> Q | R
 
 
 def addressees(post: Judged) -> set[int]:
-    """The users on whose home pages an `ADDRESSED` post belongs, except its author. ValueError for other posts."""
+    """The users on whose home pages an `ADDRESSED` post belongs, except its author. Raises ValueError for others."""
     match RULES[post.visibility].audience:
         case Audience.FOLLOWERS:
             raise ValueError(f"post {post.id} goes to all followers")

@@ -47,7 +47,7 @@ def subscribe_program(
     kinds: Collection[str],
     policy: str = Policy.ALL,
 ) -> Subscription:
-    """Subscribe the client that uses a token, or replace its address. Raises Conflict or Invalid."""
+    """Subscribe the client that uses a token, or replace its subscription. Raises Conflict or Invalid."""
     fields = _checked(address) | {"kinds": sorted(kinds), "policy": policy}
     return _save(access_of(bearer), user=user, sealed_token=seal(token), **fields)
 

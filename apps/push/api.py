@@ -34,7 +34,7 @@ class PushSubscriptionJson(TypedDict):
 
 
 def push_subscription_json(subscription: Subscription) -> PushSubscriptionJson:
-    """A subscription as JSON. Several kinds of notifications may have the same name in Mastodon's API."""
+    """A subscription as JSON. Several kinds may share one of Mastodon's alerts, which is on if any of them is sent."""
     alerts = {kind.type: False for kind in TOLD.values()}
     alerts |= {TOLD[kind].type: True for kind in subscription.kinds if kind in TOLD}
     return {

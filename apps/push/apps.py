@@ -9,7 +9,7 @@ class PushConfig(AppConfig):
     verbose_name = _("push messages")
 
     def ready(self) -> None:
-        """Add the service worker, settings, Mastodon's endpoint, a file in archives, and an erasure step."""
+        """Add pages, Mastodon's endpoint and scope, messages for notifications, an archive file, an erasure step."""
         from apps import scopes  # noqa: PLC0415 -- next to the imports that need the models
         from apps.api.hooks import MASTODON_ENDPOINTS, VAPID_KEY  # noqa: PLC0415 -- needs the models
         from apps.notifications.hooks import CREATED  # noqa: PLC0415 -- needs the models

@@ -1,4 +1,4 @@
-"""Encrypts messages for a device and signs them with the site's key (RFC 8291, RFC 8292).
+"""Encrypts messages for devices, and signs requests to push services with the site's key (RFC 8291, RFC 8292).
 
 It implements the standards with the primitives of `cryptography`; docs/dependencies.md explains why no Web Push library
 is used. Mastodon's older clients expect the fourth draft of RFC 8291.
@@ -185,7 +185,7 @@ MAKE_A_KEY = (
 
 @checks.register(checks.Tags.security)
 def check_key(**_options: object) -> list[CheckMessage]:
-    """Check VAPID_PRIVATE_KEY at start; otherwise an invalid key would only fail at the first message."""
+    """Check VAPID_PRIVATE_KEY at start; otherwise an invalid key would be noticed only when it is first used."""
     try:
         key = site_key()
     except ValueError:

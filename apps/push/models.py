@@ -19,7 +19,7 @@ ZONE_MAX_CHARACTERS = 40
 
 
 class Policy(models.TextChoices):
-    """The people whose actions a device is notified of; the names are Mastodon's."""
+    """The people whose actions a device is notified of; the values are Mastodon's."""
 
     ALL = "all", _("Everybody")
     FOLLOWED = "followed", _("People you follow")
@@ -49,7 +49,7 @@ class Preferences(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
     )
-    silent_kinds = _kinds()  # these appear on the site only
+    silent_kinds = _kinds()  # browsers get no messages for these
     policy = models.CharField(max_length=8, choices=Policy.choices, default=Policy.ALL)
     texts = models.CharField(max_length=4, choices=Texts.choices, default=Texts.ALL)
     quiet_from = models.TimeField(null=True, blank=True)
@@ -61,7 +61,7 @@ class Preferences(models.Model):
 
 
 def _access(model: type[models.Model]) -> Any:
-    """A field that refers to a login or token, which has at most one subscription. The subscription ends with it.
+    """A field that refers to a login or token. Each has at most one subscription, which is deleted together with it.
 
     There is no foreign key constraint, so that logins and tokens can be deleted while this app is not installed.
     """
@@ -73,7 +73,7 @@ def _access(model: type[models.Model]) -> Any:
 class Subscription(models.Model):
     """A browser with a `login`, or a client with a token, that gets notifications.
 
-    `kinds` and `policy` apply to clients; browsers use those in `Preferences`. `sealed_token` is the client's
+    `kinds` and `policy` apply to clients; browsers use the settings in `Preferences`. `sealed_token` is the client's
     token, encrypted (`encryption.seal`); every message to the client contains it.
     """
 
@@ -107,7 +107,7 @@ class Subscription(models.Model):
 
 
 class Delivery(SlowRow):
-    """A notification to send to a device. The notification may be deleted before it is sent."""
+    """A message to a device or client about a notification, which may be deleted before the message is sent."""
 
     subscription = models.ForeignKey(Subscription, models.CASCADE, related_name="+", db_index=False)
     notification_id = models.BigIntegerField()

@@ -28,7 +28,7 @@ ARCHIVE = Part(
 
 
 def push_devices(user: User, limit: int) -> int:
-    """Delete the account's subscriptions of devices and clients, and its preferences."""
+    """Delete the account's preferences and up to `limit` subscriptions; returns the number of deleted rows."""
     chosen = Preferences.objects.filter(user=user).delete()[0]
     rows = Subscription.objects.filter(user=user).values("pk")[:limit]
     return chosen + Subscription.objects.filter(pk__in=rows).delete()[0]

@@ -1,8 +1,8 @@
 """Sends messages to devices. Each message has a row, inserted in the transaction of its notification; a task claims the
 row (`leases`) and sends the message.
 
-If a push service fails, the message is sent again up to four times within ten minutes. If the service no longer knows
-the device, the subscription ends.
+If a push service fails, the message is sent again up to four times within ten minutes. If the service refuses it for
+good, for example because it no longer knows the device, the subscription ends.
 """
 
 import logging
@@ -62,7 +62,7 @@ class PushFailed(Exception):
 
 
 def queue(notification_ids: Sequence[int]) -> None:
-    """Insert a row for each device that gets the notification, and enqueue a task for each row after the commit."""
+    """Insert a row for each notification and each device that gets it; enqueue a task for each row after the commit."""
     if not public_key():
         return
     values = {"ids": list(notification_ids), "state": State.PENDING.value}
@@ -81,7 +81,7 @@ def due() -> list[int]:
 
 
 def purge() -> None:
-    """Delete finished rows, and subscriptions whose login or token has ended, maybe while the app was off."""
+    """Delete finished rows, and subscriptions whose token has ended or whose login or token was deleted."""
     sql.purge(Delivery.objects.filter(finished_at__lt=Now() - RETENTION).order_by("finished_at"))
     ended = Q(personal_token__revoked_at__isnull=False) | Q(program_token__expires__lt=Now())
     accesses = {"login": Login, "personal_token": AccessToken, "program_token": ProgramToken}
@@ -92,7 +92,7 @@ def purge() -> None:
 
 
 def _send(row: Delivery) -> None:
-    """Send a message, unless its notification has been read, deleted or hidden, or quiet hours have begun."""
+    """Send a message, unless its notification is read, deleted, hidden or against the policy, or it is quiet time."""
     subscription = _living(row.subscription_id)
     if subscription is None:
         return
@@ -106,9 +106,9 @@ def _send(row: Delivery) -> None:
 
 
 def _living(subscription_id: int) -> Subscription | None:
-    """The subscription; None if its login or token has ended.
+    """The subscription; None if there is none, its login or token has ended, or its account is not active.
 
-    In this case, the subscription is deleted, together with its waiting messages.
+    In the last two cases, the subscription is deleted, together with its waiting messages.
     """
     rows = Subscription.objects.select_related(
         "user__counts", "login", "personal_token", "program_token"
@@ -121,7 +121,7 @@ def _living(subscription_id: int) -> Subscription | None:
 
 
 def _item(subscription: Subscription, notification_id: int) -> NotificationItem | None:
-    """The notification as the member would see it on the page; None if it is read or hidden."""
+    """The notification as the member would see it on the page; None if it is read, deleted or hidden."""
     user = subscription.user
     rows = Notification.objects.filter(pk=notification_id, user=user, is_held_back=False)
     return next((item for item in notification_items(user, list(rows)) if item.is_unread), None)
@@ -145,7 +145,7 @@ def _deliver(
 
 
 def post(subscription: Subscription, content: DeviceMessage) -> int:
-    """Send a message; returns the status of the response. Raises PushFailed if sending can be retried."""
+    """Send a message and return the status: 410 if the host is not public. Raises PushFailed if it can be retried."""
     keys = device_keys(subscription.p256dh, subscription.auth)
     endpoint = subscription.endpoint
     text = orjson.dumps(content.text)

@@ -18,7 +18,7 @@ class Delivered:
     labels: list[str]  # the stream's name, and its argument as the client wrote it
     event: str
     payload: str
-    number: int = 0  # the id of its post or notification, as in `StreamEvent`
+    number: int = 0  # the id of the event's new post or notification, as in `StreamEvent`
 
 
 class Connection:
@@ -29,7 +29,7 @@ class Connection:
     ) -> None:
         self.listener_id = listener_id
         self.token = token
-        self.notifications = Known(0)  # the hub replaces it with those that exist already
+        self.notifications = Known(0)  # `Hub.join` sets the existing notifications
         self._scopes = scopes
         self.streams: dict[Stream, list[str]] = {}
         self._max_queue = max_queue

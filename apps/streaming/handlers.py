@@ -17,7 +17,7 @@ def announce_edited_post(payload: Payload) -> None:
 
 @handles("post_hidden")
 def announce_hidden_post(payload: Payload) -> None:
-    """Remove a hidden post from pages that are open in a browser, as if it were deleted."""
+    """Announce a hidden post as deleted, so that clients remove it. Its author, who can still see it, gets no event."""
     if Post.objects.filter(pk=payload["post_id"]).exclude(hidden_at=None).exists():
         announce("post_deleted", post_id=payload["post_id"])
 

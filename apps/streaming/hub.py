@@ -151,7 +151,7 @@ class Hub:
                 logger.warning("overload: %d announcements are waiting", MAX_WAITING)
             except Exception:
                 logger.exception("unexpected error in the streaming hub; resubscribing")
-            # announcements may have been missed, and clients catch up when they reconnect
+            # announcements may have been missed; disconnected clients catch up when they reconnect
             self._is_subscribed.clear()
             self._end(self._connections(), "announcements may have been missed")
             await asyncio.sleep(PAUSE_SECONDS)
@@ -229,7 +229,7 @@ class Hub:
             self._deliver(await self.run_in_thread(queries.events_of_markers, listener_id))
 
     def _deliver_progress(self, post_id: int) -> None:
-        """Send an author the progress of a delivery, but not for each chunk: thousands may finish in a second."""
+        """Notify an author that a delivery has progressed, but not for each chunk: thousands may finish in a second."""
         author_id, now = author_of(post_id), time.monotonic()
         if author_id in self._by_listener and now >= self._next_progress.get(author_id, 0.0):
             self._next_progress[author_id] = now + PROGRESS_SECONDS

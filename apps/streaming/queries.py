@@ -35,7 +35,7 @@ from apps.timeline.pipeline.word_filters import mark
 from apps.timeline.sources.sql import list_ids
 from feedcache.ids import author_of
 
-MAX_NOTIFICATIONS = 40  # sent for one announcement; the page shows the rest
+MAX_NOTIFICATIONS = 40  # sent for one announcement; the rest is sent with the next one
 USER = Stream("user")
 DIRECT = Stream("direct")
 NOTIFICATIONS = Stream("user:notification")
@@ -45,9 +45,9 @@ Listeners = Mapping[Stream, Collection[int]]  # the ids of the listeners of each
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """An event for some streams of one listener; `payload` is JSON, or the bare id of a deleted post.
+    """An event for some streams of one listener; `payload` is JSON, the bare id of a deleted post, or empty.
 
-    `number` is the id of the post or notification that is new with the event; 0 for other events.
+    `number` is the id of the new post or notification, or of a conversation's new message; 0 for other events.
     """
 
     listener_id: int
@@ -87,8 +87,8 @@ def events_of_missed(
 
 
 def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[StreamEvent]:
-    """Events for a post that was deleted or hidden by staff, for listeners who may have it on a page. Listeners with a
-    block in either direction get none, nor does the author of a hidden post, who can still see it.
+    """Events for a post that was deleted or hidden by staff, for listeners who may have it on a page. There are
+    none for listeners who have blocked the author or are blocked, nor for the author of a hidden post, who can see it.
     """
     post = Post.objects.filter(pk=post_id).exclude(deleted_at=None, hidden_at=None).first()
     if post is None:
@@ -103,7 +103,7 @@ def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[S
 
 
 def events_of_notifications(listener_id: int, known: Known) -> tuple[Known, list[StreamEvent]]:
-    """Events for the listener's notifications that are not in `known`, oldest first; and `known` with these added."""
+    """Events for up to 40 of the listener's notifications not in `known`, oldest first; and `known` with them added."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return known, []
@@ -121,8 +121,8 @@ def events_of_conversation(
 ) -> list[StreamEvent]:
     """Events for the last message of a conversation, which is new or, if `is_new` is false, has been seen.
 
-    Returns none if the message is hidden from the listener, or is no longer the last. Mastodon has no event for seen
-    messages, and sends new messages on a separate stream.
+    Returns none if the message is hidden from the listener, or is no longer the last. Mastodon sends new messages only
+    on the stream `direct`, and has no event for seen ones; `feedsite.conversation` on the stream `user` covers both.
     """
     listener = users_by_id([listener_id]).get(listener_id)
     conversation = conversation_with_last_post(listener, post_id) if listener else None
@@ -175,7 +175,7 @@ def _events_for(
     event: str,
     content: Preloaded,
 ) -> Iterator[StreamEvent]:
-    """One event for each of the posts, except those that the listener may not see."""
+    """One event for each post that the listener may see and that the rules of at least one stream's page admit."""
     found = hydrate(listener.pk, post_ids, preloaded=content)
     facts = ReaderFacts(listener, None, active_filters_of(listener), found.relations)
     shown = {stream: _belonging(stream, found.items, facts) for stream in streams}
@@ -201,7 +201,7 @@ def _belonging(stream: Stream, items: Sequence[FeedItem], facts: ReaderFacts) ->
 
 
 def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Stream]]:
-    """The listeners who may get a post, with the streams on which they may get it. Visibility is not checked yet."""
+    """The listeners who may get a post, with the streams on which they may get it. Not all of them may see it."""
     streams_by_listener: dict[int, set[Stream]] = {}
     is_public = post.visibility == Visibility.PUBLIC and post.kind != Kind.REPOST
     tags = tag_names(post.body)

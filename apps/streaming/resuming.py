@@ -1,7 +1,7 @@
 """Resumes interrupted streams: defines the ids of events, and finds the events that a client has missed since an id.
 
 The id of the last post is not enough, because posts do not arrive in the order of their ids: a transaction may commit
-late, posts of one second are sorted by author, and an author's 17th post in a second gets an id of the next second.
+late, the ids of one second are ordered by author, and an author's 17th post in a second gets an id of the next second.
 Therefore the id of an event is a `Position`: a post id up to which the client has all posts, and the ids of later posts
 that the client has. Notifications are described by the same two parts (`Known`).
 """
@@ -41,7 +41,7 @@ MAX_MISSED_MESSAGES = 40  # on the stream of conversations, which are read one b
 # The maximum age of a position, on streams for which posts of many authors are read.
 MAX_MISSED_SECONDS = 2 * 24 * 3600
 BATCH = 40  # posts that are read at once
-MISSED = "feedsite.missed"  # the event that is sent if too many were missed
+MISSED = "feedsite.missed"  # sent if missed events are too many, too old or not readable
 SETTLE_SECONDS = 30  # a post that arrives up to this much later than newer ones is still found
 MAX_HAD = 128  # post ids in a position: about 1,400 characters
 NOTIFYING = {USER, NOTIFICATIONS}
@@ -56,7 +56,7 @@ class Position:
     """The events of a stream that a client has: all posts up to `floor`, those in `had`, and `notifications`.
 
     The position of a new stream includes everything that exists when it starts. `repeated` contains the posts that a
-    resumed client already had or has missed, because they may be announced again; it is None for a new stream.
+    resumed client already had or is sent as missed; later announcements of them are skipped. None for a new stream.
     """
 
     floor: int
@@ -66,7 +66,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """Parse an event id, or a post id, which means everything up to that post. BadRequest for other strings."""
+        """Parse an event id, or a post id, which means everything up to that post. Otherwise, raises BadRequest."""
         match = _TEXT.fullmatch(text)
         try:
             floor, below, had, above = match.groups("") if match else ("", "", "", "")
@@ -113,7 +113,7 @@ def _id(text: str) -> int:
 
 
 def _ids(text: str) -> list[int]:
-    """The inverse of `_text`. ValueError, struct.error."""
+    """The inverse of `_text`. Raises ValueError or struct.error."""
     return [number for (number,) in struct.iter_unpack(">Q", urlsafe_b64decode(text))]
 
 
@@ -166,14 +166,14 @@ async def _missed(
 def position_now(listener_id: int, stream: Stream, notifications: Known) -> Position:
     """The position of a new stream, which does not deliver earlier posts and notifications.
 
-    Streams begin often, so this reads the site's posts of the last seconds instead of each followee's newest posts.
+    Streams begin often, so the stream `user` reads the site's latest posts instead of each followee's newest posts.
     """
     floor = first_id_at(int(time.time()) - SETTLE_SECONDS) - 1
     newest = Cursor(since_id=floor)
     ids = candidate_ids(listener_id, stream, newest, MAX_HAD, home_ids=sql.home_ids_nearby) or []
     if len(ids) == MAX_HAD:
         floor = ids[-1]
-    # read after the ids, so that the floor is not below the posts among which the ids were found
+    # the newest `NEARBY` posts, read after the ids, so that the floor is not below the posts among which ids were found
     posts = Post.objects.filter(pk__gt=floor).order_by("-pk").values_list("pk", flat=True)
     for lowest in posts[sql.NEARBY - 1 : sql.NEARBY] if stream == USER else ():
         floor = lowest - 1
@@ -181,9 +181,9 @@ def position_now(listener_id: int, stream: Stream, notifications: Known) -> Posi
 
 
 def missed_ids(listener_id: int, stream: Stream, position: Position) -> list[int] | None:
-    """The posts that a client may have missed, oldest first, before the rules of its page are applied.
+    """The posts that a client may have missed, oldest first, before the rules of the stream's page are applied.
 
-    None if too many posts or notifications were missed, or they are too old or cannot be read.
+    None if too many posts or notifications were missed, the position is too old, or posts cannot be read.
     """
     oldest = first_id_at(int(time.time()) - MAX_MISSED_SECONDS)
     if stream not in OWN and position.floor < oldest:
@@ -211,7 +211,7 @@ def candidate_ids(
 ) -> list[int] | None:
     """Up to `count` ids of posts that may be on the page of a stream, from PostgreSQL, in the order of the cursor.
 
-    None while a server of a distributed site does not respond; streams continue without these posts.
+    None while a Citus worker with such posts does not respond.
     """
     try:
         lists = _candidates(listener_id, stream, cursor, count, home_ids or sql.home_ids)

@@ -104,7 +104,7 @@ class Server:
             if position is not None:
                 subject = str(connection.listener_id)
                 await self.hub.run_in_thread(check_rate_limit, "resume", subject)
-            # after subscribing, so that posts published during this read are announced to the connection
+            # after subscribing, so that posts published while `begin` reads are announced to the connection
             position, missed = await resuming.begin(self.hub, connection, stream, position)
             await transports.serve_sse(
                 connection, receive, send, COMMON_HEADERS, position=position, missed=missed
@@ -121,7 +121,7 @@ class Server:
             if scope["path"].rstrip("/") != ROOT:
                 raise NotFound("There is no such stream.")
             query = _query(scope)
-            # Mastodon's web client sends the token as a subprotocol, because browsers set no headers on WebSockets
+            # Mastodon's web client sends the token as a subprotocol, because scripts cannot set headers on WebSockets
             connection = await self._join(_token(scope, query) or protocol or "")
         except DomainError:
             await send({"type": "websocket.close", "code": transports.POLICY})
@@ -161,7 +161,7 @@ class Server:
 
 
 def _query(scope: Scope) -> dict[str, str]:
-    """The query parameters. BadRequest if they are too long or not valid text."""
+    """The query parameters. Raises BadRequest if they are too long or not valid text."""
     raw: bytes = scope["query_string"]
     if len(raw) > QUERY_MAX_BYTES:
         raise BadRequest("The address is too long.")
@@ -183,9 +183,9 @@ def _stream(path: str, query: Mapping[str, str]) -> Stream:
 
 
 def _position(scope: Scope, query: Mapping[str, str]) -> Position | None:
-    """The position that a reconnecting client sent; None if it sent none. BadRequest for an invalid id.
+    """The position that a reconnecting client sent; None if it sent none. Raises BadRequest for an invalid id.
 
-    Pages send the query parameter when they open a new EventSource, because browsers cannot set headers on it.
+    Pages send it as a query parameter when they open a new EventSource, because scripts cannot set its headers.
     """
     header = next((value for name, value in scope["headers"] if name == b"last-event-id"), b"")
     text = header.decode("latin-1") or query.get("last_event_id", "")
@@ -193,7 +193,7 @@ def _position(scope: Scope, query: Mapping[str, str]) -> Position | None:
 
 
 def _token(scope: Scope, query: Mapping[str, str]) -> str:
-    """The token from the header, or from the query, because browsers cannot set headers on an EventSource."""
+    """The token from the header, or from the query, because scripts cannot set the headers of an EventSource."""
     header = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     scheme, _blank, token = header.decode("latin-1").partition(" ")
     return token if scheme.lower() == "bearer" else query.get("access_token", "")

@@ -16,12 +16,12 @@ NAMES = frozenset(
 
 
 class StreamError(ValueError):
-    """An unknown stream, or a stream without its argument; the message is for programmers."""
+    """An unknown stream, an invalid argument, or an invalid WebSocket command; the message is for programmers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream. `argument` is a normalized tag name, or the id of a list."""
+    """A stream. `argument` is a normalized tag name or the id of a list; empty for other streams."""
 
     name: str
     argument: str = ""
@@ -39,7 +39,7 @@ class Stream:
         return cls(name, _tag(value) if argument == "tag" else _list_id(value))
 
     def labels_of(self, arguments: Mapping[str, str]) -> list[str]:
-        """The name and the argument as the client wrote them, for the messages sent to it."""
+        """The stream's name, and its argument as the client wrote it, for the messages sent to the client."""
         argument = _ARGUMENTS.get(self.name)
         return [self.name, arguments[argument]] if argument else [self.name]
 
@@ -55,7 +55,7 @@ class Stream:
 
     @property
     def is_public(self) -> bool:
-        """Whether the stream contains public posts by all accounts. `remote` contains none: there is no federation."""
+        """Whether the stream has public posts of all accounts. `public:remote` has none: there are no other sites."""
         return self.name.startswith("public") and "remote" not in self.name
 
     @property

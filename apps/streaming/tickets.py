@@ -1,4 +1,4 @@
-"""Tickets authenticate streams of the site's own pages, because browsers open streams without headers or cookies.
+"""Tickets authenticate streams of the site's own pages, which cannot set headers; the streaming server ignores cookies.
 
 A ticket identifies a login. It is valid only for streams, until the login ends, but at most for an hour.
 """
@@ -27,7 +27,7 @@ def ticket_for(user: User, session_key: str | None) -> str | None:
 
 
 def bearer_of_ticket(ticket: str) -> Bearer | None:
-    """The bearer of a ticket, in two queries; None if it is forged or expired, or the login has ended."""
+    """The bearer of a ticket, in two queries; None if it is invalid, the login has ended or the account is inactive."""
     try:
         login_id = signing.loads(ticket.removeprefix(PREFIX), salt=SALT, max_age=LIFETIME)
     except signing.BadSignature:
@@ -40,7 +40,7 @@ def bearer_of_ticket(ticket: str) -> Bearer | None:
 
 
 def _is_alive(login: Login) -> bool:
-    """Whether the session still exists, and the password has not been changed since."""
+    """Whether the login's session still exists, and the password has not been changed since the login."""
     sessions = Session.objects.filter(session_key=login.session_key, expire_date__gt=timezone.now())
     session = sessions.first()
     data = session.get_decoded() if session else {}

@@ -53,7 +53,7 @@ async def serve_sse(
     except EndedError:
         with suppress(TimeoutError, OSError):
             pause = random.randint(*RETRY_MS)  # noqa: S311 -- no secret
-            # no empty line follows: browsers still read the field, and Mastodon.py sees no broken event
+            # no empty line follows: browsers still read `retry`, and Mastodon.py sees no broken event
             await _send_bytes(send, b"retry: %d\n" % pause, more=False)
     except (TimeoutError, OSError):
         connection.end("it does not read")
@@ -85,7 +85,7 @@ async def serve_websocket(
 
 
 def event(delivered: Delivered, position: Position) -> bytes:
-    """A server-sent event. One `data` line is enough for JSON. Only posts, notifications and MISSED have an id."""
+    """Format a server-sent event, and add it to `position`. New posts, messages, notifications and MISSED get an id."""
     if delivered.number:
         position.add(delivered.event, delivered.number)
     is_news = delivered.number or delivered.event == MISSED

@@ -65,9 +65,8 @@ def mark_deleted_post(payload: Payload) -> None:
 def update_home_caches(payload: Payload) -> None:
     """Add a new followee's posts to the follower's home cache, or remove a former followee's posts.
 
-    Reads already skip the posts of former followees.
-
-    The change may begin or end a friendship, and with it the followee's access to the follower's posts for friends.
+    Reads already skip the posts of former followees. The change may begin or end a friendship, and with it the
+    followee's access to the follower's posts for friends.
     """
     backfill.follow_changed(payload["follower_id"], payload["followee_id"])
     backfill.friendship_changed(payload["followee_id"], payload["follower_id"])

@@ -37,7 +37,7 @@ from feedcache.read_through import Batch
 def home_timeline(
     viewer: User, cursor: Cursor, *, exclude_read: bool | None = None, promoted: bool = True
 ) -> Page[FeedItem]:
-    """A page of the viewer's home. `exclude_read` omits posts that the viewer has read; None: as their settings say.
+    """A page of the viewer's home. `exclude_read` omits posts that the viewer has read; None: as their setting says.
 
     `promoted=False` leaves out promoted posts, for clients that might not show their label. Ascending pages never have
     promoted posts.
@@ -56,12 +56,12 @@ def assemble_home(
     promoted: bool = True,
     pulls_all: bool = False,
 ) -> Assembled:
-    """A page of home, with the verdict on each candidate. With `pulls_all`, open posts are read only from outboxes."""
-    if cursor.max_id is None and lag.latest.waiting:  # some delivery is late
+    """A page of home, with the verdict on each candidate. With `pulls_all`, outboxes replace the home window."""
+    if cursor.max_id is None and lag.latest.waiting:  # some delivery is unfinished
         _note_behind(viewer)
     batches = Batches(Batch(), Batch())
     queued = queue_ranges(batches.first, viewer.pk, cursor)
-    # the positions of promoted posts are counted from the top of the page
+    # the positions of promoted posts are counted from the top, so an ascending page has none
     has_promotions = promoted and not cursor.ascending
     complete_facts = facts_of_home(
         viewer,
@@ -82,7 +82,7 @@ def assemble_home(
 
 
 def _note_behind(viewer: User) -> None:
-    """Show the delay on the page, if posts of the viewer's followees are waiting for delivery."""
+    """Show the delay on the page, if the delivery of posts by the viewer's followees is late."""
     behind = lag.latest.behind_for(viewer.pk, revision=viewer.counts.graph_revision)
     if behind:
         deadline.note_behind(behind)

@@ -1,4 +1,4 @@
-"""The timelines of a viewer's lists, bookmarks and favourites, always from PostgreSQL.
+"""The timelines of a viewer's lists, bookmarks and favourites. Their ids always come from PostgreSQL.
 
 A list has at most 500 members, and each member's posts are read by one bounded index scan. Nothing is pushed to lists.
 """
@@ -42,7 +42,7 @@ def favourites_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
 def _posts(
     viewer: User, cursor: Cursor, read: Callable[[int, Cursor], Page[Bookmark] | Page[Like]]
 ) -> Page[FeedItem]:
-    """A page of bookmarked or liked posts, paged by the ids of the marks. Deleted posts do not make it shorter."""
+    """A page of posts with a mark (bookmark or like), paged by the marks' ids. Deleted posts do not shorten it."""
     found: list[tuple[int, FeedItem]] = []  # marks with their posts, in the order of the page
     position, more = replace(cursor, limit=cursor.limit + 1), True
     for _round in range(MAX_ROUNDS):

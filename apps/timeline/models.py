@@ -41,7 +41,7 @@ class FollowerScan(LeasedRow):
 
 
 class Chunk(LeasedRow):
-    """A range of edge ids in a follower list, with its receipt. Subclasses define `job`.
+    """A range of edges (ids of follows) in a follower list, with its receipt. Subclasses define `job`.
 
     `is_virtual`: the edges are virtual follows. When done, `expected = delivered + dormant + lost`. Dormant readers
     have no home cache until they return, when one is built. Lost readers are those of a chunk that staff gave up.
@@ -165,8 +165,8 @@ class SitePolicy(models.Model):
     """The site's policy, in a single row. If the row is missing, posts are pushed to readers who are online.
 
     `mode` applies to authors without a mode of their own. `pulls_all`: readers pull all their followees. `generation`
-    is part of the keys of home windows, so that windows that have missed pushes are never read again. `version` grows
-    with every change that readers must notice.
+    is part of the keys of home windows; it grows when the site stops pulling, so that windows that missed pushes in the
+    meantime are never read again. `version` grows with every change that readers must notice.
     """
 
     policy = models.CharField(
@@ -265,9 +265,9 @@ class TimelineSpan(models.Model):
     """The range in which a reader's entries are complete: they include all open posts of the followees and the reader.
 
     Both bounds are exclusive; `floor` is 0 if nothing older exists. A span is valid only at `graph_revision`, and until
-    its entries expire; no entry was written before `filled_at`. `length` bounds its growth. `stamp` is the stamp of the
-    rows in Cassandra, or NULL if they are in PostgreSQL. `newest_follow` and `newest_virtual_follow` are the ids of the
-    newest follow and virtual follow at that revision.
+    its entries expire; no entry was written before `filled_at`. `length` counts the entries that were filled in.
+    `stamp` identifies the last write of rows in Cassandra; NULL if they are in PostgreSQL. `newest_follow` and
+    `newest_virtual_follow` are the ids of the newest follow and virtual follow at that revision.
     """
 
     reader = models.OneToOneField(

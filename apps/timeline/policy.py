@@ -3,10 +3,10 @@
 `fanout.auto_policy` chooses the mode of an author, and `fanout.switch` puts it in force.
 
 Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids, so merging too many
-authors, or for too long, does no harm. But the set must contain every author who has a post that home caches lack, so a
-switch is announced before it takes effect (`fanout.switch`). Readers notice it by the version of the set, a small key
-that is stored with the home caches and read atomically with them. If the key is missing or has a different version, a
-process loads the set from PostgreSQL before it uses what it read.
+authors, or for too long, does no harm. But the set of pulled authors must contain every author who has a post that home
+caches lack, so a switch is announced before it takes effect (`fanout.switch`). Readers notice it by the version of the
+set, a small key that is stored with the home caches and read atomically with them. If the key is missing or has another
+version, a process loads the set from PostgreSQL before it uses what it read.
 """
 
 import logging
@@ -47,10 +47,11 @@ return 1
 
 @dataclass(frozen=True, slots=True)
 class PoliciesInForce:
-    """The authors whose outboxes readers pull, and the generation of home windows in use."""
+    """The authors whose outboxes readers pull: all with `pulls_all`, otherwise `pulled`."""
 
     version: int = -1
     pulls_all: bool = False
+    # part of the keys of home windows; grows when the site stops pulling, because old windows missed pushes
     generation: int = 0
     pulled: frozenset[int] = frozenset()
 

@@ -161,7 +161,7 @@ def pinned_posts(author: User, viewer: User | None) -> list[FeedItem]:
 
 
 def pinned_items(viewer: User | None, ids: Sequence[int]) -> list[FeedItem]:
-    """The pinned posts among these ids that the viewer may see."""
+    """The pinned posts with these ids, without those that the viewer may not see or that the viewer's filters hide."""
     items = hydrate(viewer.pk if viewer else None, ids).items if ids else []
     return apply_filters(viewer, FilterContext.ACCOUNT, items)
 

@@ -1,7 +1,7 @@
 """Public timelines, newest first: the "message square" (source 003) of all public posts, and the timelines of tags.
 
-The ids of the square come from a window in Redis. The ids of posts with pictures, and of posts with a tag (by one
-bounded scan per tag), come from PostgreSQL.
+The ids of the square come from a window in Redis. The ids of posts with media, and of posts with a tag (by one bounded
+scan per tag), come from PostgreSQL.
 """
 
 from collections.abc import Sequence

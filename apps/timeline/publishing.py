@@ -1,7 +1,7 @@
-"""The only module through which posts are published, edited, deleted and reposted.
+"""The only module through which people publish, edit, delete and repost posts.
 
-The rows, their counts and the event are written in one transaction (`apps.posts`). The caches are updated here, after
-the commit, so that authors see the change on their next page. If the process dies in between, the event updates them.
+The rows, their counts and the event are written in one transaction (`apps.posts`). After the commit, home caches and
+outboxes are updated here, so that authors see the change on their next page. If the process dies, the event does it.
 """
 
 from collections.abc import Sequence
@@ -37,8 +37,8 @@ def publish(
 ) -> Changed:
     """Publish a draft. If the author repeats an idempotency key, return the post that was published with it.
 
-    `counted` is the result of the limit "publish", if the caller has already counted this post. Invalid, NotFound,
-    NotAllowed, TooMany; Unavailable while too many posts are waiting for delivery.
+    `counted` is the result of the limit "publish", if the caller has already counted this post. Raises Invalid,
+    NotFound, NotAllowed, Conflict or TooMany, and Unavailable while too many posts are waiting for delivery.
     """
     lag.require_room()
     published = actions.publish_post(
@@ -62,10 +62,7 @@ def _own_timelines(new: Changed) -> list[QueueWrites]:
 
 
 def repost(author: User, post_id: int, *, counted: RateLimitResult | None = None) -> Post:
-    """Repost an open post; idempotent. For `counted` and Unavailable, see `publish`.
-
-    Raises NotFound, NotAllowed or TooMany.
-    """
+    """Repost an open post; idempotent. Raises NotFound, NotAllowed, TooMany or Unavailable. See `publish`."""
     lag.require_room()
     return actions.repost(author, post_id, counted=counted, more_writes=_own_timelines).post
 
@@ -80,7 +77,7 @@ def undo_repost(author: User, post_id: int) -> None:
 def edit(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
     """Edit the author's own post; `changes` are the options of `posts.actions.edit.edit_post`.
 
-    Raises Invalid or NotFound.
+    Raises Invalid, NotFound or TooMany.
     """
     changed = editing.edit_post(author, post_id, body=body, **changes)
     outbox.advance(changed)
@@ -88,7 +85,7 @@ def edit(author: User, post_id: int, *, body: str, **changes: Any) -> Post:
 
 
 def set_quote_policy(author: User, post_id: int, policy: str) -> Post:
-    """Choose who may quote the author's own post; existing quotes stay. Raises NotFound."""
+    """Choose who may quote the author's own post; existing quotes stay. Raises Invalid or NotFound."""
     changed = editing.set_quote_policy(author, post_id, policy)
     outbox.advance(changed)
     return changed.post
@@ -109,20 +106,14 @@ def hide(author: User, post_id: int, *, is_hidden: bool) -> Post:
 
 
 def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Post:
-    """Put the pictures of a post behind a button, or undo this (`posts.actions.edit.mark_sensitive`).
-
-    Raises NotFound.
-    """
+    """Put a post's pictures behind a button, or undo this (`posts.actions.edit.mark_sensitive`). Raises NotFound."""
     changed = editing.mark_sensitive(author, post_id, is_marked=is_marked)
     outbox.advance(changed)
     return changed.post
 
 
 def delete(post_id: int, *, by: User, keep_pictures: bool = False) -> Post:
-    """Delete a post, for its author or for staff with permission. Return the deleted post.
-
-    Raises NotFound or NotAllowed.
-    """
+    """Delete a post for its author, or for permitted staff, and return it. Raises NotFound or NotAllowed."""
     changed = actions.delete_post(post_id, by=by, keep_pictures=keep_pictures)
     outbox.remove(changed)
     return changed.post

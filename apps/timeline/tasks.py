@@ -72,7 +72,7 @@ def maintain_replicas() -> None:
 
 @shared_task
 def purge_history() -> None:
-    """Delete old deliveries, and ended follows, mutes and blocks that are too old for `history.as_of`."""
+    """Delete old deliveries, and ended follows (also of tags), mutes and blocks too old for `history.as_of`."""
     purge_past_relations()
     purge_past_follows()
     receipts.purge_ledger()

@@ -1,4 +1,4 @@
-"""Threads: a post with its ancestors and descendants, the folding of replies ("Show 4 more replies"), and reactions."""
+"""Threads: a post with its ancestors and replies, the folding of replies, and lists of likes, reposts and quotes."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ _ABOVE = f"{_OF_THREAD} AND id <= %(post)s ORDER BY id DESC LIMIT %(above)s"
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A post in its context. `ancestors` start at the top of the thread; None stands for a deleted or hidden post.
+    """A post in its thread. `ancestors` start at the top; None stands for a post that the viewer may not see.
 
     `descendants` are in reading order, with each reply below its parent; `more` means that some of them were cut off.
     """
@@ -163,9 +163,9 @@ def apply_filters_to_thread(viewer: User | None, thread: Thread) -> Thread:
 
 
 def _around(post_id: int, max_ancestors: int) -> tuple[list[int], dict[int, int | None]]:
-    """The nearest ancestors of a post, top down, and the parent of each possible descendant, in one round trip.
+    """The nearest ancestors of a post, top down, and the parent of each possible descendant, usually in one round trip.
 
-    Possible descendants are the `MAX_THREAD` oldest posts of the thread that are newer than the post.
+    Possible descendants are the oldest `MAX_THREAD` posts of the thread, from `CLOCK_SLACK_SECONDS` before the post on.
     """
     # within a second ids are not in order, and the clocks of two machines differ slightly
     earliest = first_id_at(second_of(post_id) - CLOCK_SLACK_SECONDS)

@@ -19,8 +19,8 @@ def site(request: HttpRequest) -> dict[str, Any]:
     """The site, the viewer, the theme, and the state of this page.
 
     `is_partial`: parts of the page are missing; `behind`: the delay of deliveries to the page, in seconds; `is_slow`:
-    a cache server is down; `return_url`: the address that the page's forms return to; `me`: the viewer's appearance,
-    for fragments.
+    a Redis server is down; `return_url`: the address that the page's forms return to; `me`: the viewer's handle, name
+    and avatar, for fragments.
     """
     viewer = viewer_of(request)
     return {

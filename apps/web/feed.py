@@ -12,7 +12,7 @@ from feedcache.stats import stage
 
 # Variables that few feeds set. Templates are slow at missing names: each lookup raises and catches exceptions.
 DEFAULTS = {
-    "by_hand": False,  # the link to older posts opens another page
+    "by_hand": False,  # whether the link to older posts opens another page
     "has_place": False,  # whether the feed shows where the reader left off
     "line_at_end": False,
     "oob": False,

@@ -1,8 +1,7 @@
 """Parts of pages that are the same in many requests, rendered once and cached in this process.
 
 The cache key contains the template, all its variables, and the language. So a cached fragment is correct for every
-request with the same values.
-CSRF tokens and other values of a single request are rendered outside fragments.
+request with the same values. CSRF tokens and other values of a single request are rendered outside fragments.
 """
 
 from collections.abc import Hashable

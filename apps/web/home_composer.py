@@ -32,7 +32,7 @@ class HomeComposer(NamedTuple):
 
     @classmethod
     def of(cls, author: User) -> "HomeComposer":
-        """The values for an author. Takes one query for authors who have circles, and no query for others."""
+        """The values for an author. Takes one query for authors who have ever owned or joined a circle, else none."""
         return cls(
             get_language(),
             author.post_visibility,

@@ -44,7 +44,7 @@ class SettingsTab(NamedTuple):
 
 
 class Insert(NamedTuple):
-    """A template inserted at a `place` in a core page, with the context of that page."""
+    """A template inserted at a `place` in a core page, with the context of that page, if `applies` returns True."""
 
     place: str
     template: str
@@ -52,7 +52,7 @@ class Insert(NamedTuple):
 
 
 class ProfileLink(NamedTuple):
-    """A link on profiles for which the SQL expression `shown` is true. It may use `%(owner)s` and `%(viewer)s`.
+    """A link on profiles for which `shown`, an SQL expression with `%(owner)s` and `%(viewer)s`, is true.
 
     `path` is appended to the address of the profile.
     """

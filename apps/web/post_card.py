@@ -47,7 +47,7 @@ class Appearance(NamedTuple):
 
     @classmethod
     def of(cls, user: User) -> "Appearance":
-        """The appearance of an account; built only once for accounts loaded from a cached card."""
+        """The appearance of an account; built only once for an account that was loaded from the cache."""
         derived = {} if user.derived is None else user.derived
         found: Appearance | None = derived.get(cls)
         if found is None:
@@ -148,7 +148,7 @@ class PostCard(NamedTuple):
             html = _render_filtered(card)
         else:
             html = _render_cached(card)
-        if self.below:  # not cached, because it (for example a score) differs from visit to visit
+        if self.below:  # such as a score; not cached, because it may change between visits
             html = html.replace(_BELOW, self.below)
         now = datetime.now(UTC)
         for placeholder, moment in zip(AGES, self.times, strict=False):

@@ -14,7 +14,7 @@ from apps.streaming.tickets import ticket_for
 @require_safe
 @never_cache
 def stream_ticket(request: SiteRequest) -> HttpResponseBase:
-    """The URL of the viewer's stream, valid for an hour, and the id up to which home is read. Visitors get 204."""
+    """The URL of the viewer's stream, valid for an hour, and the id up to which home is read. 204 without a login."""
     viewer = viewer_of(request)
     token = ticket_for(viewer, request.session.session_key) if viewer else None
     if viewer is None or token is None:

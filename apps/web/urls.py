@@ -68,7 +68,7 @@ urlpatterns: list[URLPattern] = [
     # the most frequently requested first, because Django tries the patterns in order
     path("", home.front, name="front"),
     path("@<str:handle>/<post:post_id>", post.post, name="post"),
-    # before the patterns that end in a name, because @alice.atom is a feed although names may contain dots
+    # before the patterns that end in a handle, which would also match @alice.atom, the address of a feed
     *urlpatterns_of(PAGES),
     # documents for programs
     path("oembed", oembed.oembed, name="oembed"),

@@ -94,7 +94,7 @@ class AccountJson(TypedDict):
 
 def account_json(user: User) -> AccountJson:
     """An account as JSON; `user.counts` must be loaded. A cached account keeps its JSON, except the counts."""
-    if user.derived is None:  # loaded from the database, not from a cached card
+    if user.derived is None:  # loaded from the database, not from the cache
         return _account_json(user)
     key = "json", settings.SITE_URL
     cached: AccountJson | None = user.derived.get(key)
@@ -153,7 +153,7 @@ def _account_json(user: User) -> AccountJson:
         "followers_count": user.counts.followers,
         "following_count": user.counts.following,
         "statuses_count": user.counts.posts,
-        # only the day, because only an author's first open post of a day drops the cached account with this JSON
+        # only the day, because later posts of the same day do not drop the cached account with this JSON
         "last_status_at": day_of(user.counts.last_open_post_id),
         "emojis": [],
         "roles": [],

@@ -36,7 +36,7 @@ class BacklogJson(TypedDict):
 
 
 class RoundJson(TypedDict):
-    """A check that works through a table in slices, and then starts over."""
+    """The progress of a check that works through a table in slices, and then starts over."""
 
     subject: Annotated[str, Subject]
     compared: Annotated[int, "Rows compared so far in this round."]

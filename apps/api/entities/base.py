@@ -34,7 +34,7 @@ class Input(serializers.Serializer[Any]):
     """The body of a request, or an object in it.
 
     Clients also send the empty fields of a form, so an optional field counts as absent if it is null or "" and does not
-    accept that value. If a field accepts null (for example as "never"), "" means null: forms cannot send null.
+    accept that value. A field that accepts null (for example as "never") but not "" reads "" as null, for forms.
     """
 
     default_error_messages = {"invalid": _("This must be an object.")}

@@ -99,7 +99,7 @@ def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
 class FilterResultJson(TypedDict):
     """A filter of the viewer that matches a status, with at most ten of its keywords.
 
-    The first two matching filters are listed. Further filters are listed only if they add an action in some context.
+    The first two matching filters are listed, and others that act in a context where no listed filter acts as they do.
     """
 
     filter: FilterSummaryJson

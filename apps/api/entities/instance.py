@@ -66,7 +66,7 @@ class StatusLimitsJson(TypedDict):
 
 
 class MediaLimitsJson(TypedDict):
-    """Limits for pictures and videos, in bytes and pixels; the video limits are 0 if the site does not accept video."""
+    """Limits for media, in characters, bytes, pixels or frames per second; 0 for video if it is not accepted."""
 
     supported_mime_types: list[str]
     description_limit: int
@@ -267,7 +267,7 @@ class DomainBlockJson(TypedDict):
 
 
 class CustomEmojiJson(TypedDict):
-    """A custom emoji of the site."""
+    """A custom emoji. It exists only in the schema, because the site uses only Unicode emoji."""
 
     shortcode: str
     url: str

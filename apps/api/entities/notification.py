@@ -21,7 +21,7 @@ TYPE_NAMES = sorted({*TYPES.values()})
 
 
 class NotificationJson(TypedDict):
-    """Something that an account did and that concerns the viewer."""
+    """An event that concerns the viewer. `account` caused it, or is the viewer's own if nobody did."""
 
     id: str
     group_key: str
@@ -77,7 +77,7 @@ def partial_account_json(person: User) -> PartialAccountJson:
 
 
 class NotificationGroupJson(TypedDict):
-    """Notifications of the same event from several accounts, such as likes of one post."""
+    """Notifications that are shown as one, such as likes of one post by several accounts; or a single notification."""
 
     group_key: str
     notifications_count: Annotated[int, "Only those on this page."]
@@ -138,7 +138,7 @@ def groups_json(
 
 
 class PolicySummaryJson(TypedDict):
-    """How many senders and notifications the policy holds back, among the newest thousand notifications."""
+    """The numbers of held-back notifications, of which only the newest thousand are counted, and of their senders."""
 
     pending_requests_count: int
     pending_notifications_count: int

@@ -1,4 +1,4 @@
-"""Applications and tokens as JSON: applications in the Mastodon shape, the rest as in OAuth 2."""
+"""Applications, tokens and sign-ups as JSON, in the shapes of Mastodon and of OAuth 2."""
 
 from typing import Annotated, Any, NotRequired, TypedDict
 

@@ -10,7 +10,9 @@ from apps.timeline.models import AuthorPolicy, Mode, Policy, SitePolicy
 
 
 class SitePolicyJson(TypedDict):
-    """The site's policy. `pulls_all`: every home page is merged from the outboxes of the reader's followees."""
+    """The site's policy. `pulls_all`: every home page is merged from the outboxes of the reader's followees.
+    `generation`: a number in the keys of home caches; it grows when pulling ends, because older caches missed posts.
+    """
 
     policy: Annotated[str, Policy]
     mode: Annotated[str, Mode]
@@ -30,7 +32,7 @@ def site_policy_json(row: SitePolicy) -> SitePolicyJson:
 
 
 class AuthorPolicyJson(TypedDict):
-    """An author's policy. `mode` is the current mode (null: the site's). `measured` is set by the policy `auto`."""
+    """An author's policy. `mode`: the current mode (null: the site's). `merged_since`: when readers began to pull."""
 
     account_id: str
     policy: Annotated[str, Policy]

@@ -40,8 +40,8 @@ from apps.tags.names import tag_address
 from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from apps.timeline.pipeline.reasons import reasons
 
-# The number of JSON texts that are cached for one version of a post, each with its own `_cache_key`. Before another one
-# is cached, all are dropped.
+# The maximum number of JSON texts that are cached for one version of a post, each with its own `_cache_key`. Before
+# another one is cached, all are dropped.
 MAX_VARIANTS = 8
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
@@ -51,8 +51,8 @@ _MASTODON: dict[str, StatusVisibility] = {
     "followers": "private",
     "mentioned": "direct",
 }
-# Mastodon has neither circles nor friends: clients see such posts as `private`. `feedsite` has the exact visibility. To
-# write such a post, a client sends this site's name for the visibility.
+# Mastodon has neither circles nor friends: clients see posts for them as `private`, and the exact visibility in the
+# member `feedsite`. To write such a post, a client sends this site's name for the visibility.
 TO_MASTODON: dict[str, StatusVisibility] = {
     visibility.value: _MASTODON.get(visibility, "private") for visibility in Visibility
 }

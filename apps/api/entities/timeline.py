@@ -250,7 +250,7 @@ class ConversationFeedsiteJson(TypedDict):
 
 
 class ConversationJson(TypedDict):
-    """A thread among the people that its posts mention."""
+    """A thread of private posts, among their authors and the people whom they mention."""
 
     id: str
     unread: bool

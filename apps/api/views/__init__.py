@@ -1,1 +1,1 @@
-"""The endpoints, with one module for each resource of Mastodon's API."""
+"""The endpoints, with one module for each group of resources."""

@@ -87,7 +87,7 @@ def resend_confirmation(request: Request) -> Response:
 @operation("Whether your e-mail address is confirmed", OpenApiTypes.BOOL, errors=[401])
 @endpoint(GET="read:accounts")
 def check_confirmation(request: Request) -> Response:
-    """Whether the e-mail address is confirmed; false while a new address is pending."""
+    """False while an e-mail address is waiting for confirmation, otherwise true."""
     return Response(not viewer_of(request).pending_email)
 
 

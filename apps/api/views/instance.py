@@ -145,7 +145,7 @@ def nodeinfo(_request: Request) -> Response:
 )
 @endpoint(GET="read:accounts")
 def announcements(request: Request) -> Response:
-    """The current announcements, oldest first; at most 20."""
+    """The newest 20 of the current announcements, oldest first."""
     with_read = is_true(request.query_params.get("with_dismissed"))
     visible = current_announcements(viewer_of(request), with_read=with_read)
     return Response([announcement_json(announcement) for announcement in visible])

@@ -105,7 +105,7 @@ def media(request: Request, media_id: int) -> Response:
 
 
 def _require_small(request: Request) -> None:
-    """Check the size before the body is read, because reading the body writes it to disk."""
+    """Check the size before the body is read, because reading the body writes it to disk. Raises Invalid."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     takes_video = is_available() and settings.VIDEO_MAX_BYTES > settings.PICTURE_MAX_BYTES
     limit = settings.VIDEO_MAX_BYTES if takes_video else settings.PICTURE_MAX_BYTES

@@ -264,7 +264,7 @@ def dismiss_notification_group(request: Request, group_key: str) -> Response:
 )
 @endpoint(GET="read:notifications")
 def unread_notification_groups(request: Request) -> Response:
-    """The number of groups with unread notifications, among the newest thousand notifications."""
+    """The number of groups that the newest thousand unread notifications form."""
     maximum = Cursor.from_query(
         request.query_params, default=UNREAD_GROUPS_DEFAULT, maximum=MAX_UNREAD_GROUPS
     ).limit

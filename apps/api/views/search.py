@@ -138,7 +138,7 @@ def _posts(
 )
 @endpoint(GET="read:accounts")
 def search_accounts(request: Request) -> Response:
-    """Accounts by words of the name or the beginning of the handle. An account with exactly this handle is first."""
+    """Accounts by words of the name, the beginning of the handle, or a similar handle. An exact handle comes first."""
     limit_searches(request)
     query, viewer = request.query_params, viewer_of(request)
     limit = Cursor.from_query(query, default=PEOPLE_DEFAULT, maximum=MAX_PEOPLE).limit
@@ -194,7 +194,7 @@ def recommended(request: Request) -> Response:
 )
 @endpoint(GET="read:accounts")
 def suggestions(request: Request) -> Response:
-    """The most followed accounts that the viewer does not follow, block or mute."""
+    """The most followed accounts that the viewer has not followed, asked to follow, blocked, muted or dismissed."""
     return Response([suggestion_json(user) for user in _suggested(request)])
 
 
@@ -216,7 +216,7 @@ def suggested_accounts(request: Request) -> Response:
 )
 @endpoint(DELETE="write:accounts")
 def dismissed(request: Request, account_id: int) -> Response:
-    """Dismiss a suggestion permanently."""
+    """Dismiss a suggestion. The latest 200 dismissals of the viewer are kept."""
     dismiss_suggestion(viewer_of(request), account_id)
     return Response({})
 
@@ -377,9 +377,9 @@ def _featured(owner: User) -> Response:
 )
 @endpoint(GET=ANY_TOKEN, public=True)
 def directory(request: Request) -> Response:
-    """`active`: the authors of the newest 2,000 public posts, the latest first; `new`: the newest accounts first.
+    """`active`: the authors of the newest 2,000 public posts, the latest first; `new`: the newest 500 accounts.
 
-    Accounts that the viewer blocks or mutes, or that block the viewer, are left out.
+    Lists only accounts that want to be found, without those that the viewer blocks or mutes, or that block the viewer.
     """
     query = request.query_params
     order = query.get("order") or "active"

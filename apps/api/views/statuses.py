@@ -86,7 +86,7 @@ from apps.timeline.thread import (
 from feedcache.structures.rate_limit import count_each
 
 MAX_STATUSES = 100  # per request
-# Shared by all requests, because a new instance copies its fields, which takes longer than the validation.
+# Shared by all requests: a new instance would copy its fields, which takes longer than the validation.
 _NEW_STATUS = StatusInput()
 
 
@@ -284,7 +284,7 @@ def _action(
 
 
 def _mark_actions(mark: RowMark) -> dict[str, Callable[..., Response]]:
-    """A mark's endpoints, by the last part of their addresses."""
+    """The endpoints that set and remove a mark, such as a like, by the last part of their addresses."""
     _api, verb, scope, summary, undo_summary = mark.endpoint
     undo = _action(f"un{verb}", undo_summary, partial(engagement.remove_mark, mark), scope=scope)
     if mark.choice:
@@ -363,7 +363,7 @@ def _id(text: str | None) -> int | None:
 @operation("The versions of a post", list[StatusEditJson], errors=[404])
 @endpoint(GET="read:statuses", public=True)
 def status_history(request: Request, status_id: int) -> Response:
-    """The first version, every edit and the current version; at most the newest 100."""
+    """The versions, from the oldest to the current one; at most the newest 100."""
     status = visible_item(viewer_id_of(request), status_id).shown
     return Response([version_json(version, status.author) for version in versions_of(status.post)])
 

@@ -32,7 +32,7 @@ def _compare_posts(post_ids: Collection[int]) -> Compared:
 
 
 def _compare_cards(user_ids: Collection[int]) -> Compared:
-    """Compare cards of accounts, except `last_open_post_id`, which may be out of date."""
+    """Compare the cards (public columns) of accounts, except `last_open_post_id`, which may be out of date."""
     cached = CARDS.peek_many(user_ids)
     rows = load_cards(list(cached))
     return len(cached), {

@@ -13,7 +13,7 @@ from apps.timeline.fanout.receipts import unpack
 from apps.timeline.pipeline.reasons import Reason
 
 PAIRS_PER_READER = 20
-# Two thirds of the posts are among this many newest posts of the home or the site: readers mostly ask about such posts.
+# Two pairs in three take one of this many newest posts of the home or the site: readers mostly ask about those.
 NEWEST = 2_000
 FOLLOWED = {Reason.PUSH, Reason.BACKFILL, Reason.REBUILT, Reason.FOLLOWED, Reason.PULL, Reason.STORAGE}  # fmt: skip
 LATE = {Reason.WAITING: "pending", Reason.FAILED: "dead"}
@@ -37,7 +37,7 @@ class Outcome:
 
 
 def compare(number: int, *, seed: int) -> Iterator[Outcome]:
-    """Check the explanations of `number` random pairs. The tables are read only once and must not change meanwhile."""
+    """Check the explanations of random pairs. The oracle reads the tables only once, so they must not change."""
     chance, oracle = random.Random(seed), Oracle()  # noqa: S311 -- must be repeatable
     posts = sorted(oracle.posts)
     readers = list(

@@ -1,9 +1,9 @@
-"""Compares home pages that were shown, and cached windows, with the oracle, and excuses legitimate differences.
+"""Compares home pages and windows (home caches and inboxes) with the oracle, and excuses legitimate differences.
 
 A page claims a range of ids, within which it must show exactly the oracle's posts. But the oracle reads the database
 later than the page was made, so not every difference is a fault. If a change in between left a dated row (a post, a
 deletion, a follow, a block, a ledger receipt), its date excuses the difference. If it left no row (an unfollow, an
-unmute), a new comparison of the same page does not find the difference again.
+unmute), the auditor later makes the page again at the same cursor, and the new page agrees with the oracle.
 """
 
 import time
@@ -78,11 +78,11 @@ _MAKES_ABSENT = ("deleted", "suspended", "closed", "blocked", "muted")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A missing or extra post. `certain` means that a new comparison could not excuse it."""
+    """A missing, extra, repeated or misplaced post or, with `Kind.CACHED`, the key of a wrong cached value."""
 
     kind: Kind
     post_id: int
-    certain: bool = False
+    certain: bool = False  # wrong when the page was shown: reported without a second look
     late: bool = False  # still being delivered
 
 
@@ -164,7 +164,7 @@ def unexcused(
 ) -> list[Difference]:
     """The missing posts that no date excuses at the time `at`; `late` marks those still being delivered.
 
-    With `in_window`, posts of pulled authors may be missing.
+    With `in_window`, posts that were published in the mode pull may be missing, because they were not pushed.
     """
     rows_of_dates = _dates(viewer_id, missing).values()
     found = [_missing(at, dates) for dates in rows_of_dates if not (in_window and dates["pulled"])]
@@ -195,7 +195,7 @@ def read_posts(viewer_id: int, oracle: Oracle, post_ids: set[int]) -> set[int]:
 
 
 def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
-    """The dates that can excuse differences, by post id, in seconds since 1970; None for events that never happened."""
+    """For each post that has a row, what can excuse a difference: flags, and Unix times (None if it never happened)."""
     if not post_ids:
         return {}
     with snapshot():
@@ -297,9 +297,9 @@ def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
 
 
 def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Difference | None:
-    """The difference for an extra post; None if the post belonged there when the page was made."""
+    """The difference for an extra post; None if one of `_MAKES_ABSENT` happened, but only after the page was made."""
     if dates is None:
-        return Difference(Kind.EXTRA, post_id, certain=True)  # the post never existed
+        return Difference(Kind.EXTRA, post_id, certain=True)  # not even a deleted post
     whens = [dates[name] for name in _MAKES_ABSENT if dates[name] is not None]
     if any(when < sample.at - SLACK_SECONDS for when in whens):
         return Difference(Kind.EXTRA, post_id, certain=True)
@@ -307,13 +307,13 @@ def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Differ
 
 
 def missing_in_windows(reader_id: int) -> tuple[list[int], int]:
-    """The posts missing from a reader's windows, within the range that each covers, and the number of late posts."""
+    """The ids missing from the ranges that a reader's windows cover, and the number of those still being delivered."""
     now, missing, policies = time.time(), set(), policy.refresh()
     for windows in (INBOX,) if policies.pulls_all else (HOME, INBOX):
         window = windows.whole(reader_id)
         if window is not None:
             missing |= _missing_in(reader_id, window, is_open=windows is HOME)
-    # posts of pulled authors may be missing from home windows
+    # pulled authors' posts need not be in home windows; those missing from the inbox are not reported either
     missing = {post_id for post_id in missing if author_of(post_id) not in policies.pulled}
     found = unexcused(reader_id, now, missing, in_window=True)
     late = sum(difference.late for difference in found)
@@ -323,8 +323,9 @@ def missing_in_windows(reader_id: int) -> tuple[list[int], int]:
 def _missing_in(reader_id: int, window: WindowRange, *, is_open: bool) -> set[int]:
     above = 0 if window.complete or not window.ids else window.ids[-1] - 1
     oracle = Oracle.of_viewer(reader_id, above=above)
+    # `delivered` leaves out posts that only a followed tag adds: they are pulled, so no window has them
     return {
         post_id
-        for post_id in oracle.delivered(reader_id)  # posts that only a tag adds are pulled
+        for post_id in oracle.delivered(reader_id)
         if (oracle.posts[post_id]["visibility"] in OPEN) == is_open
     } - set(window.ids)

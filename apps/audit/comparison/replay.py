@@ -1,4 +1,4 @@
-"""Assembles a period of a reader's home in every available way, and compares the results."""
+"""Reads a period of a reader's home from the tables, the pages and the caches, and compares the results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ MAX_DAYS = 31
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The posts of a period. `then` is the home page as of the end of the period; `cached` is the part in Redis."""
+    """Ids of posts of a period. `then` is the home page as of the end of the period; `cached` is the part in Redis."""
 
     expected: set[int]  # according to the tables, now
     shown: set[int]  # according to the pages, now
     then: set[int]
     cached: set[int]
     lacking: set[int]  # missing from the home cache or the inbox within the range that it covers
-    late: int  # the number of posts missing there that are still being delivered
+    late: int  # the number of posts of any time that are missing there and still being delivered
     is_cached: bool
 
     @property
@@ -38,13 +38,13 @@ class Replay:
 
     @property
     def differing(self) -> list[int]:
-        """The ids on which the sources disagree, newest first."""
+        """The ids on which tables, pages and caches disagree, newest first."""
         ids = (self.expected ^ self.shown) | self.lacking | (self.then ^ self.shown)
         return sorted(ids, reverse=True)
 
 
 def replay(viewer: User, since: datetime, until: datetime) -> Replay:
-    """Assemble the home page of a period. Raises Invalid if the period is negative or longer than `MAX_DAYS`."""
+    """Read a period of a reader's home from each source. Raises Invalid if it is negative or over `MAX_DAYS`."""
     if not timedelta() <= until - since <= timedelta(days=MAX_DAYS):
         raise Invalid(f"The end must be 0 to {MAX_DAYS} days after the beginning.")
     above, below = max(first_id_at(int(since.timestamp())) - 1, 0), id_after(until)

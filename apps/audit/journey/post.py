@@ -1,8 +1,8 @@
 """The journey of a post from acceptance to its readers, for its author and staff.
 
-Every number and time comes from rows: the post, its event, the job and the chunks of its delivery (`fanout`), and the
-auditor's findings. Only the cache tiers are queried live. When the rows change during a delivery, the streams send
-`feedsite.delivery`.
+Numbers and times come from rows: the post, its event, the job and the chunks of its delivery (`fanout`), and the
+auditor's findings. Only the number of reads and the tiers that have the post are read from the caches. When the rows
+change during a delivery, the streams send `feedsite.delivery`.
 """
 
 from collections import defaultdict
@@ -27,10 +27,10 @@ from apps.timeline.models import FanoutJob, Mode
 from apps.timeline.pipeline.hydrate import hydrate
 
 MAX_SECONDS = 600  # seconds listed separately; the last entry is the sum of all later ones
-FINISHED_WITHIN = timedelta(seconds=10)  # the longest time from a job's start to its event's end
+FINISHED_WITHIN = timedelta(seconds=10)  # an event ends at most this long after its job begins
 
-# The event of a publication, and the time when a worker took it, which is the beginning of its lease. A done event is
-# found by the creation time of its job. Events are kept for some days (`EVENT_DAYS`).
+# The event of a publication and, once it is done, the time when a worker took it (the beginning of its lease). A done
+# event is found by the creation time of its job. Events are kept for some days (`EVENT_DAYS`).
 _EVENT = """
 WITH found AS (
     (SELECT created_at, NULL::timestamptz AS taken_at FROM events_event
@@ -78,8 +78,8 @@ class Journey:
 
     `receipt` contains the sums. `followers` is the author's current number of followers. `chunks` are ordered by when
     their followers followed. `per_second` contains pairs: a second since acceptance, and the number of home caches
-    reached in it. `reads` is the number of people who opened the post; only its author sees it. `layers` maps
-    Memcached's tiers to whether they have the post; it is empty for restricted posts, which are never cached.
+    reached in it. `reads` is the number of people who opened the post; only its author sees it. `layers` tells for
+    each Memcached tier whether it has the post; it is empty for restricted posts, whose content is never cached.
     `findings` lists each kind with the number of findings and of repaired ones.
     """
 
@@ -87,14 +87,14 @@ class Journey:
     author_id: int
     is_open: bool
     accepted_at: datetime
-    committed: float | None
-    taken: float | None
-    job: float | None
+    committed: float | None  # when the event was written
+    taken: float | None  # when a worker took the event
+    job: float | None  # when the job of the delivery was created
     receipt: AuthorReceipt
     followers: int
     chunks: Sequence[ChunkPlace]
     per_second: Sequence[tuple[int, int]]
-    first_read: float | None
+    first_read: float | None  # when a follower first opened the post
     reads: int | None
     layers: Sequence[tuple[str, bool]]
     findings: Sequence[tuple[Kind, int, int]]
@@ -105,7 +105,7 @@ class Journey:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether any row of the delivery is unfinished. Dead letters, which wait for staff, do not count."""
+        """Whether the delivery is unfinished (dead letters do not count) or, before it has begun, the post is new."""
         if not self.receipt.mode:
             return self.receipt.is_new
         return self.receipt.pending > 0
@@ -172,7 +172,7 @@ def _event_of(post_id: int, job: FanoutJob | None) -> tuple[datetime | None, dat
 def _place_of(chunk: ChunkRow, post: Post, now: datetime) -> ChunkPlace:
     if chunk.state != State.DONE or chunk.finished_at is None:
         return ChunkPlace(_stage_of(chunk, now), chunk.number, chunk.expected)
-    began_at = chunk.due_at - leases.LEASE  # a claim starts a lease
+    began_at = chunk.due_at - leases.LEASE  # a claim sets `due_at` to the end of its lease
     is_known = chunk.created_at <= began_at <= chunk.finished_at
     return ChunkPlace(
         Stage.FAILED if chunk.lost else Stage.DONE,

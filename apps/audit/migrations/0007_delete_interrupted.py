@@ -1,4 +1,4 @@
-"""Delete the findings of half-written posts, a kind that existed only with several servers; all were completed."""
+"""Delete the findings of half-written posts. Only sites with several servers had such posts; all were completed."""
 
 from django.db import migrations, models
 

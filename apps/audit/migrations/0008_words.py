@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """What staff read of kinds of findings; nothing in the database changes."""
+    """Change the labels of the kinds of findings for staff; nothing in the database changes."""
 
     dependencies = [("audit", "0007_delete_interrupted")]
 

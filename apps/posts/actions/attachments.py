@@ -24,7 +24,7 @@ ACCOUNT_FOLDERS = ("avatars/", "headers/")
 _OF_ACCOUNT = """
 SELECT 1 FROM accounts_user WHERE (avatar = %(name)s OR header = %(name)s) AND suspended_at IS NULL LIMIT 1
 """
-# Uploads have no post yet. Several posts may share one file, as they do in the demo.
+# Uploads have no post yet, hence LEFT JOIN. Several posts may share one file, as in the demo.
 _FILE = "(picture.file = %(name)s OR picture.preview = %(name)s)"
 _CAPTIONS = "picture.captions = %(name)s AND picture.captions <> ''"  # the index on captions has the same condition
 _OF_POST = """
@@ -58,7 +58,7 @@ def attach(post: Post, pictures: Sequence[NewPicture]) -> list[Picture]:
 
 
 def lock_uploads(owner_id: int, media_ids: Sequence[int]) -> list[Attachment]:
-    """An owner's uploads, locked for the transaction of their post.
+    """An owner's uploads in the given order, locked for the caller's transaction.
 
     Raises Invalid if an upload is missing, in use or not ready, or if a video or sound is not the only upload.
     """
@@ -91,7 +91,7 @@ def check_together(media: Sequence[str]) -> None:
 def attach_uploads(
     post: Post, uploads: Sequence[Attachment], *, first_position: int = 0
 ) -> list[Picture]:
-    """Attach locked uploads to a post, in the transaction that inserts it."""
+    """Attach locked uploads to a post, in the transaction that inserts or edits it."""
     pictures = []
     for position, row in enumerate(uploads, start=first_position):
         row.post, row.position = post, position
@@ -107,7 +107,7 @@ def rearrange(
     """Set the pictures of a post during its edit, in the order of `media_ids`; None leaves them unchanged.
 
     Removed pictures are kept for the history of the post, and a later edit may restore them. Call this in the edit's
-    transaction. Raises Invalid if a picture is missing or in use.
+    transaction. Raises Invalid like `lock_uploads`, and for changes to pictures that are not the post's.
     """
     current = {
         row.pk: row for row in Attachment.objects.select_for_update(of=("self",)).filter(post=post)
@@ -150,7 +150,7 @@ def pictures_of(post: Post) -> list[Picture]:
 
 
 def detach(post: Post, *, keep: bool) -> None:
-    """Delete the pictures of a deleted post or, with `keep`, hold them for a day for another post by their owner.
+    """Delete the pictures of a deleted post or, with `keep`, hold its current ones for a day for another post.
 
     Pictures that are held are renamed, so that their earlier addresses stop working.
     """
@@ -165,7 +165,7 @@ def detach(post: Post, *, keep: bool) -> None:
 
 
 def discard(rows: Iterable[Attachment]) -> None:
-    """Delete pictures, and after the commit their files, unless another post shows them."""
+    """Delete pictures and, after the commit, those of their files that no other picture uses."""
     rows = list(rows)
     names = {file.name or "" for row in rows for file in _files(row)}
     for source in sources_of(rows):
@@ -181,8 +181,8 @@ def discard(rows: Iterable[Attachment]) -> None:
 
 
 def is_served(name: str) -> bool:
-    """Whether a stored picture may be shown. It must belong to an account, or to a post that is neither deleted nor
-    hidden, and its owner must not be suspended.
+    """Whether a stored picture may be shown. It must belong to an account, to an upload, or to a post that is neither
+    deleted nor hidden, and its owner must not be suspended. Other apps decide about files in `SERVED_FOLDERS`.
 
     Each served file costs one indexed query, so that a picture disappears together with its post.
     """
@@ -196,7 +196,7 @@ def is_served(name: str) -> bool:
 
 
 def _move_files(row: Attachment, *, is_open: bool) -> None:
-    """Copy files to the folder for the post's visibility; the old files are deleted after the commit."""
+    """Move files to the folder for the post's visibility; the old copies are deleted after the commit."""
     if is_restricted(row.file.name or "") == is_open:
         _rename(row, is_open=is_open)
 

@@ -91,7 +91,7 @@ class Draft:
     website: str = ""
 
     def with_pictures(self, media_ids: Sequence[int]) -> "Draft":
-        """A copy with uploaded pictures."""
+        """A copy with these uploads instead of its own."""
         return replace(self, media_ids=tuple(media_ids))
 
     @classmethod
@@ -102,9 +102,9 @@ class Draft:
 
 
 def clean_body(text: str, *, required: bool, visibility: str) -> str:
-    """The text as it will be stored. Raises Invalid if it is too long, or if it is `required` but empty.
+    """The text as stored. Raises Invalid if it is empty but `required`, or has too many characters, mentions or tags.
 
-    In a post for mentioned people, the mentions at the beginning name the addressees and do not count as text.
+    In a post for mentioned people, the mentions at the beginning name the addressees and do not count for the length.
     """
     if len(text) > RAW_MAX_CHARACTERS:
         raise invalid("status", _("The text is too long."), "too_long")
@@ -121,7 +121,7 @@ def clean_body(text: str, *, required: bool, visibility: str) -> str:
 
 
 def clean_draft(draft: Draft) -> str:
-    """The text of a draft, as stored. Raises Invalid if it breaks a rule that needs no transaction to check."""
+    """The text of a draft, as stored. Raises Invalid if it breaks a rule that can be checked without a transaction."""
     pictures = len(draft.pictures) + len(draft.media_ids)
     body = clean_body(draft.body, required=not pictures, visibility=draft.visibility)
     check_labels(draft.visibility, draft.content_warning, pictures)
@@ -209,9 +209,10 @@ def check_labels(visibility: str, content_warning: str, pictures: int) -> None:
 
 
 def audience(author_id: int, draft: Draft, parent: PostContent | None) -> tuple[str, int | None]:
-    """The visibility and circle of a new post. A reply to a restricted post reaches no more people than that post.
+    """The visibility and circle of a new post.
 
-    Raises Invalid if circle and visibility contradict each other, NotFound or NotAllowed if the author may not post to
+    A reply in a circle stays in it; a reply to another restricted post gets the narrower of both visibilities. Raises
+    Invalid if circle and visibility contradict each other, NotFound or NotAllowed if the author may not post to
     the circle.
     """
     if parent is not None and parent.circle_id is not None:
@@ -235,6 +236,6 @@ def _inherited(author_id: int, circle_id: int) -> int:
 def _check_fit(draft: Draft) -> None:
     if draft.visibility == Visibility.CIRCLE and draft.circle_id is None:
         raise invalid("circle_id", _("Choose a circle."), "blank")
-    # probably a mistake: otherwise everybody would see a post meant for a circle
+    # Probably a mistake. If it were accepted, people outside the circle could see a post meant for it.
     if draft.visibility != Visibility.CIRCLE and draft.circle_id is not None:
         raise invalid("circle_id", _("Only a post for a circle can name a circle."), "unknown")

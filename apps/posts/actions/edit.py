@@ -1,6 +1,7 @@
 """Changes to a published post, by its author (text, labels, the pin on the profile) and by staff.
 
-Every change makes a new version, so that no cache can show the old one. An edit stores the old version as a revision.
+Every change makes a new version, so that no cache can show the old one. An edit stores the old version as a revision
+(unless only the end of a poll changes).
 """
 
 from collections.abc import Iterator, Sequence
@@ -193,7 +194,7 @@ def _relabel(post: Post, edit: Changes, pictures: list[Picture]) -> None:
     if edit.quote_policy is not None:
         check_quote_policy(edit.quote_policy)
         post.quote_policy = edit.quote_policy
-    # after staff mark a post, forms and API clients submit the mark as if the author had chosen it
+    # forms and API clients also submit the mark of staff, which must not become the author's choice
     if edit.sensitive is not None and not post.is_marked_sensitive:
         post.sensitive = edit.sensitive
     post.language = post.language if edit.language is None else edit.language

@@ -66,12 +66,12 @@ class Request:
 
 
 def existing_result(request: Request) -> IdempotencyKey | None:
-    """The result of an equal request. Raises Invalid if the key is too long or belongs to a different request."""
+    """The result of an equal request, or None. Raises Invalid if the key is too long or belongs to another request."""
     if not request.key:
         return None
     if len(request.key) > KEY_MAX_CHARACTERS:
         raise invalid("Idempotency-Key", _("The Idempotency-Key is too long."), "too_long")
-    if not _exists(request):  # the usual case, checked twice for every post
+    if not _exists(request):  # usually so; plain SQL, because every post checks this twice
         return None
     rows = IdempotencyKey.objects.filter(user=request.author, key=request.key)
     row = rows.select_related("scheduled").first()

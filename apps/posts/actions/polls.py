@@ -12,7 +12,7 @@ from apps.texts import normalise
 
 
 def create_poll(post: Post, draft: PollDraft) -> Poll:
-    """Create the poll of a checked draft, in the transaction that inserts its post."""
+    """Create the poll of a checked draft, in the transaction that inserts or edits its post."""
     options = [normalise(option) for option in draft.options]
     return Poll.objects.create(
         post=post,

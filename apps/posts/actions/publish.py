@@ -154,9 +154,9 @@ def _delete(counts: UserCounts, post_id: int, *, by: User, keep_pictures: bool) 
 
 
 def require_deleter(post_id: int, *, by: User) -> int:
-    """The author of a post, if `by` is the author or staff with the permission to delete posts; NotFound otherwise.
+    """The author of a post, if `by` is the author or staff with the permission to delete posts.
 
-    Raises NotAllowed if the author is a superuser and `by` is not.
+    Otherwise raises NotFound; NotAllowed for permitted staff if the author is a superuser and `by` is not.
     """
     owner = Post.objects.filter(pk=post_id).values_list("author", flat=True).first()
     if owner is None or (owner != by.pk and not is_permitted(by, DELETE_POSTS)):
@@ -167,7 +167,7 @@ def require_deleter(post_id: int, *, by: User) -> int:
 
 
 def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
-    """Delete up to `limit` reposts of a deleted post, which readers no longer see. Returns their number."""
+    """Delete up to `limit` reposts of a deleted post; readers no longer see these reposts. Returns their number."""
     reposts = Post.objects.filter(source=post_id, kind=Kind.REPOST, deleted_at=None).select_related(
         "author"
     )[:limit]

@@ -19,7 +19,7 @@ from feedcache.ids import author_of
 
 @transaction.atomic
 def revoke_quote(owner: User, post_id: int, quote_id: int) -> Changed:
-    """Remove one's own post from a quote. Raises NotFound if the quote does not exist, or the owner may not see it."""
+    """Remove one's own post from a quote. Raises NotFound if there is no such quote, or the owner may not see it."""
     if author_of(post_id) != owner.pk or quote_id not in visible_posts(owner.pk, [quote_id]).posts:
         raise NotFound(_("This post isn't here."))
     counts = UserCounts.objects.select_for_update().get(pk=author_of(quote_id))

@@ -1,7 +1,7 @@
 """Scheduled posts: rows that become due, claimed under a lease like all background work.
 
-Delayed messages are not used, because a queue may lose a message or deliver it twice. The row's number is the
-idempotency key of the post, so a post is not published twice if a worker dies after publishing it and before recording
+Delayed messages are not used, because a queue may lose a message or deliver it twice. The post's idempotency key
+contains the row's number, so a post is not published twice if a worker dies after publishing it and before recording
 that. A post that can no longer be published (its parent was deleted, or its author is suspended) becomes a dead letter
 with the reason. `timeline.publishing.publish_due` publishes posts that are due.
 """
@@ -44,8 +44,9 @@ def schedule_post(
 ) -> ScheduledPost:
     """Store a draft with its uploaded pictures, to be published at `at`.
 
-    Raises Invalid if the draft could not be published now. If an author repeats an idempotency key, the first scheduled
-    post is returned (`idempotency`); `content_digest` identifies the pictures.
+    If an author repeats an idempotency key, the first scheduled post is returned (`idempotency`); `content_digest`
+    identifies the pictures. The posts that the draft replies to or quotes are checked only when it is published. Raises
+    Invalid, NotFound, NotAllowed or Conflict.
     """
     request = idempotency.Request(author, idempotency_key, draft, at, content_digest)
     earlier = idempotency.existing_result(request)
@@ -75,7 +76,7 @@ def schedule_post(
 
 
 def scheduled_posts(author: User, cursor: Cursor) -> Page[ScheduledPost]:
-    """The author's pending posts, newest first."""
+    """The author's pending posts, most recently created first."""
     rows = _pending(author).prefetch_related("attachments")
     page: Page[ScheduledPost] = page_of_rows(rows, cursor)
     return page

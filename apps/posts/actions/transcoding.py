@@ -31,7 +31,7 @@ def begin(attachment: Attachment, source: str) -> None:
 
 
 def run_due(*, limit: int, only: list[int] | None = None) -> int:
-    """Transcode uploads that are due, up to VIDEO_CONCURRENCY at a time; returns the number claimed."""
+    """Transcode uploads that are due, up to VIDEO_CONCURRENCY at a time on the site; returns the number claimed."""
     running = Transcode.objects.filter(state=State.PENDING, attempts__gt=0, due_at__gt=Now())
     free = settings.VIDEO_CONCURRENCY - running.count()
     return leases.run_due(Transcode, _work, limit=min(limit, free), only=only) if free > 0 else 0

@@ -76,9 +76,7 @@ def upload_video(
 ) -> Attachment:
     """Probe a video or sound, and keep it in the private storage until a worker has transcoded it.
 
-    Raises Invalid or TooMany.
-
-    Raises Invalid for every file if ffmpeg is not installed.
+    Raises TooMany, and Invalid for an unsuitable file (for any file if ffmpeg is not installed).
     """
     check_picture(alt, focus)
     if not is_available():
@@ -160,7 +158,7 @@ def withdraw_picture(owner: User, number: int) -> None:
 
 
 def purge_unused_uploads(*, limit: int) -> int:
-    """Delete up to `limit` uploads that no post used within a day; returns their number."""
+    """Delete up to `limit` uploads that have been unused for a day; returns their number."""
     rows = Attachment.objects.filter(
         post=None,
         scheduled=None,

@@ -89,7 +89,7 @@ class Picture:
 
     @property
     def still_url(self) -> str:
-        """The address of a still picture, for places where nothing plays; empty for sound."""
+        """The address of the picture itself, or of a video's poster where videos do not play; empty for sound."""
         return self.url if self.is_image else self.preview_url
 
     @property
@@ -102,7 +102,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class PollContent:
-    """The question of a poll, without the votes."""
+    """The options, end and settings of a poll, without the votes."""
 
     options: tuple[str, ...]
     expires_ms: int

@@ -49,7 +49,7 @@ class LedgerList(StaffList):
 
     @admin.display(description=gettext_lazy("given up"))
     def given_up(self, job: Any) -> int:
-        """The number of readers who will not get the post, because staff gave up the dead letters."""
+        """The number of readers to whom the post is no longer delivered, because staff gave up the dead letters."""
         return delivery_progress(job).lost
 
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])

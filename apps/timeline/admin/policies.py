@@ -270,7 +270,7 @@ class PolicyChangeAdmin(StaffList):
 
 @admin.register(Backfill)
 class BackfillAdmin(LedgerList):
-    """Backfills. While a backfill is pending, readers pull its author."""
+    """Backfills. Until a backfill is done, readers pull its author."""
 
     work = switch
 

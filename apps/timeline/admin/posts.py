@@ -1,6 +1,6 @@
 """Staff pages for posts, scheduled posts, and uploads waiting to be transcoded.
 
-Staff can read and delete posts, but not edit them; post ids are never form fields.
+Staff can read and delete posts, but not edit them.
 """
 
 from datetime import timedelta
@@ -36,7 +36,7 @@ from feedcache.ids import first_id_at, parse_id
 EXCERPT_CHARACTERS = 80
 READ_RESTRICTED = "posts.read_restricted_post"
 TEXTS = ("content_warning", "body", "pictures")
-SEARCHED_POSTS = 100_000  # the newest; a text search reads bodies one by one
+SEARCHED_POSTS = 100_000  # a search reads the bodies of this many newest posts
 DAYS = (1, 7, 30)
 
 
@@ -124,7 +124,7 @@ class PostAdmin(StaffList):
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **options: Any
     ) -> HttpResponse:
-        """Record which staff member reads a restricted post, as is also done for other people's home pages."""
+        """Record which staff member reads a restricted post."""
         post: Post = options["obj"]
         if post.is_restricted and self._reads_restricted(request):
             log_action(staff_of(request), post, _("Read."))
@@ -217,7 +217,7 @@ def _search_floor() -> int:
 
 @admin.register(ScheduledPost)
 class ScheduledPostAdmin(SearchedByAccount):
-    """Scheduled posts that are not due yet, and those that could not be published."""
+    """Scheduled posts that have not been published yet, or could not be published."""
 
     list_display = ("id", "author_link", "scheduled_at", "state", "attempts", "last_error")
     list_filter = ("state",)

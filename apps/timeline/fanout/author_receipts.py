@@ -1,7 +1,7 @@
 """The delivery of a post as its author sees it: how many followers it reached, when, and how many are still waiting.
 
-Everything comes from the receipts of the chunks. The chunks of virtual followers (of a campaign) are left out, because
-they are not followers.
+Everything comes from the rows of the job and its chunks. The chunks of virtual followers (of a campaign) are left out,
+because these readers are not followers.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class AuthorReceipt:
 
     `dormant` readers have no home cache; one that contains the post is built when they return. `mode` is empty until
     there is a job. `curve` contains pairs of seconds after publication and the number of readers reached by then.
-    `sent_to` contains the handles of the addressees of a message; None for other posts.
+    `sent_to` contains the addressees' handles for the viewer's own post for mentioned people; None for other posts.
     """
 
     post_id: int
@@ -54,7 +54,7 @@ class AuthorReceipt:
     finished_at: datetime | None = None  # the time of the last receipt so far
     curve: tuple[tuple[float, int], ...] = ()
     sent_to: tuple[str, ...] | None = None
-    is_new: bool = False
+    is_new: bool = False  # whether the post is so new that its job may not exist yet
 
     @property
     def seconds(self) -> float | None:
@@ -90,7 +90,7 @@ class AuthorReceipt:
 
 
 class ChunkRow(NamedTuple):
-    """The columns of a chunk that authors can see. `due_at` is the end of its lease."""
+    """The columns of a chunk that authors can see. After a claim, `due_at` is the end of the lease."""
 
     first_edge: int
     number: int

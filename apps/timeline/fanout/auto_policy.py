@@ -61,7 +61,7 @@ class MeasuredCost:
 
     @property
     def pull_seconds(self) -> float:
-        """Processor seconds per day for pulling; each page reads one vector."""
+        """Processor seconds per day for pulling, counting one pull for each read of one of the author's posts."""
         return self.reads_a_day * PULL_MICROSECONDS / 1e6
 
 
@@ -94,7 +94,7 @@ def measure(author_id: int) -> MeasuredCost:
 
 
 def online_share(author_id: int | None = None) -> float:
-    """The share of followers who were online in one or all authors' newest receipts; a default if there are none."""
+    """The share of followers online in the newest receipts of one author or of all; a default without receipts."""
     receipts = FanoutChunk.objects.filter(state="done", expected__gt=0)
     if author_id is not None:
         receipts = receipts.filter(job__post__author=author_id)
@@ -151,7 +151,10 @@ def before_switch(author: User | None = None) -> list[tuple[str, str]]:
 
 
 def choose(measured: MeasuredCost, current: Mode | None) -> Choice:
-    """The cheapest mode. For an author who is pulled now, the thresholds are multiplied by `STAY_FACTOR`."""
+    """Pull if it is cheaper and there are many followers, push if there are few, otherwise choose `online`.
+
+    For an author who is pulled now, the thresholds are multiplied by `STAY_FACTOR`.
+    """
     factor = STAY_FACTOR if current == Mode.PULL else 1.0
     threshold = round(settings.AUTO_PULL_FOLLOWERS * factor)
     figures = _(

@@ -16,7 +16,7 @@ from feedcache.ids import MAX_ID, author_of
 from feedcache.structures.home_window import HomeWindows
 
 _FOR_FRIENDS = delivered_to(Audience.FRIENDS)
-POSTS_PER_CALL = 100  # pushed to up to 500 readers in one script
+POSTS_PER_CALL = 100  # each script pushes this many to one reader, so it blocks Redis only briefly
 
 
 def follow_changed(reader_id: int, author_id: int) -> None:
@@ -44,7 +44,7 @@ def friendship_changed(reader_id: int, author_id: int) -> None:
 
 
 def virtual_follow_changed(account_id: int, reader_ids: Sequence[int]) -> None:
-    """Add an account's open posts to home caches of readers who follow it now, and remove them from all others."""
+    """Add an account's open posts to its virtual followers' home caches; remove them from those of non-followers."""
     policy.refresh()
     for reader_id in set(reader_ids) - _readers_of(account_id, reader_ids):
         if HOME.accepts_pushes(reader_id):

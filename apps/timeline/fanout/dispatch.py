@@ -1,11 +1,11 @@
 """Fan-out on write: deliver a post to the readers who are online.
 
-Follower lists are split into chunks, which are rows (`split`). A chunk is delivered by a few Redis scripts, sent
-together. Everything is idempotent: a chunk that runs twice results in the same home caches and the same receipt.
+Follower lists are split into chunks, which are rows (`split`). A chunk is delivered by Redis scripts, each for a few
+dozen readers. Everything is idempotent: a chunk that runs twice results in the same home caches and the same receipt.
 
 Open posts are delivered to the home windows of followers and of virtual followers (`sources.virtual_follows`),
-restricted posts to the inboxes of their addressees. For addressed posts (`posts.visibility`: for friends, mentioned
-people or a circle) the followers are not scanned: the few readers are one chunk, looked up on delivery.
+restricted posts to inboxes. For addressed posts (`posts.visibility`: for friends, mentioned people or a circle) the
+followers are not scanned: the few readers are one chunk, looked up on delivery.
 """
 
 import logging
@@ -180,7 +180,7 @@ def _deliver_post(
         for follow_up in DELIVERED:
             follow_up(chunk.pk)
     if mode == Mode.PUSH and PUSHED:
-        # one transaction for the receipt and the writes of the hooks
+        # in one transaction, so that a receipt is written only together with the rows of the hooks
         with transaction.atomic():
             for write in PUSHED:
                 write(post, chunk)

@@ -1,7 +1,7 @@
 """How late deliveries are: the age of the oldest post whose delivery is unfinished.
 
-The thread of `feedcache.servers.topology_listener` reads it from PostgreSQL once a second, and so do health checks.
-Pages use the last value, and make no further reads while no delivery is late.
+In web processes, the thread of `feedcache.servers.topology_listener` reads it from PostgreSQL once a second. Pages use
+the last value, and make no further reads while no delivery is late. Every health check reads it again.
 """
 
 import logging
@@ -55,7 +55,7 @@ class Lag:
         return self._age(min(self.waiting.values(), default=None))
 
     def behind_for(self, viewer_id: int, *, revision: int | None = None) -> int:
-        """The delay of the followees' posts on a viewer's page, in seconds; 0 if no post is late.
+        """The age of the oldest late post by a viewer's followees, in seconds; 0 if none is late.
 
         Posts of pulled authors do not wait for a delivery. If `revision` (the viewer's `graph_revision`) is given, a
         page makes one more round trip to Redis during a backlog, but none to PostgreSQL, which is busy then.

@@ -82,7 +82,7 @@ def _of_chunks(jobs: QuerySet[Any], total: Aggregate, field: Any = None) -> Subq
 
 
 def discard_dead(job_ids: list[int]) -> int:
-    """Give up dead chunks and the unsplit rest of dead jobs; their followers count as lost. Return the row count."""
+    """Give up dead chunks and the rest of dead jobs: count their followers as lost. Return the number of these rows."""
     dead_jobs = with_receipts(FanoutJob.objects.filter(pk__in=job_ids, state=leases.State.DEAD))
     rest = {job.pk: delivery_progress(job).pending - int(job.pending_sum or 0) for job in dead_jobs}
     for job_id, lost in rest.items():

@@ -89,7 +89,7 @@ def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
     """Mark a chunk as done and append its receipt to its job's chain, in one statement. Idempotent.
 
     Notifies the streams, so that the author can follow the delivery (`apps.audit.journey`). The delivery objective
-    counts the time from the second in the post's id, which comes from the web server's clock.
+    counts the time from the second in the post's id to the receipt; both are by PostgreSQL's clock.
     """
     values: dict[str, Any] = {
         "expected": 0,
@@ -157,7 +157,7 @@ def _first_open(until: int) -> int:
     open_states = (leases.State.PENDING, leases.State.DEAD)
     found = [until]
     for rows, post_id in ((FanoutJob.objects, "pk"), (FanoutChunk.objects, "job_id")):
-        for state in open_states:  # separately, because each has an index
+        for state in open_states:  # one query per state, because each has its own partial index
             found += rows.filter(state=state).order_by(post_id).values_list(post_id, flat=True)[:1]
     return min(found)
 

@@ -1,9 +1,9 @@
 """Splitting of follower lists into chunks, and the followers of a chunk. Chunks are rows, each delivered by a task.
 
-A scan (`FollowerScan`) is split in batches. Each batch is one transaction, which also records the last edge. So memory
-use is constant, and if a dispatcher dies, the next dispatcher continues after that edge (source 001: the dispatcher
-only scans the list). Chunks are enqueued as soon as they exist, so the first chunks are delivered before the last ones
-are split.
+A scan (`FollowerScan`) is split in batches. Each batch is one transaction, which also records the last edge (a follow's
+id). So memory use is constant, and if a dispatcher dies, the next one continues after that edge (source 001: the
+dispatcher only scans the list). Chunks are enqueued as soon as they exist, so the first chunks are delivered before the
+last ones are split.
 """
 
 from collections.abc import Iterator, Sequence
@@ -131,7 +131,7 @@ def _chunks(scan: FollowerScan, ranges: list[Range], **fields: Any) -> list[Any]
 
 
 def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
-    """The readers of a chunk, as decimal strings, which Redis accepts without conversion."""
+    """The readers of a chunk, as decimal strings, because PostgreSQL returns them as one text."""
     between = virtual_follows.follower_ids_between if chunk.is_virtual else follower_ids_between
     return between(author_id, first_edge=chunk.first_edge, last_edge=chunk.last_edge)
 

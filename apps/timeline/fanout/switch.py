@@ -44,7 +44,7 @@ from feedcache.connections import written
 
 AUTHORS_BATCH_SIZE = 500  # interrupted switches continued per run
 NOW = timedelta()  # the `overdue` that claims rows as soon as they are due
-POSTS_PER_CALL = 100  # so that a script with a full chunk of readers takes a few milliseconds
+POSTS_PER_CALL = 100  # each script pushes this many to one reader, so it blocks Redis only briefly
 R = TypeVar("R", bound=leases.LeasedRow)
 
 
@@ -200,7 +200,7 @@ def _start_pushes(author_id: int, mode: Mode | None) -> int | None:
         AuthorPolicy.objects.filter(pk=author_id).update(mode=mode)
         if row.mode != Mode.PULL:
             return None
-        # all posts of the pull period have jobs by now, because the transactions that record jobs lock this row
+        # all jobs with the mode pull are committed by now, because the transactions that record jobs lock this row
         backfill = Backfill.objects.create(
             author_id=author_id,
             post_ids=_pulled_post_ids(row),

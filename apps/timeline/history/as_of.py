@@ -1,8 +1,8 @@
 """A home page as it was at an earlier time, limited to posts that the reader may see now. The ids come from PostgreSQL.
 
-The beginning and end of each follow (with its options), mute, block and followed tag are recorded. Everything else is
-as it is today: texts of posts, filters, the setting to hide replies to strangers, exclusive lists, suspensions. Past
-promotions and reads are not recorded, so no post is promoted, and no post is left out because it was read.
+The beginning and end of each follow (with its options), mute, block and followed tag are recorded, but only the
+beginning of circle memberships. Everything else is as it is today: texts of posts, filters, exclusive lists, the choice
+to hide replies, suspensions. Past promotions and reads are not recorded, so no post is promoted or left out as read.
 """
 
 from collections.abc import Sequence

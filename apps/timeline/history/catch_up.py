@@ -31,9 +31,10 @@ class AuthorPosts:
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """The posts on home after `since`, newest first. `older` is the `max_id` of the home page below them.
+    """The posts on home after `since`, newest first.
 
-    `bound` is the limit that cut off posts above the place where the reader stopped; None if no posts were cut off.
+    `bound` is the limit (age or number) that cut off further unread posts, and `older` is the `max_id` of the home page
+    that contains them; both are None if nothing was cut off.
     """
 
     since: datetime
@@ -43,7 +44,7 @@ class CatchUp:
 
     @property
     def by_author(self) -> list[AuthorPosts]:
-        """The posts grouped by author, most posts first; ties are ordered by reactions, then by name."""
+        """The posts grouped by author, most posts first; ties are ordered by reactions, then by handle."""
         items_by_author = defaultdict[int, list[FeedItem]](list)
         for item in self.items:
             items_by_author[item.author.pk].append(item)

@@ -58,7 +58,7 @@ class ReadPosition:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The inverse of `str`. A plain post id counts as a page that was read just now. BadRequest otherwise."""
+        """The inverse of `str`. A plain post id stands for a page read just now. Raises BadRequest for other texts."""
         match = _POSITION.fullmatch(text if "-" in text else f"{text}-{round(time.time() * 1000)}")
         if match is None or int(match[1]) > MAX_ID:
             raise BadRequest(

@@ -1,7 +1,7 @@
-"""Without canaries: their authors get the policy of the site, and the history says what a canary was.
+"""Removes canaries, which were policies on trial for a share of the authors. These authors get the policy of the site.
 
-Processes of 0.2.0 go on reading and writing the columns for a while: they stay, with defaults for those who do not know
-them, until a release after 0.3.0 drops them. Authors whom readers pull stay pulled until `maintain_policies` has pushed what was not: as after any switch.
+Processes of 0.2.0 use the columns during the upgrade. So the columns stay, with defaults, until a release after 0.3.0
+drops them. Authors who are pulled stay so until `maintain_policies` has pushed their posts, as after any switch.
 """
 
 from django.db import migrations
@@ -10,7 +10,7 @@ _LEAVE = """
 UPDATE timeline_authorpolicy SET policy = 'site', mode = CASE WHEN mode = 'pull' THEN mode END, in_canary = false
 WHERE in_canary
 """
-# A row of the history without an author is a change of the site's policy, and a canary left that as it was.
+# In the history, a change of a canary becomes a change of the site's policy to itself, with the canary as its reason.
 _TELL = """
 UPDATE timeline_policychange SET before = CASE WHEN percent > 0 THEN before ELSE after END,
     after = CASE WHEN percent > 0 THEN before ELSE after END,

@@ -1,6 +1,6 @@
-"""Replicas are for sites that name databases for them; elsewhere they were copies of posts beside the posts.
+"""Empties the replicas, which are now used only on sites that name databases for them.
 
-Where there still are some, `maintain_replicas` fills them again.
+On these sites, `maintain_replicas` fills them again.
 """
 
 from django.db import migrations

@@ -1,4 +1,4 @@
-"""Of spans of before no follow is known: the next change of a follow adds all of them, or begins a new span."""
+"""Adds the ids of the newest follows to spans. Existing spans get 0, so the next change of a follow reloads them."""
 
 from django.db import migrations, models
 

@@ -1,4 +1,4 @@
-"""When a follower first opened a post: not known of the posts of before."""
+"""Adds the time when a follower first opened a post; it stays empty for posts that were opened before."""
 
 from django.db import migrations, models
 

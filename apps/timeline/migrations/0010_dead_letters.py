@@ -1,4 +1,4 @@
-"""Health and the auditor look for dead letters all the time: they need not read every delivery that there was."""
+"""Adds indexes of dead letters, because health checks and the auditor look for them in all deliveries."""
 
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
@@ -10,7 +10,7 @@ def dead(model: str) -> AddIndexConcurrently:
 
 
 class Migration(migrations.Migration):
-    atomic = False  # the ledger may be large
+    atomic = False  # builds the indexes concurrently, because the ledger may be large
 
     dependencies = [("timeline", "0009_first_read")]
 

@@ -18,7 +18,7 @@ from feedcache.read_through import Batch, Future
 
 
 def promotions_for(reader: User, batch: Batch | None = None) -> PromotionOf:
-    """The promotions that optional apps show to a reader, read in a batch or, if there is none, when needed."""
+    """The promotions that optional apps show to a reader, read in the batch or, without a batch, when needed."""
     asked = [ask(reader, batch) for ask in PROMOTERS]
     return lambda post: next(filter(None, (promotion_of(post) for promotion_of in asked)), None)
 
@@ -80,7 +80,7 @@ def facts_of_home(
     recent_follows: Future[Mapping[int, float]] = dict,  # none by default
     hides_read: bool = False,
 ) -> CompleteFacts:
-    """A function that adds the facts for home's rules, with one query each for tags, lists and languages, if any.
+    """A function that adds the facts for home's rules, with one query each for tags, lists and languages if used.
 
     Lists and languages are queried only once per author, even if a page takes several rounds.
     """

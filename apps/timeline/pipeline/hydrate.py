@@ -212,8 +212,8 @@ def _read_marks(reads: _PageReads, marks: ViewerMarks) -> None:
 def _read_exactly(reads: _PageReads, preloaded: Preloaded | None) -> None:
     """Let PostgreSQL decide which posts are visible, because Memcached may be stale.
 
-    Counts, relations and marks still come from Redis, and the contents of open posts from Memcached if their version is
-    the one in PostgreSQL.
+    Counts, relations and existence filters are still read from Redis, and the contents of open posts from Memcached
+    unless their version is older than the one in PostgreSQL.
     """
     visible = visible_posts(reads.viewer_id, reads.page, preloaded=preloaded)
     reposted = [

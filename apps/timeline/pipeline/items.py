@@ -18,7 +18,7 @@ from feedcache.ids import author_of, to_base36
 
 
 class Promotion(Protocol):
-    """Why an optional app shows a post by an account the viewer does not follow; part of the cache keys of cards.
+    """Why an optional app shows a post by an account the viewer does not follow; part of the keys of cached HTML.
 
     `label` and `details` are the templates shown above the post and below its text; this object is their variable
     `promotion`. Viewers change or end the promotion at `settings_url`.
@@ -39,7 +39,7 @@ class Promotion(Protocol):
 
 
 class LinkPreview(NamedTuple):
-    """An optional app's data about the page that a post links to; part of the cache keys of cards.
+    """An optional app's data about the page that a post links to; part of the keys of cached HTML.
 
     `image` is a path, or empty; `published` a time in ISO 8601, or empty.
     """
@@ -69,29 +69,27 @@ class FeedItem(NamedTuple):
     counts: Counts = Counts()
     flags: ViewerFlags = ViewerFlags()
     source: "FeedItem | None" = None
-    is_nested: bool = False  # whether it is inside a quote; then its own quote is left out
+    is_nested: bool = False  # whether it is shown as a quoted post, without its own quote
     reply_to_id: int | None = None  # None if the viewer may not see that post
     reply_to_handle: str = ""
     filtered: tuple[FilterMatch, ...] = ()  # matches of the viewer's filters
-    warnings: tuple[str, ...] = ()  # titles of the filters that apply in this context
-    covers: tuple[str, ...] = ()  # titles of the filters that only cover its pictures
+    warnings: tuple[str, ...] = ()  # titles of the filters that warn or hide in this context
+    covers: tuple[str, ...] = ()  # titles of those that only cover its pictures here
     poll: PollResult | None = None
     preview: LinkPreview | None = None
     follows_author: bool = False
     mutes_author: bool = False
-    circle_name: str = ""  # empty for an author who has left the circle
-    # The reason why the post is here although the viewer does not follow the author: it is promoted, ...
+    circle_name: str = ""  # empty for other posts, and for an author who left the circle
+    # Why the post is here, if not because of a follow: a promotion, rules of a feed, or a followed tag.
     promotion: Promotion | None = None
-    # ... these rules of a feed match it, ...
-    because: tuple[str, ...] = ()
-    # ... or the viewer follows this tag (in the post's spelling).
-    followed_tag: str = ""
+    because: tuple[str, ...] = ()  # the rules of the feed that match, in words
+    followed_tag: str = ""  # in the post's spelling
     # When the viewer followed the author, if that was after the post.
     followed_at: datetime | None = None
 
     @property
     def id(self) -> int:
-        """The post's id, by which every timeline is ordered."""
+        """The post's id, by which most timelines are ordered."""
         return self.post.id
 
     @property
@@ -100,7 +98,7 @@ class FeedItem(NamedTuple):
 
     @property
     def shown(self) -> "FeedItem":
-        """The post on the card: the source of a repost, otherwise the post itself."""
+        """The post that is displayed: the source of a repost, otherwise the post itself."""
         return self.source if self.is_repost and self.source else self
 
     @property
@@ -114,7 +112,7 @@ class FeedItem(NamedTuple):
 
     @property
     def lost_quote(self) -> bool:
-        """Whether the quoted post is deleted, was removed by its author, or is not visible to the viewer."""
+        """Whether a quoted post is missing: it was deleted, removed from the quote by its author, or is not visible."""
         return self.post.kind == Kind.QUOTE and self.source is None and not self.is_nested
 
     @property
@@ -162,7 +160,7 @@ class FeedItem(NamedTuple):
 
 
 def reposts_by_source(items: Iterable[FeedItem]) -> dict[int, list[FeedItem]]:
-    """The reposts on a page (except promoted ones), grouped by reposted post, so that each group is one card."""
+    """The reposts on a page (except promoted ones), grouped by reposted post, so that each group is shown as one."""
     reposts = defaultdict[int, list[FeedItem]](list)
     for item in items:
         if item.is_repost and not item.promotion:

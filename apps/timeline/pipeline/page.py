@@ -24,9 +24,9 @@
 | Redis, existence | 3 | posts certainly not liked, bookmarked or read | PostgreSQL; every post counts as unread |
 | PostgreSQL | | everything | 503 where it is queried |
 
-With warm caches, a page queries PostgreSQL only for polls and restricted posts, for likes, bookmarks and reactions that
-a Bloom filter reports (for "read", the filter alone decides), and for the viewer's exclusive lists, followed tags and
-chosen languages.
+With warm caches, a home page whose ids are in the windows queries PostgreSQL only for polls and restricted posts, for
+likes, bookmarks and reactions that a Bloom filter reports (for "read", the filter alone decides), and for the viewer's
+exclusive lists, followed tags and chosen languages.
 """
 
 from collections.abc import Sequence

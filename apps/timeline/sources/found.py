@@ -21,8 +21,8 @@ class Via(Enum):
 class Found:
     """Candidate ids in the order of the cursor.
 
-    `contents`: open posts that the source has read anyway. `origins`: pairs of a `Via` and the ids found that way. The
-    first pair with an id counts; an id in no pair came from storage.
+    `contents`: open posts that the source has read anyway. `origins`: pairs of a `Via` and the ids found that way. If
+    several pairs contain an id, the first counts; an id in no pair came from storage.
     """
 
     ids: Sequence[int] = ()

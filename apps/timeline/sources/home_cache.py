@@ -45,7 +45,7 @@ INBOX = HomeWindows(
 
 
 def rebuild_home(reader_id: int) -> bool:
-    """Ensure that a reader has a home window. Returns False if Redis fails, or another builder takes too long."""
+    """Ensure that a reader has a home window. Returns False if Redis fails, or no window could be built in time."""
     return rebuild(HOME, reader_id, _open_snapshot)
 
 
@@ -72,7 +72,7 @@ def rebuild(windows: HomeWindows, reader_id: int, snapshot: Callable[[int], list
         token = windows.begin(reader_id)
         if token is None:
             return _wait_for_other(windows, reader_id)
-        # another builder has just finished
+        # if a window exists, another builder has just finished
         if windows.read(reader_id, newest=None, oldest=0, count=1):
             windows.abandon(reader_id, token)
             return True

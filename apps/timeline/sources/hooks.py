@@ -12,8 +12,8 @@ class StoredTimelines:
     """Home timelines that an app has stored.
 
     `page(reader_id, cursor, count)` returns up to `count` candidate ids inside the cursor's bounds and in its order.
-    `newest(reader_id, count)` returns the newest `count` open ids (or all, if there are fewer), from which home caches
-    are built. Both return None if the app does not have the whole range; the ids then come from the posts themselves.
+    `newest(reader_id, count)` returns the ids of the newest `count` open posts (or all, if there are fewer), from which
+    home caches are built. Both return None if the app does not have the whole range; the posts are then queried.
     """
 
     page: Callable[[int, Cursor, int], list[int] | None]

@@ -20,7 +20,7 @@ def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
 
 
 def newest_home_ids(reader_id: int, count: int) -> list[int] | None:
-    """The newest `count` open ids, or all if there are fewer; None if no app has stored them."""
+    """The ids of the newest `count` open posts, or all if there are fewer; None if no app has stored them."""
     for stored in STORED_TIMELINES:
         ids = stored.newest(reader_id, count)
         if ids is not None:

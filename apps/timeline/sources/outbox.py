@@ -1,10 +1,10 @@
 """The outbox of an author: the ids of the public and unlisted posts, newest first (source 002: short and long).
 
 Two vectors in the Memcached tiers contain the newest 200 and 2,000 ids of each author. A read uses the short vectors,
-then the long vectors of authors whose short vectors do not reach far enough, then PostgreSQL. If most vectors are
-missing, as after a restart of Memcached, the replicas on the reader's shard are read, if there are any.
+then the long vectors of authors whose short vectors do not reach far enough, then PostgreSQL. If most vectors of a
+large rebuild are missing, as after a restart of Memcached, the replicas on the reader's shard are read (if any).
 
-Every publication and deletion that changes an outbox increments `UserCounts.outbox_revision` in its own transaction.
+Every change of an author's open posts increments `UserCounts.outbox_revision` in the same transaction.
 Profiles and rebuilds of home caches read that row, and reject vectors of any other revision.
 
 Pages with pulled authors do not read that row (decision 0172). Like the content of a post (`apps.posts.cache`), a short
@@ -46,7 +46,7 @@ Vectors = dict[int, IdVector]  # by author id
 
 @dataclass(frozen=True)
 class Outboxes(ReadThrough[int, IdVector]):
-    """A vector of the newest `length` public ids of every author, valid at the revision stored in the vector."""
+    """A vector of the ids of every author's newest `length` open posts, valid at the revision stored in the vector."""
 
     length: int = 0
 
@@ -108,7 +108,7 @@ _REPLY = -(1 << 63)  # bit 63 as PostgreSQL writes it
 
 
 def ids_of_authors(author_ids: Iterable[int], cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` public ids of these authors inside the cursor's bounds and in its order; no SQL if cached.
+    """Up to `count` ids of these authors' open posts inside the cursor's bounds and in its order; no SQL if cached.
 
     All Memcached nodes are queried in parallel for each group of authors, and the results of the groups are merged
     (source 004).
@@ -117,12 +117,12 @@ def ids_of_authors(author_ids: Iterable[int], cursor: Cursor, count: int) -> lis
 
 
 def newest_ids_of_followees(reader_id: int, count: int) -> list[int]:
-    """The newest `count` public ids of a reader's followees and of the reader, or all if there are fewer."""
+    """The ids of the newest `count` open posts by a reader's followees and the reader, or all if there are fewer."""
     return ids_of_followees(reader_id, Cursor(), count)
 
 
 def ids_of_followees(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` public ids of a reader's followees and the reader, inside the cursor's bounds and in its order."""
+    """Up to `count` ids of open posts by a reader's followees and the reader, within the cursor and in its order."""
     revisions = _followee_revisions(reader_id)
     if replica.is_used() and not cursor.ascending and _are_mostly_missing(revisions):
         ids = replica.newest(reader_id, revisions, cursor, count)
@@ -166,7 +166,7 @@ def ids_of_author(
     replies: bool = True,
     short: Future[Vectors] | None = None,
 ) -> tuple[list[int], int | None]:
-    """Up to `count` public ids of one author, in the cursor's order, and the total number if the vector is complete."""
+    """Up to `count` ids of an author's open posts in the cursor's order, and the total if the vector is complete."""
     vectors = short() if short else _vectors(SHORT_OUTBOXES, {author_id: revision})
     ids, vectors = _read(vectors, cursor, count, replies=replies)
     vector = vectors.get(author_id)

@@ -1,4 +1,4 @@
-"""Posts of pulled authors, read from their outboxes for every page and merged with the home cache (source 003: 2+N)."""
+"""Posts of pulled authors: each page merges its two windows with the outboxes of N authors (source 003: 2+N reads)."""
 
 import logging
 from collections.abc import Collection
@@ -30,7 +30,7 @@ def ids(
     *,
     revision: int | None = None,
 ) -> list[int]:
-    """Up to `count` public ids of pulled authors that a reader follows, inside the cursor's bounds and in its order."""
+    """Up to `count` ids of open posts by the pulled authors a reader follows, within the cursor and in its order."""
     if policies.pulls_all:
         authors = {reader_id, *followee_ids(reader_id, revision=revision)}
         authors.update(virtual_follows.followee_ids(reader_id))

@@ -1,7 +1,7 @@
 """Fan-out on read: ids directly from PostgreSQL, by range scans of each author's posts.
 
-Used to rebuild home caches, to page below them, and while Redis is down. Every function returns ids in reading order,
-which is newest first, or oldest first for an ascending cursor.
+Used to rebuild home caches, to page below them, and while Redis is down. Ids are in reading order, which is newest
+first, or oldest first for an ascending cursor.
 
 A query is a function that builds the SQL for a `Slice`; psycopg fills in its parameters, such as `%(name)s`.
 """
@@ -341,7 +341,7 @@ def newest_of_circle(circle_id: int, count: int) -> list[int]:
 def public_ids(
     cursor: Cursor, count: int, *, only_media: bool = False, database: str = DEFAULT_DB_ALIAS
 ) -> list[int]:
-    """Up to `count` ids of all public posts, without reposts; `only_media`: only posts with pictures."""
+    """Up to `count` ids of all public posts, without reposts; `only_media`: only posts with media."""
     if only_media:
         return _pictured_ids(cursor, count, database)
     rows = Post.objects.using(database).filter(deleted_at=None, visibility=Visibility.PUBLIC)
@@ -349,7 +349,7 @@ def public_ids(
 
 
 def _pictured_ids(cursor: Cursor, count: int, database: str) -> list[int]:
-    """The `public_ids` of posts with pictures, found by scanning the pictures, so that other posts are not read."""
+    """The `public_ids` of posts with media, found by scanning the attachments, so that other posts are not read."""
     rows = Attachment.objects.using(database).filter(
         post__gt=cursor.floor,
         post__lt=_newest(cursor),

@@ -70,7 +70,7 @@ def follower_chunks(
 
 
 def follower_ids_between(account_id: int, *, first_edge: int, last_edge: int) -> list[str]:
-    """The virtual followers of a chunk, as decimal strings, which Redis accepts without conversion."""
+    """The virtual followers of a chunk, as decimal strings, because PostgreSQL returns them as one text."""
     with connection.cursor() as sql:
         values = {"account": account_id, "first": first_edge, "last": last_edge}
         sql.execute(_BETWEEN.format(table=table()), values)

@@ -168,7 +168,7 @@ def entry_page(request: SiteRequest, template: str, form: Any) -> HttpResponse:
 
 
 def _finish(request: SiteRequest, response: HttpResponseBase, message: str) -> HttpResponseBase:
-    """Adapt the response of one of Django's form views: 302 becomes 303 with a message, and 200 becomes 422."""
+    """Adapt the response of a Django form view to a POST: 302 becomes 303 with a message, and 200 becomes 422."""
     if request.method != "POST":
         return response
     if response.status_code == HttpResponseRedirect.status_code:

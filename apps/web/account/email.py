@@ -33,7 +33,7 @@ def pending(request: AuthenticatedRequest) -> HttpResponseBase:
 
 @require_get_or_post
 def confirm(request: SiteRequest, token: str) -> HttpResponseBase:
-    """The page of a mailed link. Its button confirms the address; opening it does not: mail scanners open it, too."""
+    """The page of a mailed link. Only its button confirms the address, because mail scanners open links too."""
     guess = begin_guess(f"confirm {token}", Origin(client_address(request)))
     account = user_to_confirm(token)
     guess.give_back()

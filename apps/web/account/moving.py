@@ -1,4 +1,4 @@
-"""Settings pages to import lists from other sites, see which lines failed, undo an import, and download lists."""
+"""Settings pages to import files from other sites, see which lines failed, undo an import, and download lists."""
 
 import csv
 from typing import Any

@@ -1,4 +1,4 @@
-"""Second-factor pages: the code at login, and the settings for the app, passkeys and recovery codes."""
+"""Second-factor pages: the code at login, and the settings for authenticator apps, passkeys and recovery codes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -47,7 +47,7 @@ from apps.web.forms.accounts import (
     render_settings,
 )
 
-# The session contains the id of the new app's row, never its secret.
+# The session contains the id of the new authenticator app's row, never the app's secret.
 NEW_APP = "new_authenticator_app"
 NO_STORE = "no-store"
 
@@ -244,7 +244,7 @@ def passkey_add_options(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def _added(request: AuthenticatedRequest, device: Any, codes: list[str]) -> HttpResponseBase:
-    """The response after a factor was added. It marks this session as verified with that factor."""
+    """The response after a factor was added. It marks the session as verified, unless it was before."""
     if not has_passed_second_factor(request):
         pass_second_factor(request, request.user, device)
     if codes:

@@ -55,8 +55,7 @@ from apps.web.forms.graph import PrivacyForm
 from apps.web.timelines.second_column import second_columns
 
 PROFILE = ("display_name", "bio", "lines", "is_bot", "avatar", "header", "avatar_alt", "header_alt")
-# Fields of the actions' errors -> fields of the form.
-PROFILE_FIELDS = {
+PROFILE_FIELDS = {  # names of fields in the actions' errors -> names of fields in the form
     "fields": "lines",
     "name": "featured_tags",
     "avatar_description": "avatar_alt",

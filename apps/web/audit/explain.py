@@ -60,7 +60,7 @@ _ROUNDS = {
     Subject.POSTS: gettext_lazy("Posts in fast memory"),
     Subject.ACCOUNTS: gettext_lazy("Profiles and lists in fast memory"),
 }
-_KINDS = {  # the other kinds are clear without a description
+_KINDS = {  # for the other kinds, the page shows their labels
     Kind.WINDOW: gettext_lazy("missing from a prepared page"),
     Kind.RECEIPT: gettext_lazy("changed record of a delivery"),
     Kind.MIRROR: gettext_lazy("follow that is in only one of the two lists"),

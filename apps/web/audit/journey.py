@@ -36,8 +36,8 @@ Row = tuple[str, str, str]  # an event, its term in the articles, and its time o
 def journey(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
     """The journey page, or a part of it.
 
-    With `after` (the number of receipts on the page), it shows only the later changes; with `both`, also the viewer's
-    home page by push and by pull. Staff see only figures; views of restricted posts by staff are recorded.
+    With `after` (the number of receipts on the page), the picture marks later receipts as new; with `both`, it adds the
+    viewer's home page by push and by pull. Staff see only figures; views of restricted posts by staff are recorded.
     """
     as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
     found = journey_of(request.user, post_id, as_staff=as_staff)

@@ -29,8 +29,8 @@ class Dots:
 class Box:
     """Neighbouring chunks, drawn as one box with a wire leading to it and its readers below.
 
-    `when` is a CSS class: the tick of the replay at which the box's last chunk was done, "new" if the box is new on the
-    page, or empty.
+    `when` is a CSS class: the tick of the replay at which the box's last chunk was done, "new" if one of its receipts
+    is new on the page, or empty.
     """
 
     stage: str

@@ -55,7 +55,7 @@ def _oembed_json(item: FeedItem, width: int, height: int) -> dict[str, Any]:
 
 
 def _post_at(address: str) -> FeedItem:
-    """The public post at a URL of this site."""
+    """The public post at a URL of this site. Raises BadRequest or NotFound."""
     if not address or len(address) > URL_MAX_CHARACTERS:
         raise BadRequest(_("Specify the post: url=address."), code="bad_url")
     match = _POST.fullmatch(address.removeprefix(absolute("/")))
@@ -71,7 +71,7 @@ def _post_at(address: str) -> FeedItem:
 
 
 def _side(text: str, maximum: int) -> int:
-    """A requested width or height in pixels, within the limits."""
+    """A requested width or height in pixels, from MIN_SIDE to `maximum`, which is the default. Raises BadRequest."""
     if not text:
         return maximum
     if not (text.isascii() and text.isdigit()):

@@ -1,4 +1,4 @@
-"""Well-known documents: WebFinger (RFC 7033), host-meta (6415), security.txt (9116), OpenSearch, the page key."""
+"""Documents for programs: WebFinger (RFC 7033), host-meta (6415), security.txt (9116), OpenSearch, a public key."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -72,7 +72,7 @@ def security(_request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=DAY)
 def page_key(_request: HttpRequest) -> HttpResponse:
-    """The public key that receipts of pages are signed with (Ed25519, PEM)."""
+    """The public key with which anybody can verify the signed receipts of pages (Ed25519, PEM)."""
     key = public_key()
     if key is None:
         raise NotFound(_("This site does not sign pages."))

@@ -67,7 +67,7 @@ class FilterForm(forms.Form):
         return form
 
     def to_change(self, existing: Filter | None) -> FilterChange:
-        """The change that makes a filter (None: a new filter) match the form. Keywords not in the form are deleted."""
+        """The change that makes `existing`, or a new filter, match the form. Keywords not in the form are deleted."""
         data = self.cleaned_data
         expires = data["expires"]
         return FilterChange(

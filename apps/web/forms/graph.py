@@ -1,4 +1,4 @@
-"""Forms of lists, circles, follow requests, languages and mutes."""
+"""Forms of lists, circles, privacy settings, languages and mutes."""
 
 from collections.abc import Sequence
 from typing import Any

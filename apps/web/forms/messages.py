@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.posts.actions.drafts import Draft
 from apps.web.forms.posts import guess_language
 
-# Fields of the actions' errors -> fields of the form.
+# Names of fields in the actions' errors -> names of fields in the form.
 FIELD_NAMES = {"status": "body", "allowed_mentions": "body"}
 
 

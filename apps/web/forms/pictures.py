@@ -84,7 +84,7 @@ class PictureForm:
 
     changes: tuple[PictureChange, ...] = ()
     files: tuple[UploadedPicture, ...] = ()
-    is_present: bool = False  # older forms and programs may send no picture fields
+    is_present: bool = False  # if false, an edit leaves the post's pictures unchanged
     captions: tuple[tuple[int, Any], ...] = ()  # WebVTT files, with the ids of their videos
     behind: frozenset[int] = frozenset()
 

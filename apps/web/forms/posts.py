@@ -30,8 +30,7 @@ from apps.web.post_card import circle_label
 from feedcache.ids import parse_id
 
 LANGUAGES = [("", _("Detect")), *WRITTEN]
-# Fields of the actions' errors -> fields of the form.
-FIELD_NAMES = {
+FIELD_NAMES = {  # names of fields in the actions' errors -> names of fields in the form
     "status": "body",
     "spoiler_text": "content_warning",
     "circle_id": "visibility",
@@ -51,7 +50,7 @@ OPTIONS = [f"option_{number}" for number in range(1, POLL_OPTIONS[1] + 1)]
 LOCAL_TIME = "%Y-%m-%dT%H:%M"  # the format of datetime-local inputs
 MAX_MORE = 9  # posts of a thread after the first
 MAX_BIGINT = 2**63 - 1
-MAX_OFFSET = 14 * 60  # minutes between a time zone and UTC
+MAX_OFFSET = 14 * 60  # the maximum number of minutes between a time zone and UTC
 HOME_COMPOSER = "composer"  # the id of the composer on the home page, also used by scripts
 CIRCLE_PREFIX = "circle:"  # followed by the circle's id: a choice of the visibility field
 
@@ -100,7 +99,7 @@ class AudienceField(forms.ChoiceField):
     """A visibility or a circle; the action decides whether the author may post to the circle."""
 
     def valid_value(self, value: str) -> bool:
-        """Accept any circle, because a shared circle may have disappeared since the page was loaded."""
+        """Accept any circle: if it has disappeared since the page was loaded, the action reports that."""
         return circle_id_of(value) is not None or super().valid_value(value)
 
 
@@ -142,7 +141,7 @@ class NextPost(NamedTuple):
 
 
 class ComposeForm(EditForm, MomentForm):
-    """A new post. `instead_of` is the id of a failed scheduled post to replace, `saved` the id of its draft."""
+    """A new post. `instead_of`: the id of a failed scheduled post to replace; `saved`: the id of its saved draft."""
 
     visibility = AudienceField()
     reply_to = forms.CharField(required=False)
@@ -215,7 +214,7 @@ class ComposeForm(EditForm, MomentForm):
 
     @classmethod
     def initial_of(cls, draft: Draft, circle_ids: Collection[int]) -> dict[str, Any]:
-        """The initial values for a draft. If its circle no longer exists, the audience is the mentioned people."""
+        """The initial values for a draft. If its circle is not in `circle_ids`, only mentioned people are addressed."""
         initial = {
             name: getattr(draft, name)
             for name in ("body", "content_warning", "language", "sensitive")
@@ -288,7 +287,7 @@ SAVED = (
 
 
 def saved_fields(data: QueryDict) -> dict[str, str | list[str]]:
-    """The non-empty fields of a submitted form, unchanged."""
+    """The non-empty fields of a submitted form that a draft stores, unchanged."""
     fields: dict[str, str | list[str]] = {name: str(data[name]) for name in SAVED if data.get(name)}
     if more := next_posts_in(data):
         fields["more"] = [post.text for post in more]
@@ -301,7 +300,7 @@ def next_posts_in(data: QueryDict) -> list[NextPost]:
 
 
 def next_posts(texts: Sequence[str], media: Sequence[str]) -> list[NextPost]:
-    """The posts of a thread after the first, except empty ones."""
+    """The posts of a thread after the first, except empty ones; at most MAX_MORE."""
     posts = [
         NextPost(text, tuple(ids_in(ids))) for text, ids in zip_longest(texts, media, fillvalue="")
     ]
@@ -309,7 +308,7 @@ def next_posts(texts: Sequence[str], media: Sequence[str]) -> list[NextPost]:
 
 
 def fields_of_post(post: Post) -> dict[str, str]:
-    """The composer fields that would publish a copy of a post."""
+    """The composer fields to publish a post again, without its pictures. A poll gets the nearest offered duration."""
     fields = {
         "body": post.body,
         "content_warning": post.content_warning,

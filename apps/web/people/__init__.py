@@ -1,1 +1,1 @@
-"""Pages of people: follows, groups of people, reports."""
+"""Pages of people: profiles, follows, groups of people, reports."""

@@ -45,7 +45,7 @@ class Pages:
 
     kind: type[Group]
     name: str  # the first word in the names of URLs and templates
-    index: str  # the URL name of the page that lists them
+    index: str  # the URL name of the page that lists the groups
     form: type[forms.Form]
     members_form: type[forms.Form]
     removed: Promise
@@ -162,7 +162,7 @@ def leave(request: AuthenticatedRequest, group_id: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def of_person(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Choose which of the viewer's lists (for a followee) and circles (for a follower) an account is in."""
+    """Choose which of the viewer's lists (if followed or requested) and circles (if a follower) an account is in."""
     other = user_by_handle(handle)
     related = relationships(request.user.pk, [other.pk])[0]
     possible = [LISTS] if related.following or related.requested else []

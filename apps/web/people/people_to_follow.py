@@ -1,4 +1,4 @@
-"""Suggestions of people to follow, during sign-up and on an empty home page."""
+"""Suggestions of people to follow, after signing up and on an empty home page."""
 
 from collections.abc import Sequence
 from typing import Any

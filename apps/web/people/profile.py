@@ -34,7 +34,7 @@ TABS = {
 
 @require_safe
 def profile(request: SiteRequest, handle: str, *, tab: str = "posts") -> HttpResponseBase:
-    """An account and its posts, pinned posts first."""
+    """An account and its posts. The first page of the tab `posts` begins with the pinned posts."""
     viewer = viewer_of(request)
     viewer_id = viewer.pk if viewer else None
     head = profile_head(

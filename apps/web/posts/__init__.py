@@ -1,1 +1,1 @@
-"""Pages to write posts and to react to them."""
+"""Pages to write posts, to show one with its thread, and to react to it."""

@@ -62,7 +62,7 @@ REPLY = "timeline/_reply.html"
 @require_safe
 @login_required
 def compose(request: AuthenticatedRequest) -> HttpResponse:
-    """A page with only the composer; an htmx request gets a dialog, or the composer of a reply below its post."""
+    """A page with only the composer; an htmx request gets a dialog, or a reply's composer to insert below its post."""
     if number := request.GET.get("saved"):
         return _continue(request, number)
     initial = {name: request.GET.get(name, "") for name in ("reply_to", "quote")}
@@ -89,7 +89,7 @@ def _continue(request: AuthenticatedRequest, number: str) -> HttpResponse:
 def composer_of_draft(
     request: AuthenticatedRequest, initial: dict[str, Any], pictures: PictureFields
 ) -> HttpResponse:
-    """The composer with a draft. References to posts that no longer exist are dropped."""
+    """The composer with a draft. References to posts that the viewer can no longer see are dropped."""
     gone = [
         name
         for name in LINKS
@@ -127,7 +127,7 @@ def publish(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def _finish(request: AuthenticatedRequest, form: ComposeForm, post: AnyPost) -> HttpResponseBase:
-    """Publish the rest of a thread, then delete its draft."""
+    """Publish the rest of a thread, then delete the saved draft."""
     try:
         posts = publish_rest(request.user, form, post) if isinstance(post, Post) else [post]
     except Interrupted as stop:
@@ -268,7 +268,7 @@ def _insert(
         form.fields["body"].widget.attrs["autofocus"] = True
         context = {"items": items, "inline": HOME_COMPOSER, **composer_context(form)}
         response = reswap(render(request, "timeline/_posted.html", context), "afterbegin")
-        # trigger the event on receipt, because the new composer restores the draft as soon as it exists
+        # trigger the event on receipt: it deletes the draft, which the new composer would otherwise restore
         return trigger_client_event(retarget(response, "#feed"), "posted", detail, after="receive")
     context = {
         "rows": [ReplyRow(item, in_thread=True, joined=False, folded=0)],
@@ -381,7 +381,7 @@ def _missing_descriptions(pictures: PictureFields) -> str:
 def item_of(
     request: AuthenticatedRequest, text: str | None, *, strict: bool = True
 ) -> FeedItem | None:
-    """The post whose id is in a query or form; None if there is no id or, unless `strict`, the id is invalid."""
+    """The post whose id is in a query or form; None if there is no id or, unless `strict`, no visible post has it."""
     if not text:
         return None
     try:
@@ -394,7 +394,7 @@ def item_of(
 
 
 def _initial_reply(parent: FeedItem, viewer_id: int) -> dict[str, Any]:
-    """The initial values of a reply: the handle of the parent's author, and the parent's audience."""
+    """The initial values of a reply: the parent's author, unless it is the viewer, and the parent's audience."""
     is_own = parent.author.pk == viewer_id
     circle_id = parent.post.circle_id
     return {

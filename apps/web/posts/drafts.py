@@ -35,7 +35,7 @@ class DraftRow:
 
     @property
     def text(self) -> str:
-        """The beginning of the draft's text."""
+        """The draft's text, else its content warning, else the options of its poll."""
         fields = self.row.fields
         options = [fields[name] for name in OPTIONS if name in fields]
         return str(fields.get("body") or fields.get("content_warning") or " / ".join(options))
@@ -44,7 +44,7 @@ class DraftRow:
 @require_get_or_post
 @login_required
 def drafts(request: AuthenticatedRequest) -> HttpResponseBase:
-    """All drafts. POST saves the composer's form; the response is this list, or for scripts the draft's number."""
+    """All drafts. POST saves the composer's form, and redirects here or, for htmx, returns the draft's id."""
     if request.method == "POST":
         return _save(request)
     rows = saved_drafts(request.user)

@@ -76,7 +76,7 @@ def post(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
         "focus_position": len(filtered.ancestors) + 1,  # among the cards of the page, starting at 1
         "title": _title(focus),
         "author": f"{focus.author.name} (@{focus.author.handle})",
-        "back_url": filtered.focus.author.url,  # on the page of a repost: the profile of its author
+        "back_url": filtered.focus.author.url,  # for a repost: the profile of the reposter
         "embed_url": f"{settings.SITE_URL}{focus.url}/embed",
         "can_repost": focus.can_repost,
         "has_more": filtered.more,
@@ -116,7 +116,7 @@ def receipt(request: AuthenticatedRequest, handle: str, post_id: int) -> HttpRes
 
 @require_safe
 def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """All versions of a post, newest first."""
+    """The newest 100 versions of a post, newest first."""
     item = visible_item(viewer_id_of(request), post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/history")
@@ -158,7 +158,7 @@ def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
 @xframe_options_exempt
 @csp_replace({"frame-ancestors": ["*"]})  # type: ignore[arg-type]  # typed for views without arguments
 def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """A public post as visitors see it, for iframes on other sites."""
+    """An open post as visitors see it, for iframes on other sites."""
     item = visible_item(None, post_id).shown
     if item.author.handle != handle:
         raise NotFound(_("This post isn't here."))

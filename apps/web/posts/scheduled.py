@@ -62,7 +62,7 @@ class ScheduledRow:
 @require_safe
 @login_required
 def scheduled(request: AuthenticatedRequest) -> HttpResponse:
-    """The scheduled posts, newest first; above them the failed posts, with the reasons."""
+    """The scheduled posts, most recently scheduled first; above the first page, the failed posts and the reasons."""
     cursor = Cursor.from_query(request.GET)
     page = scheduled_posts(request.user, cursor)
     rows = [ScheduledRow.of(row) for row in page.items]
@@ -92,7 +92,7 @@ def move(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
 @require_safe
 @login_required
 def rewrite(request: AuthenticatedRequest, number: int) -> HttpResponse:
-    """The composer, filled with a failed post. References to posts that no longer exist are dropped."""
+    """The composer, filled with a failed post. References to posts that the viewer can no longer see are dropped."""
     draft = Draft.restored(failed_post(request.user, number).draft)
     circle_ids = {circle.id for circle in circles_to_post_to(request.user)}
     initial = {**ComposeForm.initial_of(draft, circle_ids), "instead_of": number}

@@ -37,7 +37,7 @@ class Interrupted(Exception):
 
 
 def check_rest(author: User, form: ComposeForm, media_ids: Sequence[int]) -> None:
-    """Validate a whole thread before publishing any of it. `media_ids`: the uploads of its first post.
+    """Validate the posts after the first before any post is published. `media_ids`: the uploads of the first post.
 
     Raises Invalid.
     """

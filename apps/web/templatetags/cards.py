@@ -202,8 +202,7 @@ class Button(NamedTuple):
     state: Callable[[CardItem], tuple[bool, int, str]]
 
 
-# By verb.
-BUTTONS = {
+BUTTONS = {  # by verb
     "like": Button("like", "heart", _like_state),
     "repost": Button("boost", "repeat-2", _repost_state),
     "bookmark": Button("mark", "bookmark", _bookmark_state),
@@ -269,7 +268,7 @@ def feed_cards(
     """The cards of items. `above` is the number of cards that precede them in the feed.
 
     On pages that set `groups_reposts`, the reposts of one post are one card, at the position of the first. The line
-    "You left off here" is above the first post whose id is not greater than the reader's `line_id`.
+    "You left off here" is above the first post whose id is not greater than the context's `line_id`.
     """
     viewer = viewer_in(context)
     reposts = reposts_by_source(items) if context.get("groups_reposts") else {}
@@ -295,7 +294,7 @@ def feed_cards(
 
 @register.simple_tag(takes_context=True)
 def older_link(context: Context) -> SafeString:
-    """The link to older posts. It loads them into this page; if `by_hand` is in the context, it is a plain link."""
+    """The link to older posts. It loads them into this page; if the context's `by_hand` is true, it is a plain link."""
     url = escape(f"{context['feed_url']}?max_id={context['page'].older}")
     loads = ""
     if not context.get("by_hand"):

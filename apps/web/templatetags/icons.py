@@ -1,4 +1,4 @@
-"""Icons from the sprite. The icons of the buttons below posts are inlined in the page, because their URLs are long."""
+"""Icons from the sprite. Those of the buttons below posts are inlined, so that cards do not repeat their long URLs."""
 
 import re
 from functools import cache

@@ -18,7 +18,7 @@ MAX_KEY_MAPS = 1024  # each about 400 bytes
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
-    """`action` is a name in app.js or a path; spaces separate the keys of a sequence."""
+    """`action`: a name in app.js, a path, PROFILE, or empty if only listed. Spaces separate the keys of a sequence."""
 
     keys: tuple[str, ...]
     action: str

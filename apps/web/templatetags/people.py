@@ -155,7 +155,7 @@ def names_of(people: Sequence[Linked]) -> SafeString:
 
 
 MAX_NAMES = 2
-# For each relation, templates check whether its set contains the account.
+# Templates check for each of these relations whether the collection with its name contains the account's id.
 RELATED = ("following", "followed_by", "blocking", "muting", "requested")
 
 

@@ -29,7 +29,7 @@ def own_tabs_of(viewer: User | None) -> tuple[Tab, ...]:
 
 @register.simple_tag
 def with_tabs_of_everybody(own: Iterable[Tab]) -> list[Tab]:
-    """All tabs of a viewer in order. Called inside a cached fragment, so that the tabs are combined only once."""
+    """A viewer's `own` tabs and those of everybody, in order. Called inside a cached fragment, so it rarely runs."""
     return _in_order(own, in_menu=False)
 
 

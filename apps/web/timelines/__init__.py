@@ -1,1 +1,1 @@
-"""Pages to read: timelines, profiles, threads, search."""
+"""Pages to read posts: home, the public timeline, lists, tags, bookmarks, search."""

@@ -1,4 +1,4 @@
-"""The posts that reached the home page since the reader last left it."""
+"""The posts on the home timeline that are newer than the last one that its reader has read."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -16,7 +16,7 @@ ORDERS = ("author", "reactions")
 @require_safe
 @login_required
 def catch_up(request: AuthenticatedRequest) -> HttpResponse:
-    """The unread posts, grouped by author or, with `by=reactions`, ordered by reactions."""
+    """At most 200 unread posts of the last week, grouped by author or, with `by=reactions`, ordered by reactions."""
     order = request.GET.get("by") or ORDERS[0]
     if order not in ORDERS:
         raise BadRequest(_("Choose one of the options."))

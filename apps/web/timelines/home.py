@@ -39,7 +39,7 @@ from feedcache.ids import parse_id, second_of
 
 MAX_NEW_SHOWN = 40
 FACES = 3
-LONG_AGO = 24 * 3600  # seconds; the page offers to catch up if home was not read for longer
+LONG_AGO = 24 * 3600  # seconds; the page offers to catch up if the newest read post is older
 TOUR_COOKIE, YEAR = "tour", 365 * 24 * 3600
 STOP_POLLING = 286  # htmx stops polling when it gets this status
 
@@ -157,7 +157,7 @@ def end_tour(_request: SiteRequest) -> HttpResponseBase:
 
 @require_safe
 def home_new(request: SiteRequest) -> HttpResponseBase:
-    """A link with the number of posts newer than `last_id`, without own and promoted posts; 204 if there are none.
+    """A link with the number of posts that arrived after `last_id`, without own and promoted ones; 204 if none did.
 
     At most MAX_NEW_SHOWN posts are counted.
     """

@@ -16,10 +16,10 @@ from apps.tags.queries import tags_beginning
 from apps.throttling import check_rate_limit
 
 MAX_SUGGESTED = 8
-MAX_FOUND = 5  # of each kind, for the search field
+MAX_FOUND = 5  # of each kind, for a word without a sign
 MAX_IN_PANEL = 48
 MAX_CHARACTERS = 60
-# Unicode's groups, in the order of the files, each with an emoji as its icon.
+# Unicode's groups, in the order of the emoji files, each with an emoji as its icon.
 EMOJI_GROUPS = (
     ("😀", _("Smileys and emotion")),
     ("👋", _("People and body")),
@@ -38,8 +38,8 @@ EMOJI_GROUPS = (
 def suggest(request: AuthenticatedRequest) -> HttpResponseBase:
     """People after @, tags after #, emoji after a colon; for a word without such a sign, people and tags.
 
-    `in=search`: results link to their pages. `in=followed`: only people that the viewer follows. `in=panel`: more
-    emoji, for the panel.
+    `in=search`: results link to their pages and may include the viewer. `in=followed`: only people that the viewer
+    follows. `in=panel`: more emoji, for the panel.
     """
     check_rate_limit("suggest", str(request.user.pk))
     place = request.GET.get("in", "")

@@ -55,7 +55,7 @@ class Command(BaseCommand):
         verbs.add_parser("auto", help="measure all authors whose policy is auto, and choose again")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the verb on the command line. Errors are printed on one line."""
+        """Run the subcommand. Errors are printed on one line."""
         verbs = {
             "show": self._show,
             "set": self._set,
