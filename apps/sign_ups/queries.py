@@ -89,7 +89,7 @@ def wave_that_runs() -> Iterator[tuple[str, str]]:
         return
     if wave.usual is None:
         text = _("At least %(number)d new accounts in the last hour. Sign-ups are slowed down.")
-        values = {"number": wave.number}
+        values: dict[str, object] = {"number": wave.number}
     else:
         text = ngettext(
             "%(number)d new account in the last hour, usually %(usual)s. Sign-ups are slowed down.",

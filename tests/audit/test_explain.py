@@ -16,6 +16,7 @@ from apps.filters.actions import FilterChange, KeywordChange, create_filter
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle, Followee, Follower
+from apps.moderation.actions import hide_post
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
 from apps.tags.actions import follow_tag
@@ -27,7 +28,7 @@ from apps.timeline.models import FanoutChunk, Policy
 from apps.timeline.pipeline.reasons import Reason
 from apps.timeline.sources.home_cache import HOME
 from tests.api.test_endpoints import bare
-from tests.support.factories import deliver, delivered, make_user, publish, repost
+from tests.support.factories import deliver, delivered, make_user, moderator, publish, repost
 from tests.support.faults import dead_redis
 from tests.support.memory import empty_redis
 
@@ -252,8 +253,10 @@ def hidden(alice, carol):
         "blocks me": publish(enemy).pk,
         "blocked by me": publish(foe).pk,
         "suspended": publish(gone).pk,
+        "hidden by staff": publish(alice).pk,
         "repost of what is hidden": repost(alice, shared.pk).pk,
     }
+    hide_post(posts["hidden by staff"], by=moderator(), reason="A test.")
     delete_post(deleted.pk, by=alice)
     block_user(enemy, carol)
     block_user(carol, foe)
@@ -263,7 +266,7 @@ def hidden(alice, carol):
 
 
 REASONS = ["deleted", "restricted", "for followers", "for friends", "blocks me", "blocked by me", "suspended",
-           "repost of what is hidden"]  # fmt: skip
+           "hidden by staff", "repost of what is hidden"]  # fmt: skip
 
 
 @pytest.mark.long
@@ -297,6 +300,7 @@ RULES = [
     ("blocks me", "its author blocks them"),
     ("blocked by me", "they block its author"),
     ("suspended", "its author is suspended"),
+    ("hidden by staff", "staff have hidden it"),
     ("repost of what is hidden", "what it reposts is hidden (its author blocks them)"),
 ]
 

@@ -3,6 +3,7 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
+from apps.audit.comparison.explanations import compare
 from apps.audit.oracle import Oracle
 from apps.engagement.actions import like_post
 from apps.errors import NotAllowed
@@ -81,6 +82,13 @@ def test_followers_have_it_on_home_and_the_oracle_agrees(post, alice, bob, carol
     unfollow_user(carol, alice)
     deliver()
     assert ids(home_timeline(user_by_id(carol.pk), Cursor())) == [own.pk]
+
+
+@pytest.mark.usefixtures("post", "carol")
+def test_the_comparison_of_explanations_expects_it():
+    outcomes = list(compare(200, seed=1))
+    assert "limited" in {outcome.reason for outcome in outcomes}
+    assert [outcome.fault for outcome in outcomes if outcome.fault] == []
 
 
 def test_lists_and_threads_leave_it_out_for_strangers(post, alice, bob, carol, api_of):

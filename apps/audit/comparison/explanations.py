@@ -136,6 +136,7 @@ def _rule(viewer_id: int, post_id: int, oracle: Oracle) -> Reason:
     )
     rules = (
         (oracle.is_muted(viewer_id, post), Reason.MUTED),
+        (oracle.is_limited(viewer_id, post), Reason.LIMITED),
         (
             post["kind"] == "repost" and author in oracle.hides_reposts_of[viewer_id],
             Reason.HIDDEN_REPOST,

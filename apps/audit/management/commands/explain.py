@@ -72,6 +72,7 @@ def rule(viewer_id: int, post_id: int) -> str:
     author = post["author_id"]
     reasons = (
         (post["deleted_at"] is not None, "it was deleted"),
+        (post["hidden_at"] is not None, "staff have hidden it"),
         (author in oracle.suspended, "its author is suspended"),
         (author in oracle.blocks[viewer_id], "they block its author"),
         (viewer_id in oracle.blocks[author], "its author blocks them"),
