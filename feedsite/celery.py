@@ -43,8 +43,10 @@ def give_connections_back(sender: Any, **_signal: Any) -> None:
 
 @celeryd_init.connect
 def wait_longer_for_the_broker(conf: Any, **_signal: Any) -> None:
-    """Workers may wait longer than requests: their connection also receives the messages that they have reserved."""
-    conf.broker_transport_options = {**conf.broker_transport_options, "socket_timeout": 10}
+    """Longer than requests, because they would get reserved messages again; but not as long as a task may take, because
+    they read no results meanwhile.
+    """
+    conf.broker_transport_options = {**conf.broker_transport_options, "socket_timeout": 5}
 
 
 @worker_init.connect
