@@ -26,11 +26,12 @@ class Folder(FileSystemStorage):
 
     def _save(self, name: str, content: Any) -> str:
         try:
-            return super()._save(name, content)
+            saved: str = super()._save(name, content)  # type: ignore[misc]  # not in its stubs
         except OSError as error:
             if is_disk_full(error):
                 self.delete(name)
             raise
+        return saved
 
 
 def storages_of(*, private: Path, bucket: str, endpoint: str) -> dict[str, Any]:

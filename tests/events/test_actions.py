@@ -1,6 +1,7 @@
 import time
 from datetime import timedelta
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from celery import current_app
@@ -341,7 +342,8 @@ def test_workers_connect_again_to_a_broker_without_memory():
     """They would end otherwise, and what they hold would wait until its leases end."""
     redis = current_app.connection_for_read()
     try:
-        client = redis.default_channel.client
+        channel: Any = redis.default_channel  # of Redis
+        client = channel.client
         client.config_set("maxmemory", 1)
         with pytest.raises(redis.channel_errors, match="maxmemory"):
             client.set("test:memory", 1)

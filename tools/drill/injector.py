@@ -227,7 +227,8 @@ class Injector:
             return self._on_link(fault)
         if fault.kind in (Kind.RESET, Kind.VANISH):
             link = self._servers.proxy.links[name]
-            return link.reset() if fault.kind is Kind.RESET else link.vanish()
+            (link.reset if fault.kind is Kind.RESET else link.vanish)()
+            return None
         if fault.kind in (Kind.FLUSH, Kind.FORGET):
             self._lose(
                 name, FORGETS if fault.kind is Kind.FORGET else FLUSHES.get(name, b"flush_all\r\n")

@@ -114,7 +114,7 @@ def names() -> list[str]:
 
 def send(name: str) -> None:
     """Send a task to the workers; one that needs an id gets one that nothing has."""
-    app.tasks[name].apply_async([_nothing(one) for one in _needed(name)])
+    app.tasks[name].apply_async(tuple(_nothing(one) for one in _needed(name)))
 
 
 def _needed(name: str) -> list[inspect.Parameter]:

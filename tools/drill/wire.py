@@ -83,9 +83,11 @@ class Wire:
         started = time.monotonic()
         try:
             connection = self._connected(address)
-            is_json = body is not None and not isinstance(body, bytes)
-            data = json.dumps(body).encode() if is_json else body
-            kind = {"Content-Type": "application/json"} if is_json else {}
+            kind = {"Content-Type": "application/json"}
+            if body is None or isinstance(body, bytes):
+                data, kind = body, {}
+            else:
+                data = json.dumps(body).encode()
             sent = True  # from here on part of it may have been read
             connection.request(method, path, data, {**headers, **kind})
             response = connection.getresponse()

@@ -3,13 +3,14 @@
 import errno
 import os
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from tools.drill import disks
 from tools.drill.__main__ import command_parser
-from tools.drill.disks import BLOCK, BROKER, MEDIA, ORDER, POSTGRES, WAL, Disk, Disks, Look
-from tools.drill.faults import Kind
+from tools.drill.disks import BLOCK, MEDIA, ORDER, WAL, Disk, Disks, Look
+from tools.drill.faults import BROKER, POSTGRES, Kind
 from tools.drill.history import FAIL, OK, UNKNOWN, Operation
 from tools.drill.verdict import Verdicts
 
@@ -72,7 +73,7 @@ TRUE = [
 
 
 def judged(*operations, looks=TRUE, refused=REFUSED):
-    full, verdicts = Disks(None, times={POSTGRES: (100, 110), MEDIA: (200, 210)}), Verdicts()
+    full, verdicts = Disks(Path(), times={POSTGRES: (100, 110), MEDIA: (200, 210)}), Verdicts()
     for number, name in enumerate(set(ORDER) - {POSTGRES, MEDIA}):
         full.times[name] = (1000 + number, 1000 + number)
     disks.judge(verdicts, full, looks, [*refused, *operations])

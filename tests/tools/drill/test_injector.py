@@ -15,9 +15,9 @@ def test_a_redis_without_memory_reads_and_refuses_to_write_until_the_fault_ends(
     try:
         ask(redis.socket, b"SET post 1\r\n")
         site: Any = SimpleNamespace(redis={TIMELINES: redis}, clocks=None)
-        injector = Injector(
-            site, SimpleNamespace(by_name={}), SimpleNamespace(note=lambda **_line: None)
-        )
+        nobody: Any = SimpleNamespace(by_name={})
+        notes: Any = SimpleNamespace(note=lambda **_line: None)
+        injector = Injector(site, nobody, notes)
         injector.load([Fault(0.0, Kind.FULL, TIMELINES, 60.0)], start=time.monotonic())
         injector.step()
         assert ask(redis.socket, b"SET post 2\r\n").startswith(b"-OOM")

@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -90,13 +92,10 @@ def test_a_task_that_does_not_succeed_again_is_a_violation(tmp_path, monkeypatch
         if len(sent) == 2:
             (tmp_path / ENDED).write_text("".join(f"{name} {state}\n" for state in states))
 
-    class Notes:
-        def note(self, **_line):
-            """Ignored."""
-
+    notes: Any = SimpleNamespace(note=lambda **_line: None)
     monkeypatch.setattr(tasks, "send", send)
     assert NAME in names()
-    own, verdicts = Tasks(tmp_path, 1, Notes(), lambda: None), Verdicts()
+    own, verdicts = Tasks(tmp_path, 1, notes, lambda: None), Verdicts()
     own._kill(NAME)
     own.judge(verdicts)
     assert verdicts["I37"].found == [found]
