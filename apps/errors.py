@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping
+from errno import EDQUOT, ENOSPC
 from typing import Any
 
 from django.utils.translation import ngettext
@@ -87,3 +88,7 @@ class Unavailable(DomainError):
     def __init__(self, message: str, *, retry_after: int = 2) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    return isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT)

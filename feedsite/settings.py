@@ -224,7 +224,10 @@ DATABASE_TIMEOUTS = {
     "idle_in_transaction_session_timeout": 60_000,
 }
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True  # they would outlive their transaction
+# A connection whose server has vanished without closing it ends after 8 s; by itself the system would wait for 15 min.
+_TCP = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 2, "tcp_user_timeout": 8_000}  # fmt: skip
 DATABASES["default"]["OPTIONS"] = {
+    **_TCP,
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {
         # Minimum number of open connections per process.
@@ -614,6 +617,7 @@ CELERY_TASK_ANNOTATIONS = {
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
 CELERY_DB_REUSE_MAX = sys.maxsize  # feedsite.celery returns connections to the pool after each task
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # workers wait for a full broker instead of ending
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # The visibility timeout works only with the two `unacked_restore` options: without them kombu checks every 100 s.
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {

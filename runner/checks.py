@@ -108,6 +108,9 @@ def nightly_jobs() -> list[Job]:
         *_citus(),
         ("drill", "--minutes", "2", "--rate", "12", "--upgrade", "91cb9976"),  # release 0.2.0
         ("drill", "--minutes", "2", "--redis", "sentinel"),
+        ("drill", "--minutes", "2", "--rate", "10", "--with-postgres"),
+        ("drill", "--minutes", "3", "--rate", "10", "--with-disks", "--without-faults"),
+        ("drill", "--minutes", "1", "--rate", "3", "--with-tasks", "--without-faults"),
         ("drill", "--minutes", "4", "--rate", "20", "--with-clocks", "--with-widths"),
         ("scale",),
         ("house",),

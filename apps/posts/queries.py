@@ -31,16 +31,7 @@ from apps.posts.cache import (
 )
 from apps.posts.content.post import CachedPost, Picture, PostContent, State, milliseconds
 from apps.posts.content.text import mentioned_handles
-from apps.posts.models import (
-    OPEN,
-    Attachment,
-    Counts,
-    Kind,
-    Mention,
-    Post,
-    Revision,
-    ThreadMute,
-)
+from apps.posts.models import OPEN, Attachment, Counts, Kind, Mention, Post, Revision, ThreadMute
 from apps.posts.visibility import facts_about, may_see
 from apps.sql import estimated_rows, rows_of_each
 from feedcache.ids import MAX_ID, author_of, authors_of

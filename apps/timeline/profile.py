@@ -16,12 +16,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import ACCOUNT, WITH_COUNTS, account_of, user_id_by_handle
 from apps.errors import NotFound
 from apps.filters.models import FilterContext
-from apps.graph.queries import (
-    RELATIONSHIPS,
-    Relationship,
-    exact_relations,
-    relationships_in,
-)
+from apps.graph.queries import RELATIONSHIPS, Relationship, exact_relations, relationships_in
 from apps.pagination import Cursor, Page
 from apps.posts.models import Attachment, Kind, Post, Visibility
 from apps.posts.recent import recent_posts
@@ -221,11 +216,7 @@ def profile_ids(
     if viewer_id is None or not counts.wrote_restricted:
         return public
     restricted = sql.restricted_ids(
-        author.pk,
-        viewer_id,
-        cursor=_until(public, cursor, count),
-        count=count,
-        replies=replies,
+        author.pk, viewer_id, cursor=_until(public, cursor, count), count=count, replies=replies
     )
     return merge.first_ids([public, restricted], count, ascending=cursor.ascending)
 

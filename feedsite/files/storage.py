@@ -10,12 +10,28 @@ from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
+from django.core.files.storage import FileSystemStorage
 
-FOLDER = "django.core.files.storage.FileSystemStorage"
+from apps.errors import is_disk_full
+
+FOLDER = "feedsite.files.storage.Folder"
 HALF = "MEDIA_BUCKET_ENDPOINT is set without MEDIA_BUCKET, the name of the bucket."
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 HALF_A_KEY = "{} is not set, but the other half of the bucket's key is."
 MISSING = "MEDIA_BUCKET is set, but there is no S3 storage: pip install 'django-storages[s3]'."
+
+
+class Folder(FileSystemStorage):
+    """A folder that keeps no part of a file for which the disk has no space."""
+
+    def _save(self, name: str, content: Any) -> str:
+        try:
+            saved: str = super()._save(name, content)  # type: ignore[misc]  # not in its stubs
+        except OSError as error:
+            if is_disk_full(error):
+                self.delete(name)
+            raise
+        return saved
 
 
 def storages_of(*, private: Path, bucket: str, endpoint: str) -> dict[str, Any]:
@@ -42,13 +58,8 @@ def storages_of(*, private: Path, bucket: str, endpoint: str) -> dict[str, Any]:
         "default_acl": None,  # only this site reads the bucket
         "file_overwrite": True,  # names are random and never reused
     }
+    media, archives = {**options, "location": "media"}, {**options, "location": "private"}
     return {
-        "default": {
-            "BACKEND": "feedsite.files.bucket.MediaBucket",
-            "OPTIONS": {**options, "location": "media"},
-        },
-        "private": {
-            "BACKEND": "storages.backends.s3.S3Storage",
-            "OPTIONS": {**options, "location": "private"},
-        },
+        "default": {"BACKEND": "feedsite.files.bucket.MediaBucket", "OPTIONS": media},
+        "private": {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": archives},
     }

@@ -1,7 +1,7 @@
 """While PostgreSQL is down, responds with a recent copy of a public page, or else with 503 and Retry-After, never 500.
 
-Writes get the same 503 while PostgreSQL is read-only (as a standby, or after a failover); reads continue. A circuit
-breaker keeps each request from waiting for a timeout.
+Writes get a 503 while PostgreSQL is read-only (as a standby, or after a failover) or a disk is full; reads continue. A
+circuit breaker keeps each request from waiting for a timeout.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from django.utils.translation import get_language_from_request, override
 from django.utils.translation import gettext as _
 
 from apps.deadline import note_missing
-from apps.errors import Unavailable
+from apps.errors import Unavailable, is_disk_full
 from apps.http.errors import error_response
 from apps.http.requests import viewer_of
 from apps.sql import AWAY, is_worker_away, sqlstate
@@ -33,7 +33,7 @@ from feedcache.read_through.envelope import pack, unpack
 
 logger = logging.getLogger(__name__)
 
-READ_ONLY = "25006"
+REFUSES_WRITES = ("25006", "53100")  # read-only; no space left on the disk
 # PostgreSQL answers, but a lock was taken, time was up, or there was a deadlock or a serialization failure.
 BUSY = ("55P03", "57014", "40P01", "40001")
 EXEMPT = ("/healthz/", "/static/")
@@ -89,14 +89,16 @@ def is_away(error: BaseException) -> bool:
     A Citus worker that is down does not count, because other requests may not need it.
     """
     state = sqlstate(error)
+    if is_disk_full(error):
+        return False
     return state is None or (state.startswith(AWAY) and not is_worker_away(error))
 
 
 def _is_server_error(error: BaseException) -> bool:
     """Whether the error is about the server rather than the statement. A read-only server raises InternalError."""
-    read_only = isinstance(error, InternalError) and sqlstate(error) == READ_ONLY
+    refuses = isinstance(error, InternalError) and sqlstate(error) in REFUSES_WRITES
     is_lost = isinstance(error, OperationalError | InterfaceError) or is_worker_away(error)
-    return read_only or is_lost
+    return refuses or is_lost or is_disk_full(error)
 
 
 def note_outage(request: HttpRequest | None = None, **_signal: object) -> None:
@@ -110,9 +112,11 @@ got_request_exception.connect(note_outage)
 
 
 def _unavailable(error: BaseException | None = None) -> Unavailable:
-    """The 503 for an error: PostgreSQL is read-only, or cancelled the statement, or does not answer."""
+    """The 503 for an error: PostgreSQL, or a disk, refuses changes; or PostgreSQL cancelled it, or is away."""
     state = sqlstate(error) if error is not None else None
-    if state == READ_ONLY:
+    if is_disk_full(error):
+        return Unavailable(_("We have no space for new files right now. Try again in a moment."))
+    if state in REFUSES_WRITES:
         return Unavailable(_("Our database accepts no changes right now. Try again in a moment."))
     if state in BUSY:
         text = _("This took too long and was given up; nothing was changed. Try again in a moment.")

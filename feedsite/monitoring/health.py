@@ -13,6 +13,7 @@ from datetime import timedelta
 from functools import partial
 from importlib import import_module
 from ipaddress import ip_address
+from shutil import disk_usage
 from typing import Any
 
 from django.conf import settings
@@ -39,6 +40,9 @@ FRESH_SECONDS = 1.0
 MAX_DEAD = 100  # counted at most, per kind
 CLOCK_SECONDS = 600.0  # longer than any lease or pause
 PROBE, PROBE_SECONDS = "health:probe", 10
+# A sort that needs a temporary file: the only write that leaves nothing behind.
+_SPILL = "SET LOCAL work_mem = 64; SELECT max(n) FROM (SELECT generate_series(1, 5000) AS n ORDER BY n) AS spilled"
+MIN_MEDIA_BYTES = 1024**2  # less free space is a full disk
 # Any of these headers means that the request came through a proxy, and its address is the proxy's.
 FORWARDED = (
     "HTTP_X_FORWARDED_FOR",
@@ -129,13 +133,8 @@ def _check_all() -> Status:
     degraded = sorted(name for name, check in checks.items() if not check["ok"])
     ok = checks["postgresql"]["ok"]
     status = "unavailable" if not ok else "degraded" if degraded else "ready"
-    behind = lag.latest.seconds  # the check of deliveries has just read it
-    return {
-        "status": status,
-        "degraded": degraded,
-        "deliveries_behind_seconds": behind,
-        "checks": checks,
-    }
+    behind = {"deliveries_behind_seconds": lag.latest.seconds}  # the check has just read it
+    return {"status": status, "degraded": degraded, **behind, "checks": checks}
 
 
 def _all_checks() -> dict[str, Callable[[], bool | str]]:
@@ -144,6 +143,8 @@ def _all_checks() -> dict[str, Callable[[], bool | str]]:
         checks["relations replicas"] = partial(_replicas, "graph")
     if settings.REDIS_TIMELINES_REPLICA_URLS:
         checks["timelines replicas"] = partial(_replicas, "timelines")
+    if not settings.MEDIA_BUCKET and settings.MEDIA_ROOT.exists():  # made by the first upload
+        checks["media"] = _media
     if tiers().is_configured:  # running without Memcached is a choice
         checks["memcached"] = tiers().ping
     if connections.listens():  # without it no process reports
@@ -175,7 +176,13 @@ def _postgresql_writes() -> bool | str:
             "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean"
         )
         (read_only,) = sql.fetchone()
+        sql.execute(_SPILL)  # raises if there is no space
     return "PostgreSQL is read only: nothing can be posted" if read_only else True
+
+
+def _media() -> bool | str:
+    free = disk_usage(settings.MEDIA_ROOT).free
+    return free > MIN_MEDIA_BYTES or "the disk of the media is full: nothing can be uploaded"
 
 
 def _writes(server: Callable[[], connections.Redis]) -> Callable[[], bool]:

@@ -38,7 +38,6 @@ class TestCropping:
         return "".join("r" if red > blue else "b" for red, _green, blue in edges)
 
     @pytest.mark.long
-    @pytest.mark.gate
     @each(
         ("box", "kept"),
         [

@@ -276,7 +276,6 @@ def test_every_field_of_a_body_is_read(alice, api_of, document, world, recorded)
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_null_and_blank_say_nothing_where_a_field_may_be_left_out(alice, api_of, document, world):
     keeper, samples = make_staff(handle="keeper", superuser=True), _samples(world)
     wrong, tried = [], 0

@@ -1,6 +1,7 @@
 import time
 from datetime import timedelta
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from celery import current_app
@@ -331,5 +332,22 @@ def test_messages_go_on_when_the_broker_is_back(monkeypatch, caplog):
 def test_workers_wait_longer_for_the_broker():
     conf = SimpleNamespace(broker_transport_options=settings.CELERY_BROKER_TRANSPORT_OPTIONS)
     wait_longer_for_the_broker(conf)
-    assert conf.broker_transport_options["socket_timeout"] == 10
-    assert settings.CELERY_BROKER_TRANSPORT_OPTIONS["socket_timeout"] == 1
+    waits = conf.broker_transport_options["socket_timeout"]
+    assert settings.CELERY_BROKER_TRANSPORT_OPTIONS["socket_timeout"] < waits
+    # twice, because it connects once more: the results of its tasks must be read before these count as too late
+    assert 2 * waits < settings.CELERY_TASK_SOFT_TIME_LIMIT
+
+
+def test_workers_connect_again_to_a_broker_without_memory():
+    """They would end otherwise, and what they hold would wait until its leases end."""
+    redis = current_app.connection_for_read()
+    try:
+        channel: Any = redis.default_channel  # of Redis
+        client = channel.client
+        client.config_set("maxmemory", 1)
+        with pytest.raises(redis.channel_errors, match="maxmemory"):
+            client.set("test:memory", 1)
+    finally:
+        client.config_set("maxmemory", 0)
+        redis.release()
+    assert current_app.conf.broker_channel_error_retry

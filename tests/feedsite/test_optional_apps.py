@@ -458,7 +458,6 @@ def without(names, with_all):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_the_core_is_what_is_left_without_all_of_them(with_all):
     for name in ALL:
         for what, added in ADDED[name].items():

@@ -274,7 +274,6 @@ def test_other_data_is_refused_in_one_sentence(change):
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.gate
 def test_the_launcher_says_it_before_anything_is_changed(
     django_db_setup, django_db_blocker, tmp_path
 ):

@@ -51,7 +51,6 @@ def get(address, **headers):
         return error.code, error.headers, error.read().decode()
 
 
-@pytest.mark.gate
 def test_public_pages_outlive_the_database(site, relay, alice):
     if not running().memcached:
         pytest.skip("no memcached on this machine")

@@ -39,7 +39,6 @@ def post(alice, bob):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize("who", [None, "alice", "bob"])
 def test_page(post, alice, bob, page_of, who, subtests):
     browser = page_of({"alice": alice, "bob": bob}.get(who))

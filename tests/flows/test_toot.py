@@ -32,7 +32,6 @@ def test_somebody_logs_in_with_a_browser_and_looks_around(served, toot, alice, b
     assert "Rill" in toot("instance")
 
 
-@pytest.mark.gate
 def test_somebody_logs_in_with_a_password(served, toot, with_password):
     said = toot("login_cli", "-i", served, "-e", "alice@example.org", "-p", PASSWORD)
     assert "Successfully logged in" in said

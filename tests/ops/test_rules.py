@@ -53,6 +53,7 @@ HEALTHY = {
     'feedsite_cache_reads_total{cache="card",outcome="miss"}': counter(6, 6),  # hardly used
     'feedsite_check_ok{check="postgresql"}': gauge(1, 1),
     'feedsite_check_ok{check="redis"}': gauge(1, 1),
+    'feedsite_check_ok{check="media"}': gauge(1, 1),
     'feedsite_check_ok{check="deliveries"}': gauge(1, 1),
     'feedsite_processes{role="web"}': gauge(2, 2),
     'feedsite_processes{role="worker"}': gauge(2, 2),
@@ -80,6 +81,7 @@ FAULTS = {
     "SiteUnreachable": {'up{job="feedsite"}': gauge(1, 0)},
     "DatabaseDown": {'feedsite_check_ok{check="postgresql"}': gauge(1, 0)},
     "StoreDown": {'feedsite_check_ok{check="redis"}': gauge(1, 0)},
+    "MediaDiskFull": {'feedsite_check_ok{check="media"}': gauge(1, 0)},
     "ProcessesMissing": {'feedsite_processes{role="worker"}': gauge(2, 0)},
     "RequestsFailing": {'feedsite_requests_failed_total{class="core"}': counter(1, 12)},
     "RequestsRefused": {'feedsite_requests_refused_total{class="core"}': counter(1, 12)},

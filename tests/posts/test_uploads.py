@@ -149,7 +149,6 @@ def test_a_gif_whose_ground_is_no_colour_of_it_goes_on_moving():
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize(
     "data",
     [png(0, b"\x12\x34\xff\xff", b"\x12\x34"), png(0, b"\x00\x80\xff\xff", b"\x00\x80"),

@@ -132,7 +132,6 @@ def shown(reader, api_of, page_of):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_it_is_off_until_its_reader_turns_it_on_and_off_again(bob, posts, api_of, page_of):
     stay, hidden = posts
     assert shown(user_by_id(bob.pk), api_of, page_of) == stay | hidden

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from tools import run_tool
 from tools.drill.conductor import conduct
-from tools.drill.faults import CLUSTER, RABBITMQ, REDIS, SENTINEL, SINGLE
+from tools.drill.faults import CLUSTER, RABBITMQ, RANDOM, REDIS, SENTINEL, SINGLE
 from tools.drill.options import Options
 
 EXAMPLES = """\
@@ -17,7 +17,10 @@ examples:
   ./run drill --minutes 10 --seed 7       a long run: 10,000 posts, 200 faults
   ./run drill --json drill.json           the figures and every violation as JSON
   ./run drill --with-postgres             also kills and disconnects PostgreSQL
+  ./run drill --fault vanish --fault "narrow link"   no random faults except these
   ./run drill --minutes 4 --with-clocks   sets clocks ahead and behind by an hour and a day; needs libfaketime
+  ./run drill --minutes 2 --with-disks    fills the disks of all servers, of the media and of the logs; needs root
+  ./run drill --rate 10 --with-tasks      kills a process of the worker in the middle of each Celery task
   ./run drill --with-widths               adds a slot to Main and Backup and removes it; takes at least two minutes
   ./run drill --with-widths --without-faults   the same without any other faults; also checks the hit rate
   ./run drill --minutes 3 --with-replica  pauses and freezes a streaming replica while people follow and unfollow
@@ -32,7 +35,7 @@ examples:
 
 # A frozen broker, flushed timelines, a killed node. No worker dies, because its leases would have to expire first, and
 # no web server, which takes seconds to start.
-SHORT = Options(minutes=10 / 60, seed=3410, per_second=8.0, pairs=50)
+SHORT = Options(minutes=10 / 60, seed=36425, per_second=8.0, pairs=50)
 
 
 def main(command_line: list[str]) -> int:
@@ -41,6 +44,14 @@ def main(command_line: list[str]) -> int:
     options = parser.parse_args(command_line)
     if options.citus and (options.with_clocks or options.with_replica):
         parser.error("--citus goes neither with --with-clocks nor with --with-replica")
+    if options.with_disks and (
+        options.citus or options.upgrade or options.redis != SINGLE or options.broker != REDIS
+    ):
+        parser.error(
+            "--with-disks goes neither with --citus nor with --upgrade, --redis or --broker"
+        )
+    if options.with_tasks and (options.broken or options.upgrade):
+        parser.error("--with-tasks goes neither with --break nor with --upgrade")
     if options.upgrade and (options.citus or options.with_clocks or options.with_widths):
         parser.error("--upgrade goes neither with --citus nor with --with-clocks nor --with-widths")
     if options.short:
@@ -54,6 +65,7 @@ def main(command_line: list[str]) -> int:
             with_clocks=options.with_clocks,
             with_widths=options.with_widths,
             without_faults=options.without_faults or bool(options.upgrade),
+            only=tuple(options.fault),
             broken=options.broken,
             per_second=options.rate,
             keep=options.keep,
@@ -62,6 +74,8 @@ def main(command_line: list[str]) -> int:
             broker=options.broker,
             with_replica=options.with_replica,
             citus=options.citus,
+            with_disks=options.with_disks,
+            with_tasks=options.with_tasks,
             upgrade=options.upgrade,
         ),
         Console(),
@@ -114,6 +128,18 @@ def command_parser() -> argparse.ArgumentParser:
         " an hour behind, a day ahead and a day behind; needs libfaketime",
     )
     parser.add_argument(
+        "--with-disks",
+        action="store_true",
+        help="put the files of PostgreSQL, its write-ahead log, Redis, the media and the logs on small disks, and fill"
+        " them one after the other; only root may mount them",
+    )
+    parser.add_argument(
+        "--with-tasks",
+        action="store_true",
+        help="kill a process of the worker in the middle of each Celery task, one task after the other; the load"
+        " continues until this is done",
+    )
+    parser.add_argument(
         "--with-widths",
         action="store_true",
         help="add a slot to Main and Backup and remove it again, with a post deleted in every step; the load"
@@ -123,6 +149,13 @@ def command_parser() -> argparse.ArgumentParser:
         "--without-faults",
         action="store_true",
         help="no faults except those that other options cause; with --with-widths, also check the hit rate",
+    )
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        choices=RANDOM,
+        help="only random faults of this kind; repeat it for several kinds",
     )
     parser.add_argument(
         "--redis",

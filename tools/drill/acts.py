@@ -4,7 +4,10 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
+
+from PIL import Image
 
 from tools.drill.history import FAIL, OK, UNKNOWN, History, Operation
 from tools.drill.known import KnownPosts, Published
@@ -17,6 +20,8 @@ WORDS = ("river", "window", "lamp", "paper", "cloud", "garden", "bridge", "lette
 ANCHOR = re.compile(rb'<article [^>]*id="p(\d+)"')
 LIKELY = 0.8
 TAG = "drill"
+BOUNDARY = "drill-boundary"
+PIXELS = 64
 PEOPLE = 80  # on a page of a list; nobody here follows more
 TOKEN_USES = 4  # so that both web servers know the token
 UNDOES = {
@@ -114,6 +119,21 @@ class Acts:
         if self._write(person, "delete", "DELETE", path, post=post.id):
             self.show(self._somebody(person), post.id)
             self.home(person)
+
+    def upload(self, person: Person) -> None:
+        """Upload a picture that no post uses."""
+        operation = self._history.invoke(person.id, "upload")
+        kind = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
+        try:
+            answer: Answer | None = self._wire.write(
+                "POST", "/api/v2/media", bearer(person) | kind, _form(_picture(operation.number))
+            )
+        except NoAnswerError:
+            answer = None
+        is_stored = answer is not None and answer.status == 200
+        self._finish(
+            operation, answer, found=answer.json()["url"] if answer and is_stored else None
+        )
 
     def repost(self, person: Person) -> None:
         post = self._known.any_open(self._chance)
@@ -330,6 +350,33 @@ def repertoire_of_follows(acts: Acts) -> list[tuple[Callable[[Person], None], in
         (acts.publish_tagged, 5, True),
         (acts.tag, 8, False),
     ]
+
+
+def repertoire_of_uploads(acts: Acts) -> list[tuple[Callable[[Person], None], int, bool]]:
+    """Additional operations for `--with-disks`."""
+    return [(acts.upload, 8, False)]  # each starts a process that decodes it
+
+
+def _picture(number: int) -> bytes:
+    """A PNG that cannot be compressed much, so that it needs several blocks of a disk."""
+    chance = random.Random(number)  # noqa: S311 -- can be repeated
+    written = BytesIO()
+    Image.frombytes("RGB", (PIXELS, PIXELS), chance.randbytes(PIXELS * PIXELS * 3)).save(
+        written, "PNG"
+    )
+    return written.getvalue()
+
+
+def _form(picture: bytes) -> bytes:
+    head = (
+        'Content-Disposition: form-data; name="file"; filename="a.png"\r\nContent-Type: image/png'
+    )
+    return b"--%b\r\n%b\r\n\r\n%b\r\n--%b--\r\n" % (
+        BOUNDARY.encode(),
+        head.encode(),
+        picture,
+        BOUNDARY.encode(),
+    )
 
 
 def bearer(person: Person) -> dict[str, str]:

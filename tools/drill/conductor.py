@@ -13,6 +13,7 @@ from rich.console import Console
 from runner.terminal import LaunchError
 from tools.drill.breaks import switched_on
 from tools.drill.clocks import PACKAGE, find_library
+from tools.drill.disks import Disks
 from tools.drill.history import History
 from tools.drill.older import OlderCode
 from tools.drill.options import Options
@@ -31,10 +32,15 @@ def conduct(options: Options, console: Console) -> int:
         )
     place = Path(tempfile.mkdtemp(prefix="feedsite-drill-"))
     try:
-        failed = _run(options, console, place)
-        if options.keep is not None or failed:
-            kept = _keep(place, options)
-            console.print(f"history and logs: {kept}", highlight=False, soft_wrap=True)
+        with ExitStack() as stack:
+            disks = _disks(place, stack) if options.with_disks else None
+            failed = True
+            try:
+                failed = _run(options, console, place, disks)
+            finally:
+                if (options.keep is not None or failed) and (place / "history.jsonl").exists():
+                    kept = _keep(place, options)
+                    console.print(f"history and logs: {kept}", highlight=False, soft_wrap=True)
     except (LaunchError, NotToBeHad) as error:
         console.print(f"The drill cannot run: {error}")
         return 2
@@ -43,10 +49,21 @@ def conduct(options: Options, console: Console) -> int:
     return 1 if failed else 0
 
 
-def _run(options: Options, console: Console, place: Path) -> bool:
+def _disks(place: Path, stack: ExitStack) -> Disks:
+    """The small disks, until the end of the run. LaunchError."""
+    disks = Disks(place / "site")
+    stack.callback(disks.unmount)
+    try:
+        disks.mount()
+    except OSError as error:
+        raise LaunchError(f"--with-disks mounts file systems, which needs root: {error}") from None
+    return disks
+
+
+def _run(options: Options, console: Console, place: Path, disks: Disks | None) -> bool:
     with ExitStack() as stack:
         proxy = stack.enter_context(Proxy())
-        servers = stack.enter_context(servers_behind(proxy, place / "site", options))
+        servers = stack.enter_context(servers_behind(proxy, place / "site", options, disks))
         if not servers.memcached:
             console.print("Memcached is not installed: its faults are left out.")
         older = OlderCode(options.upgrade, place / "older") if options.upgrade else None
@@ -60,6 +77,7 @@ def _run(options: Options, console: Console, place: Path) -> bool:
             proxy,
             servers.clocks,
             older,
+            victims=servers.victims if options.with_tasks else None,
         )
         stack.callback(processes.stop)
         from tools.drill.run import Drill  # noqa: PLC0415 -- it imports models, and Django has just been set up

@@ -16,7 +16,10 @@ class Kind(StrEnum):
     HOLE = "black hole"
     HALF_OPEN = "half open"
     DELAY = "delay"
+    NARROW = "narrow link"  # limited bandwidth
     RESET = "reset"
+    VANISH = "vanish"  # the connections of this moment get no FIN, no RST and no response, ever; new ones work
+    FULL = "out of memory"  # Redis refuses writes, and responds to reads
     # in the middle of the load, not at random times (`in_the_middle`)
     SENTINEL_FAILOVER = "Sentinel failover"  # kill -9 of the primary
     CLUSTER_FAILOVER = "cluster failover"  # kill -9 of one of the primaries
@@ -26,6 +29,7 @@ class Kind(StrEnum):
     DAY_AHEAD = "clock +1 d"
     DAY_BACK = "clock -1 d"
     DRAIN = "drain and rebalance"  # a worker of Citus gives all its shards away and gets its share again
+    DISK = "full disk"  # of one of the servers, the media or the logs (tools/drill/disks.py)
     PAUSE = "pause replay"  # of the streaming replica: it responds, but gets no new data (tools/drill/replica.py)
 
 
@@ -41,15 +45,22 @@ class Fault:
 
 HOUR, DAY = 3600, 86_400
 STEPS = {Kind.HOUR_AHEAD: HOUR, Kind.HOUR_BACK: -HOUR, Kind.DAY_AHEAD: DAY, Kind.DAY_BACK: -DAY}
-LINK_FAULTS = (Kind.CUT, Kind.HOLE, Kind.HALF_OPEN, Kind.DELAY, Kind.RESET)
+LINK_FAULTS = (
+    Kind.CUT, Kind.HOLE, Kind.HALF_OPEN, Kind.DELAY, Kind.NARROW, Kind.RESET, Kind.VANISH,
+)  # fmt: skip
+RANDOM = (
+    Kind.KILL, Kind.KILL_CHILD, Kind.FREEZE, Kind.FLUSH, Kind.FORGET, Kind.FULL, *LINK_FAULTS,
+)  # fmt: skip
 # Targets of faults. `possible` gets the others, Memcached nodes and web servers, by their names.
 WORKER, BEAT, TIMELINES, BROKER, POSTGRES = "worker", "beat", "timelines", "broker", "postgres"
 COUNTERS = "counters"  # a Redis for data that cannot be on a cluster, with sessions and broadcasts
 SINGLE, SENTINEL, CLUSTER, REDIS, RABBITMQ = "single", "sentinel", "cluster", "redis", "rabbitmq"
 # Clients connect to the primary directly, not through a link; its kill or freeze is the failover.
-NOT_BEHIND_SENTINELS = {(TIMELINES, kind) for kind in (Kind.KILL, Kind.FREEZE, *LINK_FAULTS)}
+NOT_BEHIND_SENTINELS = {
+    (TIMELINES, kind) for kind in (Kind.KILL, Kind.FREEZE, Kind.FULL, *LINK_FAULTS)
+}
 # RabbitMQ's queues cannot be emptied by a command from outside, and it is restarted instead of killed.
-NOT_OF_RABBITMQ = {(BROKER, Kind.FLUSH), (BROKER, Kind.KILL)}
+NOT_OF_RABBITMQ = {(BROKER, Kind.FLUSH), (BROKER, Kind.KILL), (BROKER, Kind.FULL)}
 LEFT_OUT = {
     SENTINEL: NOT_BEHIND_SENTINELS,
     CLUSTER: NOT_BEHIND_SENTINELS,
@@ -64,6 +75,7 @@ RESTART_SECONDS = 2.0  # between the stop of RabbitMQ and its next start
 EVERY_SECONDS = 2.6  # between two faults, on average
 SHORTEST, LONGEST = 0.2, 4.0
 LONGEST_OF_A_POOLED_PROCESS = 2.0  # a dead web server or worker needs seconds to start again
+NOTICED_SECONDS = 15.0  # the longest time-out of the site; a peer does not vanish again sooner
 QUIET_END_SECONDS = 4.0
 LEASE_SECONDS = 30.0  # work that a killed worker held is claimed again after this
 SHORT_RUN_SECONDS = 150.0
@@ -76,8 +88,12 @@ def possible(
     with_postgres: bool,
     redis: str = SINGLE,
     broker: str = REDIS,
+    only: Sequence[str] = (),
 ) -> list[tuple[str, Kind, int]]:
-    """(target, kind, weight) of all faults that can happen to a site with these servers."""
+    """(target, kind, weight) of all faults that can happen to a site with these servers.
+
+    `only` has the kinds that are wanted, if these are not all.
+    """
     found = [(WORKER, Kind.KILL, 2), (WORKER, Kind.KILL_CHILD, 4), (WORKER, Kind.FREEZE, 3)]
     found += [(BEAT, Kind.KILL, 2), (BEAT, Kind.FREEZE, 1)]
     found += [(name, kind, 2) for name in web for kind in (Kind.KILL, Kind.KILL_CHILD, Kind.FREEZE)]
@@ -85,17 +101,18 @@ def possible(
     found += [(TIMELINES, Kind.FLUSH, 4), (TIMELINES, Kind.KILL, 4), (TIMELINES, Kind.FREEZE, 3)]
     found.append((TIMELINES, Kind.FORGET, 3))
     found += [(BROKER, Kind.FLUSH, 2), (BROKER, Kind.KILL, 3), (BROKER, Kind.FREEZE, 3)]
-    found += [(name, kind, 2) for name in (TIMELINES, BROKER) for kind in LINK_FAULTS]
+    found += [(name, kind, 2) for name in (TIMELINES, BROKER) for kind in (Kind.FULL, *LINK_FAULTS)]
     for name in memcached:
         found += [(name, kind, 1) for kind in (Kind.KILL, Kind.FREEZE, Kind.FLUSH, *LINK_FAULTS)]
-    found.append((POSTGRES, Kind.DELAY, 3))
+    found += [(POSTGRES, Kind.DELAY, 3), (POSTGRES, Kind.NARROW, 2)]
     if with_postgres:
         found += [(POSTGRES, Kind.KILL, 3), (POSTGRES, Kind.HOLE, 2), (POSTGRES, Kind.CUT, 3)]
+        found.append((POSTGRES, Kind.VANISH, 3))
     if redis == CLUSTER:
-        kinds = (Kind.FLUSH, Kind.KILL, Kind.FREEZE, *LINK_FAULTS)
+        kinds = (Kind.FLUSH, Kind.KILL, Kind.FREEZE, Kind.FULL, *LINK_FAULTS)
         found += [(COUNTERS, kind, 2) for kind in kinds]
     left_out = LEFT_OUT.get(redis, set()) | LEFT_OUT.get(broker, set())
-    return [one for one in found if one[:2] not in left_out]
+    return [one for one in found if one[:2] not in left_out and (not only or one[1] in only)]
 
 
 def in_the_middle(*, seconds: float, redis: str, broker: str) -> list[Fault]:
@@ -126,7 +143,8 @@ def plan(
         late = seconds < SHORT_RUN_SECONDS and at > seconds / 3
         if busy.get(group, 0.0) <= at and not (target == WORKER and late):
             made.append(Fault(round(at, 2), kind, target, round(lasts, 2)))
-            busy[group] = at + lasts + (6.0 if target in (WORKER, BEAT) else 3.0)
+            pause = 6.0 if target in (WORKER, BEAT) else 3.0
+            busy[group] = at + lasts + (NOTICED_SECONDS if kind is Kind.VANISH else pause)
             at += chance.uniform(0.4, 1.6) * EVERY_SECONDS
         else:
             at += 0.1
@@ -134,7 +152,7 @@ def plan(
 
 
 def _duration(chance: random.Random, kind: Kind, target: str) -> float:
-    if kind in (Kind.FLUSH, Kind.FORGET, Kind.RESET, Kind.KILL_CHILD):
+    if kind in (Kind.FLUSH, Kind.FORGET, Kind.RESET, Kind.VANISH, Kind.KILL_CHILD):
         return 0.0  # over at once
     if kind is Kind.KILL and (target in (WORKER, BEAT) or target.startswith("web")):
         return chance.uniform(SHORTEST, LONGEST_OF_A_POOLED_PROCESS)

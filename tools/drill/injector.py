@@ -17,6 +17,7 @@ from typing import Any
 from runner.services.redis import ask
 from runner.terminal import LaunchError
 from tools.drill.clocks import Clocks
+from tools.drill.disks import RECOVERY_SECONDS, WAL, Disks
 from tools.drill.failovers import OUTAGES, Outage
 from tools.drill.faults import (
     BEAT,
@@ -38,6 +39,10 @@ from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
 
 DELAY_SECONDS = {TIMELINES: 0.05, COUNTERS: 0.05, BROKER: 0.1, POSTGRES: 0.01}
 MEMCACHED_DELAY_SECONDS = 0.15  # longer than the site waits
+WIDTHS = {
+    POSTGRES: 1_000_000
+}  # bytes per second: more than the site needs, so that it becomes slow but goes on
+WIDTH = 100_000
 OUTAGE_STEP_SECONDS = 0.02
 START_TRIES, START_PAUSE_SECONDS = 40, 0.25
 FLUSHES = {TIMELINES: b"FLUSHALL\r\n", COUNTERS: b"FLUSHALL\r\n", BROKER: b"FLUSHALL\r\n"}
@@ -47,9 +52,17 @@ MODES = {
     Kind.HOLE: Mode.HOLE,
     Kind.HALF_OPEN: Mode.HALF_OPEN,
     Kind.DELAY: Mode.DELAY,
+    Kind.NARROW: Mode.NARROW,
 }
+MEMORY = "CONFIG SET maxmemory {}"  # in bytes; 0 is without a limit
 
 
+POSTGRES_SECONDS = (
+    10.0  # until each process has noticed that PostgreSQL is back, or that a connection is dead
+)
+# Until each process has tried each of its connections; until Redis has saved again, and accepts writes.
+LASTS_ON = {Kind.VANISH: 15.0, Kind.DISK: RECOVERY_SECONDS}
+AGAIN_SECONDS = 0.5  # before a disk is filled whose server is down
 GIVES_UP_SECONDS = 10.0  # after losing a child, or the broker
 CONSUMERS = (BEAT, WORKER)
 END = object()  # the end of an outage's steps
@@ -81,6 +94,7 @@ class Injector:
         self.away: list[
             tuple[float, float]
         ] = []  # periods in which writers could not reach the timelines' Redis
+        self._without_postgres: list[tuple[float, float]] = []
         self._servers = servers
         self._processes = processes
         self._history = history
@@ -92,6 +106,14 @@ class Injector:
         # when each server was killed and when it was back, in seconds since the epoch
         self.kills: dict[str, list[tuple[float, float]]] = defaultdict(list)
         self._going_on: list[tuple[Outage, Fault, Iterator[None]]] = []
+
+    def expect_lost_child(self, name: str) -> None:
+        """A process is about to lose one of its children, which it cannot always survive. From any thread."""
+        self._shaken[name] = time.monotonic()
+
+    def was_without_postgres(self, begin: float, end: float) -> bool:
+        """Whether PostgreSQL was away, or had just returned, between two moments."""
+        return any(since < end and begin < until for since, until in self._without_postgres)
 
     def load(self, plan: Sequence[Fault], *, start: float) -> None:
         """Accept a plan whose times count from `start` (monotonic)."""
@@ -133,6 +155,8 @@ class Injector:
 
     def _begin(self, fault: Fault) -> None:
         if fault.target in self._down:
+            if fault.kind is Kind.DISK:
+                self._later(time.monotonic() + AGAIN_SECONDS, partial(self._begin, fault))
             return
         self.counts[fault.kind, fault.target] += 1
         self._history.note(
@@ -149,7 +173,16 @@ class Injector:
     def _note_trouble(self, fault: Fault) -> None:
         if fault.target == TIMELINES and fault.kind not in (Kind.FLUSH, Kind.FORGET, Kind.DELAY):
             now = time.time()
-            self.away.append((now, now + fault.seconds))
+            self.away.append((now, now + fault.seconds + LASTS_ON.get(fault.kind, 0.0)))
+        is_away = fault.target == POSTGRES and fault.kind in (
+            Kind.KILL,
+            Kind.HOLE,
+            Kind.CUT,
+            Kind.VANISH,
+        )
+        if is_away or fault.target == WAL:
+            now = time.time()
+            self._without_postgres.append((now, now + fault.seconds + POSTGRES_SECONDS))
         if fault.target == BROKER:
             over = time.monotonic() + fault.seconds
             self._shaken |= dict.fromkeys(CONSUMERS, over)
@@ -158,6 +191,8 @@ class Injector:
         """Carry out a fault. Returns a function that heals it, unless it is over at once."""
         if self._replica is not None and fault.target == REPLICA:
             return self._replica.begin(fault)
+        if fault.kind is Kind.DISK and self._servers.disks is not None:
+            return self._on_disk(self._servers.disks, fault)
         if fault.kind in STEPS and self._servers.clocks is not None:
             return self._on_clock(self._servers.clocks, fault)
         return self._do(fault)
@@ -190,8 +225,9 @@ class Injector:
         name = fault.target
         if fault.kind in MODES:
             return self._on_link(fault)
-        if fault.kind is Kind.RESET:
-            self._servers.proxy.links[name].reset()
+        if fault.kind in (Kind.RESET, Kind.VANISH):
+            link = self._servers.proxy.links[name]
+            (link.reset if fault.kind is Kind.RESET else link.vanish)()
             return None
         if fault.kind in (Kind.FLUSH, Kind.FORGET):
             self._lose(
@@ -205,12 +241,24 @@ class Injector:
     def _on_link(self, fault: Fault) -> Callable[[], None]:
         link = self._servers.proxy.links[fault.target]
         seconds = DELAY_SECONDS.get(fault.target, MEMCACHED_DELAY_SECONDS)
-        link.set(MODES[fault.kind], seconds=seconds)
+        width = WIDTHS.get(fault.target, WIDTH)
+        link.set(MODES[fault.kind], seconds=seconds, bytes_per_second=width)
         return lambda: link.set(Mode.PASS)
 
     def _on_clock(self, clocks: Clocks, fault: Fault) -> Callable[[], None]:
         clocks.set(fault.target, STEPS[fault.kind])
         return lambda: clocks.set(fault.target, 0)
+
+    def _on_disk(self, disks: Disks, fault: Fault) -> Callable[[], None]:
+        own = {fault.target, POSTGRES} if fault.target == WAL else {fault.target}
+        self._down |= own  # no other fault: a server that is killed could not start
+        free = disks.begin(fault, self._servers.by_name)
+
+        def heal() -> None:
+            free()
+            self._down -= own
+
+        return heal
 
     def _on_process(self, fault: Fault) -> Callable[[], None] | None:
         process = self._processes.by_name[fault.target]
@@ -231,6 +279,8 @@ class Injector:
         return start
 
     def _on_server(self, fault: Fault) -> Callable[[], None]:
+        if fault.kind is Kind.FULL:
+            return self._fill(fault.target)
         service: Any = self._servers.by_name[fault.target]
         child = service.child
         if fault.kind is Kind.FREEZE:
@@ -247,6 +297,16 @@ class Injector:
             self.kills[fault.target].append((since, time.time()))
 
         return start
+
+    def _fill(self, name: str) -> Callable[[], None]:
+        self._ask(name, MEMORY.format(1))
+        return lambda: self._ask(name, MEMORY.format(0))
+
+    def _ask(self, name: str, command: str) -> None:
+        """Send a command to Redis, which must accept it."""
+        answer = ask(self._servers.redis[name].socket, f"{command}\r\n".encode())
+        if not answer.startswith(b"+OK"):
+            raise LaunchError(f"{name} answered {answer!r} to {command}")
 
     def _lose(self, name: str, request: bytes) -> None:
         service: Any = self._servers.by_name[name]

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from tools.drill.acts import Acts, repertoire, repertoire_of_follows
+from tools.drill.acts import Acts, repertoire, repertoire_of_follows, repertoire_of_uploads
 from tools.drill.history import History
 from tools.drill.known import KnownPosts
 from tools.drill.wire import Wire
@@ -19,7 +19,7 @@ JOIN_SECONDS = 60.0
 class Load:
     """All client threads. `errors` are failures of the drill itself."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what a run asks for
         self,
         world: World,
         addresses: Sequence[str],
@@ -28,8 +28,10 @@ class Load:
         seed: int,
         per_second: float,
         with_follows: bool = False,
+        with_uploads: bool = False,
     ) -> None:
         self._with_follows = with_follows
+        self._with_uploads = with_uploads
         self.errors: list[str] = []
         self._stop = threading.Event()
         self._may_act = threading.Event()
@@ -76,6 +78,7 @@ class Load:
         chance = random.Random(f"{seed}/client/{number}")  # noqa: S311 -- can be repeated
         doer = Acts(world, known, wire, history, chance)
         acts = repertoire(doer) + (repertoire_of_follows(doer) if self._with_follows else [])
+        acts += repertoire_of_uploads(doer) if self._with_uploads else []
         weights = [weight for _, weight, _ in acts]
         people, often = world.people[number::THREADS], world.weights[number::THREADS]
         due = time.monotonic() + chance.uniform(0, self._pause)

@@ -15,6 +15,7 @@ class Options:
     with_clocks: bool = False
     with_widths: bool = False
     without_faults: bool = False
+    only: tuple[str, ...] = ()  # kinds of random faults; all if empty
     broken: str | None = None
     per_second: float = 45.0
     keep: Path | None = None
@@ -23,4 +24,6 @@ class Options:
     pairs: int = 1000  # of reader and post, to be explained at the end
     with_replica: bool = False
     citus: bool = False
+    with_disks: bool = False
+    with_tasks: bool = False
     upgrade: str = ""  # a commit, whose site becomes one of this checkout

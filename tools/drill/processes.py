@@ -15,6 +15,7 @@ from tools.drill.faults import BEAT, WORKER
 from tools.drill.older import OlderCode
 from tools.drill.proxy import Link, Proxy
 
+PLACE, VICTIM = "FEEDSITE_DRILL_TASKS", "tools.drill.victim"  # see there
 WEB_SERVERS = 2
 WORKER_PROCESSES = 8  # most of the time they wait for the proxy
 STOP_SECONDS = 8.0
@@ -71,7 +72,7 @@ class Process:
 class Processes:
     """All processes, and the links in front of the web servers."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what all processes need
         self,
         log: Path,
         beat: Path,
@@ -79,8 +80,12 @@ class Processes:
         proxy: Proxy,
         clocks: Clocks | None = None,
         older: OlderCode | None = None,
+        *,
+        victims: Path | None = None,
     ) -> None:
-        """With `older`, `by_name` has processes of that code, and `new` those of this checkout for later."""
+        """`victims` is the directory of the tasks to be killed.
+
+        With `older`, `by_name` has processes of that code, and `new` those of this checkout for later."""
         self.environment = environment
         self.links: list[Link] = []
         self.by_name: dict[str, Process] = {}
@@ -95,6 +100,8 @@ class Processes:
             self.links.append(proxy.link(f"web{number}", f"127.0.0.1:{port}"))
         for name, command in commands.items():
             own = clocks.python(name, environment) if clocks else environment
+            if name == WORKER and victims is not None:
+                own, command = {**own, PLACE: str(victims)}, [*command, "--include", VICTIM]
             self.by_name[name] = Process(name, command, log / f"{name}.log", own)
         if older is not None:
             self.new = {

@@ -1,4 +1,5 @@
-"""A proxy between clients and servers that misbehaves on command: delay, loss, refusal, half-open connections, resets.
+"""A proxy between clients and servers that misbehaves on command: delay, loss, refusal, half-open connections, resets,
+narrow links, peers that vanish.
 
 Servers are TCP or Unix addresses; clients connect to a link on a loopback port that never changes, whatever happens
 behind it. A separate process transfers the bytes (`tools.drill.relay`); this module sends it orders.
@@ -13,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from runner.checkout import ROOT
-from tools.drill.relay import Behave, Mode, Open, Order, Reset
+from tools.drill.relay import Behave, Mode, Open, Order, Reset, Vanish
 
 CONTROL_SECONDS = 10.0
 # Not `-m`: orders are pickled, so their classes must have the same module there.
@@ -92,9 +93,16 @@ class Link:
         """The address for clients: `127.0.0.1:port`."""
         return f"127.0.0.1:{self.port}"
 
-    def set(self, mode: Mode, *, seconds: float = 0.0) -> None:
-        """Misbehave from now on, or behave normally again; `seconds` is the delay each way. From any thread."""
-        self._proxy.order(Behave(self.name, mode, seconds))
+    def set(self, mode: Mode, *, seconds: float = 0.0, bytes_per_second: float = 0.0) -> None:
+        """Misbehave from now on, or behave normally again; the delay or the width is that of one direction.
+
+        From any thread.
+        """
+        self._proxy.order(Behave(self.name, mode, seconds, bytes_per_second))
+
+    def vanish(self) -> None:
+        """Stop serving the current connections, without closing them; new ones work. From any thread."""
+        self._proxy.order(Vanish(self.name))
 
     def reset(self) -> None:
         """Break the current connections; new ones work. From any thread."""

@@ -3,8 +3,9 @@
 from apps.accounts.models import User
 from apps.pagination import Cursor
 from apps.timeline.home import home_timeline
+from runner.terminal import LaunchError
 from tools.drill.acts import NEXT, bearer
-from tools.drill.wire import Wire
+from tools.drill.wire import Answer, Wire
 from tools.drill.world import Person
 
 LIMIT = 40
@@ -18,11 +19,18 @@ class Reader:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
 
-    def publish(self, person: Person, text: str) -> int:
-        """Publish a public post. Returns its id."""
+    def publish(self, person: Person, text: str) -> Answer:
+        """Publish a public post."""
         body = {"status": text, "visibility": "public"}
-        answer = self._wire.write("POST", "/api/v1/statuses", bearer(person), body)
-        return int(answer.json()["id"])
+        return self._wire.write("POST", "/api/v1/statuses", bearer(person), body)
+
+    def _read(self, path: str, person: Person) -> Answer:
+        """The response to a read. LaunchError for a server error."""
+        answer = self._wire.read(path, bearer(person))
+        if answer.status >= 500:
+            text = answer.body[:200].decode(errors="replace")
+            raise LaunchError(f"after all faults, {path} is answered with {answer.status}: {text}")
+        return answer
 
     def home(self, person: Person, *, maximum: int | None = None) -> list[int]:
         """The ids of a home, page after page: `maximum` of them, or all."""
@@ -30,7 +38,7 @@ class Reader:
         cursor = ""
         for _page in range(PAGES):
             path = f"/api/v1/timelines/home?limit={LIMIT}{cursor}"
-            answer = self._wire.read(path, bearer(person))
+            answer = self._read(path, person)
             ids += [int(one["id"]) for one in answer.json()]
             following = NEXT.search(answer.headers.get("link", ""))
             if following is None or (maximum is not None and len(ids) >= maximum):
@@ -43,7 +51,7 @@ class Reader:
         ids: list[int] = []
         path = f"/api/v1/accounts/{person.id}/{name}?limit={PEOPLE}"
         for _page in range(PAGES):
-            answer = self._wire.read(path, bearer(person))
+            answer = self._read(path, person)
             ids += [int(one["id"]) for one in answer.json()]
             following = NEXT.search(answer.headers.get("link", ""))
             if following is None:
@@ -53,12 +61,12 @@ class Reader:
 
     def user_counts(self, person: Person) -> tuple[int, int, int]:
         """(followers, following, posts) as the API shows them."""
-        shown = self._wire.read(f"/api/v1/accounts/{person.id}", bearer(person)).json()
+        shown = self._read(f"/api/v1/accounts/{person.id}", person).json()
         return shown["followers_count"], shown["following_count"], shown["statuses_count"]
 
     def post_counts(self, person: Person, post_id: int) -> tuple[int, int, int]:
         """(replies, reposts, likes) as the API shows them."""
-        shown = self._wire.read(f"/api/v1/statuses/{post_id}", bearer(person)).json()
+        shown = self._read(f"/api/v1/statuses/{post_id}", person).json()
         return shown["replies_count"], shown["reblogs_count"], shown["favourites_count"]
 
 

@@ -5,8 +5,10 @@
 
 import asyncio
 import contextlib
+import ctypes
 import socket
 import struct
+import sys
 from collections import deque
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,11 +17,19 @@ from typing import cast
 
 BACKLOG = 512
 RESET = struct.pack("ii", 1, 0)  # for SO_LINGER: closing sends RST instead of FIN
+GONE_SECONDS = (
+    10.0  # until servers notice that a client has vanished, as they would with TCP's keepalives
+)
+SO_ATTACH_FILTER = 26  # Linux; Python does not name it
+_DROP_ALL = ctypes.create_string_buffer(
+    struct.pack("HBBI", 6, 0, 0, 0)
+)  # one instruction of BPF: return 0
 
 
 class Mode(StrEnum):
     PASS = "pass"  # noqa: S105 -- no password
     DELAY = "delay"  # everything arrives, later
+    NARROW = "narrow"  # everything arrives, but only so many bytes per second in each direction
     HOLE = "hole"  # nothing arrives, and no side notices
     HALF_OPEN = "half-open"  # requests arrive, responses do not
     CUT = "cut"  # connections are reset, new ones refused
@@ -30,8 +40,11 @@ class Route:
         self.target = target
         self.mode = Mode.PASS
         self.seconds = 0.0
+        self.bytes_per_second = 0.0
         self.port = 0
         self.lines: set[Line] = set()
+        # when a narrow link has transferred everything so far, from the client and from the server
+        self._free_at = {True: 0.0, False: 0.0}
         self._server: asyncio.Server | None = None
 
     async def open(self) -> None:
@@ -48,9 +61,11 @@ class Route:
             self._server = None
         self.reset()
 
-    async def set(self, mode: Mode, seconds: float) -> None:
-        """Misbehave from now on, or behave normally again; `seconds` is the delay in each direction."""
-        before, self.mode, self.seconds = self.mode, mode, seconds
+    async def set(self, order: "Behave") -> None:
+        """Misbehave from now on, or behave normally again."""
+        mode = order.mode
+        before, self.mode = self.mode, mode
+        self.seconds, self.bytes_per_second = order.seconds, order.bytes_per_second
         if mode is Mode.CUT:
             await self.close()
         elif self._server is None:
@@ -63,6 +78,21 @@ class Route:
         """Break the current connections; new ones work."""
         for line in list(self.lines):
             line.cut()
+
+    def vanish(self) -> None:
+        """Stop serving the current connections without closing them; new ones work."""
+        for line in self.lines:
+            line.vanish()
+        self.lines.clear()
+
+    def due(self, size: int, *, from_client: bool) -> float:
+        """When data that has just arrived is to be passed on, by the loop's clock."""
+        now = asyncio.get_running_loop().time()
+        if self.mode is Mode.NARROW:
+            begin = max(now, self._free_at[from_client])
+            self._free_at[from_client] = begin + size / self.bytes_per_second
+            return self._free_at[from_client]
+        return now + (self.seconds if self.mode is Mode.DELAY else 0.0)
 
     async def reach(self, line: "Line") -> "_Side | None":
         """Connect to the server; None if it is not running."""
@@ -90,6 +120,7 @@ class Line:
         self.client: _Side | None = None
         self.server: _Side | None = None
         self.lost_some = False
+        self._has_vanished = False
         self._task: asyncio.Task[None] | None = None
         self._early: list[bytes] = []  # arrived before the server was connected
         self._waiting: dict[bool, deque[tuple[float, bytes]]] = {True: deque(), False: deque()}
@@ -101,8 +132,9 @@ class Line:
 
     async def _reach(self) -> None:
         self.server = await self.route.reach(self)
-        if self.server is None:
+        if self.server is None and not self._has_vanished:
             self.cut()
+        if self.server is None:
             return
         for data in self._early:
             self.server.send(data)
@@ -110,15 +142,18 @@ class Line:
     def carry(self, data: bytes, *, from_client: bool) -> None:
         """Transfer data to the other side, according to the route's mode."""
         mode = self.route.mode
+        if self._has_vanished:
+            return
         if mode is Mode.HOLE or (mode is Mode.HALF_OPEN and not from_client):
             self.lost_some = True
             return
         waiting = self._waiting[from_client]
-        if not waiting and mode is not Mode.DELAY:
+        if not waiting and mode not in (Mode.DELAY, Mode.NARROW):
             self._deliver(data, from_client=from_client)
             return
         loop = asyncio.get_running_loop()
-        due = max(loop.time() + self.route.seconds, waiting[-1][0] if waiting else 0.0)
+        due = self.route.due(len(data), from_client=from_client)
+        due = max(due, waiting[-1][0] if waiting else 0.0)
         waiting.append((due, data))
         if len(waiting) == 1:
             loop.call_at(due, self._deliver_due, from_client)
@@ -141,10 +176,22 @@ class Line:
 
     def ended(self, *, from_client: bool) -> None:
         """One side has closed, so close the other."""
+        if self._has_vanished:
+            return
         self.route.lines.discard(self)
         other = self.server if from_client else self.client
         if other is not None:
             other.close()
+
+    def vanish(self) -> None:
+        """Neither side hears anything from now on. The server closes its side later, unnoticed by the client."""
+        self._has_vanished = True
+        for waiting in self._waiting.values():
+            waiting.clear()
+        if self.client is not None:
+            self.client.stop_listening()
+        if self.server is not None:
+            asyncio.get_running_loop().call_later(GONE_SECONDS, self.server.close)
 
     def cut(self) -> None:
         self.route.lines.discard(self)
@@ -183,6 +230,13 @@ class _Side(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def stop_listening(self) -> None:
+        """Drop all packets of the peer before the kernel acknowledges them, as if this machine had no power."""
+        if self._transport is not None and sys.platform == "linux":
+            program = struct.pack("HL", 1, ctypes.addressof(_DROP_ALL))
+            found = self._transport.get_extra_info("socket")
+            found.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
+
     def reset(self) -> None:
         if self._transport is not None:
             with contextlib.suppress(OSError):
@@ -201,11 +255,12 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Behave:
-    """Order: set a link's mode, and the delay in each direction in seconds."""
+    """Order: set a link's mode, with its delay in seconds or its width, each for one direction."""
 
     name: str
     mode: Mode
-    seconds: float
+    seconds: float = 0.0
+    bytes_per_second: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +270,14 @@ class Reset:
     name: str
 
 
-Order = Open | Behave | Reset
+@dataclass(frozen=True, slots=True)
+class Vanish:
+    """Order: stop serving the connections of a link without closing them."""
+
+    name: str
+
+
+Order = Open | Behave | Reset | Vanish
 
 
 class _Relay:
@@ -230,7 +292,9 @@ class _Relay:
             return route.port
         route = self._routes[order.name]
         if isinstance(order, Behave):
-            await route.set(order.mode, order.seconds)
+            await route.set(order)
+        elif isinstance(order, Vanish):
+            route.vanish()
         else:
             route.reset()
         return route.port

@@ -4,14 +4,16 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
+from django.db import OperationalError, connection
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from apps.audit.oracle import Oracle
 from runner.processes import error_line
 from runner.terminal import LaunchError
-from tools.drill import citus, clocks, faults, follows, homes, replica, report, work
+from tools.drill import citus, clocks, disks, faults, follows, homes, replica, report, work
 from tools.drill.acts import bearer
 from tools.drill.facts import Facts
 from tools.drill.history import History
@@ -23,6 +25,7 @@ from tools.drill.pages import Pages
 from tools.drill.processes import Processes
 from tools.drill.reader import Reader
 from tools.drill.servers import Servers
+from tools.drill.tasks import Tasks
 from tools.drill.upgrade import Upgrade
 from tools.drill.verdict import Verdicts
 from tools.drill.widths import Widths
@@ -37,6 +40,15 @@ CROWD = 1500
 CROWD_LOOKED_AT = 20
 MOST_OWED = 10_000  # rows of work, seven per post; above this, clients wait for the workers
 LOOK_SECONDS = 1.0
+
+
+def _owed() -> int:
+    """The pending work; 0 while PostgreSQL is down."""
+    try:
+        return work.pending()
+    except OperationalError:
+        connection.close()  # the next use connects again
+        return 0
 
 
 class Drill:
@@ -57,9 +69,8 @@ class Drill:
         self._replica = replica.ReplicaFaults(servers.replica) if servers.replica else None
         self._told: list[str] = []  # about the replica, changes of slots, and Citus
         self._injector = Injector(servers, processes, history, self._replica)
-        self._deaths: citus.Deaths | None = None
-        if servers.cluster is not None:
-            self._deaths = citus.Deaths(servers.cluster, self._injector.kills[citus.KILLED])
+        kills, cluster = self._injector.kills[citus.KILLED], servers.cluster
+        self._deaths = citus.Deaths(cluster, kills) if cluster is not None else None
         self._addresses = [link.address for link in processes.links]
         self._verdicts = Verdicts()
         self._clocks = servers.clocks
@@ -69,6 +80,8 @@ class Drill:
                 servers.spare_addresses(), processes.environment, self._addresses, history
             )
         self._watch: clocks.Watch | None = None
+        self._disk_watch: disks.Watch | None = None
+        self._tasks = self._tasks_to_kill() if options.with_tasks else None
         self._older = older
         self._upgrade: Upgrade | None = None
         if older is not None:
@@ -80,6 +93,10 @@ class Drill:
                 seconds=options.minutes * 60,
             )
         self._answered: Counter[int] = Counter()
+
+    def _tasks_to_kill(self) -> Tasks:
+        shaken = partial(self._injector.expect_lost_child, faults.WORKER)
+        return Tasks(self._servers.victims, self._options.seed, self._history, shaken)
 
     def run(self) -> bool:
         """Put load on the site, heal it, check it, and report. Returns whether an invariant was violated."""
@@ -125,6 +142,7 @@ class Drill:
             seed=options.seed,
             per_second=options.per_second,
             with_follows=self._replica is not None,
+            with_uploads=self._servers.disks is not None,
         )
         start = time.monotonic()
         self._injector.load(plan, start=start)
@@ -136,7 +154,7 @@ class Drill:
                 self._upgrade.step()
             if time.monotonic() > look_at and self._has_tables():
                 look_at = time.monotonic() + LOOK_SECONDS
-                load.ease(is_behind=work.pending() > MOST_OWED)
+                load.ease(is_behind=_owed() > MOST_OWED)
             progress.update(bar, completed=time.monotonic() - start)
             time.sleep(STEP_SECONDS)
         self._injector.heal_all()
@@ -150,15 +168,25 @@ class Drill:
         if self._clocks is not None:
             self._watch = clocks.Watch(self._addresses, self._clocks, self._history)
             self._watch.start()
+        if self._servers.disks is not None:
+            self._disk_watch = disks.Watch(self._addresses)
+            self._disk_watch.start()
 
     def _start(self, load: Load, world: World) -> None:
         load.start()
         if self._widths is not None:
             self._widths.start(world)
+        if self._tasks is not None:
+            self._tasks.start()
 
     def _is_changing(self) -> bool:
         is_changing_slots = self._widths is not None and self._widths.is_running
-        return is_changing_slots or (self._upgrade is not None and not self._upgrade.is_over)
+        is_killing = self._tasks is not None and self._tasks.is_running
+        return (
+            is_changing_slots
+            or is_killing
+            or (self._upgrade is not None and not self._upgrade.is_over)
+        )
 
     def _has_tables(self) -> bool:
         """Whether the database has the tables of this checkout."""
@@ -178,12 +206,15 @@ class Drill:
                     with_postgres=options.with_postgres,
                     redis=options.redis,
                     broker=options.broker,
+                    only=options.only,
                 ),
             )
         )
         plan += faults.in_the_middle(seconds=seconds, redis=options.redis, broker=options.broker)
         if self._clocks is not None:
             plan += clocks.plan(self._processes.web[0], seconds=seconds)
+        if self._servers.disks is not None:
+            plan += disks.plan(seconds=seconds)
         if self._replica is not None:
             plan += replica.plan(seconds=seconds)
         if self._deaths is not None:
@@ -206,6 +237,8 @@ class Drill:
             ("Ledger", lambda: work.ledger(verdicts, facts, delivered)),
             ("Times", lambda: self._check_times(world, facts)),
             ("Published once", lambda: work.published_once(verdicts)),
+            ("Disks", self._check_disks),
+            ("Tasks", self._check_tasks),
             ("Slots", self._check_widths),
             ("Citus", self._check_citus),
             ("Upgrade", self._check_upgrade),
@@ -218,7 +251,7 @@ class Drill:
                     delivered,
                     verdicts,
                     away=self._injector.away,
-                    lacked_rows=self._deaths.overlap if self._deaths else None,
+                    lacked_rows=self._lacked_rows,
                 ).judge(history.operations),
             ),
             ("Homes", lambda: homes.homes(verdicts, world, oracle, reader)),
@@ -231,6 +264,12 @@ class Drill:
             ("Counts", lambda: homes.counts(verdicts, world, oracle, reader)),
         ):
             self._step(progress, name, check)
+
+    def _lacked_rows(self, begin: float, end: float) -> bool:
+        """Whether PostgreSQL, or a worker of Citus, was away between two moments."""
+        return self._injector.was_without_postgres(begin, end) or (
+            self._deaths is not None and self._deaths.overlap(begin, end)
+        )
 
     def _check_times(self, world: World, facts: Facts) -> None:
         if self._watch is None:
@@ -248,6 +287,19 @@ class Drill:
         if self._widths is not None:
             self._widths.judge(self._verdicts, is_calm=self._options.without_faults)
             self._told += self._widths.told()
+
+    def _check_disks(self) -> None:
+        if self._disk_watch is not None and self._servers.disks is not None:
+            self._disk_watch.stop()
+            operations = self._history.operations
+            disks.judge(self._verdicts, self._servers.disks, self._disk_watch.looks, operations)
+            disks.pictures(self._verdicts, operations, self._addresses)
+            self._told += disks.told(self._servers.disks, operations)
+
+    def _check_tasks(self) -> None:
+        if self._tasks is not None:
+            self._tasks.judge(self._verdicts)
+            self._told.append(self._tasks.told())
 
     def _check_citus(self) -> None:
         if self._deaths is not None:

@@ -1,5 +1,6 @@
 """The servers of a drill's site, each behind a link of the proxy, and the environments with their addresses."""
 
+import shutil
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -17,6 +18,7 @@ from runner.services.redis import Redis
 from runner.services.service import Service
 from tools.drill.citus import WORKERS
 from tools.drill.clocks import Clocks, find_library
+from tools.drill.disks import WAL, Disks
 from tools.drill.faults import (
     BROKER,
     CLUSTER,
@@ -39,6 +41,7 @@ SPARE = (Pool.MAIN, Pool.BACKUP)
 UNLIMITED = "1000000000"
 SILENT_MS = 1000  # silence of a primary before the Sentinels promote its replica
 CLUSTER_SILENT_MS = 2000
+LITTLE_LOG = {"min_wal_size": "32MB", "max_wal_size": "64MB"}  # on a small disk
 SETTINGS = {
     "SECRET_KEY": "only-for-drills",
     "SITE_URL": "http://site",
@@ -50,6 +53,8 @@ SETTINGS = {
     "LIMIT_API_ADDRESS_REST": UNLIMITED,
     "LIMIT_PUBLISH": UNLIMITED,
     "LIMIT_FOLLOW": UNLIMITED,
+    "LIMIT_UPLOAD": UNLIMITED,
+    "METRICS_ADDRESSES": "127.0.0.1",
     "FANOUT_CHUNK_SIZE": "500",  # so that a few thousand followers are several chunks
     "HOME_WINDOW_LENGTH": "200",  # so that walks leave the window
     "INBOX_WINDOW_LENGTH": "100",
@@ -69,9 +74,17 @@ def _clocks(directory: Path) -> Clocks | None:
 
 
 class PostgresWithClock(Postgres):
-    """PostgreSQL whose clock can be set."""
+    """PostgreSQL whose clock can be set, and whose write-ahead log may be on another disk."""
 
     clocks: Clocks | None = None
+    wal: Path | None = None  # where its write-ahead log is, if not among its other files
+
+    def _make_cluster(self) -> None:
+        super()._make_cluster()
+        log = self.data / "pg_wal"
+        if self.wal is not None and not log.is_symlink():
+            shutil.move(log, self.wal)
+            log.symlink_to(self.wal)
 
     def _environment(self) -> dict[str, str]:
         own = self.clocks.environment(POSTGRES) if self.clocks else {}
@@ -87,7 +100,10 @@ class Servers:
     link: its clients connect to the addresses that it announces. `clocks` are those that can be set, if any.
     """
 
-    def __init__(self, directory: Path, proxy: Proxy, options: Options) -> None:
+    def __init__(
+        self, directory: Path, proxy: Proxy, options: Options, disks: Disks | None = None
+    ) -> None:
+        self.disks = disks
         self.clocks = _clocks(directory / "clocks") if options.with_clocks else None
         self.data = DataDir(directory)
         self.data.prepare()
@@ -110,6 +126,7 @@ class Servers:
         if options.with_replica:
             self.replica = Standby(self._place(REPLICA), self.postgres.settings()["DATABASE_URL"])
         self._spare = self._spare_nodes() if options.with_widths else {}
+        self.victims = directory.parent / "victims"
         self.links: dict[str, Link] = {}
         self.by_name = self._by_name()
 
@@ -177,10 +194,12 @@ class Servers:
         return {pool: self.links[f"spare-{pool}"].address for pool in SPARE if self.tiers}
 
     def _single_postgres(self) -> Postgres:
-        server = PostgresWithClock(
-            self.data.postgres, self._place("pg"), self.data.log, options=SURVIVES_KILL
-        )
+        data, options = self.data.postgres, SURVIVES_KILL
+        if self.disks is not None:
+            data, options = self.disks.place(POSTGRES) / "data", SURVIVES_KILL | LITTLE_LOG
+        server = PostgresWithClock(data, self._place("pg"), self.data.log, options=options)
         server.clocks = self.clocks
+        server.wal = self.disks.place(WAL) / "pg_wal" if self.disks is not None else None
         return server
 
     def _settings(self, services: Mapping[str, str]) -> dict[str, str]:
@@ -224,7 +243,8 @@ class Servers:
 
     def _redis(self, name: str, persistence: tuple[str, ...]) -> Redis:
         place = self._place(name)
-        return Redis(place / "data", place, place, persistence=persistence)
+        disk = self.disks.place(name) if self.disks is not None else place
+        return Redis(disk / "data", place, place, persistence=persistence)
 
     def _place(self, name: str) -> Path:
         place = self.data.path / "sockets" / name
@@ -275,9 +295,11 @@ class Servers:
 
 
 @contextmanager
-def servers_behind(proxy: Proxy, directory: Path, options: Options) -> Iterator[Servers]:
+def servers_behind(
+    proxy: Proxy, directory: Path, options: Options, disks: Disks | None = None
+) -> Iterator[Servers]:
     """Started servers, which are always stopped at the end."""
-    servers = Servers(directory, proxy, options)
+    servers = Servers(directory, proxy, options, disks)
     with ExitStack() as stack:
         stack.callback(servers.stop)
         servers.start()

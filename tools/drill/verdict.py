@@ -24,6 +24,8 @@ INVARIANTS = {
     "I33": "Main and Backup change their slots without anybody noticing",
     "I34": "while a Citus worker is away, its accounts get status 503, and all others can publish",
     "I35": "while processes of two versions run beside each other, no response is an error of the site",
+    "I36": "without space on a disk, reads go on, writes are refused, and the health checks say so",
+    "I37": "a task that was killed in the middle succeeds when it runs again",
     "I32": "reported times are true, whatever the clocks say",
 }
 

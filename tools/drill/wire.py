@@ -58,7 +58,7 @@ class Wire:
         method: str,
         path: str,
         headers: Mapping[str, str],
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
     ) -> Answer:
         """Send a request, and send it again only if it certainly did not arrive."""
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -75,7 +75,7 @@ class Wire:
         method: str,
         path: str,
         headers: Mapping[str, str],
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
     ) -> Answer:
         """Try one server once; after a failure the next try goes to the other one."""
         address = self._addresses[self._turn % len(self._addresses)]
@@ -83,8 +83,11 @@ class Wire:
         started = time.monotonic()
         try:
             connection = self._connected(address)
-            data = None if body is None else json.dumps(body).encode()
-            kind = {} if data is None else {"Content-Type": "application/json"}
+            kind = {"Content-Type": "application/json"}
+            if body is None or isinstance(body, bytes):
+                data, kind = body, {}
+            else:
+                data = json.dumps(body).encode()
             sent = True  # from here on part of it may have been read
             connection.request(method, path, data, {**headers, **kind})
             response = connection.getresponse()

@@ -16,7 +16,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 from apps.timeline.sources.home_cache import HOME, INBOX
 from tools.drill.facts import Facts
 from tools.drill.faults import LEASE_SECONDS
-from tools.drill.history import OK, History
+from tools.drill.history import OK, UNKNOWN, History
 from tools.drill.reader import Reader
 from tools.drill.verdict import Verdicts, p99
 from tools.drill.world import World
@@ -56,7 +56,12 @@ def canary(verdicts: Verdicts, world: World, reader: Reader, history: History) -
     verdict, author = verdicts["I20"], world.people[0]
     verdict.checked += 1
     operation = history.invoke(author.id, "publish", visibility="public")
-    post_id = reader.publish(author, f"n{operation.number} canary")
+    answer = reader.publish(author, f"n{operation.number} canary")
+    if answer.status != 200:
+        history.complete(operation, UNKNOWN, status=answer.status)
+        verdict.violate(f"after all faults, a post is answered with {answer.status}")
+        return
+    post_id = int(answer.json()["id"])
     history.complete(operation, OK, status=200, found=post_id)
     deadline = time.monotonic() + CANARY_SECONDS
     while not FanoutJob.objects.filter(pk=post_id).exists() or pending():

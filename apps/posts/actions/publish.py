@@ -18,20 +18,10 @@ from apps.posts.actions import idempotency
 from apps.posts.actions.attachments import attach, attach_uploads, detach, lock_uploads
 from apps.posts.actions.drafts import Draft, audience, check_mentions, clean_draft, kind_of
 from apps.posts.actions.polls import clear_poll, create_poll
-from apps.posts.cache import (
-    cache_deleted,
-    cache_published,
-)
+from apps.posts.cache import cache_deleted, cache_published
 from apps.posts.content.post import Picture, PostContent
 from apps.posts.content.text import mentioned_handles, tag_names
-from apps.posts.models import (
-    OPEN,
-    Attachment,
-    IdempotencyKey,
-    Kind,
-    Post,
-    Visibility,
-)
+from apps.posts.models import OPEN, Attachment, IdempotencyKey, Kind, Post, Visibility
 from apps.posts.queries import visible_source
 from apps.posts.store import Changed
 from apps.tags.actions import delete_tags, write_tags

@@ -8,12 +8,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from apps.http.requests import (
-    AuthenticatedRequest,
-    SeeOther,
-    login_required,
-    require_get_or_post,
-)
+from apps.http.requests import AuthenticatedRequest, SeeOther, login_required, require_get_or_post
 from apps.notifications.conversations import actions
 from apps.notifications.conversations.queries import (
     conversations_page,
@@ -39,12 +34,7 @@ SAID = {
 @login_required
 def conversations(request: AuthenticatedRequest, *, requests: bool = False) -> HttpResponse:
     page = conversations_page(request.user, Cursor.from_query(request.GET), requests=requests)
-    context = {
-        "page": page,
-        "here": "messages",
-        "feed_url": request.path,
-        "requests": requests,
-    }
+    context = {"page": page, "here": "messages", "feed_url": request.path, "requests": requests}
     if request.htmx:
         return render(request, "notifications/conversations/_page.html", context)
     context["waiting"] = waiting_requests(request.user)

@@ -1,13 +1,17 @@
-"""PostgreSQL takes no writes, as a standby after a failover:
+"""PostgreSQL takes no writes, as a standby after a failover, or a disk is full:
 what only reads goes on, the rest is 503 with Retry-After.
 """
 
 import psycopg
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection
 
+from apps.posts.models import Attachment
 from feedsite.middleware.outage import is_away
 from tests.support.factories import publish
+from tests.support.pictures import picture
+from tools.drill.disks import Disk, why_not
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -51,6 +55,65 @@ def test_people_read_and_are_told_that_they_cannot_write(alice, page_of, read_on
         answer = browser.get(address)
         assert answer.status_code == 200, address
         assert "Still here." in answer.content.decode()
+
+
+@pytest.fixture
+def no_space():
+    """`no_space()`: until the end of the test, PostgreSQL has no space for another post, as on a full disk."""
+
+    def now():
+        with connection.cursor() as sql:
+            sql.execute(
+                "CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                " RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';"
+                " END $$; CREATE TRIGGER no_space BEFORE INSERT ON posts_post EXECUTE FUNCTION no_space()"
+            )
+
+    yield now
+    with connection.cursor() as sql:
+        sql.execute("DROP FUNCTION IF EXISTS no_space CASCADE")
+
+
+def test_a_database_without_space_reads_and_accepts_no_changes(alice, api_of, no_space):
+    post, program = publish(alice, "Still here."), api_of(alice)
+    program.raise_request_exception = False
+    no_space()
+    for _time in range(10):  # it has not gone away, so reads go on
+        answer = program.post("/api/v1/statuses", {"status": "Not now."}, format="json")
+        assert refused(answer)
+        assert answer.json()["error"].startswith("Our database accepts no changes right now.")
+    for address in ("timelines/home", "timelines/public", f"statuses/{post.pk}"):
+        assert program.get(f"/api/v1/{address}").status_code == 200, address
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of one megabyte."""
+    if why_not():
+        pytest.skip(why_not())
+    disk = Disk(tmp_path / "media", 1)
+    yield disk
+    disk.unmount()
+
+
+def test_without_space_for_pictures_uploads_are_refused_and_leave_nothing(
+    alice, api_of, settings, small_disk
+):
+    program = api_of(alice)
+    program.raise_request_exception = False
+    settings.MEDIA_ROOT = small_disk.place
+    small_disk.fill()
+    for _time in range(10):
+        file = SimpleUploadedFile("a.png", picture(), "image/png")
+        answer = program.post("/api/v2/media", {"file": file}, format="multipart")
+        assert refused(answer)
+        assert answer.json()["error"].startswith("We have no space for new files right now.")
+    assert not Attachment.objects.exists()
+    assert [file.name for file in small_disk.place.rglob("*") if file.is_file()] == ["filler"]
+    assert program.get("/api/v1/timelines/home").status_code == 200
+    small_disk.free()
+    file = SimpleUploadedFile("a.png", picture(), "image/png")
+    assert program.post("/api/v2/media", {"file": file}, format="multipart").status_code == 200
 
 
 def test_a_row_that_somebody_else_holds_is_no_database_that_is_away(alice, api_of):

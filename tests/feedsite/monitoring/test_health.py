@@ -29,6 +29,7 @@ from tests.support.factories import make_user, publish
 from tests.support.faults import dead_memcached, dead_redis
 from tests.support.staff import make_staff
 from tests.support.threads import together
+from tools.drill.disks import Disk, why_not
 
 pytestmark = pytest.mark.django_db
 
@@ -174,6 +175,32 @@ def test_a_read_only_postgresql_is_degraded_and_said(client):
     body = found(client)
     assert (body["status"], body["degraded"]) == ("degraded", ["postgresql writes"])
     assert "read only" in body["checks"]["postgresql writes"]["error"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_postgresql_without_space_is_degraded_and_said(client):
+    with connection.cursor() as sql:  # the limit is noticed where a full disk would be
+        sql.execute("SET temp_file_limit = '1kB'")
+        try:
+            body = found(client)
+        finally:
+            sql.execute("RESET temp_file_limit")
+    assert (body["status"], body["degraded"]) == ("degraded", ["postgresql writes"])
+    assert "temporary file size" in body["checks"]["postgresql writes"]["error"]
+
+
+def test_without_space_for_media_the_site_is_degraded(client, settings, tmp_path):
+    if why_not():
+        pytest.skip(why_not())
+    disk = Disk(tmp_path / "media", 4)
+    settings.MEDIA_ROOT = disk.place
+    try:
+        disk.fill()
+        assert found(client)["degraded"] == ["media"]
+        disk.free()
+        assert found(client)["degraded"] == []
+    finally:
+        disk.unmount()
 
 
 def test_workers_and_beat_that_do_not_run_are_named(client, monkeypatch):

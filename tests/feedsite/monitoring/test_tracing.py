@@ -143,7 +143,6 @@ def receiver():
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.flows
-@pytest.mark.gate
 def test_one_trace_goes_from_the_request_to_the_delivery(receiver, tmp_path):
     endpoint, spans = receiver
     author, reader = make_user("author"), make_user("reader")
@@ -241,7 +240,6 @@ def test_spans_have_nothing_that_clients_or_exceptions_say(receiver, tmp_path):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.flows
-@pytest.mark.gate
 def test_probes_by_address_are_answered_and_other_requests_for_a_foreign_host_refused(
     receiver, tmp_path
 ):

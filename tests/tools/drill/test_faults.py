@@ -9,6 +9,7 @@ from tools.drill.faults import (
     COUNTERS,
     FAILOVERS,
     POSTGRES,
+    RANDOM,
     STEPS,
     TIMELINES,
     WORKER,
@@ -42,8 +43,8 @@ def test_a_seed_repeats_its_plan_and_another_has_another():
 def test_ten_minutes_have_two_hundred_faults_of_every_kind(seed):
     found = plan(seed, seconds=600, choices=choices())
     assert len(found) >= 200
-    by_option = {Kind.PAUSE, *STEPS}
-    assert {fault.kind for fault in found} == set(Kind) - PLANNED - by_option
+    by_option = {Kind.PAUSE, Kind.DISK, *STEPS}
+    assert {fault.kind for fault in found} == set(RANDOM) == set(Kind) - PLANNED - by_option
     assert {fault.target for fault in found} >= {
         *NODES,
         *WEB,
@@ -69,9 +70,9 @@ def test_postgresql_is_only_slow_unless_it_is_asked_for():
     calm = {
         fault.kind for fault in plan(1, seconds=3600, choices=choices()) if fault.target == POSTGRES
     }
-    assert calm == {Kind.DELAY}
+    assert calm == {Kind.DELAY, Kind.NARROW}
     wild = plan(1, seconds=3600, choices=choices(with_postgres=True))
-    assert Kind.KILL in {fault.kind for fault in wild if fault.target == POSTGRES}
+    assert {fault.kind for fault in wild if fault.target == POSTGRES} > {Kind.KILL, Kind.VANISH}
 
 
 def test_without_memcached_its_faults_are_left_out():
@@ -100,7 +101,7 @@ def test_what_cannot_be_on_a_cluster_has_the_faults_of_one_redis():
 
 
 def test_rabbitmq_is_frozen_and_cut_off_but_neither_flushed_nor_killed():
-    assert kinds(BROKER) - kinds(BROKER, broker="rabbitmq") == {Kind.FLUSH, Kind.KILL}
+    assert kinds(BROKER) - kinds(BROKER, broker="rabbitmq") == {Kind.FLUSH, Kind.KILL, Kind.FULL}
     assert kinds(TIMELINES, broker="rabbitmq") == kinds(TIMELINES)
 
 
@@ -114,3 +115,8 @@ def test_failovers_are_in_the_middle_of_the_load_and_of_each_of_its_minutes():
     assert [one.at for one in long] == [30, 90, 150]
     assert {one.kind for one in long} == {Kind.CLUSTER_FAILOVER}
     assert in_the_middle(seconds=180, redis="single", broker="redis") == []
+
+
+def test_a_run_may_have_only_some_kinds():
+    found = choices(only=[Kind.VANISH, Kind.FULL])
+    assert {kind for _target, kind, _weight in found} == {Kind.VANISH, Kind.FULL}

@@ -1,6 +1,7 @@
 """The proxy of the drill: what clients and servers notice of each fault."""
 
 import socket
+import sys
 import threading
 from contextlib import closing, contextmanager, suppress
 
@@ -93,6 +94,47 @@ def test_a_delay_delays_and_keeps_the_order(linked):
             came += client.recv(10)
     assert came == b"ab"
     assert b"".join(heard) == b"ab"
+
+
+def test_a_narrow_link_takes_its_time_and_its_connections_share_it(linked):
+    link, heard = linked
+    with connect(link) as first, connect(link) as second:
+        assert asked(first, b"x") + asked(second, b"y") == b"xy"
+        link.set(Mode.NARROW, bytes_per_second=1_000_000)
+        assert asked(first, b"quick") == b"quick"
+        link.set(Mode.NARROW, bytes_per_second=100)
+        first.sendall(b"z" * 1000)  # ten seconds
+        with pytest.raises(TimeoutError):
+            asked(second, b"behind it", seconds=SOON)
+    assert b"behind it" not in heard
+
+
+def test_a_vanished_peer_neither_answers_nor_ends_and_new_connections_work(linked):
+    link, heard = linked
+    with connect(link) as client:
+        assert asked(client, b"before") == b"before"
+        link.vanish()
+        with pytest.raises(TimeoutError):
+            asked(client, b"lost", seconds=SOON)
+        link.reset()  # does not bring it back, nor end it
+        with pytest.raises(TimeoutError):
+            client.recv(10)
+        with connect(link) as other:
+            assert asked(other, b"again") == b"again"
+    assert heard == [b"before", b"again"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can drop a connection's packets")
+def test_a_vanished_peer_acknowledges_nothing(linked):
+    """So that clients that rely on TCP's own time-outs notice; a frozen process would still acknowledge."""
+    link, _heard = linked
+    with connect(link) as client:
+        assert asked(client, b"before") == b"before"
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 400)
+        link.vanish()
+        client.sendall(b"lost")
+        with pytest.raises(TimeoutError, match="Connection timed out"):
+            client.recv(10)
 
 
 def test_a_hole_swallows_and_such_a_connection_is_reset_at_the_end(linked):
