@@ -35,7 +35,7 @@ examples:
 
 # A frozen broker, flushed timelines, a killed node. No worker dies, because its leases would have to expire first, and
 # no web server, which takes seconds to start.
-SHORT = Options(minutes=10 / 60, seed=36425, per_second=8.0, pairs=50)
+SHORT = Options(minutes=10 / 60, seed=36425, per_second=8.0, pairs=50, fewest_people=24, crowd=200)
 
 
 def main(command_line: list[str]) -> int:

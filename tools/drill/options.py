@@ -18,6 +18,8 @@ class Options:
     only: tuple[str, ...] = ()  # kinds of random faults; all if empty
     broken: str | None = None
     per_second: float = 45.0
+    fewest_people: int = 60
+    crowd: int = 1500  # of followers who never visit, so that posts are delivered in several chunks
     keep: Path | None = None
     redis: str = "single"
     broker: str = "redis"

@@ -34,9 +34,7 @@ from tools.drill.world import World, make_world, world_of
 
 READY_SECONDS = 90.0
 STEP_SECONDS = 0.02
-FEWEST_PEOPLE, MOST_PEOPLE, PEOPLE_A_MINUTE = 60, 150, 60
-# followers of the most active people, who never visit: so that posts are delivered in several chunks
-CROWD = 1500
+MOST_PEOPLE, PEOPLE_A_MINUTE = 150, 60
 CROWD_LOOKED_AT = 20
 MOST_OWED = 10_000  # rows of work, seven per post; above this, clients wait for the workers
 LOOK_SECONDS = 1.0
@@ -113,11 +111,11 @@ class Drill:
 
     def _make_world(self) -> World:
         seed, number = self._options.seed, round(self._options.minutes * PEOPLE_A_MINUTE)
-        people = max(FEWEST_PEOPLE, min(MOST_PEOPLE, number))
+        people = max(self._options.fewest_people, min(MOST_PEOPLE, number))
         if self._older is None:
-            return make_world(seed, people=people, crowd=CROWD)
+            return make_world(seed, people=people, crowd=self._options.crowd)
         made = self._older.make_world(
-            seed, people=people, crowd=CROWD, environment=self._servers.environment()
+            seed, people=people, crowd=self._options.crowd, environment=self._servers.environment()
         )
         return world_of(made)
 
