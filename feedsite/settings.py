@@ -59,6 +59,7 @@ POSSIBLE_APPS = [
     "apps.second_level",
     "apps.sign_ups",
     "apps.site_activity",
+    "apps.spam",
     "apps.strikes",
     "apps.syndication",
     "apps.translation",
@@ -724,6 +725,7 @@ PERIODIC_TASKS = {  # seconds between two runs
     "apps.digest.tasks.sweep": 30,
     "apps.promotions.tasks.sweep_segments": 60,
     "apps.second_level.tasks.purge": 60,
+    "apps.spam.tasks.sweep": 60,
     "apps.timeline.tasks.maintain_replicas": 60,
     "apps.timeline.tasks.repair_square": 60,
     "apps.audit.tasks.keep_days": 300,
@@ -826,6 +828,10 @@ WEBHOOK_TIMEOUT_SECONDS = env.float("WEBHOOK_TIMEOUT_SECONDS", 10.0)
 WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 4)  # how many workers slow servers can block
 # Allow messages to any host, even without TLS. For development only; refused with PRODUCTION=1.
 WEBHOOKS_ANYWHERE = env.bool("WEBHOOKS_ANYWHERE", DEBUG)
+
+# --- spam -----------------------------------------------------------------------------------------
+# The heuristics that examine new posts, as dotted paths of single ones or of lists (docs/spam.md); empty: none.
+SPAM_HEURISTICS = env.list("SPAM_HEURISTICS", default=["apps.spam.built_in.ALL"])
 
 # --- second factor --------------------------------------------------------------------------------
 # Staff have their permissions only in sessions that were verified with a second factor.

@@ -36,7 +36,7 @@ DEAD = "?state__exact=dead"
 TASKS = (
     (
         gettext_lazy("People"),
-        ("moderation", "strikes", "sign_ups", "accounts", "auth", "oauth", "privacy"),
+        ("moderation", "strikes", "spam", "sign_ups", "accounts", "auth", "oauth", "privacy"),
     ),
     (
         gettext_lazy("Posts"),

@@ -36,6 +36,8 @@ from apps.ranking.algorithms import weights_of
 from apps.ranking.ordering import choose_algorithm
 from apps.ranking.scoring import heavy
 from apps.search.models import TrendingPost
+from apps.spam.dry_run import request_dry_run
+from apps.spam.models import DryRun
 from apps.timeline import tasks as fanout_tasks
 from apps.timeline.fanout import dispatch as fanout
 from apps.timeline.fanout.switch import set_author_policy
@@ -80,6 +82,7 @@ APPS = {
     "push",
     "digest",
     "webhooks",
+    "spam",
 }
 CLOCKS = {
     "score",
@@ -267,6 +270,13 @@ def run_rows(model):
     return run
 
 
+def run_dry_run(task):
+    row = DryRun.objects.first() or request_dry_run(
+        by=moderator(), heuristics=["mentions"], report_from=1, hide_from=None, limit_from=None
+    )
+    task(row.pk)
+
+
 def run_webhooks(task):
     """With an endpoint whose server is not public, so that nothing arrives there."""
     if not Endpoint.objects.exists():
@@ -297,6 +307,8 @@ TASKS = {
     "apps.push.tasks.purge": run_plain,
     "apps.sign_ups.tasks.purge": run_plain,
     "apps.site_activity.tasks.count": run_plain,
+    "apps.spam.tasks.dry_run": run_dry_run,
+    "apps.spam.tasks.sweep": run_plain,
     "apps.strikes.tasks.purge": run_plain,
     "apps.digest.tasks.make": run_plain,
     "apps.digest.tasks.send": run_weekly,

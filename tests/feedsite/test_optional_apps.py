@@ -69,7 +69,7 @@ print("pushed", *(write.__name__ for write in PUSHED))
 print("stored", *(stored.page.__module__ for stored in STORED_TIMELINES))
 print("periodic", *settings.CELERY_BEAT_SCHEDULE)
 print("settings", *(entry.key for group in settings_groups() for entry in group.entries))
-print("inserts", *(insert.place for insert in INSERTS))
+print("inserts", *(insert.template for insert in INSERTS))
 print("notified", *(tell.__module__ for tell in CREATED))
 print("about", *(find.__module__ for find in ABOUT))
 print("notification_fields", *NOTIFICATION_FIELDS)
@@ -117,6 +117,7 @@ ALL = (
     "apps.second_level",
     "apps.sign_ups",
     "apps.site_activity",
+    "apps.spam",
     "apps.strikes",
     "apps.syndication",
     "apps.translation",
@@ -212,7 +213,7 @@ ADDED = {
             "@<str:handle>/collections",
         ],
         "links": ["/collections"],
-        "inserts": ["person_menu", "case"],
+        "inserts": ["curation/_menu.html", "curation/_reported.html"],
         "archive": ["collections.jsonl"],
         "erasure": ["collections"],
         "moderation": ["store_reported"],
@@ -234,7 +235,7 @@ ADDED = {
         "pages": ["settings/digest", "digest/end/<str:token>"],
         "archive": ["weekly_mail.csv"],
         "erasure": ["digests"],
-        "inserts": ["mail_settings"],
+        "inserts": ["digest/_settings.html"],
         "periodic": ["apps.digest.tasks.sweep", "apps.digest.tasks.make"],
     },
     "apps.earlier_posts": {
@@ -245,7 +246,7 @@ ADDED = {
         ],
         "archive": ["earlier_posts.jsonl"],
         "erasure": ["earlier_posts"],
-        "inserts": ["import", "import_report"],
+        "inserts": ["earlier_posts/_import.html", "earlier_posts/_report.html"],
         "imports": ["posts"],
         "links": ["/earlier"],
         "served": ["earlier/", "restricted/earlier/"],
@@ -287,7 +288,9 @@ ADDED = {
         "pages": ["promoted/seen", "settings/promotions"],
         "archive": ["traits.csv", "segments.csv", "no_promoted_posts.csv"],
         "settings": ["promotions"],
-        "inserts": ["pitch", "privacy", "catch_up", "as_of"],
+        "inserts": [
+            f"promotions/_{name}.html" for name in ("pitch", "privacy", "not_counted", "not_shown")
+        ],
         "shown": ["count_shown"],
         "promoters": ["apps.promotions.queries"],
         "virtual_follows": ["promotions_virtualfollow"],
@@ -328,7 +331,7 @@ ADDED = {
         ],
         "archive": ["push_devices.csv"],
         "erasure": ["push_devices"],
-        "inserts": ["words", "device_settings", "device_privacy"],
+        "inserts": [f"push/_{name}.html" for name in ("words", "devices", "privacy")],
         "notified": ["apps.push.sending"],
         "vapid": ["apps.push.encryption"],
         "scopes": ["push"],
@@ -366,6 +369,14 @@ ADDED = {
     "apps.site_activity": {
         "endpoints": ["/api/v1/instance/activity"],
         "periodic": ["apps.site_activity.tasks.count"],
+    },
+    "apps.spam": {
+        "archive": ["spam_verdicts.jsonl"],
+        "inserts": ["spam/_verdicts.html"],
+        "erasure": ["verdicts"],
+        "subscribers": ["apps.spam.handlers.examine_post"],
+        "periodic": ["apps.spam.tasks.sweep"],
+        "admin": ["spam.BlockedDomain", "spam.DryRun", "spam.Verdict"],
     },
     "apps.strikes": {
         "pages": ["settings/strikes", "strikes/<str:token>"],
@@ -405,7 +416,7 @@ ADDED = {
             "/api/v1/statuses/{status_id}/translate",
         ],
         "pages": ["@<str:handle>/<post:post_id>/translation"],
-        "inserts": ["below_text"],
+        "inserts": ["translation/_link.html"],
     },
     "apps.webhooks": {
         "endpoints": [

@@ -34,6 +34,7 @@ from apps.previews.models import Preview
 from apps.privacy.models import Erasure, Export, Import
 from apps.search.trends import rank_posts
 from apps.sign_ups.models import SignUpBlock
+from apps.spam.models import BlockedDomain, DryRun, Verdict
 from apps.strikes.models import Appeal, Strike
 from apps.tags.actions import feature_tag, follow_tag
 from apps.tags.trends import TRENDING_CACHE, count_days
@@ -205,6 +206,12 @@ class Rows:
         Import.objects.create(user_id=self.user_id, name=f"import{n}.csv", state=State.DONE)
         Erasure.objects.create(user_id=friend.pk)
         SignUpBlock.objects.create(kind="handle", value=f"spam{n}", by=self.reader)
+        BlockedDomain.objects.create(domain=f"pills{n}.example", by=self.reader)
+        DryRun.objects.create(day=f"2026-11-0{n}", by=self.reader, heuristics=["mentions"])
+        reasons = {"mentions": {"number": n}}
+        Verdict.objects.create(
+            post_id=self.posts[-1], author=friend, score=n, reasons=reasons, acts=["report"]
+        )
         run = AuditRun.objects.create(pages=n)
         struck = Strike.objects.create(user=self.reader, measure="warn", text=f"Strike {n}")
         Appeal.objects.create(strike=struck, text=f"Appeal {n}", decided_at=timezone.now())

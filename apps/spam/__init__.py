@@ -1,0 +1,1 @@
+"""Examines new posts for spam."""
