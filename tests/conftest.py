@@ -100,7 +100,7 @@ def _each_picture_decoded_once():
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix):
     connection = connections[DEFAULT_DB_ALIAS]
     # a test without a database may have opened the pool, which would go on connecting to the database in the settings
-    connection.close_pool()  # type: ignore[attr-defined]  # only PostgreSQL's wrapper has it
+    connection.close_pool()
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
     if citus.takes_all_tests():  # its database is made for this run and spans several servers
         names = {"NAME": connection.settings_dict["NAME"]}

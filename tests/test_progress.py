@@ -36,7 +36,7 @@ def test_every_process_collects_the_same_from_another_place_and_nothing_that_is_
         getini=lambda _name: ["tests"],
         getoption=lambda _name: ignored,
     )
-    collection.pytest_configure(config)  # type: ignore[arg-type]  # as much as it uses
+    collection.pytest_configure(config)
     found = {Path(place).relative_to(ROOT).as_posix() for place in config.args}
     assert {"tests/posts", "tests/test_progress.py"} <= found
     assert found.isdisjoint(ignored)
@@ -74,5 +74,5 @@ def test_a_failure_is_followed_by_the_seed(failing):
         stats={"failed": [1]} if failing else {"passed": [1]}, write_line=lines.append
     )
     config = SimpleNamespace(getoption=lambda name, _default: {"randomly_seed": 7}[name])
-    pytest_terminal_summary(reporter, config)  # type: ignore[arg-type]  # as much as it uses
+    pytest_terminal_summary(reporter, config)
     assert lines == ["once more in this order: --randomly-seed=7"] * failing

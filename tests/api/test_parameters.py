@@ -60,7 +60,7 @@ class Recorded:
 
 
 def _recording_dict(base: Any, recorded: Recorded) -> Any:  # noqa: C901 -- one small method after the other
-    class Recording(base):  # type: ignore[misc]  # whichever it is
+    class Recording(base):
         def __getitem__(self, name):
             recorded.names.add(name)
             return super().__getitem__(name)

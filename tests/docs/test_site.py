@@ -38,6 +38,7 @@ def test_what_is_right_is_not_written_again_and_what_is_gone_goes(tmp_path):
     assert not (source / "docs" / "gone.md").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("link", "result"), [("other.md", True), ("gone.md", False), ("other.md#gone", False)]
 )

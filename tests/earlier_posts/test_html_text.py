@@ -50,6 +50,7 @@ def test_two_people_of_one_name_are_told_apart_by_the_link():
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "html",
     ["<p>" * 16_000, "<" * 50_000, "<a href='" * 5000, "<!--" * 12_000, "<b><i>" * 8000 + "x", "&" * 50_000,

@@ -381,7 +381,7 @@ def test_streams_hear_news_from_whichever_node_they_ask(on_cluster, cache_settin
             broadcast.publish(b"news")
             return await asyncio.wait_for(anext(messages), 5)
         finally:
-            await messages.aclose()  # type: ignore[attr-defined]  # a generator
+            await messages.aclose()
 
     with addresses(cache_settings, broadcasts_url=cluster_url(on_cluster)):
         assert [asyncio.run(heard()) for _ in range(6)] == [b"news"] * 6
@@ -398,7 +398,7 @@ def test_a_node_that_is_away_is_not_asked_for_ever(on_cluster, cache_settings):
         except (RedisError, OSError):
             return b"again"
         finally:
-            await messages.aclose()  # type: ignore[attr-defined]  # a generator
+            await messages.aclose()
 
     url = f"redis+cluster://{gone},{on_cluster[0].address}"
     with addresses(cache_settings, broadcasts_url=url):

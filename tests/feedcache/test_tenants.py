@@ -248,7 +248,7 @@ def test_the_login_is_that_of_the_settings(cache_settings, other):
         assert (options["username"], options["password"]) == ("somebody", "secret")
         assert options["port"] == other.port
         cluster = client_at("limits", f"redis+cluster://{other.address}")
-        assert cluster.address.password == "secret"  # type: ignore[attr-defined]  # it is a cluster
+        assert cluster.address.password == "secret"
     finally:
         connections.forget_clients()
 

@@ -129,7 +129,7 @@ def test_news_for_streams(one, several, files, cache_settings):
         try:
             return await asyncio.wait_for(anext(messages), 5)
         finally:
-            await messages.aclose()  # type: ignore[attr-defined]  # a generator
+            await messages.aclose()
             await asyncio.sleep(0.05)  # TLS says good-bye
 
     for url in (one[1], several["sentinel"], several["cluster"]):

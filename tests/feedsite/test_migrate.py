@@ -41,7 +41,7 @@ def migrate(monkeypatch):
 
 def build():
     with connection.schema_editor(atomic=False) as editor:
-        editor.add_index(Post, INDEX, concurrently=True)  # type: ignore[call-arg]  # PostgreSQL's has it
+        editor.add_index(Post, INDEX, concurrently=True)
 
 
 def other():
@@ -74,7 +74,7 @@ def test_their_connection_has_limits_of_its_own():
     usual = connection.settings_dict
     assert (value("statement_timeout"), value("lock_timeout")) == ("30s", "10s")
     with migrate_command.connected_for_migrations(connection):
-        assert connection.pool is None  # type: ignore[attr-defined]  # PostgreSQL's have one
+        assert connection.pool is None
         assert (value("statement_timeout"), value("lock_timeout")) == ("0", "200ms")
     assert connection.settings_dict is usual
     assert (value("statement_timeout"), value("lock_timeout")) == ("30s", "10s")

@@ -130,7 +130,7 @@ def postgresql(directory, files):
     }  # fmt: skip
     server = Postgres(directory / "data", directory, directory, options=options)
     server.programs = POSTGRESQL[-1].parent
-    server._make_database = lambda: None  # type: ignore[method-assign]  # by the port of the settings
+    server._make_database = lambda: None
     server.start()
     try:
         yield f"postgres://{NAME}@127.0.0.1:{port}/postgres"

@@ -137,6 +137,7 @@ def test_the_rules_are_rules():
     promtool("check", "rules", RULES)
 
 
+@pytest.mark.long
 @needs_promtool
 def test_each_alert_fires_with_its_fault_alone_and_is_silent_otherwise(tmp_path):
     assert set(FAULTS) == set(ALERTS)

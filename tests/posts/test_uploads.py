@@ -43,7 +43,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize(
     "data",
     [picture(), picture(kind="JPEG"), picture(kind="WEBP"), picture(kind="GIF"), picture(mode="RGBA"),

@@ -81,7 +81,7 @@ class World:
     lists: dict[str, int] = field(default_factory=dict)
     filters: dict[str, int] = field(default_factory=dict)
     feeds: dict[str, int] = field(default_factory=dict)
-    circle: Circle = None  # type: ignore[assignment]  # made before anybody asks for it
+    circle: Circle = None
     root: int = 0
 
     def user(self, name: str) -> User:

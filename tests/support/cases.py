@@ -33,7 +33,7 @@ def each(names: str | Sequence[str], values: Iterable[Any]) -> Callable[[Any], A
 
         others = [one for name, one in signature.parameters.items() if name not in {*named, "case"}]
         case = inspect.Parameter("case", inspect.Parameter.KEYWORD_ONLY)
-        run.__signature__ = signature.replace(parameters=[*others, case])  # type: ignore[attr-defined]  # for inspect
+        run.__signature__ = signature.replace(parameters=[*others, case])
         return run
 
     return decorate

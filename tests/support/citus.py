@@ -73,7 +73,7 @@ def connected(url: str) -> Iterator[None]:
 
 def _leave() -> None:
     connection.close()
-    connections["default"].close_pool()  # type: ignore[attr-defined]  # only PostgreSQL's wrapper has it
+    connections["default"].close_pool()
 
 
 def start_or_refuse(undo: ExitStack, directory: Path) -> str:

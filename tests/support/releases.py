@@ -148,7 +148,7 @@ def _server(name):
 
 def _go_to(name):
     connection.close()
-    connections["default"].close_pool()  # type: ignore[attr-defined]  # only PostgreSQL's wrapper has it
+    connections["default"].close_pool()
     connection.settings_dict["NAME"] = name
     apps.get_model("contenttypes", "ContentType").objects.clear_cache()  # their ids differ
 

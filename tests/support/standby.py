@@ -45,12 +45,12 @@ def connected(server: Standby, alias: str) -> Iterator[None]:
             with replica.wrap_database_errors:
                 replica.connect()
 
-    replica.ensure_connection = ensure_connection  # type: ignore[method-assign]  # for this connection only
+    replica.ensure_connection = ensure_connection
     try:
         yield
     finally:
         replica.close()
-        replica.close_pool()  # type: ignore[attr-defined]  # only PostgreSQL's wrapper has it
+        replica.close_pool()
         del connections[alias], connections.databases[alias]
 
 

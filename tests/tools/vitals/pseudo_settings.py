@@ -7,5 +7,5 @@ from feedsite.settings import *  # all of them
 from feedsite.settings import LANGUAGES, LOCALE_PATHS
 from tools.vitals.pseudo import LOCALES
 
-LANGUAGES += [(code, code) for code in LOCALES]  # type: ignore[misc]  # names need no translation
+LANGUAGES += [(code, code) for code in LOCALES]
 LOCALE_PATHS += [Path(os.environ["PSEUDO_LOCALES"])]
