@@ -71,7 +71,8 @@ def left_out() -> set[str]:
 def _tables_of(labels: set[str], connection: BaseDatabaseWrapper) -> set[str]:
     """The tables of these apps that exist in the database."""
     models = (model for label in labels for model in apps.get_app_config(label).get_models())
-    return {model._meta.db_table for model in models} & set(connection.introspection.table_names())
+    tables = {model._meta.db_table for model in models if not model._meta.proxy}
+    return tables & set(connection.introspection.table_names())
 
 
 def _split_tables(connection: BaseDatabaseWrapper) -> set[str]:

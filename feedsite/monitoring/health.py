@@ -13,6 +13,7 @@ from datetime import timedelta
 from functools import partial
 from importlib import import_module
 from ipaddress import ip_address
+from pathlib import Path
 from shutil import disk_usage
 from typing import Any
 
@@ -143,7 +144,7 @@ def _all_checks() -> dict[str, Callable[[], bool | str]]:
         checks["relations replicas"] = partial(_replicas, "graph")
     if settings.REDIS_TIMELINES_REPLICA_URLS:
         checks["timelines replicas"] = partial(_replicas, "timelines")
-    if not settings.MEDIA_BUCKET and settings.MEDIA_ROOT.exists():  # made by the first upload
+    if not settings.MEDIA_BUCKET and Path(settings.MEDIA_ROOT).exists():  # made by the first upload
         checks["media"] = _media
     if tiers().is_configured:  # running without Memcached is a choice
         checks["memcached"] = tiers().ping
