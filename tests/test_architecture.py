@@ -334,7 +334,9 @@ def foreign_tables(path, root=ROOT):
 def owners_of_tables():
     """The folder of apps/ whose models each table is of."""
     models = apps.get_models(include_auto_created=True)
-    ours = [model for model in models if model.__module__.startswith("apps.")]
+    ours = [
+        model for model in models if model.__module__.startswith("apps.") and not model._meta.proxy
+    ]
     return {model._meta.db_table: model.__module__.split(".")[1] for model in ours}
 
 
