@@ -194,6 +194,14 @@ def test_an_old_python_is_passed_over_for_a_newer_one(place):
     assert done.stdout.startswith("usage: ./run")
 
 
+def test_the_newest_python_is_taken(place):
+    other = 'case "$*" in *runner*) exit 3;; esac'  # new enough, too
+    newest = f'exec {sys.executable} "$@"'
+    done = run_with(place, {"python3": other, "python3.11": other, "python3.13": newest})
+    assert done.returncode == 0
+    assert done.stdout.startswith("usage: ./run")
+
+
 def test_the_launcher_works_through_a_link_from_anywhere_with_a_bare_environment(place):
     (place / "feedsite").symlink_to(ROOT / "run")
     (place / "runner.py").write_text("raise SystemExit('the wrong runner')")
