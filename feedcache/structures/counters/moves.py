@@ -53,7 +53,7 @@ def build(service: CounterService, low: int) -> bool:
 
     Every process already writes to this server.
     """
-    # the new part's dirty hash does not list counts from before the part existed
+    # all parts, because increments from before this part existed are in the dirty hash of another part
     write_back(service)
     other = service.with_store(part_of(service, low).store.on_other_server())
     return is_sound(other, state(other.store)) or rebuild_part(other, seconds=BUILD_STEP_SECONDS)
