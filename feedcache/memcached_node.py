@@ -1,7 +1,7 @@
 """One Memcached node: the text protocol, connections, a breaker, and the generation of its memory that may be read.
 
-**Protocol.** Every request with an answer ends with a `gets`, so every answer ends with END: first the result lines of
-the stores, in their order, then the values.
+**Protocol.** Every request with an answer ends with a `gets`. So an answer consists of the result lines of the stores,
+in their order, then the values, then END.
 
 The kind of a stored item and its expiry are in Memcached's 32 bits of flags: two bits of kind, then seconds since 2020.
 So no value can look like a tombstone, and a copy in another layer does not live longer than the original.
@@ -47,7 +47,7 @@ class Kind(IntEnum):
 
 
 class Item(NamedTuple):
-    """A stored value; `token` is its cas number, or 0 for a value that was never stored."""
+    """A stored value; `token` is its cas number, or 0 for a value that was not read from a node."""
 
     data: bytes
     flags: int = 0

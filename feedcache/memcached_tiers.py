@@ -16,9 +16,9 @@ A read queries one L1 group chosen at random, then Main, then Backup, each only 
 `gets` and `cas` read and compare in Main, or in Backup while Main fails, but never in L1.
 
 Without L1 there are two layers, and without Backup there is one. Without Main there is none: every read is a miss, and
-every write returns False, except appends, which return True because no process can read a value without the bytes. A
-node that fails returns misses; `memcached_node` decides which of its values may be read later. For the differences from
-the articles, see docs/decisions/0009 and 0142; 0148 explains why Memcached's own leases are not used.
+every write returns False, except appends, which return True because no process can read a value without the bytes. The
+keys of a node that fails are misses; `memcached_node` decides which of its values may be read later. For the
+differences from the articles, see docs/decisions/0009 and 0142; 0148 explains why Memcached's own leases are not used.
 """
 
 import logging
@@ -64,7 +64,8 @@ T = TypeVar("T")
 Items = Mapping[bytes, Item]
 
 VALUE_MARK, LEASE_MARK = b":", b"~"  # one of these follows the generation in a key
-LEASE_SECONDS = 2  # Memcached counts whole seconds: a lease lasts one to two
+# The life of a lease, which makes one caller the loader of a key. Memcached counts whole seconds: it lasts one to two.
+LEASE_SECONDS = 2
 UNKNOWN_TTL_SECONDS = 60  # for the copy of an item without an expiry
 
 
@@ -454,7 +455,7 @@ def _lease(node: MemcachedNode, keys: Sequence[bytes]) -> RequestBuilder:
 
 
 MAX_KEYS_PER_CALL = 1000
-REFILL_WITHIN_SECONDS = 5.0  # half the life of a tombstone
+REFILL_WITHIN_SECONDS = 5.0  # half the life of a tombstone, which stops refills by earlier reads
 ABSENT, TOMBSTONE = Kind.ABSENT.value, Kind.TOMBSTONE.value  # each is a bit of the flags
 
 _is_key = re.compile(rb"[!-~]{1,200}").fullmatch
@@ -636,8 +637,9 @@ class TieredCache:
     def before_change(self, keys: Collection[str]) -> Read:
         """An empty `Read` for keys that cannot exist yet, because their rows are not committed.
 
-        Call it in the transaction, and pass it to `fill` after the commit. As its time and generations are from before
-        the commit, `fill` stores nothing when a later tombstone may have expired, or a node has missed a later write.
+        Call it in the transaction, and pass the result to `fill` after the commit. Its time and generations are older
+        than the commit, so `fill` stores nothing after a tombstone stored since the commit may have expired, or on a
+        node that has missed a write since then.
         """
         group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
@@ -814,7 +816,7 @@ class TieredCache:
         return True
 
     def announce_missed(self) -> bool:
-        """Announce immediately which nodes missed a write of this process, before the write is acknowledged.
+        """Announce immediately which nodes missed a write of this process. Call it before acknowledging the write.
 
         Makes no request if no node missed a write. Returns False if Redis did not receive the announcement.
         """

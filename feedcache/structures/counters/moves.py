@@ -26,10 +26,10 @@ def boundary(store: CounterStore, id_: int) -> int:
 
 
 def prepare(service: CounterService, low: int, url: str) -> None:
-    """Prepare a server for the part from `low` on: invalidate leftovers and refuse increments. Raises RedisError.
+    """Prepare a server for the part from `low` on: drop meta keys of an earlier move there, and refuse increments.
 
     A new part starts with copies of the meta keys of the part that contained its ids, because its buckets already exist
-    there.
+    there. Raises RedisError.
     """
     [(parent, _ids)] = service.store.by_part([low])
     own = CounterStore(

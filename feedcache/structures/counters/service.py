@@ -67,7 +67,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CounterService:
-    """The counts of one kind of id. Buckets stay in Redis until they are `hot_seconds` old; None: forever."""
+    """The counts of one kind of id. Buckets are hot until they are `hot_seconds` old; None: forever."""
 
     store: CounterStore
     source: Source

@@ -26,7 +26,7 @@ MAX_CACHED = 8192  # places of ids, 200 bytes each
 PUT_BATCH = 250  # records in one script, which blocks Redis for about a millisecond
 LEASE_SECONDS = 60  # for a builder between two batches, and for the loader of a cold bucket
 WHOLE = 2
-# Every count that `records` returns for a damaged record; no row has it, so the record counts as wrong.
+# The value of each count that `records` returns for a damaged record. No row has it, so comparisons find a difference.
 UNREADABLE = -1
 
 
@@ -53,7 +53,7 @@ WHOLE_STORE = Part()
 
 
 class BucketLease(NamedTuple):
-    """The lease of a process that builds a store: from the bucket `floor` on, so far up to the id `cursor`, if any."""
+    """The lease of a rebuild. `floor` is the first hot bucket, `cursor` the last id that is done (None: no id yet)."""
 
     token: str
     cursor: int | None
