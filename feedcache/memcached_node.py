@@ -1,15 +1,15 @@
 """One Memcached node: the text protocol, connections, a breaker, and the generation of its memory that may be read.
 
-**Protocol.** Every request with an answer ends with a `gets`, so every answer ends with END: first the result lines of
-the stores, in their order, then the values.
+**Protocol.** Every request with an answer ends with a `gets`. So an answer consists of the result lines of the stores,
+in their order, then the values, then END.
 
 The kind of a stored item and its expiry are in Memcached's 32 bits of flags: two bits of kind, then seconds since 2020.
 So no value can look like a tombstone, and a copy in another layer does not live longer than the original.
 
-**Generation.** All keys of a node contain a number, the node's generation (besides the one in the topology). The node
-stores the current number under a separate key, the *stamp*, which every request with an answer reads as well. An answer
-with a different stamp is discarded, and the request is repeated under the new generation. So all processes that use a
-node always agree on its contents.
+**Generation.** All keys of a node contain its *generation*, a number. (They also contain another number, `placed`, its
+generation in the topology.) The node stores the current number under a separate key, the *stamp*, which every request
+with an answer reads as well. An answer with a different stamp is discarded, and the request is repeated under the new
+generation. So all processes that use a node always agree on its contents.
 
 **Missed writes.** A node that missed a write of this process (it failed, did not acknowledge, or was skipped because
 its breaker was open) may have older values than the other layers. It is not read until its generation has grown. The
@@ -47,7 +47,7 @@ class Kind(IntEnum):
 
 
 class Item(NamedTuple):
-    """A stored value; `token` is its cas number, or 0 for a value that was never stored."""
+    """A stored value; `token` is its cas number, or 0 for a value that was not read from a node."""
 
     data: bytes
     flags: int = 0
@@ -298,14 +298,14 @@ class NodeHealth:
         self.announce()
 
     def announce(self, *, at_once: bool = False, by: Redis | None = None) -> bool:
-        """Announce missed writes to all processes; without `at_once`, at most twice a second. Later calls do the rest.
+        """Announce missed writes to all processes; without `at_once`, at most twice a second.
 
-        Returns whether nothing is left to announce.
+        Returns False if this call was too early or Redis did not answer; a later call then announces them.
         """
         with self._lock:
             missed, now = self._missed, time.monotonic()
             is_soon = now - self._announced_at < ANNOUNCE_SECONDS
-            # a held node is new: this process does not read it yet, and it contains nothing older
+            # a held node is new; `_probe` announces its missed writes when this process begins to use it
             if missed == self._covered or self.is_held:
                 return True
             if is_soon and not at_once:
@@ -416,7 +416,7 @@ class PendingRequest:
         return self.receive(time.monotonic() + self.node.timeout)
 
     def _read(self, deadline: float) -> Answer:
-        data = bytearray()  # grows in place: a thousand vectors arrive in many reads
+        data = bytearray()  # grows in place, because a thousand values arrive in many reads
         while True:
             seconds = max(deadline - time.monotonic(), MIN_SECONDS)
             data += self.connection.receive(seconds=seconds)
@@ -603,12 +603,12 @@ class MemcachedNode:
 
 
 def sync_generations(nodes: Collection[MemcachedNode], *, by: Redis) -> None:
-    """Announce missed writes, and note those that other processes have announced."""
+    """Announce the nodes' missed writes, and note those that other processes have announced."""
     for node in nodes:
         node.health.announce(by=by)
     try:
         lowest = lowest_generations(by=by)
     except RedisError:
-        return  # the stamps of the nodes remain valid
+        return  # this process still learns new generations from the stamps
     for node in nodes:
         node.health.learn(lowest.get(node.name, 0))

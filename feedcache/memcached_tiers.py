@@ -1,22 +1,24 @@
 """The Memcached tiers (sources 000, 002): many small, equal L1 groups, Main, and Backup behind Main.
 
-A layer is Main, Backup or one L1 group. A key always belongs to the same slot of a layer, whatever fails. A request
-that concerns several nodes is sent to all of them before the first answer is read. Callers pass keys as strings, which
-`named` turns into bytes.
+A layer is Main, Backup or one L1 group, with a node in each of its slots. A failure never moves a key to another slot.
+A request that concerns several nodes is sent to all of them before the first answer is read. Callers pass keys as
+strings, which `named` turns into bytes. Every key in Memcached also contains its node's *generation*, a number that
+grows when the node has missed a write, so values stored before are not read again. The node stores the current number
+under a separate key, the *stamp* (`memcached_node`).
 
 While the number of slots of Main or Backup is changing, the keys that move have two slots (`Layer.other`). A process
 may use its topology only for a limited time after confirming it (`TieredCache.until`); docs/decisions/0171 explains
 why no process then reads outdated values.
 
-A read queries one L1 group chosen at random, then Main, then Backup, each only for the keys that are still missing, and
-adds its results to the layers above. A write is sent to Main, and then to all other layers at the same time (appends go
-to all layers at once). If Main fails, Backup replaces it; if both fail, only tombstones are written, to L1. `gets` and
-`cas` read and compare in Main, or in Backup while Main fails, but never in L1.
+A read queries one L1 group chosen at random, then Main, then Backup, each only for the keys that are still missing.
+`refill` copies the results to the layers above. A write is sent to Main, and then to all other layers at the same time
+(appends go to all layers at once). If Main fails, Backup replaces it; if both fail, only tombstones are written, to L1.
+`gets` and `cas` read and compare in Main, or in Backup while Main fails, but never in L1.
 
 Without L1 there are two layers, and without Backup there is one. Without Main there is none: every read is a miss, and
-every write returns False. A failure is a miss. `memcached_node` decides which values of a node that failed may still be
-read. For the differences from the articles, see docs/decisions/0009 and 0142; 0148 explains why Memcached's own leases
-are not used.
+every write returns False, except appends, which return True because no process can read a value without the bytes. The
+keys of a node that fails are misses; `memcached_node` decides which of its values may be read later. For the
+differences from the articles, see docs/decisions/0009 and 0142; 0148 explains why Memcached's own leases are not used.
 """
 
 import logging
@@ -62,13 +64,14 @@ T = TypeVar("T")
 Items = Mapping[bytes, Item]
 
 VALUE_MARK, LEASE_MARK = b":", b"~"  # one of these follows the generation in a key
-LEASE_SECONDS = 2  # Memcached counts whole seconds: a lease lasts one to two
+# The life of a lease, which makes one caller the loader of a key. Memcached counts whole seconds: it lasts one to two.
+LEASE_SECONDS = 2
 UNKNOWN_TTL_SECONDS = 60  # for the copy of an item without an expiry
 
 
 @dataclass(slots=True)
 class Reading:
-    """The items of a layer, and the generation of each node that answered: a refill must use these generations."""
+    """The items of a layer, and the generation of each node that answered; refills write only under these."""
 
     items: dict[bytes, Item] = field(default_factory=dict)
     nodes: dict[MemcachedNode, int] = field(default_factory=dict)
@@ -82,7 +85,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A slot and its node."""
+    """The node in a slot; `is_read` is False while the node gets writes but no reads."""
 
     node: MemcachedNode
     is_read: bool = True
@@ -210,9 +213,9 @@ class Layer:
         """Add items from another layer or from the source, unless something newer is there. Does not wait; the items
         may get lost.
 
-        It writes only under the generation that a node had when it was read, because a write may have been missed in
-        between. An item with a token replaces only the item that was read with this token. Leases to `release` are
-        deleted in the same request, so that every reader finds a lease or a value.
+        It writes only to nodes that still have the generation under which they were read, because the others have
+        missed a write since. An item with a token replaces only the item that was read with this token. The leases of
+        the keys in `release` are deleted at the end of the request, so that every reader finds a lease or a value.
         """
         for slot, part in self.by_slot(items.keys() | set(release)):
             generation = nodes.get(slot.node)
@@ -227,7 +230,7 @@ class Layer:
         return [self, self.other] if self.other is not None and self.reads_other else [self]
 
     def lease(self, keys: Collection[bytes]) -> "Leases":
-        """Try to become the loader of each key, and read items stored in the meantime in the same round trip."""
+        """Try to become the loader of each key, and in the same round trip read the items that others have stored."""
         leases, requests = Leases(), []
         for slot, part in self.by_slot(keys):
             build = _lease(slot.node, part)
@@ -249,8 +252,8 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
     """Set items in several layers, each with a time to live, and wait until all are stored. No item gets a separate
     reply.
 
-    Each request ends with a read of the node's stamp, which is answered after the stores. So a reader in any process
-    finds the new item in every layer afterwards. A node that does not answer has missed a write.
+    Each request ends with a read of the node's stamp, which is answered after the stores. So afterwards no process
+    finds an older item in these layers. A node that does not answer has missed a write.
     """
     requests = []
     copies = [copy for layer, items, seconds in what for copy in layer.copies(items, seconds)]
@@ -279,8 +282,8 @@ class Append(NamedTuple):
 def send_appends(layers: Sequence[Layer], appends: Mapping[bytes, Append]) -> Callable[[], None]:
     """Append in all these layers. The returned function must be called: it waits until all layers have the bytes.
 
-    All nodes work at the same time, so it is one round trip. Bytes may be appended more than once. A node that does not
-    answer has missed a write. Does not extend the life of an item.
+    All nodes work at the same time, so it is one round trip. A request may be repeated, which appends the bytes again.
+    A node that does not answer has missed a write. Does not extend the life of an item.
     """
     requests, asked = [], []
     for layer in (one for each in layers for one in each.both()):
@@ -314,7 +317,7 @@ def _receive_appends(
 
 @dataclass(slots=True)
 class Leases:
-    """The keys that the caller has to load, those that another caller is loading, and the items stored since."""
+    """The keys that the caller has to load, those that another caller is loading, and items found at the same time."""
 
     won: set[bytes] = field(default_factory=set)
     lost: set[bytes] = field(default_factory=set)
@@ -452,7 +455,7 @@ def _lease(node: MemcachedNode, keys: Sequence[bytes]) -> RequestBuilder:
 
 
 MAX_KEYS_PER_CALL = 1000
-REFILL_WITHIN_SECONDS = 5.0  # half the life of a tombstone
+REFILL_WITHIN_SECONDS = 5.0  # half the life of a tombstone, which stops refills by earlier reads
 ABSENT, TOMBSTONE = Kind.ABSENT.value, Kind.TOMBSTONE.value  # each is a bit of the flags
 
 _is_key = re.compile(rb"[!-~]{1,200}").fullmatch
@@ -556,8 +559,8 @@ HOLD_SECONDS = MAP_LEASE_SECONDS
 class TieredCache:
     """The tiers of one topology. A new topology gets a new object, which takes over the clients of unchanged nodes.
 
-    After `until` (by the monotonic clock), the topology may be outdated unless it has been confirmed again: the results
-    of reads are discarded, and writes are repeated (`write_in_force`).
+    After `until` (by the monotonic clock; each confirmation extends it), the topology may be outdated: the results of
+    reads are discarded, and writes are repeated (`write_in_force`).
     """
 
     def __init__(self, topology: Topology, clients: Mapping[NodeKey, MemcachedNode]) -> None:
@@ -571,7 +574,7 @@ class TieredCache:
 
     @property
     def is_in_force(self) -> bool:
-        """Whether the topology is confirmed, so that no process can be more than one step of a resize ahead."""
+        """Whether the topology is confirmed: no process is then two steps of a resize (`topology.Phase`) ahead."""
         return time.monotonic() < self.until
 
     # -- reading ---------------------------------------------------------------------------------
@@ -632,11 +635,11 @@ class TieredCache:
                     higher.refill(read.replacing(higher, found), read.nodes)
 
     def before_change(self, keys: Collection[str]) -> Read:
-        """A read of keys that cannot exist yet; it needs no request, and is passed to `fill` after the commit of new
-        rows.
+        """An empty `Read` for keys that cannot exist yet, because their rows are not committed.
 
-        Call it in the transaction of the change: values and tombstones that other processes store after the commit are
-        newer, and are not replaced.
+        Call it in the transaction, and pass the result to `fill` after the commit. Its time and generations are older
+        than the commit, so `fill` stores nothing after a tombstone stored since the commit may have expired, or on a
+        node that has missed a write since then.
         """
         group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
@@ -680,7 +683,7 @@ class TieredCache:
             read.take(layer, reading.items)
             if len(reading.items) == len(missing) == len(read.items):
                 return  # the usual case
-            # after a tombstone in L1, Main is read; a tombstone in a lower layer ends the search
+            # after a tombstone in L1, Main may have a newer value; a tombstone in a lower layer ends the search
             ended = () if layer is read.group else read.tokens.get(layer, ())
             missing = [key for key in missing if key not in read.items and key not in ended]
             if not missing:
@@ -700,9 +703,9 @@ class TieredCache:
 
     def append_many(self, appends: Mapping[str, Append]) -> Callable[[], bool]:
         """Append to values in all layers now. The returned function must be called: it waits until all layers have the
-        bytes, and returns whether all processes will read them.
+        bytes, and returns False if a node may lack them and this could not be announced to the other processes.
 
-        It takes one round trip. Unlike a tombstone, it does not lead any reader to a layer that does not have the new
+        It takes one round trip. A tombstone in L1, in contrast, would send readers to Main, which may not have the new
         value yet.
         """
         names, layers = named(appends), (self.main, self.backup, *self.groups)
@@ -737,7 +740,7 @@ class TieredCache:
         return next((self._gets(raw) for raw in raws if not self._is_moving(raw)), None)
 
     def cas(self, key: str, value: bytes, token: Token, *, ttl_seconds: int) -> bool:
-        """Replace the value that `gets` read. Returns False if it has changed, or the node failed."""
+        """Replace the value that `gets` read. Returns False if value or topology have changed, or the node failed."""
         return any(
             self._cas(raw, value, token, ttl_seconds=bounded(ttl_seconds))
             for raw in named([key]).values()
@@ -804,7 +807,7 @@ class TieredCache:
         return True
 
     def _promote(self, key: bytes) -> bool:
-        """Copy a value that only Backup has to Main, which all writers use. Returns False if Backup has none."""
+        """If only Backup has the value, copy it to Main, where all writers compare it. Returns False otherwise."""
         item = self.backup.read([key]).items.get(key)
         if item is None or item.kind != Kind.VALUE:
             return False
@@ -813,7 +816,7 @@ class TieredCache:
         return True
 
     def announce_missed(self) -> bool:
-        """Announce immediately which nodes missed a write of this process, before the write is acknowledged.
+        """Announce immediately which nodes missed a write of this process. Call it before acknowledging the write.
 
         Makes no request if no node missed a write. Returns False if Redis did not receive the announcement.
         """
@@ -823,7 +826,7 @@ class TieredCache:
     # -- for loaders -----------------------------------------------------------------------------
 
     def fill(self, read: Read, items: Items, *, release: Collection[bytes] = ()) -> None:
-        """Store values loaded after `read`, unless it is too old or something newer is stored, and release leases."""
+        """Store values loaded after `read`, unless `read` is too old or something newer is stored; release leases."""
         if not read.is_fresh or not self.is_in_force:
             items = {}
         for layer in (self.main, self.backup):
@@ -862,7 +865,7 @@ class TieredCache:
 
 
 class _CurrentTiers:
-    """The tiers of this process. `missed_writes`: a write may have used an outdated topology."""
+    """The tiers of this process. `missed_writes`: a write may have used an outdated topology (see `_renew`)."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -957,7 +960,7 @@ def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
 def _follow(topology: Topology) -> None:
     """Use a new topology, but its new nodes only after a while.
 
-    Until all processes have switched, some of them do not write to a node that others already read.
+    Until all processes have switched, some of them do not write to the new nodes, so these may have old values.
     """
     if _current.cache is None:
         return
@@ -991,5 +994,5 @@ def _send_hot_keys() -> None:
 
 @cache
 def _listener_redis() -> Redis:
-    """A client used only by the listener's thread, which may be running while the process forks."""
+    """A separate client for the listener's thread (and the first `sync_nodes`), which may be running during a fork."""
     return dedicated_configuration()

@@ -26,12 +26,14 @@ from feedcache.structures.counters.store import CounterStore
 
 logger = logging.getLogger(__name__)
 
-MAX_BYTES = 16 * 1024  # of a decoded entry; the bio has up to 2 KB, the lines up to 8 KB
+# Of an entry's uncompressed JSON: bio up to 2 KB, picture descriptions 4 KB, lines (names and values) 8 KB.
+MAX_BYTES = 16 * 1024
 BATCH_SIZE = 1000
 MAX_ACCOUNTS = 4  # `User` objects kept with a card, one for each set of counts
 MAX_DECODED = 4096  # decoded cards in a process (about 2 KB each), and decoded viewers
 
-_FIELDS = (Field("followers"), Field("following"), Field("posts"))  # add new ones at the end
+# Add new fields at the end, because records store counts by position.
+_FIELDS = (Field("followers"), Field("following"), Field("posts"))
 
 USER_COUNTS_TABLE = CountsTable(
     UserCounts,
@@ -69,7 +71,7 @@ class Card:
     limited_at: datetime | None
     created_at: datetime
     last_open_post_id: int
-    derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # becomes `User.derived`
+    derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # `derived` of its `User`s
     # accounts made from this card, by their counts
     accounts: dict[tuple[int, ...], User] = field(default_factory=dict, compare=False)
 
@@ -143,7 +145,7 @@ CARDS: ReadThrough[int, Card] = ReadThrough(
     decode=_decode_card,
     decode_many=_decode_card.many,
     family="content",
-    negative_ttl_seconds=0,  # ids of accounts come from ids of posts, so the accounts exist
+    negative_ttl_seconds=0,  # the ids are taken from posts, follows and suggestions, so the accounts exist
 )
 
 
@@ -182,7 +184,7 @@ def forget_cards(user_ids: Collection[int]) -> None:
 
 
 # The account behind a request, without SQL (docs/decisions/0116). Code that changes it calls `viewer_changed`. Counts
-# that other people's actions change are deferred: they are read from PostgreSQL when they are needed.
+# that are not in `_VIEWER_COUNTS`, such as followers, change too often to be cached. They are deferred fields.
 _VIEWER_FIELDS = tuple(field for field in User._meta.concrete_fields if field.name != "password")
 _VIEWER_COLUMNS = tuple(field.attname for field in _VIEWER_FIELDS)
 _VIEWER_DATES = tuple(

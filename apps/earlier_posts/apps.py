@@ -1,4 +1,4 @@
-"""The app for earlier posts. Optional."""
+"""The app for earlier posts: posts that members wrote on other sites, imported from archives. Optional."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ class EarlierPostsConfig(AppConfig):
     verbose_name = _("earlier posts")
 
     def ready(self) -> None:
-        """Add the import of archives, pages, profile links, served folders, a file in exports, and an erasure step."""
+        """Add the import of archives, pages, a profile link, served folders, a file in exports, and an erasure step."""
         from apps.earlier_posts import actions, privacy  # noqa: PLC0415 -- needs the models
         from apps.earlier_posts.archive_file import Archive, posts_of  # noqa: PLC0415 -- needs the models
         from apps.earlier_posts.models import FOLDER, FOLLOWERS_FOLDER  # noqa: PLC0415 -- needs the models

@@ -57,7 +57,7 @@ def publish(
 
 
 def _own_timelines(new: Changed) -> list[QueueWrites]:
-    """Writes that add a new post to its author's home cache, the square and the outbox before the response is sent."""
+    """The writes before the response: the author's home cache or inbox, the square, and the outbox get the new post."""
     return [dispatch.own_timeline_writes(new.post), *outbox.additions(new)]
 
 

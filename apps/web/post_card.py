@@ -129,8 +129,8 @@ class PostCard(NamedTuple):
     in_thread: bool = False  # whether it is below the post that it replies to
     hidden_replies: int = 0
     promotion: Promotion | None = None
-    because: str = ""  # the rules of the viewer's feed, or the followed tag
-    older: str = ""  # a text if the post is older than the follow
+    because: str = ""  # why it is here: rules of the viewer's feed, or the followed tag
+    older: str = ""  # a line if the viewer followed the author today or yesterday, after the post was written
     below: SafeString = SafeString()
 
     @property
@@ -157,7 +157,9 @@ class PostCard(NamedTuple):
 
 
 def card_of(item: FeedItem, viewer: Viewer, place: int = LAZY_FROM) -> PostCard:
-    """The card of an item in a plain feed; other feeds change its fields with `_replace`."""
+    """The card of an item in an ordinary list. The caller changes fields with `_replace` for pinned posts, grouped
+    reposts, threads and ranked pages.
+    """
     shown, quoted = item.shown, item.shown.quoted
     post = shown.post
     is_ballot = viewer.is_member and post.poll is not None and shown.can_vote

@@ -10,9 +10,12 @@ lost the newest versions, and again whenever Redis does not answer. Until Redis 
 uses neither Memcached nor the classes of data that staff can move to another Redis, because these may no longer be at
 the address in the settings.
 
-Whenever the thread finds this process's version in Redis, it *confirms* the topology for `LEASE_SECONDS`. A process
-that was suspended for longer, or is cut off from Redis, reads the copy, and uses the topology in it. The epoch of all
-cached values has a separate key, which is read at the same times.
+Reading the copy *confirms* the topology for `LEASE_SECONDS`. Until this time has passed, finding the same version in
+Redis confirms it again. Afterwards, for example if the process was suspended or Redis does not answer, the thread reads
+the copy again. Without a valid confirmation, a process does not use Memcached.
+
+The *epoch* is a number; values that were cached under another epoch are ignored (docs/decisions/0135). It has a
+separate key in Redis, and is read together with the topology.
 """
 
 import atexit
@@ -49,7 +52,8 @@ PROCESSES = "topology:processes"  # the names of the reports below; readers remo
 REPORT = "topology:process:{}"
 REPORT_TTL_SECONDS = 10
 LOOK_SECONDS = 1.0
-# How long a topology may be used after it was confirmed; less than REPORT_TTL_SECONDS.
+# How long Memcached may be used after a confirmation. Less than REPORT_TTL_SECONDS, because a resize of a pool does not
+# wait for processes whose reports have expired.
 LEASE_SECONDS = 5.0
 FIRST_SECONDS = (
     2.0  # how long the first use, or a write without a confirmed topology, waits for the thread
@@ -248,7 +252,9 @@ class Listener:
         self._each_confirmation.append(callback)
 
     def subscribe_channel(self, channel: str, callback: Callable[[bytes | None], None]) -> None:
-        """Call `callback` from the thread with each message of a channel; with None if messages may be missing."""
+        """Call `callback` from the thread with each message of a channel. After each subscription (at first, and after
+        a lost connection), call it with None, because earlier messages may be missing.
+        """
         self._channels[channel] = callback
 
     def use(self, topology: Topology) -> bool:
@@ -293,7 +299,7 @@ class Listener:
         if self.topology.version > found:
             publish(self.topology, by=by)
         self._report(by)
-        # after the report: the next step of a resize waits for all reports
+        # after the report, because the next step of a resize waits only for processes with a report
         if self.topology.version == found and asked_at <= self.until:
             self._confirm(asked_at)
         totals.add(stats.drain(), by=by)
@@ -365,7 +371,7 @@ class Listener:
             channel.close()
 
     def _subscribe_others(self, channel: Any) -> None:
-        """Subscribe to this process's other channels; called again after each reconnection."""
+        """Subscribe to those of this process's other channels that this connection has not subscribed to yet."""
         for name, callback in list(self._channels.items()):
             if name.encode() not in channel.channels:
                 channel.subscribe(name)

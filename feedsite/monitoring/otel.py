@@ -26,7 +26,8 @@ from apps.events import tracing
 from feedcache import stats
 from feedsite import __version__
 
-# Left out: paths and queries, because links in mails open accounts; messages of exceptions, because they quote rows.
+# Left out: paths and queries, because they may contain secrets, such as the token of a link that resets a password;
+# messages of exceptions, because they quote rows.
 SENT = {
     "celery.action",
     "celery.retries",
@@ -93,7 +94,7 @@ def _sent(attributes: Attributes) -> Attributes:
 
 
 class _Events:
-    """The context of a trace in the payloads of events."""
+    """Supplies the trace's context for the payloads of events, and continues the trace when an event is handled."""
 
     def context(self) -> Mapping[str, str]:
         carrier: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Fan-out on write: deliver a post to the readers who are online.
+"""Fan-out on write: deliver a post to the readers who are online, that is, have a home cache or an inbox in Redis.
 
 Follower lists are split into chunks, which are rows (`split`). A chunk is delivered by Redis scripts, each for a few
 dozen readers. Everything is idempotent: a chunk that runs twice results in the same home caches and the same receipt.
@@ -81,7 +81,7 @@ def _resume(post: Post, job: FanoutJob) -> None:
 
 
 def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
-    """Record a new job with the delivery mode of the post; the job of a pulled post is done immediately.
+    """Record a new job with the delivery mode of the post. A job with `pull` is stored as done: nothing is pushed.
 
     Short lists are split in the same transaction, and this process takes the leases of their chunks; for addressed
     posts it takes the lease of the job. Long lists are split by a task. Raises IntegrityError if the job exists.
@@ -212,7 +212,9 @@ def deliver_to_mentioned(post_id: int) -> None:
 
 
 def own_timeline_writes(post: Post) -> QueueWrites:
-    """The writes that add a new post to its author's home cache and the square. If Redis fails, the job adds it."""
+    """The writes that add a new post to its author's home cache (or inbox, if it is restricted), and to the square if
+    it belongs there. If Redis fails, `start_job` adds it.
+    """
 
     def queue(batch: Batch) -> Callable[[], None]:
         windows = _home_cache_for(post.visibility, policy.generation())

@@ -1,9 +1,9 @@
 """Splitting of follower lists into chunks, and the followers of a chunk. Chunks are rows, each delivered by a task.
 
-A scan (`FollowerScan`) is split in batches. Each batch is one transaction, which also records the last edge (a follow's
-id). So memory use is constant, and if a dispatcher dies, the next one continues after that edge (source 001: the
-dispatcher only scans the list). Chunks are enqueued as soon as they exist, so the first chunks are delivered before the
-last ones are split.
+A *scan* (`FollowerScan`) is a row that records how far an author's two lists (followers, virtual followers) have been
+split. Lists are split in batches. Each batch is one transaction, which also records the last edge (a follow's id). So
+memory use is constant, and if a dispatcher dies, the next one continues after that edge (source 001: the dispatcher
+only scans the list). Chunks are enqueued as soon as they exist, so the first are delivered before the last are split.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ SELECT followers, (SELECT count(*) FROM {virtual} edge WHERE account_id = %(auth
 FROM accounts_usercounts WHERE user_id = %(author)s
 """
 
-Range = tuple[int, int, int]  # first edge, last edge, readers
+Range = tuple[int, int, int]  # first edge, last edge, number of readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _is_end(ranges: list[Range], *, size: int, maximum: int) -> bool:
 def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[Any]:
     """Split an unsaved scan whose lists fit into one chunk each, and mark it as done. The caller saves and delivers it.
 
-    If a list needs more than one chunk, return nothing and change nothing.
+    If a list needs more than one chunk, return [] and change nothing.
     """
     limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": 2}
     ranges = follower_chunks(owner_id, **limits)
@@ -113,7 +113,9 @@ def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[An
 
 
 def add_chunk(scan: FollowerScan, expected: int) -> list[int]:
-    """Add the only chunk of an addressed post and return its id; empty if there are no readers."""
+    """Add the only chunk of an addressed post (for friends, mentioned people or a circle) and return its id; [] if
+    there are no readers.
+    """
     if not expected:
         return []
     chunk, _created = chunk_model(scan).objects.get_or_create(
@@ -137,9 +139,9 @@ def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
 
 
 def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
-    """The readers of a chunk that `whole` made: from Redis if its list of followers is complete, else from PostgreSQL.
-
-    The list is complete if, at a revision read after the split, it has as many members as the split counted.
+    """The readers of a chunk that `whole` made. Followers come from the list in Redis, which is loaded if it is not at
+    the account's current revision, read now. If the list does not have as many members as the split counted, and for
+    virtual followers, the chunk is read from PostgreSQL.
     """
     cached = None
     if not chunk.is_virtual:

@@ -16,10 +16,11 @@ The results of a read for an id (`CounterStore.answer`), and their consequences 
                                              and stays until nobody has read it for a while
     a store that is not complete             None: PostgreSQL answers, and a rebuild is enqueued
 
-Hot buckets are those above the floor, which follows the clock: a rebuild fills them, puts and increments keep them
-current, and they are dropped once they are cold. A bucket has about a hundred records, stored as a listpack. With ten
-records, each costs about 12 bytes more; beyond `hash-max-listpack-entries` (512), Redis converts it into a hash table
-of 70 bytes per record. So a busy site sets shorter buckets and, if a second is too long, splits them by author.
+The floor follows the clock. Buckets from the floor on are hot: a rebuild fills them, puts and increments keep them
+current, and they are dropped once they are cold. A bucket has about a hundred records, stored as a listpack. In buckets
+of ten records, a record costs about 12 bytes more; beyond `hash-max-listpack-entries` (512), Redis converts the bucket
+into a hash table of 70 bytes per record. So a busy site sets shorter buckets and, if a second is too long, splits them
+by author.
 
 Most services have one part, at the address in the settings; the topology can split one that outgrows its server. A part
 has its own meta keys and floor, and is built, evicted and moved separately. While a part moves from server A to B:

@@ -2,7 +2,7 @@
 
 `meta` is a hash about the whole store of a service:
     floor    buckets below it are cold; puts are stored only while it exists
-    whole    exists after a complete rebuild: an id above the floor without a record was never counted
+    whole    the token of the last complete rebuild; while it exists, a hot id without a record was never counted
     layout   the fields of the records
     run      the run id of the server that finished the rebuild
     swept    cold buckets below it have been dropped
@@ -15,7 +15,7 @@ mark comes first, so it is found at once:
     hot             an id without a record was never counted, as long as the store is whole
     0:              the bucket was begun a second time: its first records are lost, so it must be loaded
     time:token      a process is loading the bucket, and has a lease until that time
-    complete:whole  a cold bucket with all its records, provided the store was correct when it was loaded
+    complete:whole  a cold bucket with all its records, unless the store was rebuilt since: then `whole` differs
 `dirty` counts, by bucket, the increments that PostgreSQL does not have yet.
 
 Numbers of buckets and values below 10^15 are exact in Lua's doubles; larger values stay decimal text.

@@ -43,7 +43,7 @@ class State:
 
     @property
     def floor(self) -> int | None:
-        """The floor of the store: buckets below it are cold."""
+        """The floor of the store: buckets below it are cold. None if the store was lost."""
         return int(self.meta["floor"]) if "floor" in self.meta else None
 
 
@@ -197,7 +197,7 @@ def _evict(service: CounterService, max_bytes: int) -> int:
 
 
 def sweep(service: CounterService, first: int, end: int, *, loaded_too: bool = False) -> int:
-    """Drop a part's buckets (loaded ones only with `loaded_too`) after writing back; returns the number checked."""
+    """Write a part's buckets back and drop them (loaded cold ones only with `loaded_too`); returns the number done."""
     write_back(service)
     for start in range(first, end, BUCKETS):
         batch = range(start, min(start + BUCKETS, end))
@@ -260,7 +260,7 @@ def waiting(service: CounterService) -> int:
 
 
 def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
-    """The floor above which the buckets fit into `max_bytes`."""
+    """The floor from which on the buckets fit into `max_bytes`."""
     newest = service.store.buckets.at(int(time.time()))
     excess = _sample(service, service.source.ends()[1]).size - max_bytes
     while excess > 0 and floor < newest:

@@ -26,10 +26,10 @@ def boundary(store: CounterStore, id_: int) -> int:
 
 
 def prepare(service: CounterService, low: int, url: str) -> None:
-    """Prepare a server for the part from `low` on: invalidate leftovers and refuse increments. Raises RedisError.
+    """Prepare a server for the part from `low` on: drop meta keys of an earlier move there, and refuse increments.
 
     A new part starts with copies of the meta keys of the part that contained its ids, because its buckets already exist
-    there.
+    there. Raises RedisError.
     """
     [(parent, _ids)] = service.store.by_part([low])
     own = CounterStore(
@@ -53,7 +53,7 @@ def build(service: CounterService, low: int) -> bool:
 
     Every process already writes to this server.
     """
-    # the new part's dirty hash does not list counts from before the part existed
+    # all parts, because increments from before this part existed are in the dirty hash of another part
     write_back(service)
     other = service.with_store(part_of(service, low).store.on_other_server())
     return is_sound(other, state(other.store)) or rebuild_part(other, seconds=BUILD_STEP_SECONDS)

@@ -1,8 +1,9 @@
 """CounterService: the counts of one kind of id, from Redis while its store is complete, otherwise from PostgreSQL.
 
-While the store is complete, a missing record means zero, without a query. While it is incomplete, and while Redis does
-not answer, the counts come from PostgreSQL, so there are no wrong zeros. For a cold id, the whole bucket is loaded once
-and stays in Redis for a while.
+Ids are grouped into buckets (the package's docstring has a picture). Recent buckets are *hot*: Redis has all their
+counts, and while the store is complete, a missing record means zero, without a query. The first read of an id in an
+older, *cold* bucket loads the whole bucket, which then stays in Redis for a while. While the store is incomplete, and
+while Redis does not answer, the counts come from PostgreSQL, so there are no wrong zeros.
 """
 
 import logging
@@ -33,7 +34,8 @@ logger = logging.getLogger(__name__)
 
 # Cold buckets loaded per read; the counts of further ids are only read from PostgreSQL.
 MAX_LOADED = 50
-# Attempts of `count_part`: the store may be lost, may then lack the row of an id, and a bucket may expire again.
+# Attempts of `count_part`, after which PostgreSQL counts. The store may be lost, lack the row of an id, and a bucket
+# that was just loaded may expire.
 MAX_TRIES = 4
 CLOSED_TRIES, CLOSED_SECONDS = 40, 0.05  # while a part is handed over to another server
 
@@ -45,19 +47,19 @@ class Source(Protocol):
         """The rows of these ids, in one query."""
 
     def rows_in(self, spans: Sequence[Span]) -> list[Row]:
-        """The rows in these spans that have ever been counted, in one query."""
+        """The rows in these spans, without those whose counts have never changed, in one query."""
 
     def rows_after(self, id_: int, *, limit: int) -> list[Row]:
-        """The next rows after an id that have ever been counted, in the order of ids."""
+        """The next rows after an id, in the order of ids, without those whose counts have never changed."""
 
     def ends(self) -> tuple[int, int]:
         """The lowest and the highest id; zeros if there are no ids."""
 
     def raise_to(self, field: str, values: Mapping[int, int]) -> int:
-        """Raise a counted field of these ids to the given values, but never lower it; returns how many rows changed."""
+        """Raise a counted field (`records.Field`) to these values, never lower it; returns how many rows changed."""
 
     def add_to(self, field: str, deltas: Mapping[int, int]) -> None:
-        """Add to a counted field of these ids in PostgreSQL, because Redis does not answer."""
+        """Add to a counted field of these ids in PostgreSQL, for increments that Redis did not take."""
 
     def lost(self) -> None:
         """Schedule a rebuild, because the store is incomplete."""
@@ -65,7 +67,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CounterService:
-    """The counts of one kind of id. Buckets stay in Redis until they are `hot_seconds` old; None: forever."""
+    """The counts of one kind of id. Buckets are hot until they are `hot_seconds` old; None: forever."""
 
     store: CounterStore
     source: Source
@@ -109,9 +111,9 @@ class CounterService:
         return self if store is self.store else replace(self, store=store)
 
     def count(self, field: str, deltas: Mapping[int, int]) -> dict[int, int]:
-        """Add to a counted field of up to 1,000 ids; returns the new values that are known.
+        """Add to a counted field (`records.Field`: incremented in Redis first) of up to 1,000 ids; returns new values.
 
-        A count never falls below zero. Without Redis, the counts are changed in PostgreSQL.
+        A count never falls below zero. If Redis cannot count an id, its row is changed, and the id is not returned.
         """
         index = self.store.schema.index(field)
         if index not in self.store.schema.counted:

@@ -26,7 +26,8 @@ MAX_CACHED = 8192  # places of ids, 200 bytes each
 PUT_BATCH = 250  # records in one script, which blocks Redis for about a millisecond
 LEASE_SECONDS = 60  # for a builder between two batches, and for the loader of a cold bucket
 WHOLE = 2
-UNREADABLE = -1  # the count of a damaged record, in comparisons
+# The value of each count that `records` returns for a damaged record. No row has it, so comparisons find a difference.
+UNREADABLE = -1
 
 
 class AskSource:
@@ -52,7 +53,7 @@ WHOLE_STORE = Part()
 
 
 class BucketLease(NamedTuple):
-    """A builder's lease. Everything from the bucket `floor` up to the id `cursor` has been built."""
+    """The lease of a rebuild. `floor` is the first hot bucket, `cursor` the last id that is done (None: no id yet)."""
 
     token: str
     cursor: int | None
@@ -253,7 +254,7 @@ class CounterStore:
         }
 
     def packed(self, row: Row) -> tuple[bytes, str]:
-        """A row in the form for scripts: the record, and the pairs of an index (from 1) and a value in its aux dict."""
+        """A row in the form for scripts: the record, and its aux dict as "index:value,index:value", indexes from 1."""
         record, aux = self.schema.pack(row.values, row.revision)
         return record, ",".join(f"{index + 1}:{value}" for index, value in aux.items())
 
@@ -352,5 +353,5 @@ def end_load(store: CounterStore, load: Load, rows: Iterable[Row]) -> bool:
 
 
 def expect_build(store: CounterStore, floor: int) -> None:
-    """Let puts be stored from now on, even before a process begins to build."""
+    """Give a lost store its floor, without which puts and increments are not stored. The rebuild may begin later."""
     store.run(lua.BUILD_BEGIN, [store.meta_key], ["", 0, floor, store.layout, ""])
