@@ -17,6 +17,7 @@ COPY feedcache feedcache
 COPY apps apps
 COPY templates templates
 COPY static static
+COPY ops/rules.yml ops/rules.yml
 COPY locale locale
 
 # Any address will do here: collecting files opens no connection. It compiles the translations too, as every command does.

@@ -52,6 +52,7 @@ POSSIBLE_APPS = [
     "apps.digest",
     "apps.earlier_posts",
     "apps.feeds",
+    "apps.gameday",
     "apps.previews",
     "apps.promotions",
     "apps.push",
@@ -832,6 +833,10 @@ WEBHOOKS_ANYWHERE = env.bool("WEBHOOKS_ANYWHERE", DEBUG)
 # --- spam -----------------------------------------------------------------------------------------
 # The heuristics that examine new posts, as dotted paths of single ones or of lists (docs/spam.md); empty: none.
 SPAM_HEURISTICS = env.list("SPAM_HEURISTICS", default=["apps.spam.built_in.ALL"])
+
+# Allows `manage gameday` to put faults into this site, which must be a staging site (docs/gameday.md): 1 with PRODUCTION=0,
+# and otherwise the host of SITE_URL.
+GAMEDAY = env.str("GAMEDAY", "")
 
 # --- second factor --------------------------------------------------------------------------------
 # Staff have their permissions only in sessions that were verified with a second factor.

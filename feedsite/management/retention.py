@@ -116,6 +116,7 @@ RETENTION = (
     Retention("Announcements, traits, segments, campaigns", "notifications.Announcement promotions.Trait"
               " promotions.Segment promotions.SegmentRule promotions.PromotionSwitch promotions.Campaign spam.Policy"
               " promotions.CampaignCount promotions.SegmentSweep spam.BlockedDomain spam.SiteAccount", STAFF),
+    Retention("Report cards of game days", "gameday.Run", "the newest 200; `apps.gameday.actions.KEPT`"),
     Retention("Actions of staff, and changes to caches and policies", "admin.LogEntry operations.TopologyVersion"
               " operations.CacheEpoch operations.CacheNode operations.BurstPolicy timeline.PolicyChange"
               " timeline.SitePolicy", "for ever; a few rows a day"),

@@ -110,6 +110,7 @@ ALL = (
     "apps.digest",
     "apps.earlier_posts",
     "apps.feeds",
+    "apps.gameday",
     "apps.previews",
     "apps.promotions",
     "apps.push",
@@ -270,6 +271,7 @@ ADDED = {
         "erasure": ["feeds"],
         "admin": ["feeds.Feed"],
     },
+    "apps.gameday": {"admin": ["gameday.Run"]},
     "apps.previews": {
         "endpoints": ["/api/v1/timelines/link", "/api/v1/trends/links"],
         "link_previews": ["apps.previews.queries"],

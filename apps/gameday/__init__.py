@@ -1,0 +1,1 @@
+"""Game days: puts one bounded fault into a staging site, and reports what people and alerts noticed."""

@@ -1,0 +1,217 @@
+"""Game days: one at a time, each with a fault, measurements and a report card."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import timedelta
+from functools import partial
+from itertools import takewhile
+from operator import attrgetter
+from typing import Any
+
+import httpcore
+import orjson
+from django.db import DatabaseError, IntegrityError, close_old_connections, transaction
+from django.db.models import DurationField, ExpressionWrapper, F
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from apps.errors import Conflict, DomainError, Invalid, Unavailable
+from apps.events.actions import enqueue
+from apps.gameday.alerts import Alert, alerts, is_rate, reading
+from apps.gameday.cards import MAX_RECOVERY_SECONDS, ReportCard, judge, outcome, requests_of
+from apps.gameday.faults import AUTHOR, MEMBER, TICK_SECONDS, VISITOR, Fault, fault_of
+from apps.gameday.models import MADE_BY_MAX_CHARACTERS, Run
+from apps.gameday.probes import FAILURES, Probes, probes
+from apps.gameday.staging import require_staging
+
+logger = logging.getLogger(__name__)
+
+TASK = "apps.gameday.tasks.run"
+SECONDS = (5, 600)  # the shortest and the longest fault
+BEFORE_SECONDS = 10  # in which the site is measured without a fault
+WELL_ROUNDS = 3  # rounds of requests without a failure, which end the recovery
+DELIVERY_SECONDS = 60  # in which the last posts have to be delivered
+ASK_SECONDS = 5.0  # between two questions to a Prometheus
+KEPT = 200  # game days
+# A run whose process has died ends this long after its fault should have ended.
+GRACE = timedelta(seconds=BEFORE_SECONDS + MAX_RECOVERY_SECONDS + DELIVERY_SECONDS + 60)
+
+Report = Callable[[str], None]  # is told in a sentence what happens now
+
+
+def begin(fault: Fault, *, seconds: int, by: str, by_lot: bool) -> Run:
+    """Record a game day. Raises NotAllowed on a site that is no staging site, Invalid, or Conflict during another."""
+    require_staging()
+    fault_of(fault.name)
+    least, most = SECONDS
+    if not least <= seconds <= most:
+        raise Invalid(_("A fault lasts between %(least)d and %(most)d seconds.") % {"least": least, "most": most})  # fmt: skip
+    _end_abandoned()
+    try:
+        with transaction.atomic():
+            row = Run.objects.create(
+                fault=fault.name, seconds=seconds, by_lot=by_lot, made_by=by[:MADE_BY_MAX_CHARACTERS]
+            )  # fmt: skip
+    except IntegrityError:
+        raise Conflict(_("Another game day has not ended yet.")) from None
+    old = Run.objects.order_by("-pk").values("pk")[KEPT:]
+    Run.objects.filter(pk__in=old).delete()
+    return row
+
+
+def request(fault: Fault, *, by: str) -> Run:
+    """Record a game day chosen by lot, and let a worker carry it out. Raises as `begin` does."""
+    row = begin(fault, seconds=fault.seconds, by=by, by_lot=True)
+    transaction.on_commit(partial(enqueue, TASK, row.pk))
+    return row
+
+
+def carry_out(row: Run, *, prometheus: str = "", report: Report = logger.info) -> ReportCard | None:
+    """Put the fault into the site, and store the report card. None if the run has already begun elsewhere.
+
+    Raises Unavailable if the site is not well before the fault.
+    """
+    if not Run.objects.filter(pk=row.pk, started_at=None).update(started_at=Now()):
+        return None
+    try:
+        card = _measure(fault_of(row.fault), row.seconds, prometheus, report)
+    except BaseException as error:
+        text = error.message if isinstance(error, DomainError) else repr(error)
+        _end(row.pk, error=text)
+        raise
+    _end(row.pk, card={**asdict(card), "passed": card.passed})
+    return card
+
+
+def _end(row_id: int, **fields: Any) -> None:
+    """End a run. The fault may have ended this process's connection, too, so the second attempt uses another."""
+    try:
+        Run.objects.filter(pk=row_id).update(ended_at=Now(), **fields)
+    except DatabaseError:
+        close_old_connections()
+        Run.objects.filter(pk=row_id).update(ended_at=Now(), **fields)
+
+
+def _end_abandoned() -> None:
+    """End runs whose process has died."""
+    lasts = ExpressionWrapper(F("seconds") * timedelta(seconds=1), output_field=DurationField())
+    abandoned = Run.objects.filter(ended_at=None, created_at__lt=Now() - GRACE - lasts)
+    abandoned.update(ended_at=Now(), error=_("It was broken off."))
+
+
+def _measure(fault: Fault, seconds: float, prometheus: str, report: Report) -> ReportCard:
+    alert = alerts()[fault.alert]
+    with probes() as sent:
+        first = sent.scrape()
+        with sent.running():
+            report(_("Measuring the site without a fault."))
+            time.sleep(BEFORE_SECONDS)
+            if _well_from(sent, first.at) is None or not sent.scrapes:
+                raise Unavailable(_("The site is not well even without a fault: no fault was put into it."))  # fmt: skip
+            known = sent.scrapes[-1].failed_checks()
+            report(f"{fault.text}. " + _("Expected alert: %(name)s.") % {"name": alert.name})
+            began = time.monotonic()
+            states = _last(fault, seconds, alert, sent, prometheus)
+            ended = time.monotonic()
+            report(_("The fault has ended. Waiting until the site recovers."))
+            recovered = _recovery(sent, alert, known, since=ended)
+        report(_("Reading the posts back."))
+        accepted = {answer.post_id for answer in sent.answers if answer.post_id}
+        lost = accepted - sent.ids_of_author(len(accepted))
+        undelivered = _undelivered(sent, accepted)
+    during = [scrape for scrape in sent.scrapes if began <= scrape.at < ended]
+    failed_checks = set().union(*(scrape.failed_checks() for scrape in during)) - known
+    card = ReportCard(
+        fault=fault.name,
+        seconds=round(ended - began, 1),
+        alert=outcome(alert, fault, states, prometheus or "/metrics"),
+        requests={
+            who: requests_of(sent.answers, who, began=began, ended=ended)
+            for who in (VISITOR, MEMBER, AUTHOR)
+        },
+        accepted=len(accepted),
+        lost=len(lost),
+        undelivered=len(undelivered - lost),
+        recovery_seconds=recovered,
+        failed_checks=sorted(failed_checks),
+    )
+    judge(card, fault)
+    return card
+
+
+def _undelivered(sent: Probes, accepted: set[str]) -> set[str]:
+    """The posts that are still missing on the follower's home after DELIVERY_SECONDS."""
+    began = time.monotonic()
+    while missing := accepted - sent.ids_on_home(len(accepted)):
+        if time.monotonic() - began > DELIVERY_SECONDS:
+            break
+        time.sleep(1)
+    return missing
+
+
+def _last(
+    fault: Fault, seconds: float, alert: Alert, sent: Probes, prometheus: str
+) -> list[tuple[float, bool, bool]]:
+    """Let the fault last. Returns the states of its alert (`cards.outcome`)."""
+    states: list[tuple[float, bool, bool]] = []
+    start, asked_at = sent.scrapes[-1], 0.0
+    began = time.monotonic()
+    with fault.begin(seconds) as tick:
+        while (now := time.monotonic()) - began < seconds:
+            tick()
+            if not prometheus:
+                value = reading(alert, start, sent.scrapes[-1])
+                states.append((now - began, alert.holds(value), False))
+            elif now - asked_at >= ASK_SECONDS:
+                asked_at = now
+                state = _state_in(prometheus, alert.name)
+                states.append((now - began, bool(state), state == "firing"))
+            time.sleep(TICK_SECONDS)
+    return states
+
+
+def _state_in(prometheus: str, name: str) -> str:
+    """"pending" or "firing", or nothing. Raises Unavailable."""
+    timeout = dict.fromkeys(("connect", "read", "write", "pool"), ASK_SECONDS)
+    url = f"{prometheus.rstrip('/')}/api/v1/alerts"
+    try:
+        answer = httpcore.request("GET", url, extensions={"timeout": timeout})
+        found = orjson.loads(answer.content)["data"]["alerts"]
+    except (*FAILURES, ValueError, KeyError, TypeError) as error:
+        raise Unavailable(_("Prometheus does not answer: %(error)s.") % {"error": error}) from error
+    states = {one["state"] for one in found if one["labels"]["alertname"] == name}
+    return "firing" if "firing" in states else "pending" if states else ""
+
+
+def _recovery(sent: Probes, alert: Alert, known: set[str], *, since: float) -> float | None:
+    """The seconds until all requests are answered and no more checks fail than before; None if that takes too long.
+
+    Rates are not awaited, because the rules average them over minutes.
+    """
+    quiet_at: float | None = None
+    while time.monotonic() - since < MAX_RECOVERY_SECONDS:
+        last = sent.scrapes[-1]
+        holds = not is_rate(alert) and alert.holds(reading(alert, last, last))
+        if last.at < since or holds or not last.failed_checks() <= known:
+            quiet_at = None
+        elif quiet_at is None:
+            quiet_at = last.at
+        well_at = _well_from(sent, since)
+        if quiet_at is not None and well_at is not None:
+            return round(max(quiet_at, well_at) - since, 1)
+        time.sleep(TICK_SECONDS)
+    return None
+
+
+def _well_from(sent: Probes, since: float) -> float | None:
+    """The moment from which all requests that began after `since` are answered well; None if too few are known."""
+    moments = []
+    for who in (VISITOR, MEMBER, AUTHOR):
+        own = sorted((one for one in sent.answers if one.who == who and one.began >= since), key=attrgetter("began"))  # fmt: skip
+        well = list(takewhile(attrgetter("is_ok"), reversed(own)))
+        if len(well) < WELL_ROUNDS:
+            return None
+        moments.append(well[-1].began + well[-1].seconds)
+    return max(moments)

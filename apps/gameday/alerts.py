@@ -1,0 +1,174 @@
+"""The alerts of ops/rules.yml, judged by scrapes of /metrics or asked of a Prometheus.
+
+Thresholds, durations and the labels of gauges come from the rules. Without a Prometheus, a rate is computed over the
+seconds of the fault, where the rules use the last five or fifteen minutes.
+"""
+
+import operator
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from operator import itemgetter
+from typing import Any
+
+import yaml
+from django.conf import settings
+from prometheus_client.parser import text_string_to_metric_families
+
+RULES = settings.BASE_DIR / "ops" / "rules.yml"
+MIN_READS_A_SECOND = 10  # as in the rule CacheMisses
+
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_COMPARISON = re.compile(r"(==|>|<) ([\d.]+)")
+_GAUGE = re.compile(r'(feedsite_\w+)(?:\{(\w+)=~?"([^"]+)"\})?(?: / (feedsite_\w+))? (?:==|>|<)')
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+Labels = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """An alert fires if its condition holds for `for_seconds` without a break."""
+
+    name: str
+    expression: str
+    comparison: str
+    threshold: float
+    for_seconds: int
+    severity: str
+    runbook: str
+
+    def holds(self, value: float | None) -> bool:
+        return value is not None and _COMPARISONS[self.comparison](value, self.threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """The samples of /metrics at one moment, in seconds of the monotonic clock."""
+
+    at: float
+    samples: tuple[tuple[str, Labels, float], ...]
+
+    def of(self, name: str) -> Iterator[tuple[Labels, float]]:
+        return ((labels, value) for found, labels, value in self.samples if found == name)
+
+    def failed_checks(self) -> set[str]:
+        return {labels["check"] for labels, ok in self.of("feedsite_check_ok") if not ok}
+
+
+@cache
+def alerts() -> dict[str, Alert]:
+    """All alerts of the site, by name."""
+    groups = yaml.safe_load(RULES.read_text())["groups"]
+    rules = [rule for group in groups for rule in group["rules"] if "alert" in rule]
+    return {alert.name: alert for alert in map(_alert, rules)}
+
+
+def _alert(rule: dict[str, Any]) -> Alert:
+    expression = rule["expr"]
+    comparison, threshold = _COMPARISON.search(expression).groups()  # type: ignore[union-attr]  # each rule compares
+    duration = rule["for"]
+    return Alert(
+        name=rule["alert"],
+        expression=expression,
+        comparison=comparison,
+        threshold=float(threshold),
+        for_seconds=int(duration[:-1]) * _SECONDS[duration[-1]],
+        severity=rule["labels"]["severity"],
+        runbook=rule["annotations"]["runbook"],
+    )
+
+
+def parse(text: str, *, at: float) -> Scrape:
+    samples = (
+        (sample.name, dict(sample.labels), float(sample.value))
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    )
+    return Scrape(at, tuple(samples))
+
+
+def is_rate(alert: Alert) -> bool:
+    """Whether the alert compares a rate, which goes on for minutes after its cause has ended."""
+    return alert.name in _RATES
+
+
+def reading(alert: Alert, first: Scrape, last: Scrape) -> float | None:
+    """The value that is closest to the alert's threshold, or beyond it; None if there is no such value.
+
+    Rates are those between the two scrapes.
+    """
+    rate = _RATES.get(alert.name)
+    values = list(rate(first, last) if rate else _gauges(alert, last))
+    return (max if alert.comparison == ">" else min)(values, default=None)
+
+
+def _gauges(alert: Alert, last: Scrape) -> Iterator[float]:
+    found = _GAUGE.match(alert.expression)
+    if found is None:
+        raise NotImplementedError(alert.name)
+    name, label, pattern, divisor = found.groups()
+    [whole] = [value for _labels, value in last.of(divisor)] if divisor else [1.0]
+    for labels, value in last.of(name):
+        if label is None or re.fullmatch(pattern, labels[label]):
+            yield value / whole
+
+
+def _growth(
+    first: Scrape, last: Scrape, name: str, key: Callable[[Labels], str | None]
+) -> dict[str, float]:
+    """How much a counter has grown, summed by the key of its labels. Labels whose key is None are left out."""
+    growth: defaultdict[str, float] = defaultdict(float)
+    for scrape, sign in ((last, 1), (first, -1)):
+        for labels, value in scrape.of(name):
+            if (found := key(labels)) is not None:
+                growth[found] += sign * value
+    return growth
+
+
+def _failures(first: Scrape, last: Scrape) -> Iterator[float]:
+    """The share of requests that were answered with 5xx, by class."""
+    failed, number = (
+        _growth(first, last, f"feedsite_{name}", itemgetter("class"))
+        for name in ("requests_failed_total", "request_duration_seconds_count")
+    )
+    return (failed[name] / number[name] for name in number if number[name] > 0)
+
+
+def _durations(first: Scrape, last: Scrape) -> Iterator[float]:
+    """The mean time of a call, by backend and role."""
+    seconds, number = (
+        _growth(first, last, f"feedsite_backend_call_duration_seconds_{name}", str)
+        for name in ("sum", "count")
+    )
+    return (seconds[name] / number[name] for name in number if number[name] > 0)
+
+
+def _hits(first: Scrape, last: Scrape) -> Iterator[float]:
+    """The share of reads that were hits, of each class of data that is read often enough."""
+
+    def read(labels: Labels) -> str | None:
+        return labels["cache"] if labels["cache"] in _CACHES else None
+
+    def hit(labels: Labels) -> str | None:
+        return read(labels) if labels["outcome"] in _HITS else None
+
+    hits, reads = (
+        _growth(first, last, "feedsite_cache_reads_total", key) for key in (hit, read)
+    )
+    least = MIN_READS_A_SECOND * (last.at - first.at)
+    return (hits[name] / reads[name] for name in reads if reads[name] > least)
+
+
+_CACHES, _HITS = {"post", "card", "viewer"}, {"hit", "negative"}
+_RATES: dict[str, Callable[[Scrape, Scrape], Iterator[float]]] = {
+    "RequestsFailing": _failures,
+    "StoreSlow": _durations,
+    "CacheMisses": _hits,
+}
