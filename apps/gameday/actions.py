@@ -12,7 +12,7 @@ from typing import Any
 
 import httpcore
 import orjson
-from django.db import DatabaseError, IntegrityError, close_old_connections, transaction
+from django.db import IntegrityError, close_old_connections, transaction
 from django.db.models import DurationField, ExpressionWrapper, F
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
@@ -86,12 +86,7 @@ def carry_out(row: Run, *, prometheus: str = "", report: Report = logger.info) -
 
 
 def _end(row_id: int, **fields: Any) -> None:
-    """End a run. The fault may have ended this process's connection, too, so the second attempt uses another."""
-    try:
-        Run.objects.filter(pk=row_id).update(ended_at=Now(), **fields)
-    except DatabaseError:
-        close_old_connections()
-        Run.objects.filter(pk=row_id).update(ended_at=Now(), **fields)
+    Run.objects.filter(pk=row_id).update(ended_at=Now(), **fields)
 
 
 def _end_abandoned() -> None:
@@ -158,6 +153,7 @@ def _last(
     states: list[tuple[float, bool, bool]] = []
     start, asked_at = sent.scrapes[-1], 0.0
     began = time.monotonic()
+    close_old_connections()  # the fault may end them; the next statement opens another
     with fault.begin(seconds) as tick:
         while (now := time.monotonic()) - began < seconds:
             tick()

@@ -2,6 +2,7 @@
 
 import io
 import math
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -13,8 +14,10 @@ from apps.accounts.models import Mail, MailKind
 from apps.accounts.queries import user_by_handle
 from apps.digest.models import DigestReader, Issue
 from apps.engagement.actions import like_post
+from apps.errors import Unavailable
 from apps.events.leases import LEASE, LeasedRow, State
 from apps.events.models import Event
+from apps.gameday.models import Run
 from apps.graph.actions import block_user, follow_user, unfollow_user
 from apps.graph.groups.actions import add_members, create_group, leave_circle
 from apps.graph.models import Circle
@@ -82,6 +85,7 @@ APPS = {
     "push",
     "digest",
     "webhooks",
+    "gameday",
     "spam",
 }
 CLOCKS = {
@@ -277,6 +281,13 @@ def run_dry_run(task):
     task(row.pk)
 
 
+def run_game_day(task):
+    """On a site that does not answer, so that no fault is put into it. The second time, it has already ended."""
+    row = Run.objects.first() or Run.objects.create(fault="posts_locked", seconds=5)
+    with suppress(Unavailable):
+        task(row.pk)
+
+
 def run_webhooks(task):
     """With an endpoint whose server is not public, so that nothing arrives there."""
     if not Endpoint.objects.exists():
@@ -307,6 +318,7 @@ TASKS = {
     "apps.push.tasks.purge": run_plain,
     "apps.sign_ups.tasks.purge": run_plain,
     "apps.site_activity.tasks.count": run_plain,
+    "apps.gameday.tasks.run": run_game_day,
     "apps.spam.tasks.dry_run": run_dry_run,
     "apps.spam.tasks.sweep": run_plain,
     "apps.strikes.tasks.purge": run_plain,

@@ -18,6 +18,7 @@ from apps.engagement.actions import bookmark_post, like_post
 from apps.events.leases import State
 from apps.feeds.actions import create_feed
 from apps.filters.actions import FilterChange, KeywordChange, add_keyword, add_post, create_filter
+from apps.gameday.models import Run
 from apps.graph.actions import block_user, endorse_user, follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle, FollowRequest, UserList
@@ -208,6 +209,7 @@ class Rows:
         SignUpBlock.objects.create(kind="handle", value=f"spam{n}", by=self.reader)
         BlockedDomain.objects.create(domain=f"pills{n}.example", by=self.reader)
         DryRun.objects.create(day=f"2026-11-0{n}", by=self.reader, heuristics=["mentions"])
+        Run.objects.create(fault="posts_locked", seconds=n, ended_at=timezone.now())
         reasons = {"mentions": {"number": n}}
         Verdict.objects.create(
             post_id=self.posts[-1], author=friend, score=n, reasons=reasons, acts=["report"]
