@@ -834,8 +834,8 @@ WEBHOOKS_ANYWHERE = env.bool("WEBHOOKS_ANYWHERE", DEBUG)
 # The heuristics that examine new posts, as dotted paths of single ones or of lists (docs/spam.md); empty: none.
 SPAM_HEURISTICS = env.list("SPAM_HEURISTICS", default=["apps.spam.built_in.ALL"])
 
-# Allows `manage gameday` to put faults into this site, which must be a staging site (docs/gameday.md): 1 with PRODUCTION=0,
-# and otherwise the host of SITE_URL.
+# Allows `manage gameday` to put faults into this site, which must be a staging site (docs/gameday.md): 1 with
+# PRODUCTION=0, and otherwise the host of SITE_URL.
 GAMEDAY = env.str("GAMEDAY", "")
 
 # --- second factor --------------------------------------------------------------------------------

@@ -47,7 +47,8 @@ def begin(fault: Fault, *, seconds: int, by: str, by_lot: bool) -> Run:
     fault_of(fault.name)
     least, most = SECONDS
     if not least <= seconds <= most:
-        raise Invalid(_("A fault lasts between %(least)d and %(most)d seconds.") % {"least": least, "most": most})  # fmt: skip
+        message = _("A fault lasts between %(least)d and %(most)d seconds.")
+        raise Invalid(message % {"least": least, "most": most})
     _end_abandoned()
     try:
         with transaction.atomic():
@@ -103,8 +104,10 @@ def _measure(fault: Fault, seconds: float, prometheus: str, report: Report) -> R
         with sent.running():
             report(_("Measuring the site without a fault."))
             time.sleep(BEFORE_SECONDS)
-            if _well_from(sent, first.at) is None or not sent.scrapes:
-                raise Unavailable(_("The site is not well even without a fault: no fault was put into it."))  # fmt: skip
+            if _well_from(sent, first.at) is None or not sent.scrapes[-1].is_up:
+                raise Unavailable(
+                    _("The site is not well even without a fault: no fault was put into it.")
+                )
             known = sent.scrapes[-1].failed_checks()
             report(f"{fault.text}. " + _("Expected alert: %(name)s.") % {"name": alert.name})
             began = time.monotonic()
@@ -169,7 +172,7 @@ def _last(
 
 
 def _state_in(prometheus: str, name: str) -> str:
-    """"pending" or "firing", or nothing. Raises Unavailable."""
+    """ "pending" or "firing", or nothing. Raises Unavailable."""
     timeout = dict.fromkeys(("connect", "read", "write", "pool"), ASK_SECONDS)
     url = f"{prometheus.rstrip('/')}/api/v1/alerts"
     try:
@@ -190,7 +193,7 @@ def _recovery(sent: Probes, alert: Alert, known: set[str], *, since: float) -> f
     while time.monotonic() - since < MAX_RECOVERY_SECONDS:
         last = sent.scrapes[-1]
         holds = not is_rate(alert) and alert.holds(reading(alert, last, last))
-        if last.at < since or holds or not last.failed_checks() <= known:
+        if last.at < since or holds or not last.is_up or not last.failed_checks() <= known:
             quiet_at = None
         elif quiet_at is None:
             quiet_at = last.at
@@ -205,7 +208,8 @@ def _well_from(sent: Probes, since: float) -> float | None:
     """The moment from which all requests that began after `since` are answered well; None if too few are known."""
     moments = []
     for who in (VISITOR, MEMBER, AUTHOR):
-        own = sorted((one for one in sent.answers if one.who == who and one.began >= since), key=attrgetter("began"))  # fmt: skip
+        own = [one for one in sent.answers if one.who == who and one.began >= since]
+        own.sort(key=attrgetter("began"))
         well = list(takewhile(attrgetter("is_ok"), reversed(own)))
         if len(well) < WELL_ROUNDS:
             return None

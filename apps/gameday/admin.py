@@ -73,7 +73,8 @@ class RunAdmin(StaffList):
                 if not fault.why_not()
             ],
         }
-        return TemplateResponse(request, "admin/gameday/start.html", context, status=409 if refusal else 200)  # fmt: skip
+        status = 409 if refusal else 200
+        return TemplateResponse(request, "admin/gameday/start.html", context, status=status)
 
     def change_view(
         self,

@@ -26,7 +26,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 _COMPARISON = re.compile(r"(==|>|<) ([\d.]+)")
-_GAUGE = re.compile(r'(feedsite_\w+)(?:\{(\w+)=~?"([^"]+)"\})?(?: / (feedsite_\w+))? (?:==|>|<)')
+_GAUGE = re.compile(r'(\w+)(?:\{(\w+)=~?"([^"]+)"\})?(?: / (feedsite_\w+))? (?:==|>|<)')
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 Labels = dict[str, str]
@@ -58,6 +58,10 @@ class Scrape:
     def of(self, name: str) -> Iterator[tuple[Labels, float]]:
         return ((labels, value) for found, labels, value in self.samples if found == name)
 
+    @property
+    def is_up(self) -> bool:
+        return any(value for _labels, value in self.of("up"))
+
     def failed_checks(self) -> set[str]:
         return {labels["check"] for labels, ok in self.of("feedsite_check_ok") if not ok}
 
@@ -86,12 +90,22 @@ def _alert(rule: dict[str, Any]) -> Alert:
 
 
 def parse(text: str, *, at: float) -> Scrape:
-    samples = (
+    """The samples of a response, and `up`, which Prometheus adds."""
+    samples = [
         (sample.name, dict(sample.labels), float(sample.value))
         for family in text_string_to_metric_families(text)
         for sample in family.samples
-    )
-    return Scrape(at, tuple(samples))
+    ]
+    return Scrape(at, (_up(1.0), *samples))
+
+
+def missed(*, at: float) -> Scrape:
+    """A scrape without a response in time."""
+    return Scrape(at, (_up(0.0),))
+
+
+def _up(value: float) -> tuple[str, Labels, float]:
+    return "up", {"job": "feedsite"}, value
 
 
 def is_rate(alert: Alert) -> bool:
@@ -114,10 +128,10 @@ def _gauges(alert: Alert, last: Scrape) -> Iterator[float]:
     if found is None:
         raise NotImplementedError(alert.name)
     name, label, pattern, divisor = found.groups()
-    [whole] = [value for _labels, value in last.of(divisor)] if divisor else [1.0]
+    wholes = [value for _labels, value in last.of(divisor)] if divisor else [1.0]
     for labels, value in last.of(name):
         if label is None or re.fullmatch(pattern, labels[label]):
-            yield value / whole
+            yield from (value / whole for whole in wholes)
 
 
 def _growth(
@@ -159,9 +173,7 @@ def _hits(first: Scrape, last: Scrape) -> Iterator[float]:
     def hit(labels: Labels) -> str | None:
         return read(labels) if labels["outcome"] in _HITS else None
 
-    hits, reads = (
-        _growth(first, last, "feedsite_cache_reads_total", key) for key in (hit, read)
-    )
+    hits, reads = (_growth(first, last, "feedsite_cache_reads_total", key) for key in (hit, read))
     least = MIN_READS_A_SECOND * (last.at - first.at)
     return (hits[name] / reads[name] for name in reads if reads[name] > least)
 

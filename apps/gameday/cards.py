@@ -77,9 +77,7 @@ class ReportCard:
         return False not in self.expected.values()
 
 
-def requests_of(
-    answers: Sequence[Answer], who: str, *, began: float, ended: float
-) -> Requests:
+def requests_of(answers: Sequence[Answer], who: str, *, began: float, ended: float) -> Requests:
     """The figures of the requests that began while the fault lasted, and of those before it."""
     own = [answer for answer in answers if answer.who == who]
     during = [answer for answer in own if began <= answer.began < ended]

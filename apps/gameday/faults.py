@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 from celery import current_app
-from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -55,7 +54,9 @@ class Fault:
     seconds: int  # by default
     begin: Begin
     may_fail: frozenset[str] = frozenset()
-    why_not: Callable[[], str] = str  # the reason why the site cannot have this fault; empty if it can
+    why_not: Callable[[], str] = (
+        str  # the reason why the site cannot have this fault; empty if it can
+    )
 
 
 def faults() -> dict[str, Fault]:
@@ -268,8 +269,8 @@ _FAULTS = (
     Fault(
         "database_full",
         gettext_lazy("PostgreSQL ends all connections of the site and accepts no new ones"),
-        "DatabaseDown",
-        15,
+        "SiteUnreachable",  # each check at /metrics waits for a connection, so it takes more than ten seconds
+        30,
         60,
         _database_full,
         may_fail=frozenset({VISITOR, MEMBER, AUTHOR}),

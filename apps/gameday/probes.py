@@ -22,12 +22,13 @@ from apps.accounts.actions import issue_token, register, revoke_tokens
 from apps.accounts.models import User
 from apps.accounts.queries import user_by_handle
 from apps.errors import NotAllowed, NotFound, Unavailable
-from apps.gameday.alerts import Scrape, parse
+from apps.gameday.alerts import Scrape, missed, parse
 from apps.gameday.faults import AUTHOR, MEMBER, VISITOR
 from apps.graph.actions import follow_user
 
 EVERY_SECONDS = 1.0
 TIMEOUT_SECONDS = 15.0  # longer than the site's own limits
+SCRAPE_SECONDS = 10.0  # the default of Prometheus
 MAX_WAITING = 48  # requests at the same time
 PAGE = 40  # posts
 AUTHOR_HANDLE, READER_HANDLE = "gameday_author", "gameday_reader"
@@ -79,11 +80,15 @@ class Probes:
     def scrape(self) -> Scrape:
         """The current figures. Raises NotAllowed without access to /metrics, Unavailable if there is no answer."""
         headers = [("Authorization", f"Bearer {settings.METRICS_TOKEN}")]
-        _began, status, content = self._request("GET", "/metrics", headers)
+        began, status, content = self._request("GET", "/metrics", headers)
         if status == 403:
-            raise NotAllowed(_("The site refuses its figures at /metrics: set METRICS_TOKEN for the site and for this command."))  # fmt: skip
-        if status != 200:
-            raise Unavailable(_("The site does not answer at %(url)s/metrics.") % {"url": settings.SITE_URL})  # fmt: skip
+            message = _(
+                "The site refuses its figures at /metrics: set METRICS_TOKEN for the site and for this command."
+            )
+            raise NotAllowed(message)
+        if status != 200 or time.monotonic() - began > SCRAPE_SECONDS:
+            message = _("The site does not answer at %(url)s/metrics.")
+            raise Unavailable(message % {"url": settings.SITE_URL})
         return parse(content.decode(), at=time.monotonic())
 
     def ids_of_author(self, wanted: int) -> set[str]:
@@ -107,12 +112,11 @@ class Probes:
         return found
 
     def _scrape_until_stopped(self) -> None:
-        """Collect scrapes. Seconds without an answer are missing, as in Prometheus."""
         while not self._stopping.wait(EVERY_SECONDS):
             try:
                 self.scrapes.append(self.scrape())
             except Unavailable:
-                continue
+                self.scrapes.append(missed(at=time.monotonic()))
 
     def _send_until_stopped(self) -> None:
         number = 0
@@ -129,7 +133,11 @@ class Probes:
 
     def _post(self, number: int) -> None:
         key = f"gameday-{self._mark}-{number}"
-        headers = [*self._as(AUTHOR), ("Content-Type", "application/json"), ("Idempotency-Key", key)]
+        headers = [
+            *self._as(AUTHOR),
+            ("Content-Type", "application/json"),
+            ("Idempotency-Key", key),
+        ]
         text = f"Game day {self._mark}, post {number}"
         body = orjson.dumps({"status": text, "visibility": "unlisted"})
         began, status, content = self._request("POST", "/api/v1/statuses", headers, body)
@@ -164,7 +172,7 @@ class Probes:
 
 @contextmanager
 def probes() -> Iterator[Probes]:
-    """Probes with the accounts of game days, which are created by the first one. Their tokens are revoked at the end."""
+    """Probes with the accounts of game days, which the first one creates. Their tokens are revoked at the end."""
     author, reader = _account(AUTHOR_HANDLE), _account(READER_HANDLE)
     follow_user(reader, author)
     tokens = {

@@ -18,7 +18,7 @@ def host() -> str:
 
 def is_staging() -> bool:
     if settings.PRODUCTION:
-        return bool(settings.GAMEDAY) and settings.GAMEDAY == host()
+        return bool(settings.GAMEDAY) and host() == settings.GAMEDAY
     return settings.GAMEDAY in {"1", host()}
 
 

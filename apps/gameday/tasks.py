@@ -3,7 +3,7 @@
 from typing import Any
 
 from celery import shared_task
-from celery.worker.control import control_command, ok
+from celery.worker.control import control_command
 
 from apps.gameday import actions
 from apps.gameday.models import Run
@@ -19,7 +19,7 @@ def run(row_id: int) -> None:
         actions.carry_out(row)
 
 
-@control_command(args=[("seconds", float)], signature="<seconds>")  # type: ignore[untyped-decorator]  # of a library
+@control_command(args=[("seconds", float)], signature="<seconds>")
 def gameday_pause(state: Any, seconds: float, **_: Any) -> Any:
     """Take no messages for so many seconds. The worker resumes by itself, even if nobody tells it to."""
     consumer = state.consumer
@@ -28,13 +28,13 @@ def gameday_pause(state: Any, seconds: float, **_: Any) -> Any:
         for name in _paused:
             consumer.call_soon(consumer.cancel_task_queue, name)
         consumer.timer.call_after(seconds, _resume, (consumer,))
-    return ok("paused")
+    return {"ok": "paused"}
 
 
-@control_command()  # type: ignore[untyped-decorator]  # as above
+@control_command()
 def gameday_resume(state: Any, **_: Any) -> Any:
     state.consumer.call_soon(_resume, state.consumer)
-    return ok("resumed")
+    return {"ok": "resumed"}
 
 
 def _resume(consumer: Any) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.gameday.alerts import alerts, is_rate, parse, reading
+from apps.gameday.alerts import alerts, is_rate, missed, parse, reading
 from apps.gameday.faults import faults
 from tests.support.cases import each
 
@@ -25,8 +25,7 @@ def test_thresholds_and_durations_come_from_the_rules():
 def test_each_fault_names_an_alert_that_a_site_without_figures_does_not_raise():
     for fault in faults().values():
         alert, nothing = alerts()[fault.alert], scrape("")
-        if fault.alert != "ConnectionsNearlyUsed":
-            assert not alert.holds(reading(alert, nothing, nothing)), fault.name
+        assert not alert.holds(reading(alert, nothing, nothing)), fault.name
         assert fault.within <= fault.seconds, fault.name
 
 
@@ -47,6 +46,16 @@ def test_gauges(name, well, ill):
     assert not is_rate(alert)
     assert not alert.holds(reading(alert, scrape(well), scrape(well)))
     assert alert.holds(reading(alert, scrape(ill), scrape(ill)))
+
+
+def test_a_scrape_without_a_response_means_that_the_site_is_down():
+    alert, unanswered, answered = alerts()["SiteUnreachable"], missed(at=1), scrape("")
+    assert alert.holds(reading(alert, unanswered, unanswered))
+    assert not alert.holds(reading(alert, answered, answered))
+    assert answered.is_up
+    for fault in faults().values():  # and nothing about the other alerts
+        other = alerts()[fault.alert]
+        assert other == alert or reading(other, answered, unanswered) is None
 
 
 def test_failures_are_a_share_of_the_requests_since_the_first_scrape():
@@ -73,6 +82,8 @@ def test_the_slowest_store_counts():
 def test_hits_of_caches_that_are_hardly_used_do_not_count():
     alert = alerts()["CacheMisses"]
     first = scrape(READS % ("post", "hit", 1000))
-    text = READS % ("post", "hit", 1150) + READS % ("post", "miss", 50) + READS % ("card", "miss", 100)
+    text = (
+        READS % ("post", "hit", 1150) + READS % ("post", "miss", 50) + READS % ("card", "miss", 100)
+    )
     assert reading(alert, first, scrape(text, at=10)) == pytest.approx(0.75)
     assert reading(alert, first, scrape(text, at=20)) is None

@@ -49,7 +49,9 @@ def test_only_requests_during_the_fault_count():
 
 def test_an_alert_fires_when_its_condition_has_held_without_a_break():
     assert outcome_of((0.0, False, False), (9.0, True, False)).held_after == 9.0
-    broken = outcome_of((0.0, True, False), (60.0, False, False), (61.0, True, False), (150.0, True, False))
+    broken = outcome_of(
+        (0.0, True, False), (60.0, False, False), (61.0, True, False), (150.0, True, False)
+    )
     assert (broken.held_after, broken.fired_after) == (0.0, None)
     assert outcome_of((5.0, True, False), (125.0, True, False)).fired_after == 125.0
     assert outcome_of((5.0, True, True)).fired_after == 5.0  # Prometheus says so

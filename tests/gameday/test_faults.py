@@ -56,7 +56,7 @@ def test_redis_accepts_no_writes(impatient):
 
 def test_redis_accepts_writes_again_if_nobody_ends_the_pause(impatient):
     broken = fault("redis_writes")
-    broken.__enter__()()  # noqa: PLC2801 -- left open, as by a killed process
+    broken.__enter__()()
     wait_until(lambda: answers(lambda: impatient.set(KEY, 1)), "the pause has expired")
     broken.__exit__(None, None, None)
 
@@ -92,11 +92,16 @@ def test_posts_are_locked_for_writes_only():
     alice = make_user("alice")
     publish(alice, "Before.")
     with fault("posts_locked"):
-        with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as sql:
-            sql.execute("SET LOCAL lock_timeout = 100")
-            publish(alice, "Meanwhile.")
+        with pytest.raises(DatabaseError):
+            publish_impatiently(alice)
         assert [post.body for post in Post.objects.filter(author=alice)] == ["Before."]
     publish(alice, "After.")
+
+
+def publish_impatiently(author):
+    with transaction.atomic(), connection.cursor() as sql:
+        sql.execute("SET LOCAL lock_timeout = 100")
+        publish(author, "Meanwhile.")
 
 
 @pytest.fixture
@@ -106,14 +111,20 @@ def own_postgresql(tmp_path_factory, monkeypatch):
     options = {**THROWAWAY, "max_connections": "20", "shared_preload_libraries": ""}
     server = Postgres(directory / "data", directory, directory, options=options)
     server.start()
-    values = {**connection.settings_dict, "HOST": str(directory), "NAME": "feedsite", "USER": "feedsite"}
+    values = {
+        **connection.settings_dict,
+        "HOST": str(directory),
+        "NAME": "feedsite",
+        "USER": "feedsite",
+    }
     monkeypatch.setattr(module, "connection", DatabaseWrapper(values))
     yield f"host={directory} dbname=feedsite user=feedsite"
     server.stop()
 
 
 def used(probe):
-    [number] = probe.execute("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'").fetchone()  # fmt: skip
+    statement = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+    [number] = probe.execute(statement).fetchone()
     return number
 
 
@@ -135,13 +146,12 @@ def test_connections_of_a_fault_that_nobody_undoes_are_ended(own_postgresql, mon
 
 @pytest.mark.clusters
 def test_the_database_is_full(own_postgresql):
-    with psycopg.connect(own_postgresql, autocommit=True) as site:
-        with fault("database_full") as tick:
-            tick()
-            with pytest.raises(psycopg.OperationalError):
-                site.execute("SELECT 1")
-            with pytest.raises(psycopg.OperationalError):
-                psycopg.connect(own_postgresql)
+    with psycopg.connect(own_postgresql, autocommit=True) as site, fault("database_full") as tick:
+        tick()
+        with pytest.raises(psycopg.OperationalError):
+            site.execute("SELECT 1")
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(own_postgresql)
     wait_until(lambda: can_connect(own_postgresql), "there are connections again")
 
 

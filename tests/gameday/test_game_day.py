@@ -16,7 +16,7 @@ from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.flows, pytest.mark.django_db(transaction=True)]
 
-TOKEN = "only-for-tests-which-need-one-that-is-long-enough"  # noqa: S105 -- of no other site
+TOKEN = "only-for-tests-which-need-one-that-is-long-enough"
 LOCKED = """
 SELECT count(*) FROM pg_locks
 WHERE relation = 'posts_post'::regclass AND mode = 'ShareRowExclusiveLock' AND granted
@@ -36,8 +36,19 @@ def site(tmp_path_factory, transactional_db):
 
 
 def gameday(site, *words):
-    command = [sys.executable, "-P", MANAGE, "gameday", "run", "--fault", "posts_locked", "--yes", *words]
-    return subprocess.Popen(command, env={**environment(), **site}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    command = [
+        sys.executable,
+        "-P",
+        MANAGE,
+        "gameday",
+        "run",
+        "--fault",
+        "posts_locked",
+        "--yes",
+        *words,
+    ]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env={**environment(), **site}, **pipes)
 
 
 def is_locked():
@@ -58,7 +69,9 @@ def test_a_report_card(site, tmp_path):
     assert card["passed"]
     assert card["requests"]["author"]["failed"] > 0  # the fault was real
     assert card["requests"]["member"]["failed"] == 0
-    assert 0 < card["accepted"] <= Post.objects.count()  # a post may be published after its author has given up
+    assert (
+        0 < card["accepted"] <= Post.objects.count()
+    )  # a post may be published after its author has given up
     assert card["alert"]["held_after"] > 5  # the site's own limit for locks is ten seconds
     assert "RequestsFailing" in output
 

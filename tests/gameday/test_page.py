@@ -37,7 +37,9 @@ def enqueued(monkeypatch):
     return calls
 
 
-def test_a_game_day_is_started_after_a_confirmation(staff, enqueued, django_capture_on_commit_callbacks):
+def test_a_game_day_is_started_after_a_confirmation(
+    staff, enqueued, django_capture_on_commit_callbacks
+):
     assert START in staff.get(LIST).content.decode()
     page = staff.get(START).content.decode()
     assert "StoreDown" in page
@@ -103,7 +105,9 @@ def test_not_without_permission_and_not_on_other_sites(staff, settings):
 def test_a_report_card(staff, language):
     card = card_of("redis_writes", lost=1)
     stored = {**asdict(card), "passed": card.passed}
-    row = Run.objects.create(fault="redis_writes", seconds=60, made_by="sue", ended_at=timezone.now(), card=stored)
+    row = Run.objects.create(
+        fault="redis_writes", seconds=60, made_by="sue", ended_at=timezone.now(), card=stored
+    )
     address = f"{LIST}{row.pk}/change/"
     page = staff.get(address, headers={"accept-language": language}).content.decode()
     assert "StoreDown" in page

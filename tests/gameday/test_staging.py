@@ -22,11 +22,15 @@ from tests.support.cases import each
         (True, "www.example.org", False),  # the settings of another site
     ],
 )
-def test_only_a_value_that_confirms_the_site_allows_game_days(settings, production, value, is_allowed):
+def test_only_a_value_that_confirms_the_site_allows_game_days(
+    settings, production, value, is_allowed
+):
     settings.SITE_URL = "https://staging.example.org"
     settings.PRODUCTION, settings.GAMEDAY = production, value
     assert is_staging() is is_allowed
-    assert [error.id for error in check_gameday()] == ([] if is_allowed or not value else ["feedsite.E033"])
+    assert [error.id for error in check_gameday()] == (
+        [] if is_allowed or not value else ["feedsite.E033"]
+    )
     if not is_allowed:
         with pytest.raises(NotAllowed):
             require_staging()

@@ -39,7 +39,9 @@ def _interrupt(*_: Any) -> Never:
 
 
 class Command(BaseCommand):
-    help = "Put a fault into a staging site for a minute, and report what people and alerts noticed."
+    help = (
+        "Put a fault into a staging site for a minute, and report what people and alerts noticed."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
@@ -61,7 +63,9 @@ class Command(BaseCommand):
             metavar="URL",
             help="run: ask this Prometheus about the alert, instead of reading /metrics",
         )
-        parser.add_argument("--dry-run", action="store_true", help="run: only say what would happen")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="run: only say what would happen"
+        )
         parser.add_argument("--yes", action="store_true", help="run: do not ask")
         parser.add_argument("--json", metavar="FILE", help="run: write the report card into a file")
 
@@ -75,7 +79,9 @@ class Command(BaseCommand):
     def _list(self, _options: dict[str, Any]) -> None:
         for fault in faults().values():
             self.stdout.write(f"{fault.name:<18}{fault.text}.")
-            self.stdout.write(f"{'':<18}{fault.alert} within {fault.within:.0f} s; lasts {fault.seconds} s")
+            self.stdout.write(
+                f"{'':<18}{fault.alert} within {fault.within:.0f} s; lasts {fault.seconds} s"
+            )
             if reason := fault.why_not():
                 self.stdout.write(f"{'':<18}Not on this site: {reason}")
 
@@ -123,17 +129,27 @@ class Command(BaseCommand):
         self.stdout.write(f"\nReport card: {card.fault}, {card.seconds} s")
         for sentence, held in sentences:
             self.stdout.write(f"  {MARKS[held]:<13} {sentence}")
-        held, fired = (
+        held_after, fired_after = (
             "never" if seconds is None else f"after {seconds} s"
             for seconds in (alert.held_after, alert.fired_after)
         )
-        self.stdout.write(f"  {alert.name}: condition held {held}, fired {fired} (rule: after {alert.for_seconds} s); asked: {alert.asked}")  # fmt: skip
+        self.stdout.write(
+            f"  {alert.name}: condition held {held_after}, fired {fired_after} (rule: after {alert.for_seconds} s);"
+            f" asked: {alert.asked}"
+        )
         for who, found in card.requests.items():
             share = "-" if found.availability is None else f"{found.availability:.1%}"
             self.stdout.write(
-                f"  {who:<8} {found.number} requests, availability {share}, p95 {found.p95} s (before: {found.p95_before} s)"
+                f"  {who:<8} {found.number} requests, availability {share}, p95 {found.p95} s"
+                f" (before: {found.p95_before} s)"
             )
-        self.stdout.write(f"  posts: {card.accepted} accepted, {card.lost} lost, {card.undelivered} not delivered")
-        recovered = "not in time" if card.recovery_seconds is None else f"after {card.recovery_seconds} s"
-        self.stdout.write(f"  recovered {recovered}; checks that failed: {', '.join(card.failed_checks) or 'none'}")
+        self.stdout.write(
+            f"  posts: {card.accepted} accepted, {card.lost} lost, {card.undelivered} not delivered"
+        )
+        recovered = (
+            "not in time" if card.recovery_seconds is None else f"after {card.recovery_seconds} s"
+        )
+        self.stdout.write(
+            f"  recovered {recovered}; checks that failed: {', '.join(card.failed_checks) or 'none'}"
+        )
         self.stdout.write(f"  runbook: {alert.runbook}")
