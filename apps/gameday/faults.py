@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.errors import Invalid
+from apps.posts.models import Post
 from feedcache.connections import configuration, dedicated_configuration, memcached_at
 from feedcache.memcached_tiers import tiers
 from feedcache.redis_clients import is_cluster
@@ -33,7 +34,7 @@ PAUSE_MILLISECONDS = 2000  # of one pause of writes, which each tick renews
 DELAY_MILLISECONDS = 300  # for the reads and writes of one tick; below REDIS_TIMEOUT_SECONDS
 USED_SHARE = 0.9  # of max_connections
 HELD_SECONDS = 20  # how long a tick keeps the auditor from running
-LOCKED_TABLE = "posts_post"
+LOCKED_TABLE = Post._meta.db_table
 # The key with which workers skip a periodic task that has just run (feedsite.server.periodic).
 AUDIT_KEY = "periodic:apps.audit.tasks.audit"
 
