@@ -34,7 +34,7 @@ BEFORE_SECONDS = 10  # in which the site is measured without a fault
 WELL_ROUNDS = 3  # rounds of requests without a failure, which end the recovery
 DELIVERY_SECONDS = 60  # in which the last posts have to be delivered
 ASK_SECONDS = 5.0  # between two questions to a Prometheus
-KEPT = 200  # game days
+MAX_RUNS = 200  # older ones are deleted
 # A run whose process has died ends this long after its fault should have ended.
 GRACE = timedelta(seconds=BEFORE_SECONDS + MAX_RECOVERY_SECONDS + DELIVERY_SECONDS + 60)
 
@@ -57,7 +57,7 @@ def begin(fault: Fault, *, seconds: int, by: str, by_lot: bool) -> Run:
             )  # fmt: skip
     except IntegrityError:
         raise Conflict(_("Another game day has not ended yet.")) from None
-    old = Run.objects.order_by("-pk").values("pk")[KEPT:]
+    old = Run.objects.order_by("-pk").values("pk")[MAX_RUNS:]
     Run.objects.filter(pk__in=old).delete()
     return row
 
@@ -111,7 +111,7 @@ def _measure(fault: Fault, seconds: float, prometheus: str, report: Report) -> R
             known = sent.scrapes[-1].failed_checks()
             report(f"{fault.text}. " + _("Expected alert: %(name)s.") % {"name": alert.name})
             began = time.monotonic()
-            states = _last(fault, seconds, alert, sent, prometheus)
+            states = _run_fault(fault, seconds, alert, sent, prometheus)
             ended = time.monotonic()
             report(_("The fault has ended. Waiting until the site recovers."))
             recovered = _recovery(sent, alert, known, since=ended)
@@ -149,7 +149,7 @@ def _undelivered(sent: Probes, accepted: set[str]) -> set[str]:
     return missing
 
 
-def _last(
+def _run_fault(
     fault: Fault, seconds: float, alert: Alert, sent: Probes, prometheus: str
 ) -> list[tuple[float, bool, bool]]:
     """Let the fault last. Returns the states of its alert (`cards.outcome`)."""

@@ -34,8 +34,8 @@ from feedcache.ids import first_id_at
 CHANGE_POLICY = "spam.change_policy"
 HANDLE = "site"  # a reserved one, so that no member has it
 LEAST_CHARACTERS = 12  # of a text that is compared with others
-VERDICTS_KEPT = timedelta(days=30)
-FINGERPRINTS_KEPT = timedelta(
+VERDICT_RETENTION = timedelta(days=30)
+FINGERPRINT_RETENTION = timedelta(
     days=3
 )  # a dry run compares yesterday's posts with those of the day before
 SWEEP_LIMIT = 30
@@ -243,6 +243,8 @@ def require_sound(policy: Policy) -> None:
 
 def purge() -> None:
     """Delete verdicts and fingerprints whose time is over."""
-    before = first_id_at(int((timezone.now() - FINGERPRINTS_KEPT).timestamp()))
+    before = first_id_at(int((timezone.now() - FINGERPRINT_RETENTION).timestamp()))
     purge_rows(Fingerprint.objects.filter(post_id__lt=before).order_by("post_id"))
-    purge_rows(Verdict.objects.filter(created_at__lt=Now() - VERDICTS_KEPT).order_by("created_at"))
+    purge_rows(
+        Verdict.objects.filter(created_at__lt=Now() - VERDICT_RETENTION).order_by("created_at")
+    )

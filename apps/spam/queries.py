@@ -1,11 +1,11 @@
 """Reads posts to examine, the policy, and what staff have decided about posts."""
 
 from collections.abc import Collection, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from itertools import islice, pairwise
 
 from django.apps import apps
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -35,10 +35,9 @@ def candidates(post_ids: Collection[int]) -> list[Candidate]:
     """The posts among these that may be examined, in the order of their ids: public and quiet public ones that have not
     been deleted, except reposts and posts of staff. Two queries.
     """
-    rows = Post.objects.filter(pk__in=post_ids, deleted_at=None, visibility__in=OPEN)
-    written = rows.exclude(kind=Kind.REPOST).exclude(author__is_staff=True).order_by("pk")
+    rows = _written_posts().filter(pk__in=post_ids).exclude(author__is_staff=True).order_by("pk")
     posts = list(
-        written.values_list(
+        rows.values_list(
             "pk", "author_id", "body", "created_at", "author__created_at", "reply_to_id"
         )
     )
@@ -51,6 +50,11 @@ def candidates(post_ids: Collection[int]) -> list[Candidate]:
         Candidate(*values, mentioned=mentioned[values[0]], links=_links(values[2]))
         for values in posts
     ]
+
+
+def _written_posts() -> QuerySet[Post]:
+    """Public and quiet public posts that have not been deleted, without reposts."""
+    return Post.objects.filter(deleted_at=None, visibility__in=OPEN).exclude(kind=Kind.REPOST)
 
 
 def _links(body: str) -> list[str]:
@@ -70,17 +74,16 @@ def yesterday() -> date:
 
 def sample(day: date) -> tuple[list[int], bool]:
     """Ids of posts of a day, at most PER_SLOT of each half hour, and whether some posts were left out."""
-    begin = datetime.combine(day, datetime.min.time(), timezone.get_default_timezone()).timestamp()
-    end = datetime.combine(
-        day + timedelta(days=1), datetime.min.time(), timezone.get_default_timezone()
-    ).timestamp()
+    zone = timezone.get_default_timezone()
+    begin, end = (
+        datetime.combine(one, time.min, zone).timestamp() for one in (day, day + timedelta(days=1))
+    )
     bounds = [int(begin + (end - begin) * slot / SLOTS) for slot in range(SLOTS + 1)]
     ids: list[int] = []
     is_partial = False
     for first, last in pairwise(bounds):
-        rows = Post.objects.filter(pk__gte=first_id_at(first), pk__lt=first_id_at(last))
-        written = rows.filter(deleted_at=None, visibility__in=OPEN).exclude(kind=Kind.REPOST)
-        found = list(written.order_by("pk").values_list("pk", flat=True)[: PER_SLOT + 1])
+        rows = _written_posts().filter(pk__gte=first_id_at(first), pk__lt=first_id_at(last))
+        found = list(rows.order_by("pk").values_list("pk", flat=True)[: PER_SLOT + 1])
         is_partial = is_partial or len(found) > PER_SLOT
         ids += found[:PER_SLOT]
     return ids, is_partial

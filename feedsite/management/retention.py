@@ -106,7 +106,7 @@ RETENTION = (
     Retention("Weekly numbers of posts, logins and new accounts", "site_activity.Week",
               "apps.site_activity.actions.RETENTION", "it began", "apps.site_activity.tasks.count"),
     Retention("Verdicts about spam; dry runs are kept for a week, fingerprints of posts for three days",
-              "spam.Verdict spam.DryRun spam.Fingerprint", "apps.spam.actions.VERDICTS_KEPT", "the verdict",
+              "spam.Verdict spam.DryRun spam.Fingerprint", "apps.spam.actions.VERDICT_RETENTION", "the verdict",
               "apps.spam.tasks.sweep"),
     Retention("Reports to moderators", "moderation.Report moderation.ReportedPost curation.ReportedCollection", STAFF),
     Retention("The content of reported posts (longer while an appeal is pending)", "strikes.Evidence",
@@ -116,7 +116,7 @@ RETENTION = (
     Retention("Announcements, traits, segments, campaigns", "notifications.Announcement promotions.Trait"
               " promotions.Segment promotions.SegmentRule promotions.PromotionSwitch promotions.Campaign spam.Policy"
               " promotions.CampaignCount promotions.SegmentSweep spam.BlockedDomain spam.SiteAccount", STAFF),
-    Retention("Report cards of game days", "gameday.Run", "the newest 200; `apps.gameday.actions.KEPT`"),
+    Retention("Report cards of game days", "gameday.Run", "the newest 200; `apps.gameday.actions.MAX_RUNS`"),
     Retention("Actions of staff, and changes to caches and policies", "admin.LogEntry operations.TopologyVersion"
               " operations.CacheEpoch operations.CacheNode operations.BurstPolicy timeline.PolicyChange"
               " timeline.SitePolicy", "for ever; a few rows a day"),

@@ -82,7 +82,7 @@ def test_it_is_carried_out_once_and_only_on_a_site_that_answers():
 
 
 def test_old_report_cards_are_deleted(monkeypatch):
-    monkeypatch.setattr(actions, "KEPT", 2)
+    monkeypatch.setattr(actions, "MAX_RUNS", 2)
     for _number in range(3):
         row = begin(faults()["posts_locked"], seconds=60, by="ops", by_lot=False)
         Run.objects.filter(pk=row.pk).update(ended_at=timezone.now())

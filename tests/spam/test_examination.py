@@ -14,8 +14,8 @@ from apps.moderation.models import Report
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from apps.spam.actions import (
-    FINGERPRINTS_KEPT,
-    VERDICTS_KEPT,
+    FINGERPRINT_RETENTION,
+    VERDICT_RETENTION,
     examine,
     file_waiting,
     purge,
@@ -317,15 +317,15 @@ def test_staff_switch_on_only_what_they_may_do_themselves():
 @pytest.mark.usefixtures("blocked")
 def test_old_verdicts_and_fingerprints_are_deleted(aged):
     author = aged(4)
-    with seconds_ago(FINGERPRINTS_KEPT.total_seconds() + 60):
+    with seconds_ago(FINGERPRINT_RETENTION.total_seconds() + 60):
         old = publish(author, "A text that is long enough.")
-    with seconds_ago(FINGERPRINTS_KEPT.total_seconds() - 60):
+    with seconds_ago(FINGERPRINT_RETENTION.total_seconds() - 60):
         new = publish(author, "A text that is long enough.")
     for _ in range(2):
         publish(author, SPAM)
     deliver()
     first, second = Verdict.objects.order_by("pk")
-    past = timezone.now() - VERDICTS_KEPT - timedelta(minutes=1)
+    past = timezone.now() - VERDICT_RETENTION - timedelta(minutes=1)
     Verdict.objects.filter(pk=first.pk).update(created_at=past)
     assert Fingerprint.objects.filter(post_id=old.pk).exists()
     purge()
