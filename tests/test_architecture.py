@@ -80,6 +80,8 @@ BANNED = {
 }
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("rule", sorted(BANNED))
 def test_what_the_house_does_without(rule):
     modules = [
@@ -278,6 +280,8 @@ TABLES_OF_OTHERS = {
 }
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_sql_names_tables_of_other_apps_only_where_it_says_why():
     found = {
         app: set().union(*(foreign_tables(path) for path in MODULES if app_of(path) == app))
@@ -287,6 +291,8 @@ def test_sql_names_tables_of_other_apps_only_where_it_says_why():
     assert {app: tables for app, tables in found.items() if tables} == allowed
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_sql_names_no_table_that_is_not_there():
     """Of a model that was renamed or moved."""
     owners = set(owners_of_tables())

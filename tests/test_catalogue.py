@@ -16,6 +16,8 @@ def entries():
     return [(entry.msgid, "".join(translations(entry))) for entry in read(CATALOGUE)]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("word", "ours", "others"),
     [

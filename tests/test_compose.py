@@ -89,6 +89,8 @@ def test_every_node_is_a_service_with_the_memory_that_is_told():
         assert int(option(name, "-m")) == node.megabytes, name
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "setting",
     [
@@ -107,6 +109,8 @@ def test_every_redis_is_a_service(setting, profile):
     assert host_of(example(profile)[setting]) in services(profile)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("setting", ["REDIS_COUNTERS_URL", "REDIS_EXISTENCE_URL", "CELERY_BROKER_URL"])  # fmt: skip
 @pytest.mark.parametrize("profile", PROFILES)
 def test_what_must_be_kept_lies_in_a_redis_that_keeps_it(setting, profile):

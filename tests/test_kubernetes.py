@@ -110,6 +110,7 @@ def size(request):
     return request.param
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_manifest_is_valid(size, version):
     for one in manifests(size):

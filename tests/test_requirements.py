@@ -5,6 +5,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "docs" / "requirements.md"
 SOURCES = ROOT / "docs" / "sources.md"
@@ -74,6 +76,8 @@ def test_every_row_of_the_articles_is_there_in_order():
     assert list(documented()) == systems + conflicts
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_what_a_row_names_exists(subtests):
     for row, (modules, state, shown) in documented().items():
         with subtests.test(row):

@@ -18,6 +18,8 @@ msgstr "{}"
 """
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("path", translations.CATALOGUES, ids=lambda path: path.parts[-3])
 def test_nothing_is_wrong_with_a_catalogue(path):
     found = list(translations.problems(path, translations.texts_of_code()))

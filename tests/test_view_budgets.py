@@ -67,6 +67,8 @@ def _built():
     return all(bloom.read_state(marks.name).live for marks in (LIKES, BOOKMARKS))
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("pattern", BUDGETS)
 def test_a_page_keeps_to_its_budget(
     pattern, alice, bob, page_of, api_of, settings, django_assert_max_num_queries
@@ -131,6 +133,8 @@ def test_a_publication_keeps_to_its_trips(alice, api_of, groups_of_l1, monkeypat
 PULLED = Budget(0, 6, 6_000, 4_000)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("by", ["an author", "the site"])
 def test_home_with_pulled_authors_asks_no_sql(
@@ -177,6 +181,7 @@ def test_a_thread_takes_the_revision_of_its_reader_from_the_account(alice, bob, 
 NODES = {"/": 71, "/@alice": 62, "/@alice/{post}": 43}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", NODES)
 def test_a_page_renders_few_nodes(pattern, alice, bob, page_of, monkeypatch, caplog):
     follow_user(bob, alice)
@@ -209,6 +214,7 @@ MAX_HTML = 61_440  # 60 KB
 WORDS = "A morning at the river: fog, two herons, and a man who sells tea from a boat since 1987. "
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 def test_home_does_not_grow_heavy(language, alice, bob, page_of):
     """Twenty posts of the usual length by several people; nothing of it compressed."""

@@ -6,6 +6,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = "feedsite/settings.py"
 MAX_CHARACTERS = 90  # of a behaviour: what can be taken in at a glance
@@ -48,6 +50,8 @@ def defined_by(node):
     ]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_each_row_names_one_place_and_what_decides_there(subtests):
     assert rows()
     for line in rows():

@@ -49,6 +49,8 @@ def test_login_never_sends_in_a_circle(chief):
     assert chief.get("/admin/login/")["Location"] == "/admin/"
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_every_list_is_closed_without_the_right_to_see_it(subtests):
     browser = browser_of(make_staff())
     for path in lists():
@@ -138,6 +140,7 @@ def test_address_of_another_account_is_refused(chief, alice, carol):
     assert "already exists" in answer.content.decode()
 
 
+@pytest.mark.long
 @each("rights", [None, ("accounts.view_user", "accounts.change_user", "accounts.rescue_user")])
 def test_nobody_sets_the_password_of_another_account(alice, rights):
     browser = browser_of(make_staff(*(rights or ()), superuser=rights is None))

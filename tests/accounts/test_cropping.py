@@ -53,7 +53,6 @@ class TestCropping:
         assert self.colours(alice, page_of, halves, avatar_box=box) == kept
 
     @pytest.mark.long
-    @pytest.mark.gate
     @each(("kind", "side"), [("PNG", 800), ("GIF", 40), ("WEBP", 400)])
     def test_a_clear_ground_stays_clear(self, alice, page_of, kind, side):
         logo = Image.new("RGBA", (side, side))

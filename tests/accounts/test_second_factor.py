@@ -241,6 +241,8 @@ class TestLoggingIn:
         assert browser.post(CODE, {"code": code_of(device)})["Location"] == "/login"
         assert not is_in(browser)
 
+    @pytest.mark.long
+    @pytest.mark.gate
     def test_guessing_slows_down_over_sessions_and_without_redis(self, guarded, clock, monkeypatch):
         """The wait is in the database: another session, or a Redis that is away, changes nothing."""
         alice, device, _codes = guarded
@@ -455,6 +457,8 @@ class TestStaff:
         assert answer["Location"].startswith("/login?next=")
         assert not is_in(browser)
 
+    @pytest.mark.long
+    @pytest.mark.gate
     def test_every_page_of_the_admin_asks(self, chief):
         browser, asked = browser_of(chief), 0
         for address in addresses():
@@ -582,6 +586,7 @@ class TestWherePasskeysWork:
         staff = page_of(make_staff()).get(SECURITY).text
         assert "do not work at this address" in staff
 
+    @pytest.mark.long
     @each(
         "answer", ["", "[]", "{}", "nonsense", '{"id": 1}', '{"id": "a", "rawId": "a", "response": {}}', "[" * 20_000,
                    ('{"id": "AA", "rawId": "AA", "type": "public-key", "response": {"clientDataJSON": "AA",'

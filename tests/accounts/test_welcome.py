@@ -107,6 +107,7 @@ def test_topics_are_tags_that_are_used_now_or_typed(reader, writers, page_of):
     assert set(follows) == {"walks", "tea", "coffee"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "said", [{"others": "two-words"}, {"tags": ["unheard_of"]}, {"languages": ["tlh"]}]
 )

@@ -42,6 +42,7 @@ def people(alice, bob, carol, mod):
     make_user("dana", display_name="Ünal", email="dana@elsewhere.example")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -74,6 +75,7 @@ def test_the_filters_of_the_first_version(people, program, settings, query, expe
     assert [one for one in found if one not in staff] == [x for x in expected if x not in staff]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

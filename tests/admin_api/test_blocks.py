@@ -36,6 +36,7 @@ def test_lists_of_other_sites_are_empty_and_nothing_is_added(program, name):
     assert program.put(f"{address}/1").status_code == (404 if name == "domain_blocks" else 405)
 
 
+@pytest.mark.long
 @each("kind, body", [
     ("email_domain_blocks", {"domain": "@Mail.Example"}),
     ("canonical_email_blocks", {"email": "newcomer@MAIL.example"}),

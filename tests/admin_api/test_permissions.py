@@ -41,6 +41,8 @@ def test_there_are_all_endpoints_of_mastodon_for_accounts_and_reports():
         assert ("POST", f"/api/v1/admin/reports/1/{act}") in found
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_members_are_refused_with_every_scope(alice, api_of, subtests):
     """No token of a member has these scopes; one of former staff keeps them."""
     staff = make_staff(handle="former")
@@ -56,6 +58,8 @@ def test_members_are_refused_with_every_scope(alice, api_of, subtests):
             assert (answer.status_code, answer.json()["code"]) == (403, "insufficient_scope")
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_staff_without_the_right_are_refused(api_of, subtests):
     program = api_of(make_staff("posts.view_post"), SCOPES)
     for method, address, _scopes in requests():
@@ -64,6 +68,8 @@ def test_staff_without_the_right_are_refused(api_of, subtests):
             assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_each_needs_its_own_scope(api_of, subtests):
     """The right alone is not enough: a token of staff that may only read and write as a member does neither."""
     chief = make_staff(superuser=True)

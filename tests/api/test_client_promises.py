@@ -98,6 +98,7 @@ def test_nobody_is_allowed_but_oneself(alice, api_of):
     assert api_of(alice).post(STATUSES, asked, format="json").status_code == 200
 
 
+@pytest.mark.long
 @each(
     ("policy", "follower", "stranger"),
     [("public", 200, 200), ("followers", 200, 403), ("nobody", 403, 403)],

@@ -54,6 +54,7 @@ def is_clear(answer):
     return answer
 
 
+@pytest.mark.long
 @EXAMPLES
 @given(which=st.sampled_from(WITH_IDS), text=IDS)
 def test_ids(api, which, text):
@@ -85,7 +86,6 @@ def test_cursors(api, address, asked):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @EXAMPLES
 @given(text=st.text(max_size=600), warning=st.text(max_size=80))
 def test_what_is_written_is_kept_as_it_is_or_refused(api, text, warning):
@@ -105,7 +105,6 @@ def test_what_is_written_is_kept_as_it_is_or_refused(api, text, warning):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @EXAMPLES
 @given(name=st.text(max_size=60), note=st.text(max_size=200))
 def test_names_have_one_normal_form(api, name, note):
@@ -179,6 +178,7 @@ def test_depth(api, depth):
     assert not Post.objects.filter(author__handle="alice").exists()
 
 
+@pytest.mark.long
 @each(
     ("field", "value"),
     [

@@ -62,6 +62,8 @@ def test_a_picture_is_described_until_it_is_posted(api, bob, api_of):
     assert api.delete(f"{MEDIA}/{number}").status_code == 404
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each(
     "more", [{"focus": "1"}, {"focus": "a,b"}, {"focus": "2,0"}, {"focus": "nan,0"}, {"focus": "1,1,1"},
              {"description": "x" * 10_001}, {"data": b"<svg/>"}, {"data": picture((5001, 5000), mode="1")}],
@@ -187,6 +189,7 @@ def test_hidden_numbers_are_hidden_until_the_end(api, bob, api_of):
     assert [one["votes_count"] for one in edited["options"]] == [1, 0]
 
 
+@pytest.mark.long
 @each(
     "choices", [None, [], ["x"], [5], [-1], "0,1", [0, 1], [10**30], [[0]], {"a": 1}, [None], list(range(300))]
 )  # fmt: skip

@@ -63,6 +63,7 @@ def test_a_notification_has_the_fields_of_its_schema_and_a_follow_no_status(api)
         assert set(body) == (fields - {"status"} if body["type"] == "follow" else fields)
 
 
+@pytest.mark.long
 @each(
     ("query", "expected"),
     [({"types[]": ["follow"]}, ["follow"]), ({"types[]": ["mention"]}, ["mention", "mention"]),

@@ -233,6 +233,8 @@ def _value(name, schema):
     return {"boolean": "false", "integer": "1"}.get(kind, "river")
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_every_parameter_of_a_query_is_read(alice, api_of, document, world, recorded):
     keeper, ignored, looked_at = make_staff(handle="keeper", superuser=True), set(), 0
     for method, path, names in _queries(document):
@@ -253,6 +255,8 @@ def test_every_parameter_of_a_query_is_read(alice, api_of, document, world, reco
     assert looked_at > 100
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_every_field_of_a_body_is_read(alice, api_of, document, world, recorded):
     samples, ignored = _samples(world), set()
     keeper = make_staff(handle="keeper", superuser=True)

@@ -99,6 +99,7 @@ def test_a_follower_is_removed(alice, bob, api_of):
     assert body["followed_by"] is False
 
 
+@pytest.mark.long
 @each("name", ["blocks", "mutes", "follow_requests"])
 def test_own_lists_are_walked_by_their_links_newest_first(alice, api_of, name):
     crowd = [make_user() for _ in range(5)]

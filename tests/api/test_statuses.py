@@ -102,6 +102,7 @@ def test_json_form_and_multipart_bodies_are_the_same(api):
     assert shapes[0] == shapes[1] == shapes[2]
 
 
+@pytest.mark.long
 @each(
     "body",
     [b"{", b"null", b"[]", b'"x"', b"5", b"NaN", b'{"status": NaN}', b'{"status": "\\ud800"}', b'{"status": "\\u0000"}',
@@ -121,6 +122,8 @@ def test_no_body_is_an_empty_one(api):
     assert post_json(api, b"").status_code == 422
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each(
     "fields",
     [{}, {"status": ""}, {"status": "  \n"}, {"status": None}, {"status": []}, {"status": {"a": 1}}, {"status": True},

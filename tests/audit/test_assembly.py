@@ -201,6 +201,7 @@ def test_every_question_has_an_answer_that_fits_the_post(alice, carol, online):
     )
 
 
+@pytest.mark.long
 def test_the_position_counts_what_is_on_the_page(alice, carol, online):
     first, second = publish(alice), publish(alice)
     publish(carol)
@@ -304,6 +305,7 @@ def test_the_answer_begins_with_one_sentence(alice, carol, online, page_of):
     assert "其余 9 项检查不再需要：答案已经清楚。" in page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text", ["", "  ", "hello", "x" * 400, "https://elsewhere.example/@alice/1611570114275049488"]
 )

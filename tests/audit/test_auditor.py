@@ -79,6 +79,8 @@ def audited(turns=3):
     }
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_site_that_is_right_gives_no_findings(alice, bob, carol, posts):
     publish(alice, "for followers", visibility="followers")
     mute_user(carol, alice)
@@ -93,6 +95,8 @@ def test_a_site_that_is_right_gives_no_findings(alice, bob, carol, posts):
     assert AuditRun.objects.count() == 3
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_what_a_page_leaves_out_is_found_at_the_third_look_and_repaired(bob, posts):
     HOME.remove(bob.pk, [posts[4]])
     assert posts[4] not in read(bob)
@@ -106,6 +110,7 @@ def test_what_a_page_leaves_out_is_found_at_the_third_look_and_repaired(bob, pos
     assert audited()["violations"] == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "kind"),
     [
@@ -145,6 +150,7 @@ def test_what_was_shown_although_it_was_gone_is_a_leak(alice, bob, posts, way):
     assert all(finding.repaired_at for finding in turn.findings)
 
 
+@pytest.mark.long
 def test_what_changed_after_the_page_was_shown_is_no_violation(alice, bob, carol, posts):
     follow_user(bob, carol)
     own = publish(bob).pk
@@ -167,6 +173,7 @@ def test_posts_to_friends_are_late_for_a_friend_of_a_moment_ago(alice, bob, post
     assert (found["late"] > 0, found["violations"]) == (True, 0)
 
 
+@pytest.mark.long
 def test_what_leaves_no_row_is_settled_by_a_second_look(alice, bob, posts):
     assert len(read(bob)) == 10
     unfollow_user(bob, alice)
@@ -195,6 +202,7 @@ def test_a_window_that_lost_a_post_is_rebuilt(bob, posts, settings):
     assert posts[7] in window.ids
 
 
+@pytest.mark.long
 def test_looking_at_windows_keeps_nobody_online(bob, posts):
     timelines().expire(HOME.key(bob.pk), 100)
     audited(2)
@@ -209,6 +217,8 @@ def test_a_post_that_was_never_handed_to_delivery_is(alice, bob, posts):
     assert posts[5] in read(bob)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_delivery_that_was_given_up_is_tried_again_once(alice, bob, posts):
     HOME.remove(bob.pk, [posts[2]])
     dead = FanoutChunk.objects.filter(job=posts[2])
@@ -254,6 +264,7 @@ def test_a_wrong_count_is_put_right(alice, bob, posts):
     assert UserCounts.objects.get(user=alice).followers == 1
 
 
+@pytest.mark.long
 def test_a_deleted_post_in_a_window_is_no_finding(alice, bob, posts):
     mark_deleted(posts[1])
     delete_post(posts[1], by=alice)
@@ -262,6 +273,8 @@ def test_a_deleted_post_in_a_window_is_no_finding(alice, bob, posts):
     assert audited()["violations"] == 0
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_page_is_served_and_a_turn_ends_without_redis(alice, bob, posts):
     with dead_redis():
         assert len(read(bob)) == 10
@@ -289,6 +302,7 @@ def test_inboxes_are_compared_as_well(alice, bob, posts):
     assert AuditFinding.objects.filter(kind=Kind.WINDOW, post_id=quiet.pk).exists()
 
 
+@pytest.mark.long
 def test_what_is_merged_at_reading_need_not_be_in_a_window(alice, bob, posts):
     set_author_policy(alice, Policy.PULL, by="a test")
     pulled = publish(alice).pk

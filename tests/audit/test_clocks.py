@@ -33,6 +33,7 @@ def not_repaired():
     raise RuntimeError("a mistake that stays")
 
 
+@pytest.mark.long
 @wrong_clock
 def test_runs_rounds_and_findings_are_dated_by_the_database(alice, bob, step):
     delivered(alice, "something to compare")

@@ -125,7 +125,6 @@ FAULTS = [
 ]
 
 
-@pytest.mark.gate
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("break_it", "kind", "words", "is_repaired"), FAULTS, ids=[f[0].__name__ for f in FAULTS]
@@ -156,6 +155,7 @@ def test_a_healthy_site_is_compared_and_nothing_is_made_up(posts):
     assert auditor.run_once().deliveries == 0
 
 
+@pytest.mark.long
 def test_what_was_given_up_stays_on_record(posts, alice, capsys):
     FanoutChunk.objects.filter(job=posts[2], number=4).update(state=State.DEAD)
     assert discard_dead([posts[2]]) == 1

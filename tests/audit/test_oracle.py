@@ -61,6 +61,8 @@ def _memory():
     timelines().config_set("maxmemory", "0")
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.usefixtures("_memory")
 @pytest.mark.parametrize("way", [push, rebuild, sql_alone])
 def test_every_way_of_making_a_page_finds_what_the_articles_query_finds(reader, way):
@@ -88,6 +90,8 @@ def test_it_reads_no_more_than_it_may_and_says_how_far_it_answers(reader):
     assert between.home(reader.pk) == everything[3:9]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_it_knows_circles_mutes_reposts_and_what_is_gone(reader):
     friend, stranger = make_user(), make_user()
     for one in (friend, stranger):

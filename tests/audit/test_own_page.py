@@ -109,6 +109,7 @@ def test_the_verifier_is_short():
     assert len(Path(verify.__file__).read_text().splitlines()) <= 80
 
 
+@pytest.mark.long
 def test_a_downloaded_page_is_equal_wherever_it_is_checked(busy, bob, page_of, tmp_path):
     page = tmp_path / "page.zip"
     page.write_bytes(page_of(bob).get("/home/page.zip").content)
@@ -147,7 +148,6 @@ CHANGES: list[tuple[dict[str, object], dict[str, object], str]] = [
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_a_changed_row_is_named(busy, bob, tmp_path, subtests):
     files = unpacked(page_archive(reader(bob), Cursor(limit=40)))
     for wanted, change, sentence in CHANGES:
@@ -163,6 +163,7 @@ def test_a_changed_row_is_named(busy, bob, tmp_path, subtests):
             assert sentence in ran.stdout or sentence == "does not"
 
 
+@pytest.mark.long
 def test_a_missing_row_and_a_forged_page_are_found(busy, bob, tmp_path):
     files = unpacked(page_archive(reader(bob), Cursor(limit=40)))
     lines = files["rows.jsonl"].splitlines()
@@ -177,6 +178,7 @@ def test_a_missing_row_and_a_forged_page_are_found(busy, bob, tmp_path):
     assert "post 5 does not belong on the page" in said
 
 
+@pytest.mark.long
 def test_the_signature_is_the_published_keys(busy, bob, client, tmp_path):
     for name, body in unpacked(page_archive(reader(bob), Cursor())).items():
         (tmp_path / name).write_bytes(body)
@@ -202,6 +204,8 @@ def test_the_signature_is_the_published_keys(busy, bob, client, tmp_path):
     assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode != 0
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_the_file_holds_nothing_that_its_reader_may_not_see(busy, bob):
     files = unpacked(page_archive(reader(bob), Cursor(limit=40)))
     text = b"".join(files.values())
@@ -211,6 +215,7 @@ def test_the_file_holds_nothing_that_its_reader_may_not_see(busy, bob):
     assert b"@carol only" not in text
 
 
+@pytest.mark.long
 def test_without_a_key_there_is_no_signature(busy, bob, client, settings):
     settings.PAGE_SIGNING_KEY = ""
     assert "receipt.sig" not in unpacked(page_archive(reader(bob), Cursor()))
@@ -244,6 +249,7 @@ def test_a_right_page_is_equal_and_a_wrong_one_says_what_it_lacks(
     assert answer["differences"] == [{"what": "missing", "status_id": str(lost)}]
 
 
+@pytest.mark.long
 def test_the_next_pages_follow_by_themselves(alice, bob, page_of):
     for number in range(45):
         publish(alice, f"Number {number}.")

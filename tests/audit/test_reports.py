@@ -65,6 +65,7 @@ def test_staff_without_rights_see_nothing(finding):
     assert browser.get(RUNS).status_code == 403
 
 
+@pytest.mark.long
 def test_the_command_walks_one_home_and_says_what_is_wrong(alice, bob, capsys):
     home_timeline(bob, Cursor())
     posts = [publish(alice).pk for _ in range(50)]

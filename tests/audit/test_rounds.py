@@ -101,7 +101,6 @@ def test_the_time_for_windows_is_bounded_and_nobody_is_left_out(readers, monkeyp
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize("place", [0, 2, 4])
 def test_half_a_follow_is_found_wherever_it_lies(readers, monkeypatch, place):
     monkeypatch.setattr(checks, "FOLLOWS", 2)
@@ -115,7 +114,6 @@ def test_half_a_follow_is_found_wherever_it_lies(readers, monkeypatch, place):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_what_cannot_be_repaired_is_one_finding_with_a_count(alice, monkeypatch):
     [reader] = readers_of(alice, 1)
     HOME.remove(reader.pk, HOME.ids(reader.pk)[:1])

@@ -171,6 +171,7 @@ def test_a_post_of_which_nothing_is_left_is_refused(alice, bring):
     ]
 
 
+@pytest.mark.long
 def test_more_pictures_than_a_post_can_have(alice, bring, monkeypatch):
     monkeypatch.setattr(actions, "PICTURES_SECONDS", 600)
     names = [f"{number}.png" for number in range(5)]

@@ -167,6 +167,7 @@ def test_a_day_shows_what_was_written_until_then(alice, page_of, bring):
     assert 'name="robots" content="noindex"' in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "query", ["date=yesterday", "date=9999-12-31", "max_id=x", "until=2020-01-01", "as_of=2020-01-01", "q=" + "x" * 101]
 )  # fmt: skip
@@ -174,6 +175,7 @@ def test_what_the_list_cannot_do_it_says(alice, page_of, query, brought):
     text_of(page_of(None), f"{LIST}?{query}", status=400)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "path", ["?max_id=999999", "/999999", "/99999999999999999999", "/999999/delete"]
 )

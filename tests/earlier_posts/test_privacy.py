@@ -50,6 +50,7 @@ def test_pictures_without_room_are_named(alice, bring, settings):
     assert archive.read("left_out.txt").decode().startswith("pictures/earlier-")
 
 
+@pytest.mark.long
 def test_an_erasure_takes_them_a_few_at_a_time(alice, bob, bring):
     media = [note(number, attachment=[attached(f"{number}.png")]) for number in range(1, 4)]
     bring(alice, *media, files={f"{number}.png": picture() for number in range(1, 4)})

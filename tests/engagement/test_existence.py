@@ -391,7 +391,6 @@ def spoiled(key):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize("plant", [wrong_type, spoiled])
 @pytest.mark.parametrize("what", ["*phantom*", "phantom:1:*", "{phantom:1}*"])
 def test_garbage_in_any_key_is_unknown_and_goes_away(alice, bob, whole, plant, what):

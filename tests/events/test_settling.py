@@ -8,7 +8,6 @@ from celery.signals import beat_init, worker_init
 NEW = 10_000  # objects
 
 
-@pytest.mark.gate
 @pytest.mark.long
 @pytest.mark.parametrize("signal", [beat_init, worker_init])
 def test_what_is_imported_is_not_collected_when_the_process_ends(signal):

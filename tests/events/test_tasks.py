@@ -420,6 +420,8 @@ def test_a_task_that_runs_twice_leaves_what_running_once_leaves(name, life):
         assert before.keys() == now.keys()
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_events_that_arrive_in_the_opposite_order_lead_to_the_same_windows(life):
     """Deletes before deliveries, unfollows before follows."""
     dispatch = celery_app.tasks["apps.events.tasks.dispatch"]

@@ -74,6 +74,7 @@ def test_no_module_needs_anything_of_the_site(installed):
     assert run(sys.executable, "-P", "-c", IMPORTS, *modules(), PYTHONPATH=str(installed)) == ""
 
 
+@pytest.mark.long
 def test_the_example_of_the_readme_runs(installed, tmp_path, memcached):
     program, printed = example(tmp_path)
     for _again in range(2):

@@ -187,6 +187,7 @@ def test_text_and_back(topology):
     warnings(topology)
 
 
+@pytest.mark.long
 @given(st.one_of(st.text(), st.binary()))
 def test_garbage_is_refused_as_such(text):
     with pytest.raises(TopologyError):

@@ -68,7 +68,6 @@ print("all")
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_a_cluster_that_is_away_is_a_miss_for_sessions():
     code = """
 import django; django.setup()

@@ -59,7 +59,6 @@ def example_key():
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize(
     ("name", "value", "code"),
     [

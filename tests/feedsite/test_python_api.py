@@ -29,7 +29,6 @@ EXAMPLE = "\n".join(
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_the_example_of_the_documentation_runs(transactional_db):
     make_user("alice")
     make_user("bob")

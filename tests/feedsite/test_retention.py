@@ -99,6 +99,8 @@ def test_the_auditor_would_miss_them_without_the_setting(old_and_new, settings):
     assert set(AuditFinding.objects.values_list("post_id", flat=True)) == set(old[1:3])
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("state", [State.PENDING, State.DEAD])
 @pytest.mark.parametrize("model", [FanoutJob, FanoutChunk])
 def test_what_is_unfinished_stays_and_all_that_came_after_it(old_and_new, settings, state, model):

@@ -63,6 +63,7 @@ def test_the_servers_have_every_template_when_they_start(module):
     assert int(done.stdout) >= len([path for path in folder.rglob("*.*") if path.is_file()])
 
 
+@pytest.mark.long
 def test_with_debug_every_page_reads_them_anew():
     code = "from feedsite.settings import TEMPLATES; print(TEMPLATES[0]['OPTIONS']['loaders'][0])"
     done = subprocess.run(

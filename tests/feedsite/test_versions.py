@@ -40,6 +40,7 @@ def test_a_site_that_is_up_to_date():
     assert f"{found['applied']} applied, 0 missing\n" in text
 
 
+@pytest.mark.long
 def test_it_is_the_command_that_manage_runs():
     """Django answers `manage.py version` with its own."""
     name = connection.settings_dict["NAME"]

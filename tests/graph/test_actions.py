@@ -173,6 +173,8 @@ def test_mutes_are_idempotent_and_change_no_follow(alice, bob):
     assert not Mute.objects.exists()
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_pair_that_everybody_changes_at_once_stays_exact(transactional_db):
     """Follows, unfollows and blocks of the same two, in both directions, from 16 threads."""
     alice, carol = make_user(), make_user()

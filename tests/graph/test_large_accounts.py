@@ -47,7 +47,6 @@ def give_followees(user, number):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_a_reader_of_twenty_thousand_holds_nobody_up(alice, carol, monkeypatch):
     ids = give_followees(alice, MANY)
     post = publish(carol)
@@ -69,6 +68,7 @@ def test_a_reader_of_twenty_thousand_holds_nobody_up(alice, carol, monkeypatch):
     assert (graph().memory_usage(key_of(alice)) or 0) / MANY <= 10
 
 
+@pytest.mark.long
 def test_a_follow_moves_the_same_bytes_for_a_reader_of_two_and_of_twenty_thousand(
     alice, bob, carol
 ):

@@ -113,7 +113,6 @@ def test_a_head_that_shrank_is_loaded_again(star, monkeypatch):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize(("query", "model", "column"), LISTS)
 def test_every_kind_of_cursor_gives_the_same_page_warm_and_cold(
     star, query, model, column, subtests
@@ -130,6 +129,8 @@ def test_every_kind_of_cursor_gives_the_same_page_warm_and_cold(
             assert warm == query(owner, None, cursor)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(("query", "model", "column"), LISTS)
 def test_lists_are_right_after_any_loss(star, query, model, column):
     truth = by_sql(model, column, star)

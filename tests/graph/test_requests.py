@@ -68,6 +68,8 @@ def test_asking_shows_nothing_and_being_approved_shows_what_was_said_before(lock
     assert home(carol) == [late.pk, early.pk]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("surface", ["status", "statuses", "home", "page", "profile", "like"])
 def test_no_surface_shows_followers_only_posts_to_who_only_asks(
     locked, carol, api_of, page_of, surface
@@ -177,6 +179,8 @@ def test_asking_in_bulk_is_refused(locked, carol, settings):
     assert not asks(carol, other)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_answers_and_withdrawals_at_once_leave_one_state(transactional_db):
     """S33: approved, rejected, withdrawn and blocked at the same time, from 12 threads."""
     alice, carol = set_locked(make_user(), locked=True), make_user()

@@ -145,6 +145,7 @@ FAMILIAR = [
 ]
 
 
+@pytest.mark.long
 def test_a_profile_names_those_who_follow_it_too(alice, carol, friends, page_of):
     english, chinese = page_of(carol), page_of(carol)
     chinese.cookies["lang"] = "zh-hans"

@@ -42,6 +42,7 @@ def test_texts_for_few_are_not_on_the_page_of_an_account(mod, alice):
     assert "(limited audience)" in text
 
 
+@pytest.mark.long
 def test_permissions_are_there_and_folded(chief, alice):
     text = chief.get(f"/admin/accounts/user/{alice.pk}/change/").text
     assert 'name="user_permissions"' in text

@@ -34,6 +34,8 @@ def post(alice, bob):
     return post
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each("address", [
     "/api/v1/timelines/public",
     "/api/v1/timelines/tag/tea",
@@ -84,6 +86,7 @@ def test_followers_have_it_on_home_and_the_oracle_agrees(post, alice, bob, carol
     assert ids(home_timeline(user_by_id(carol.pk), Cursor())) == [own.pk]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("post", "carol")
 def test_the_comparison_of_explanations_expects_it():
     outcomes = list(compare(200, seed=1))
@@ -123,6 +126,7 @@ def test_it_is_suggested_to_nobody(post, alice, carol):
     assert alice in suggested_people(carol, limit=10)
 
 
+@pytest.mark.long
 @each("act", [limit_user, unlimit_user])
 def test_only_staff_with_the_permission_limit(alice, act):
     for by in (alice, make_staff("moderation.change_report")):

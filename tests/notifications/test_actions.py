@@ -87,6 +87,7 @@ def test_nobody_is_told_of_themselves(alice):
     assert told(alice) == []
 
 
+@pytest.mark.long
 def test_doing_it_again_is_told_once(alice, carol):
     post = publish(alice)
     for _ in range(3):
@@ -244,6 +245,7 @@ def test_a_request_withdrawn_before_it_was_told_is_never_told(locked, carol):
     assert told(locked) == []
 
 
+@pytest.mark.long
 def test_who_wants_to_be_told_of_new_posts_is(alice, bob, carol):
     follow_user(bob, alice, notify=True)
     follow_user(carol, alice)

@@ -51,6 +51,7 @@ def test_what_was_read_is_told_only_when_asked_for(alice, bob, api_of, said):
     assert api.post(f"{ANNOUNCEMENTS}/{said.pk + 1}/dismiss").status_code == 404
 
 
+@pytest.mark.long
 @each("emoji", ["👍", "👨‍👩‍👧‍👦", "🇨🇳", "❤️", "👍🏽", "1️⃣"])
 def test_an_emoji_is_counted_once_a_person_and_taken_back(alice, bob, api_of, said, emoji):
     path = f"{ANNOUNCEMENTS}/{said.pk}/reactions/{emoji}"

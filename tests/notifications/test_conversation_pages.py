@@ -99,6 +99,7 @@ def test_what_could_not_be_sent_stays_in_the_box(bob, carol, talk, page_of):
     assert not Post.objects.filter(author=bob).exists()
 
 
+@pytest.mark.long
 def test_older_messages_are_a_page_away(alice, bob, talk, page_of):
     for number in range(25):
         publish(alice, f"@bob {number}", visibility="mentioned", reply_to_id=talk.pk)
@@ -134,6 +135,7 @@ def test_the_button_of_a_profile_leads_to_the_conversation_there_is(alice, bob, 
     assert page_of(bob).get("/conversations/new?to=nobody").status_code == 404
 
 
+@pytest.mark.long
 def test_a_picture_is_a_message(bob, talk, page_of):
     file = SimpleUploadedFile("tea.png", picture(), "image/png")
     sent = {"body": "", "seen": talk.pk, "file_1": file, "file_1_alt": "A pot of tea"}
@@ -182,6 +184,7 @@ def test_conversations_of_others_are_not_there(bob, carol, talk, page_of):
     assert page_of(bob).get(f"/conversations/{2**62}").status_code == 404
 
 
+@pytest.mark.long
 def test_a_page_costs_the_same_for_many(alice, bob, page_of, django_assert_max_num_queries):
     """Of messages, of people, and of conversations."""
     people = [make_user(f"person{n}") for n in range(12)]

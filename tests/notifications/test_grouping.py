@@ -42,6 +42,8 @@ def shape(page):
     return [(group.newest.kind, len(group.items)) for group in page.items]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_what_many_did_alike_is_one_and_what_was_said_stays_single(alice, busy):
     page = groups_page(alice, Cursor())
     assert sorted(shape(page)) == [
@@ -57,7 +59,6 @@ def test_what_many_did_alike_is_one_and_what_was_said_stays_single(alice, busy):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_every_notification_is_on_exactly_one_page(alice, busy, subtests):
     for limit, upwards in product([1, 2, 3, 40], [False, True]):
         with subtests.test(limit=limit, upwards=upwards):
@@ -94,6 +95,7 @@ def test_a_page_looks_at_a_bounded_number(alice, monkeypatch):
     assert rest.older is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [1, 30])
 def test_a_page_costs_the_same_queries_for_one_and_for_many(
     alice, number, django_assert_num_queries
@@ -120,6 +122,7 @@ def test_what_was_done_hours_apart_is_not_one(alice, busy):
     assert sorted(likes) == [("like", 1), ("like", 4), ("like", 5)]
 
 
+@pytest.mark.long
 def test_a_group_is_found_by_its_key_and_only_by_its_owner(alice, bob, busy):
     for group in groups_page(alice, Cursor()).items:
         assert [one.id for one in get_group(alice, group.key).items] == [
@@ -129,6 +132,7 @@ def test_a_group_is_found_by_its_key_and_only_by_its_owner(alice, bob, busy):
             get_group(bob, group.key)
 
 
+@pytest.mark.long
 @each("key", ["", "x", "favourite-1", "favourite-0-1", "follow-", "follow-9999999999", "ungrouped-0",
                                  "ungrouped-" + "9" * 19,
                                  "favourite-" + "9" * 19 + "-1", "follow-999999999", "mention-1-1", "follow-1\n",
@@ -138,6 +142,7 @@ def test_what_is_no_key_is_not_found(alice, busy, key):
         get_group(alice, key)
 
 
+@pytest.mark.long
 def test_a_dismissed_group_is_gone_and_nothing_else(alice, busy):
     before = groups_page(alice, Cursor()).items
     for group in before:
@@ -148,6 +153,7 @@ def test_a_dismissed_group_is_gone_and_nothing_else(alice, busy):
         assert left == {one.key for one in before}
 
 
+@pytest.mark.long
 def test_unread_groups_are_counted_above_the_marker(alice, busy):
     assert unread_group_count(alice, maximum=100) == 9
     assert unread_group_count(alice, maximum=4) == 4
@@ -156,6 +162,8 @@ def test_unread_groups_are_counted_above_the_marker(alice, busy):
     assert unread_group_count(alice, maximum=100) == 0
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_the_muted_are_in_no_group(alice, busy):
     person = get_group(alice, groups_page(alice, Cursor()).items[0].key).newest.actor
     mute_user(alice, person)

@@ -94,6 +94,8 @@ def test_each_condition_holds_back_what_comes_after_it(
     assert User.objects.get(pk=alice.pk).counts.holds_notifications is bool(kept)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each(
     "is_followed, verdict, number",
     [(False, "filter", 0), (False, "accept", 1), (True, "filter", 1)],

@@ -29,6 +29,7 @@ def actors(page):
     return [item.actor.pk for item in page.items]
 
 
+@pytest.mark.long
 @each("limit", [1, 4, 9, 10])
 def test_notifications_are_walked_newest_first_without_loss(alice, fans, limit):
     seen, cursor = [], Cursor(limit=limit)
@@ -101,6 +102,7 @@ def test_unread_is_counted_to_a_hundred_in_one_query(alice, carol, django_assert
         assert unread_count(alice) == MAX_UNREAD
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [1, 9])
 def test_a_page_costs_the_same_queries_for_one_and_nine(
     alice, fans, number, django_assert_num_queries

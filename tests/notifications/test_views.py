@@ -1,5 +1,6 @@
 """The page of notifications."""
 
+import pytest
 from django.test import Client
 
 from apps.engagement.actions import like_post
@@ -67,6 +68,7 @@ def test_likes_of_two_posts_are_two_lines(alice, page_of):
     assert "and 1 other liked your post" in page
 
 
+@pytest.mark.long
 @each(
     "kind", ["reply", "mention", "quote"]
 )  # fmt: skip
@@ -83,6 +85,7 @@ def test_what_is_said_to_the_viewer(alice, bob, page_of, kind):
         assert ("follow" in kinds) == (address == "/notifications")
 
 
+@pytest.mark.long
 def test_older_ones_are_behind_a_link(alice, page_of):
     for number in range(21):
         _likes(publish(alice, str(number)), 1)

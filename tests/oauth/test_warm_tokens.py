@@ -233,7 +233,6 @@ def log_out(key):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE)
 def test_a_session_that_was_ended_does_not_work_once_more(alice, trouble):
     key = warm_session(alice)

@@ -17,7 +17,7 @@ from apps.posts.content.text import length, segments
 from apps.texts import normalise
 from tests.support.npm import installed, node
 
-pytestmark = [pytest.mark.flows, pytest.mark.gate]
+pytestmark = pytest.mark.flows
 
 SCRIPT = Path(__file__).resolve().parents[2] / "static" / "js" / "composer.js"
 SCHEME = "an address begins with http or https: a name with a dot in it is often a file, a version or a typing error"

@@ -49,6 +49,8 @@ def show(post):
     deliver()
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each("address", LISTS)
 def test_lists_leave_a_hidden_post_out_until_it_is_shown_again(alice, bob, api_of, address):
     other = delivered(alice, "Plain #tea.")
@@ -74,6 +76,8 @@ def test_a_hidden_post_is_not_there_for_others_and_labelled_for_its_author(alice
     assert api_of(bob).get(f"/api/v1/statuses/{post.pk}").status_code == 200
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each("visibility", ["public", "unlisted", "followers", "mentioned"])
 def test_the_oracle_and_the_gate_agree(alice, bob, visibility):
     post = publish(alice, "To @bob.", visibility=visibility)

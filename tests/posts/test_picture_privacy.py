@@ -190,6 +190,8 @@ def test_shared_caches_ask_again_and_learn_that_it_is_gone(alice, bob, api_of):
     assert answer["Cache-Control"].startswith("private, ")
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_file_costs_one_question_of_an_index(alice, api_of, django_assert_num_queries):
     address = posted(alice, api_of, None)[1][0]
     with django_assert_num_queries(1) as asked:

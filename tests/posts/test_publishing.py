@@ -30,6 +30,8 @@ MENTIONING = ["SELECT", *PLAIN]  # the handles
 TAGGED = ["BEGIN", "SELECT", "SELECT", "INSERT", "INSERT", "COMMIT"]  # the tags, and their uses
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(("key", "statements"), [("", PLAIN), ("k", KEYED)])
 def test_it_is_the_same_statements_whoever_follows(transactional_db, api_of, key, statements):
     alice = make_user("alice")
@@ -112,6 +114,8 @@ ANSWERED: list[dict[str, object]] = [
 ]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.django_db
 def test_the_answer_is_what_is_read_afterwards(alice, bob, api_of, case):
     parent = str(publish(bob, "first").pk)

@@ -363,7 +363,6 @@ def seconds_for(text):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.waits("regular expressions match in C, where no steps can be counted")
 @pytest.mark.parametrize("pump", PUMPS)
 def test_no_text_is_slow(pump):

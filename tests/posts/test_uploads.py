@@ -103,7 +103,6 @@ def first_of(data):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize("data", [stereo(), stereo((3000, 2000), (750, 500)), stereo((5000, 4000), (640, 480))],
                          ids=["stereo", "preview", "large"])  # fmt: skip
 def test_a_jpeg_with_another_picture_inside_is_its_first(data):
@@ -436,7 +435,6 @@ def test_a_picture_that_is_posted_anew_for_everybody_is_public(alice, bob, clien
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_the_site_imports_no_decoder():
     """Libraries that read what strangers send are loaded by the restricted programs alone."""
     program = "import sys, django; django.setup(); import apps.api.urls, apps.web.urls; print(*sys.modules, sep='\\n')"

@@ -125,6 +125,7 @@ def test_a_preview_stays_as_long_as_a_post_names_it(site, fetched, alice, carol)
     assert not default_storage.exists(picture)
 
 
+@pytest.mark.long
 def test_a_hidden_post_has_no_preview_until_it_is_shown_again(site, fetched, alice):
     post = publish(alice, address(site))
     fetched()

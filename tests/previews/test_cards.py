@@ -145,6 +145,8 @@ def test_a_sensitive_post_shows_no_picture_of_others(alice, page_of):
     assert "<img" not in card
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("address", ["/", "/api/v1/timelines/home", "/@alice"])
 def test_a_warm_page_asks_neither_database_nor_caches_for_previews(
     address, alice, bob, page_of, api_of, settings, django_assert_max_num_queries

@@ -104,6 +104,7 @@ def test_a_picture_is_re_encoded_and_small(site):
     assert found.blurhash
 
 
+@pytest.mark.long
 def test_a_page_is_shown_without_a_picture_that_is_none(site):
     assert picture_at(site, picture=answer("<svg/>", "image/svg+xml")) is None
     assert picture_at(site, picture=answer(b"not a picture", "image/png")) is None

@@ -82,6 +82,8 @@ def references(user):
                     yield f"{model._meta.label}.{field.name}"
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_nothing_is_left(life, tmp_path):
     """I26: every word of hers is looked for in all tables, in Redis and in the files."""
     alice, bob, _carol, _dora = life
@@ -99,6 +101,7 @@ def test_nothing_is_left(life, tmp_path):
     assert "Bob's own words" in {post.body for post in Post.objects.filter(author=bob)}
 
 
+@pytest.mark.long
 def test_counts_of_others_are_right_afterwards(life):
     alice, bob, carol, _dora = life
     erased(alice)
@@ -112,6 +115,8 @@ def test_counts_of_others_are_right_afterwards(life):
     assert not Post.objects.filter(source__author=alice, deleted_at=None).exists()
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_nobody_sees_anything_from_the_next_request_on(life, page_of, api_of):
     alice, bob, _carol, _dora = life
     browser, program = page_of(alice), api_of(alice)

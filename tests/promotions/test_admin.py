@@ -66,6 +66,7 @@ class TestSegments:
         assert 'value="#rivers"' in page
         assert "follows the tag #rivers" in chief.get(f"{PATH}/segment/").content.decode()
 
+    @pytest.mark.long
     @pytest.mark.parametrize(
         ("fields", "field"),
         [

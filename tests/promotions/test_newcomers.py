@@ -30,6 +30,7 @@ def pack():
     return made
 
 
+@pytest.mark.long
 def test_three_of_a_starter_pack_make_a_full_page_with_nothing_promoted(
     pack, freshers, shop, settings
 ):

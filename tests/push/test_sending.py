@@ -135,6 +135,8 @@ def test_kinds_that_are_silent_are_not_sent(alice, dora, subscribed, pushed):
     assert [told["notification_type"] for told in pushed()] == ["mention"]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(("policy", "told_of"), [
     (Policy.ALL, ["bob", "carol", "dora"]), (Policy.FOLLOWER, ["bob"]), (Policy.FOLLOWED, ["carol"]),
     (Policy.NONE, []),

@@ -54,6 +54,7 @@ def test_an_order_has_what_the_home_page_has(bob, posts):
     assert len(ids) == len(home)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_pages_neither_repeat_nor_omit_while_everything_changes(alice, bob, carol, posts, name):
     choose_algorithm(bob, name)

@@ -167,6 +167,7 @@ def test_scoring_twice_leaves_what_scoring_once_leaves(alice, carol, reader):
     assert len(once[0]) == 2
 
 
+@pytest.mark.long
 def test_it_is_what_scoring_everything_now_gives(alice, carol, reader):
     """Scored in pieces after deliveries, or at once when it was lost."""
     follow_tag(reader, "tea")
@@ -186,7 +187,6 @@ def test_it_is_what_scoring_everything_now_gives(alice, carol, reader):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize(
     "loss",
     [
@@ -277,6 +277,8 @@ def test_many_readers_are_several_tasks(alice, reader, settings, monkeypatch):
     assert done == [2, 4, 5]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("act", ["delete", "mute", "block", "unfollow"])
 def test_what_may_not_be_seen_any_more_is_left_out_at_the_next_read(alice, carol, reader, act):
     posts = [publish(author, f"{n}") for n in range(3) for author in (alice, carol)]

@@ -69,6 +69,7 @@ def test_the_algorithm_is_chosen_by_a_form_and_kept(page_of, bob):
     assert browser.post("/ranked/algorithm", {"algorithm": "best"}).status_code == 422
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["light", "discussed", "heavy", "chronological"])
 def test_every_algorithm_has_every_post_and_explains_it(page_of, bob, posts, name):
     browser = page_of(bob)

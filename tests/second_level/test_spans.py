@@ -111,6 +111,8 @@ def pulls(monkeypatch):
 # --- paging ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("is_on", [True, False])
 @pytest.mark.parametrize("flushes", [False, True])
 def test_a_walk_reaches_the_first_post_ever_and_shows_what_the_oracle_says(
@@ -170,6 +172,7 @@ def test_what_is_far_from_what_was_kept_takes_its_place(reader, monkeypatch):
     assert len(stored(reader.pk)) <= 5
 
 
+@pytest.mark.long
 def test_random_pages_are_those_of_postgresql(reader, authors, monkeypatch):
     monkeypatch.setattr(filling, "FILL_COUNT", 12)
     chance, ids = random.Random(5), truth(reader)
@@ -232,6 +235,8 @@ def test_a_follow_brings_the_posts_into_the_span_and_an_unfollow_takes_them_out(
     assert left == {new.pk, authors[1].pk, authors[2].pk}
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("twice", [pytest.param(False, marks=LONG), True])
 def test_in_whatever_order_changes_arrive_there_is_never_a_hole(reader, authors, order, twice):

@@ -93,6 +93,8 @@ SPELLINGS = [
 ]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each("where", ["page", "grant"])
 def test_an_account_is_one_however_it_is_spelled(alice, settings, where):
     narrow(settings, guess_account=5)
@@ -154,6 +156,8 @@ def test_what_is_refused_uses_up_no_other_limit(alice, settings):
     assert log_in(address=from_elsewhere(1)) == 422
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each("limit", ["log_in", "guess_address", "guess_account", "guess_site"])
 def test_nobody_locks_out_whoever_has_been_here_before(alice, settings, limit):
     browser = Client()
@@ -214,6 +218,8 @@ IN_A_SESSION = {
 }
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each("where", IN_A_SESSION)
 def test_a_password_cannot_be_guessed_inside_a_session(alice, page_of, settings, where):
     narrow(settings, guess_device=4)

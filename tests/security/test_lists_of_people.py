@@ -34,6 +34,8 @@ def by_api(program, alice, name, **more):
     return answer.status_code, [one["acct"] for one in answer.json()], answer.headers.get("Link")
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each("name", LISTS)
 def test_programs_of_the_blocked_get_an_empty_list(alice, carol, people, api_of, name):
     everybody = ["friend_two", "friend_one"]
@@ -70,6 +72,7 @@ def test_an_account_without_anybody_is_said_to_have_none(carol, page_of):
     assert page_of(carol).get("/@carol/followers").text.count(EMPTY) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kept", [0, 10_000])
 def test_neither_do_lists_that_redis_keeps(alice, carol, people, api_of, settings, kept):
     settings.GRAPH_LIST_FROM = kept

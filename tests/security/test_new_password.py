@@ -130,6 +130,8 @@ def by_code(_let_in, _mails):
 WAYS = [change, reset, by_staff, unusable, by_command, by_code]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_lives_on(let_in, mailoutbox, way):
     assert answers(let_in.token)

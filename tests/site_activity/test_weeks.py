@@ -97,6 +97,7 @@ def test_a_run_that_has_no_time_left_is_continued(alice, monkeypatch):
     assert numbers("statuses") == [1, 1, 1, *[0] * 9]
 
 
+@pytest.mark.long
 def test_a_step_counts_no_more_than_a_few_hours(alice, monkeypatch):
     monkeypatch.setattr(actions, "STEP", 6 * 3600)
     with seconds_ago(weeks_ago(11)):

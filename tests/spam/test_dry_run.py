@@ -127,6 +127,7 @@ def test_staffs_decisions_about_caught_posts_are_counted(posts, mod):
     assert result.acted == 3  # one of them was not caught
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("blocked")
 def test_a_measure_of_the_site_counts_once_staff_have_confirmed_it(alice, mod):
     save_policy(by=mod, switched_off=[], report_from=60, hide_from=60, limit_from=None)

@@ -79,6 +79,8 @@ def written(alice, people):
     return posts
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_streams_tell_exactly_what_pages_show(alice, people):
     posts = written(alice, people)
     heard = {stream: [user.pk for user in people] for stream in (HOME, PUBLIC)}
@@ -118,6 +120,8 @@ def test_a_list_tells_its_owner_what_its_people_say_and_nobody_else(alice, bob, 
     assert [news.listener_id for news in events_of_delete(open_to_all.pk, heard)] == [bob.pk]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_deletes_are_told_to_those_who_could_see_the_post_and_to_nobody_else(alice, people):
     posts = written(alice, people)
     heard = {stream: [user.pk for user in people] for stream in (HOME, PUBLIC)}

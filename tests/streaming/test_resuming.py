@@ -129,6 +129,8 @@ def test_an_author_ahead_of_the_clock_settles_nothing(monkeypatch):
     assert second_of(position.floor + 1) == 1_790_000_000 - SETTLE_SECONDS
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_what_was_published_meanwhile_comes_once_in_its_order(one_moment, alice, bob, carol):
     """Alice's 40 posts of one moment have later ids than carol's, who writes after them."""
     follow_user(bob, carol)
@@ -145,6 +147,8 @@ def test_what_was_published_meanwhile_comes_once_in_its_order(one_moment, alice,
     assert resumed(bob, USER, continued) == []
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_a_hundred_posts_cut_anywhere_come_once_each(one_moment, alice, bob, carol):
     follow_user(bob, carol)
     position, _nothing = heard(bob, USER, None)

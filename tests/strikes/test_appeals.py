@@ -257,6 +257,7 @@ def test_restricted_texts_are_read_by_permission_and_on_record(alice, bob, mod):
     assert (entry.user, entry.object_id, entry.change_message) == (chief, str(post.pk), "Read.")
 
 
+@pytest.mark.long
 def test_strikes_are_taken_back_from_their_list(alice, mod, chief):
     for number in range(12):
         hide_post(publish(alice, f"No. {number}").pk, by=mod)

@@ -140,6 +140,8 @@ def test_restricted_posts_are_read_by_permission_and_on_record(alice, bob, mod):
     assert "For few." in browser_of(reader).get(page(report)).text
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each("permissions, status", [((), 403), (("accounts.view_user",), 403), ((SEES,), 200), ((ACTS,), 200)])  # fmt: skip
 def test_who_may_look(report, permissions, status):
     for address in (page(report), QUEUE, "/admin/moderation/report/appeals/"):
@@ -151,6 +153,7 @@ def test_there_is_no_other_report(mod, number):
     assert browser_of(mod).get(f"{LIST}{number}/change/").status_code == 404
 
 
+@pytest.mark.long
 def test_who_only_looks_has_no_buttons_and_changes_nothing(report):
     browser = browser_of(make_staff(SEES))
     assert 'name="act"' not in browser.get(page(report)).text
@@ -202,6 +205,8 @@ def test_one_press_hides_the_chosen_post_and_closes_the_report(report, mod, alic
     ]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each("measure", Measure.values)
 def test_every_measure_is_taken_without_a_word_and_taken_back(report, mod, alice, measure):
     browser = browser_of(mod)
@@ -234,6 +239,7 @@ def state_of(user):
     )
 
 
+@pytest.mark.long
 def test_a_measure_that_is_in_force_is_not_taken_twice(report, mod, alice):
     browser = browser_of(mod)
     for measure in ("hide", "sensitive", "limit", "freeze"):
@@ -248,6 +254,7 @@ def test_a_measure_that_is_in_force_is_not_taken_twice(report, mod, alice):
     assert measures == expected
 
 
+@pytest.mark.long
 def test_a_resolved_report_is_reopened_before_it_is_decided_again(report, mod):
     browser = browser_of(mod)
     press(browser, report, "decide:warn", "An insult.")
@@ -285,6 +292,8 @@ def test_of_two_decisions_at_once_the_first_one_counts(report, mod, bob):
     assert Strike.objects.filter(measure="sensitive").count() == 1
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @each("measure, closed", [
     ("", {"report"}),
     ("warn", {"report", "part", "same"}),
@@ -349,6 +358,7 @@ def test_a_measure_about_posts_needs_one(report, mod):
     assert report.resolved_at is None
 
 
+@pytest.mark.long
 def test_only_posts_of_the_report_are_hidden(report, mod, carol):
     other = publish(carol)
     for number in (str(other.pk), "x", "", "9" * 19, "9" * 30):
@@ -379,11 +389,14 @@ def test_there_are_no_other_acts(report, mod, act):
     assert on_record() == []
 
 
+@pytest.mark.long
 @each("value", ["", "x", "0", "999999"])
 def test_only_strikes_of_the_account_are_taken_back(report, mod, carol, value):
     assert "There is no such decision." in press(browser_of(mod), report, f"take_back:{value}")
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_nobody_decides_about_superusers(carol, mod):
     chief = make_staff(superuser=True, handle="boss")
     report = file_report(carol, chief, post_ids=[publish(chief).pk])

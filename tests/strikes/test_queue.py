@@ -36,6 +36,7 @@ def listed(browser, query=""):
     return [row.report.pk for row in answer.context["rows"]], answer.context["older"]
 
 
+@pytest.mark.long
 @each("query, names", [
     ("", ["mine", "free"]),
     ("?state=open", ["mine", "free"]),

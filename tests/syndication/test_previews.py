@@ -167,6 +167,7 @@ class TestNothingIsLeft:
 
 
 class TestDrawing:
+    @pytest.mark.long
     @pytest.mark.parametrize(
         "text",
         ["", "\n" * 600, "x" * 600, "山" * 600, "\u0000\u200d\ufe0f", "👩‍👩‍👧" * 100, "مرحبا " * 90,

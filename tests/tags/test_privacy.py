@@ -61,6 +61,8 @@ def shown_tags(client, text):
     return [one["name"] for one in client.get(f"/api/v2/search?type=hashtags&q={text}").json()["hashtags"]]  # fmt: skip
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_the_tags_of_restricted_posts_are_nobody_s_business(alice, bob, carol, api_of):
     circle = create_group(Circle, alice, name="Us").pk
     for visibility in ("mentioned", "followers", "circle", "unlisted"):
@@ -109,6 +111,8 @@ def test_a_tag_that_is_edited_away_vanishes(alice, page_of, api_of):
     assert_unknown(api_of(None))
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_the_tags_of_a_hidden_post_vanish_and_come_back(alice, bob, page_of, api_of):
     post = publish(alice, "#tea")
     quiet = publish(alice, "#quiet", visibility="unlisted")
@@ -151,6 +155,7 @@ def test_the_tags_of_a_suspended_author_vanish_and_come_back(alice, bob, page_of
     assert SECRET in [known.tag.name for known in cached_trending_tags()]
 
 
+@pytest.mark.long
 def test_the_tags_of_a_deleted_account_vanish(alice, page_of, api_of):
     publish(alice, f"#{SECRET}")
     count_days()

@@ -180,6 +180,7 @@ def test_a_publication_waits_for_memcached_once_whatever_was_cached(alice):
         assert found.by_server[trips.MEMCACHED] == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cached", ["nowhere", "in Main", "in Backup", "unknown everywhere"])
 def test_a_reader_who_loaded_before_a_change_stores_nothing_old(alice, relays, monkeypatch, cached):
     """The change comes after the reader has read the rows, and is acknowledged before the reader stores anything."""
@@ -241,6 +242,8 @@ def test_two_publications_at_once_and_readers_beside_them(alice, relays):
     assert pages(alice) == newest(alice)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("label", LABELS)
 def test_a_node_that_was_cut_off_comes_back_with_old_vectors_and_is_not_believed(
     alice, relays, label
@@ -305,6 +308,7 @@ def test_more_changes_than_a_vector_takes_are_one_query(alice):
     assert page(alice) == newest(alice)
 
 
+@pytest.mark.long
 def test_where_the_site_pulls_a_reader_of_more_than_a_thousand_gets_a_page(alice):
     reader, authors = make_user(), [alice, *crowd(1_001)]
     follow_all(reader, authors)

@@ -17,6 +17,8 @@ def page(viewer, **bounds):
     return [item.id for item in found.items], found
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_the_second_page_repeats_nothing_when_an_eleventh_article_comes(alice, bob):
     """Source 001: with limit and offset, page two shows article 6 again."""
     articles = [publish(alice, f"article {number}").pk for number in range(1, 11)]
@@ -48,6 +50,8 @@ def test_a_cursor_needs_no_post_behind_it(alice, bob):
     assert page(bob, min_id=posts[1], limit=1)[0] == [posts[0]]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("per_second", [pytest.param(1, marks=pytest.mark.long), 16])
 @pytest.mark.parametrize("upwards", [False, True])
 def test_no_cursor_names_a_post_that_was_left_out(alice, bob, upwards, per_second):

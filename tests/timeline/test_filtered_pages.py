@@ -171,7 +171,6 @@ WORDS = [
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_the_oracle_reads_words_as_the_site_does(alice, bob, case):
     for body, word, whole in WORDS:
         with case(body=body, word=word):

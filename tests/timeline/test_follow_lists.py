@@ -208,7 +208,6 @@ def test_a_chunk_that_is_tried_again_takes_its_readers_by_their_edges(alice, bob
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_posts_reach_all_who_follow_throughout_while_others_come_and_go(alice):
     steady, restless = [make_user() for _ in range(4)], [make_user() for _ in range(3)]
     for reader in steady:

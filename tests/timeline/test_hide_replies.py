@@ -140,7 +140,6 @@ def test_it_is_off_until_its_reader_turns_it_on_and_off_again(bob, posts, api_of
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_whom_the_reader_follows_decides_at_once(bob, carol, posts, api_of, page_of):
     stay, hidden = posts
     reader = hide(bob)

@@ -136,6 +136,8 @@ def test_members_find_it_on_the_profile(cast):
     assert found == [[post.pk], [], [post.pk], []]
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("visibility", RESTRICTED)
 def test_pushed_and_rebuilt_inboxes_are_equal(cast, visibility):
     for name in NAMES:
@@ -221,6 +223,7 @@ class TestChanges:
         deliver()
         assert INBOX.ids(bob.pk) == []
 
+    @pytest.mark.long
     @pytest.mark.parametrize("number", [2, 3, 7])
     def test_a_join_keeps_the_inbox_contiguous(self, cast, monkeypatch, number):
         short = replace(INBOX, length=4)

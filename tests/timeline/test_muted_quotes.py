@@ -193,6 +193,8 @@ def heard(world):
         yield event.payload
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_streams_tell_what_pages_show(world):
     found = [states(json.loads(payload), world.source.pk) for payload in heard(world)]
     assert {state for several in found for state in several} == {"accepted"}

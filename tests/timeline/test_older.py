@@ -158,6 +158,7 @@ def mixture_followees(reader_id):
         return [row[0] for row in sql.fetchall()]
 
 
+@pytest.mark.long
 def test_who_is_lost_among_the_many_is_found_by_what_each_followee_wrote(rung):
     """More posts of others than are looked through."""
     (author,), others = crowd(1), crowd(20)

@@ -112,6 +112,8 @@ def plant(author, data):
 # --- two lengths ---------------------------------------------------------------------------------
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize(("ascending", "replies"), [(False, True), (True, False)])
 def test_pages_come_from_the_short_vector_then_the_long_one_then_postgresql(
     levels, ascending, replies
@@ -463,6 +465,8 @@ def test_random_histories_read_from_vectors_are_what_postgresql_says(seed):
         assert outbox.newest_ids_of_followees(reader.pk, ALL) == home
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("number", [3, outbox.GROUP_SIZE - 1])  # the reader is in the group too
 def test_a_warm_rebuild_of_one_group_is_one_query_however_many_are_followed(number):
     authors, reader = crowd(number), make_user()

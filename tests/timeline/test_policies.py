@@ -325,6 +325,7 @@ def test_a_page_pulls_from_the_merged_authors_only(circle, monkeypatch):
     assert asked == [{circle.alice.pk}]
 
 
+@pytest.mark.long
 def test_the_auditor_misses_nothing_of_merged_authors(circle):
     set_author_policy(circle.alice, Policy.PULL, by="a test")
     circle.live()

@@ -70,6 +70,8 @@ def test_a_reader_who_cannot_wait_longer_is_served_from_postgresql(alice, bob, m
     assert not HOME.exists(bob.pk)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_nothing_published_during_rebuilds_is_ever_lost(transactional_db, monkeypatch):
     """A window is thrown away and rebuilt again and again while its followees publish."""
     monkeypatch.setattr(home_window, "PUSH_BATCH", 1)  # pushes to two ask who is away

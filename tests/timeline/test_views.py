@@ -201,6 +201,7 @@ class TestCards:
 class TestQueries:
     """The same number of queries for a page of one item and of five."""
 
+    @pytest.mark.long
     @pytest.mark.parametrize("place", ["/", "/public", "/@alice", "/bookmarks", "thread"])
     def test_do_not_grow(self, alice, bob, page_of, django_assert_max_num_queries, place):
         browsers = (

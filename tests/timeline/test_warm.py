@@ -137,6 +137,8 @@ def test_a_page_of_the_api_is_eleven_commands_to_redis(alice, bob, carol, waves,
     assert len(names) == 11, Counter(names)
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_whatever_was_liked_and_kept_is_confirmed_in_one_query(
     alice, bob, carol, waves, django_assert_num_queries
 ):

@@ -143,7 +143,6 @@ FAULTS = [
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize(
     ("name", "falsify"), FAULTS, ids=[fault.__name__ for _name, fault in FAULTS]
 )

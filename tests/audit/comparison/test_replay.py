@@ -78,6 +78,7 @@ def test_another_day_is_empty(posts):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options", [["--from", "soon"], ["--from", "2026-01-02", "--to", "2026-01-01"], ["--to", "2090-01-01"],
                 ["--from", "2025-01-01", "--to", "2026-01-01"]],

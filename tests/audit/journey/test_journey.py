@@ -84,6 +84,7 @@ def test_its_numbers_are_those_of_the_ledger_at_any_moment(alice, settings):
     assert journey.is_under_way
 
 
+@pytest.mark.long
 def test_its_times_are_those_of_the_rows(alice, readers):
     post = publish(alice)
     assert seen(alice, post).job is None
@@ -162,6 +163,7 @@ def test_corrections_are_counted_without_whose_pages_they_were_on(alice, bob, re
     assert seen(alice, post).findings == [(Kind.MISSING, 3, 2)]
 
 
+@pytest.mark.long
 def test_the_picture_has_a_dot_for_so_many_readers_and_a_box_for_so_many_chunks(alice, settings):
     settings.FANOUT_CHUNK_SIZE = 1
     readers = [make_user() for _ in range(MAX_BOXES + 4)]
@@ -182,6 +184,8 @@ def test_the_picture_has_a_dot_for_so_many_readers_and_a_box_for_so_many_chunks(
     assert {box.when for box in again.boxes} == {"new", ""}
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("visibility", ["public", "followers"])
 def test_only_the_author_and_staff_see_it(alice, readers, page_of, api_of, visibility):
     post = delivered(alice, "Hear, hear.", visibility=visibility)

@@ -42,7 +42,6 @@ def node_in(layer):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize("garbage", GARBAGE)
 @pytest.mark.parametrize("layer", ["l1", "main", "backup"])
 def test_garbage_in_one_layer_is_a_miss_and_is_replaced(chosen, layer, garbage):

@@ -218,7 +218,6 @@ def test_no_key_moves_before_during_and_after_a_failure(pools, cache):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize("main_works", [True, False])
 @pytest.mark.parametrize("backup_works", [True, False])
 @pytest.mark.parametrize("what", ["set", "delete"])

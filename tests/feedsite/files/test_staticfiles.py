@@ -106,6 +106,8 @@ def test_the_sheets_of_the_admin_are_among_those_compared():
     assert _essence("a { b: ' /* ' } /* } */ c { d: 1; }") == "a{b:' /* '}c{d:1}"
 
 
+@pytest.mark.long
+@pytest.mark.gate
 @pytest.mark.parametrize("name", sorted(_collected()))
 def test_no_sheet_loses_a_rule_on_its_way(name, tmp_path):
     with _collected()[name].open(name) as file:

@@ -95,7 +95,6 @@ def test_odd_cookies_never_fail(name, value):
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @each("name", ["Accept", "Accept-Language", "Accept-Encoding", "Referer", "User-Agent", "HX-Request",
                                   "HX-Current-URL",
                                   "Authorization", "Range", "If-None-Match", "X-Forwarded-For", "X-Forwarded-Host",

@@ -209,6 +209,7 @@ def ends_early(page_of, api_of, viewer, pages):
     return told
 
 
+@pytest.mark.long
 def test_pages_that_end_early_say_so_and_never_that_there_is_nothing(
     alice, bob, rivers, page_of, api_of
 ):
@@ -223,6 +224,7 @@ def test_pages_that_end_early_say_so_and_never_that_there_is_nothing(
     assert [address for address, says_so in told.items() if not says_so] == []
 
 
+@pytest.mark.long
 def test_bookmarks_that_end_early_say_so(alice, bob, rivers, page_of, api_of, monkeypatch):
     pages = {"/bookmarks": "/api/v1/bookmarks"}
     monkeypatch.setattr("apps.timeline.list.MAX_ROUNDS", 1)

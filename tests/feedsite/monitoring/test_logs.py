@@ -104,6 +104,7 @@ def logged(**environment):
     return done.stderr
 
 
+@pytest.mark.long
 def test_a_process_writes_objects_or_lines_by_its_environment():
     lines = logged(LOG_FORMAT="json").splitlines()
     assert [json.loads(line)["message"] for line in lines] == ["first 1", "second"]
@@ -111,6 +112,7 @@ def test_a_process_writes_objects_or_lines_by_its_environment():
     assert first.endswith("ERROR apps.test [-] first 1")
 
 
+@pytest.mark.long
 def test_a_file_that_was_renamed_is_begun_anew(tmp_path):
     file = tmp_path / "site.log"
     assert logged(LOG_FORMAT="json", LOG_FILE=str(file)) == ""

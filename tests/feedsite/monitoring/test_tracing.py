@@ -38,6 +38,7 @@ print(sorted(name for name in loaded if "opentelemetry" in name or name.endswith
 # --- without it --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_nothing_of_it_is_imported_without_the_setting():
     """Redis's client looks for it by itself, where it is installed."""
@@ -196,7 +197,6 @@ WORD = "Kassandra"  # in everything that clients and errors write
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.flows
-@pytest.mark.gate
 def test_spans_have_nothing_that_clients_or_exceptions_say(receiver, tmp_path):
     endpoint, spans = receiver
     token = issue_token(make_user("author"), name="test")

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.django_db
 TAKES_GZIP = {"Accept-Encoding": "gzip, br, zstd"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "path", ["/", "/public.atom", "/api/v1/timelines/public", "/api/v2/instance", "/api/schema"]
 )

@@ -133,6 +133,7 @@ def test_stopping_undoes_what_was_done_and_leaves_the_rest(alice, people, file, 
     assert (followees(alice), row.state) == (set(), State.DONE)
 
 
+@pytest.mark.long
 def test_an_undo_just_before_the_end_is_not_lost(alice, people, file, monkeypatch):
     row = asked(alice, "follows", file)
     work = imports._work

@@ -115,6 +115,7 @@ def test_a_repost_has_a_receipt_of_its_own(alice, carol, readers):
         receipt_of(carol, shared.pk)
 
 
+@pytest.mark.long
 def test_a_long_curve_is_thinned_and_ends_where_it_ends(alice, readers):
     post = delivered(alice)
     FanoutChunk.objects.bulk_create(

@@ -79,7 +79,6 @@ def test_a_promoted_post_that_the_home_cache_lost_is_not_said_to_be_promoted(ali
 
 
 @pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.django_db
 def test_a_new_member_who_follows_one_person_reads_that_person(alice):
     shops = [make_user() for _one in range(3)]

@@ -23,7 +23,6 @@ print(*breaks.APPLIED)
 
 
 @pytest.mark.long
-@pytest.mark.gate
 def test_every_break_finds_what_it_breaks():
     command = [sys.executable, "-P", "-c", IMPORT_ALL]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

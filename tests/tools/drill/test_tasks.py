@@ -47,6 +47,7 @@ def ran(place, order):
     return done.returncode, done.stdout.split()
 
 
+@pytest.mark.long
 def test_a_task_dies_after_so_many_statements_and_only_once(tmp_path):
     order = "apps.events.tasks.sweep 2"
     assert ran(tmp_path, order) == (-signal.SIGKILL, ["1"])
@@ -56,11 +57,13 @@ def test_a_task_dies_after_so_many_statements_and_only_once(tmp_path):
     assert (tmp_path / ENDED).read_text() == "apps.events.tasks.sweep SUCCESS\n"
 
 
+@pytest.mark.long
 def test_a_task_with_fewer_statements_dies_before_its_end(tmp_path):
     assert ran(tmp_path, "apps.events.tasks.sweep 9") == (-signal.SIGKILL, ["1", "2", "3"])
     assert not (tmp_path / ENDED).exists()
 
 
+@pytest.mark.long
 def test_another_task_is_left_alone(tmp_path):
     assert ran(tmp_path, "apps.events.tasks.dispatch 1") == (0, ["1", "2", "3"])
     assert (tmp_path / WANTED).exists()

@@ -30,6 +30,7 @@ def older(tmp_path_factory):
     return OlderCode("HEAD", tmp_path_factory.mktemp("drill") / "older")
 
 
+@pytest.mark.long
 def test_the_older_code_is_run_from_its_own_folder(older):
     assert (older.root / "manage.py").exists()
     command = older.command(programs.web(host="127.0.0.1", port=1))

@@ -137,5 +137,7 @@ def test_a_folder_is_looked_through_and_the_status_says_so(tmp_path, monkeypatch
     assert waits.main() == 0
 
 
+@pytest.mark.long
+@pytest.mark.gate
 def test_the_tests_of_this_project_pass():
     assert waits.main() == 0

@@ -15,6 +15,7 @@ ROWS = dict(
 )
 
 
+@pytest.mark.long
 def test_a_mutant_changes_one_place_and_its_row_names_the_test(subtests):
     for mutant in MUTANTS:
         with subtests.test(row=mutant.row, what=mutant.what):

@@ -12,6 +12,7 @@ from runner.services.debian import find_program
 from runner.services.memcached import library_path
 
 CONNECTIONS = 8
+TIMEOUT = 20  # seconds for a response
 SCRIPT = Path(__file__).with_name("load.lua")
 MISSING = "This suite needs wrk (Debian, Ubuntu: apt install wrk; macOS: brew install wrk). Nothing was measured."
 
@@ -66,15 +67,28 @@ def put_load(
     seconds: float,
     connections: int = CONNECTIONS,
 ) -> Load:
-    """Put load on a server of this machine for some time, rounded to whole seconds."""
+    """Put load on a server of this machine for some time, rounded to whole seconds.
+
+    If nothing is answered in this time, try again for twice as long, until the timeout of a response has passed.
+    """
+    while True:
+        done = _load(port, asks, directory, seconds, connections)
+        if done.requests or done.errors or seconds > TIMEOUT:
+            return done
+        seconds *= 2
+
+
+def _load(
+    port: int, asks: Sequence[Ask], directory: Path, seconds: float, connections: int
+) -> Load:
     lines = directory / f"asks-{port}.txt"
     lines.write_text("".join(f"{ask.line}\n" for ask in asks))
     wrk = program(directory)
     if wrk is None:
         raise RuntimeError(MISSING)
     command = [
-        str(wrk), "-t1", f"-c{connections}", f"-d{seconds:.0f}s", "--timeout", "20s", "-s", str(SCRIPT),
-        f"http://127.0.0.1:{port}", "--", str(lines), "localhost",
+        str(wrk), "-t1", f"-c{connections}", f"-d{seconds:.0f}s", "--timeout", f"{TIMEOUT}s",
+        "-s", str(SCRIPT), f"http://127.0.0.1:{port}", "--", str(lines), "localhost",
     ]  # fmt: skip
     environment = dict(os.environ)
     if libraries := library_path(wrk):

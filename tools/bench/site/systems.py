@@ -107,12 +107,12 @@ class System:
     def measure(self, directory: Path) -> None:
         """Measure one round. Requests still running at the end are finished and counted.
 
-        RuntimeError if there were only errors.
+        Raises RuntimeError if there was no answer, or only errors.
         """
         looked, before = stores.look(), self._spent()
         done = load.put_load(self.server.port, self.asks, directory, seconds=self.seconds)
         if done.errors >= done.requests:
-            raise RuntimeError(f"{self.name} returns only errors: {done.failures}")
+            raise RuntimeError(f"{self.name} gives no answers, only errors: {done.failures}")
         after = self._spent_in_the_end()
         self.loads.append(done)
         self.counted.append(stores.look() - looked)
