@@ -15,13 +15,11 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from apps.events.leases import LeasedRow, State
-from apps.events.models import Event
 from apps.sql import Row, TimeLimit, TooSlow
 from apps.timeline.fanout import lag
-from apps.timeline.models import Backfill, BackfillChunk, FanoutChunk, FanoutJob
 from feedcache.connections import RedisError
 from feedcache.servers import topology_listener
-from feedsite.monitoring.health import current_state
+from feedsite.monitoring.health import WITH_DEAD_LETTERS, current_state
 
 logger = logging.getLogger(__name__)
 
@@ -29,8 +27,6 @@ SECONDS = 3.0  # for all statements of a response
 DAY = timedelta(days=1)
 MAX_ROWS = 10_000  # counted at most, per kind
 ROLES = ("web", "worker", "beat", "streaming")  # reported as 0 if none runs
-# Tables whose dead letters have an index. The others have few, and staff see them in the admin.
-WITH_DEAD_LETTERS = (Event, FanoutJob, FanoutChunk, Backfill, BackfillChunk)
 
 _DUE = """
 SELECT '{name}', (SELECT count(*) FROM (SELECT FROM {table} WHERE {due} LIMIT %(maximum)s) AS rows),

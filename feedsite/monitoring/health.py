@@ -30,7 +30,7 @@ from apps.audit.models import AuditFinding
 from apps.events.leases import State
 from apps.events.models import Event
 from apps.timeline.fanout import lag
-from apps.timeline.models import FanoutChunk, FanoutJob
+from apps.timeline.models import Backfill, BackfillChunk, FanoutChunk, FanoutJob
 from feedcache import connections
 from feedcache.memcached_tiers import tiers
 from feedcache.servers import topology_listener
@@ -39,6 +39,8 @@ from feedsite.celery import app
 LIVE, READY = "/healthz/live", "/healthz/ready"
 FRESH_SECONDS = 1.0
 MAX_DEAD = 100  # counted at most, per kind
+# Tables whose dead letters have an index. The others have few, and staff see them in the admin.
+WITH_DEAD_LETTERS = (Event, FanoutJob, FanoutChunk, Backfill, BackfillChunk)
 CLOCK_SECONDS = 600.0  # longer than any lease or pause
 PROBE, PROBE_SECONDS = "health:probe", 10
 # A sort that needs a temporary file: the only write that leaves nothing behind.
@@ -235,10 +237,9 @@ def _findings() -> bool | str:
 
 
 def _dead_letters() -> bool | str:
-    """Whether no event or delivery was given up after its last attempt."""
-    dead = {"state": State.DEAD}
-    kinds = [Event.objects, FanoutJob.objects, FanoutChunk.objects]
-    number = sum(rows.filter(**dead)[:MAX_DEAD].count() for rows in kinds)
+    """Whether no event, delivery or backfill was given up after its last attempt."""
+    rows = [model._default_manager.filter(state=State.DEAD) for model in WITH_DEAD_LETTERS]
+    number = sum(dead[:MAX_DEAD].count() for dead in rows)
     return f"{number} dead letters wait for staff" if number else True
 
 

@@ -24,7 +24,7 @@ from apps.moderation.hooks import WAITING
 from apps.moderation.models import Report
 from apps.operations.queries import node_statuses, topology_in_force
 from apps.posts.models import ScheduledPost, Transcode
-from apps.timeline.models import FanoutChunk, FanoutJob
+from apps.timeline.models import Backfill, BackfillChunk, FanoutChunk, FanoutJob
 from feedsite.monitoring.health import current_state
 
 MAX_COUNTED = 100
@@ -127,6 +127,8 @@ def _dead_letters() -> Iterator[Line]:
         (Event.objects.all(), "events_event_changelist"),
         (FanoutJob.objects.all(), "timeline_fanoutjob_changelist"),
         (FanoutChunk.objects.all(), "timeline_fanoutjob_changelist"),
+        (Backfill.objects.all(), "timeline_backfill_changelist"),
+        (BackfillChunk.objects.all(), "timeline_backfill_changelist"),
         (ScheduledPost.objects.all(), "posts_scheduledpost_changelist"),
         (Transcode.objects.all(), "posts_transcode_changelist"),
     )

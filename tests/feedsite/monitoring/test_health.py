@@ -21,6 +21,7 @@ from apps.events.leases import State
 from apps.events.models import Event
 from apps.streaming.hub import Hub
 from apps.streaming.server import Server
+from apps.timeline.models import Backfill
 from feedcache import connections
 from feedcache.servers import topology_listener
 from feedsite.monitoring import health
@@ -236,6 +237,11 @@ def test_what_was_given_up_and_what_cannot_be_repaired_is_told(client):
     assert body["degraded"] == ["audit", "dead letters"]
     assert "1 dead letters" in body["checks"]["dead letters"]["error"]
     assert "could not repair 1 mistakes" in body["checks"]["audit"]["error"]
+
+
+def test_a_backfill_that_was_given_up_is_told(client, alice):
+    Backfill.objects.create(author=alice, post_ids=[], state=State.DEAD)
+    assert "1 dead letters" in found(client)["checks"]["dead letters"]["error"]
 
 
 def test_work_that_nobody_does_is_told_by_its_age(client):

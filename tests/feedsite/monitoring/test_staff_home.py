@@ -15,6 +15,7 @@ from apps.events.leases import State
 from apps.events.models import Event
 from apps.moderation.actions import file_report, resolve_report
 from apps.moderation.models import Report
+from apps.timeline.models import Backfill
 from feedsite.monitoring import staff_home
 from tests.support.factories import make_user, publish
 from tests.support.staff import MAX_QUERIES, browser_of, make_staff
@@ -73,11 +74,13 @@ def test_dead_letters_and_findings_are_bad_and_stand_first(chief, alice, carol):
     publish(alice)
     event = Event.objects.latest("pk")
     Event.objects.filter(pk=event.pk).update(state=State.DEAD)
+    Backfill.objects.create(author=alice, post_ids=[], state=State.DEAD)
     run = AuditRun.objects.create(started_at=timezone.now())
     AuditFinding.objects.create(run=run, kind="missing")
     found = lines(chief)
-    assert [bad for bad, _text in found] == [True, True, False]
-    assert "1 dead letter is waiting (events)." in {text for _bad, text in found}
+    assert [bad for bad, _text in found] == [True, True, True, False]
+    texts = {text for _bad, text in found}
+    assert {f"1 dead letter is waiting ({kind})." for kind in ("events", "backfills")} <= texts
     assert any("1 mistake within a day that it could not repair" in text for _bad, text in found)
     assert 'href="/admin/events/event/?state__exact=dead"' in chief.get(HOME).text
 
