@@ -14,6 +14,7 @@ from django.utils.module_loading import import_string
 ACCOUNT = "as long as the account"
 POST = "as long as the post"
 STAFF = "until staff delete them"
+FOR_EVER_AT_ZERO = {"LEDGER_DAYS", "NOTIFICATION_DAYS"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +139,14 @@ def _time_text(one: Retention) -> str:
     days = days_of(one)
     if days is None:
         return one.time
-    if not days:
+    if not days and one.time in FOR_EVER_AT_ZERO:
         return "for ever"
     number, unit = (days, "day") if days >= 1 else (days * 24, "hour")
     return f"{number:g} {unit}{'' if number == 1 else 's'} after {one.since}"
 
 
 def days_of(one: Retention) -> float | None:
-    """The time in days, 0 for forever; None if it is not a number."""
+    """The time in days; None if it is not a number."""
     if one.time.isupper():
         value = getattr(settings, one.time)
         return float(value) / 86_400 if one.time == "SESSION_COOKIE_AGE" else float(value)

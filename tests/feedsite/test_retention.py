@@ -54,7 +54,10 @@ def test_the_table_has_the_times_of_the_site(settings):
     assert "| 400 days after the post | `LEDGER_DAYS` |" in text
     assert "| 1 day after they were made | `NOTIFICATION_DAYS` |" in text
     settings.LEDGER_DAYS = 0
-    assert "| for ever | `LEDGER_DAYS` |" in "\n".join(retention.lines())
+    settings.EVENT_DAYS = 0  # they are deleted as soon as they are handled
+    text = "\n".join(retention.lines())
+    assert "| for ever | `LEDGER_DAYS` |" in text
+    assert "| 0 hours after they were handled | `EVENT_DAYS` |" in text
 
 
 @pytest.fixture
