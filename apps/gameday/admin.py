@@ -25,6 +25,7 @@ LIST = "admin:gameday_run_changelist"
 @admin.register(Run)
 class RunAdmin(StaffList):
     list_display = ("id", "fault_text", "seconds", "made_by", "created_at", "result")
+    list_display_links = ("id", "fault_text")
     ordering = ("-id",)
     change_list_template = "admin/gameday/runs.html"
 

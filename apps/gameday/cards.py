@@ -127,13 +127,19 @@ def judge(card: ReportCard, fault: Fault) -> None:
 
 
 def lines(card: dict[str, Any]) -> list[tuple[str, bool | None]]:
-    """The expectations of a stored card as sentences, each with whether it held."""
+    """The expectations of a stored card as sentences, each with whether it held.
+
+    In the order of `SENTENCES`: PostgreSQL stores the keys of an object in an order of its own.
+    """
+    expected = card["expected"]
     values = {
         "alert": card["alert"]["name"],
         "within": card["alert"]["within"],
         "recovery": MAX_RECOVERY_SECONDS,
     }
-    return [(str(SENTENCES[name]) % values, held) for name, held in card["expected"].items()]
+    return [
+        (str(text) % values, expected[name]) for name, text in SENTENCES.items() if name in expected
+    ]
 
 
 def _p95(seconds: Collection[float]) -> float | None:

@@ -89,6 +89,13 @@ def test_a_fault_that_was_too_short_says_nothing_about_its_alert():
     assert card.passed
 
 
+def test_sentences_stay_in_order_though_postgresql_stores_keys_in_another():
+    card = asdict(card_of("redis_writes"))
+    stored = card | {"expected": dict(sorted(card["expected"].items()))}
+    assert list(stored["expected"]) != list(card["expected"])
+    assert lines(stored) == lines(card)
+
+
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 def test_sentences_have_their_values(language):
     with override(language):
