@@ -202,9 +202,8 @@ _VIEWER_COUNTS = (
     "choosy_follows",
     "knows_circles",
 )
-VIEWER_SECONDS = (
-    300  # bounds the age of an entry if a process dies between a commit and `forget_viewers`
-)
+# bounds the age of an entry if a process dies between a commit and `forget_viewers`
+VIEWER_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +271,17 @@ def cached_viewer(user_id: int, batch: Batch | None = None) -> Viewer | None:
     None if the account does not exist, and while the caches may be outdated.
     """
     return (batch or Batch()).get_checked(VIEWERS, user_id, _load_viewers)
+
+
+def cached_viewers(user_ids: Collection[int]) -> dict[int, Viewer]:
+    """The cached accounts of any number of users, in batches; empty while the caches may be outdated."""
+    found, ids = dict[int, Viewer](), list(user_ids)
+    for start in range(0, len(ids), BATCH_SIZE):
+        batch = Batch()
+        viewers = batch.get_many(VIEWERS, ids[start : start + BATCH_SIZE], lambda _missing: {})
+        batch.execute(check_revisions=True)
+        found |= viewers() if batch.is_current else {}
+    return found
 
 
 def forget_viewers(user_ids: Collection[int]) -> None:

@@ -34,9 +34,8 @@ MAX_REMEMBERED = 200  # posts whose matches are kept for later pages
 MAX_TOLD = 10  # keywords per filter
 MAX_FILTERS_TOLD = 2  # filters; more are listed if they add places or actions
 _BETWEEN = "\0"  # separates parts; no text in PostgreSQL contains it
-_BETWEEN_TEXTS = (
-    "\uffff"  # separates texts; not a character, so that no keyword matches across two texts
-)
+# separates texts; not a character, so that no keyword matches across two texts
+_BETWEEN_TEXTS = "\uffff"
 _PARTS = regex.compile(
     r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]+|.",

@@ -55,9 +55,8 @@ class Fault:
     seconds: int  # by default
     begin: Begin
     may_fail: frozenset[str] = frozenset()
-    why_not: Callable[[], str] = (
-        str  # the reason why the site cannot have this fault; empty if it can
-    )
+    # the reason why the site cannot have this fault; empty if it can
+    why_not: Callable[[], str] = str
 
 
 def faults() -> dict[str, Fault]:

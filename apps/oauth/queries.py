@@ -1,5 +1,6 @@
 """Finds the user behind a bearer token, and the applications that a user has connected."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
@@ -8,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 from oauth2_provider.models import AccessToken
 
-from apps.accounts.cache import cached_viewer
+from apps.accounts.cache import cached_viewer, cached_viewers
 from apps.accounts.models import User
 from apps.accounts.queries import active_user, personal_token
 from apps.oauth.models import Application
@@ -123,6 +124,22 @@ def bearer_of(token: str, batch: Batch | None = None) -> Bearer | None:
         epoch = viewer.epoch if viewer else ""
         _checked[digest] = _Checked(epoch, bearer.user.pk, replace(bearer, user=None), expires)
     return bearer
+
+
+def valid_tokens(tokens: Collection[str]) -> set[str]:
+    """The tokens for which `bearer_of` finds a user. Those that this process remembers are checked in batches."""
+    remembered = {token: known for token in tokens if (known := _checked.get(_digest(token)))}
+    viewers = cached_viewers({known.user_id for known in remembered.values()})
+    valid = {
+        token
+        for token, known in remembered.items()
+        if (viewer := viewers.get(known.user_id))
+        and viewer.epoch == known.epoch
+        and (known.expires is None or known.expires > timezone.now())
+        and viewer.user()
+    }
+    others = set(tokens) - valid
+    return valid | {token for token in others if (one := bearer_of(token)) and one.user}
 
 
 def _digest(token: str) -> str:

@@ -47,9 +47,8 @@ CONCURRENCY = 2  # fetches at once
 SWEEP_LIMIT = 20
 # A new preview is announced for at most this many posts, the newest; older posts are rarely on a screen.
 TOLD_POSTS = 20
-SWEEP_SECONDS = (
-    5.0  # the interval of sweeps; messages expire after it, because the next sweep sends new ones
-)
+# the interval of sweeps; messages expire after it, because the next sweep sends new ones
+SWEEP_SECONDS = 5.0
 BATCH = 500
 
 _TAKE_TURN = """

@@ -15,9 +15,8 @@ from apps.push.models import Subscription, Texts
 from apps.timeline.pipeline.items import FeedItem
 
 TITLE_MAX_CHARACTERS = 100
-BODY_MAX_CHARACTERS = (
-    240  # of at most 4 bytes, because push services accept 4096 bytes for the whole message
-)
+# of at most 4 bytes, because push services accept 4096 bytes for the whole message
+BODY_MAX_CHARACTERS = 240
 
 
 class DeviceMessage(NamedTuple):

@@ -37,9 +37,8 @@ PAUSE_SECONDS = 0.5  # before subscribing again
 SUBSCRIBE_SECONDS = 1.0  # the time that a process may need to subscribe after its start
 RETRY_AFTER_SECONDS = 5
 PROGRESS_SECONDS = 0.25  # between two delivery events for one author
-MAX_WAITING = (
-    10_000  # announcements in a queue; if it is full, all clients are disconnected and reconnect
-)
+# announcements in a queue; if it is full, all clients are disconnected and reconnect
+MAX_WAITING = 10_000
 
 Announcement = tuple[str, Mapping[str, Any]]
 
@@ -47,9 +46,7 @@ Announcement = tuple[str, Mapping[str, Any]]
 class Hub:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="streaming")
-        self._catching_up = ThreadPoolExecutor(
-            CATCHING_UP_THREADS, thread_name_prefix="catching-up"
-        )
+        self._catching_up = ThreadPoolExecutor(CATCHING_UP_THREADS, thread_name_prefix="catch-up")
         self._by_listener: dict[int, set[Connection]] = defaultdict(set)
         self._notifications: dict[int, Known] = {}  # by listener
         self._next_progress: dict[int, float] = {}  # by author
@@ -109,7 +106,7 @@ class Hub:
         connections = self._by_listener.get(listener.pk, ())
         if len(connections) >= settings.STREAMING_CONNECTIONS_PER_USER:
             raise TooMany("Too many streams are open.", retry_after=RETRY_AFTER_SECONDS)
-        if len(self._connections()) >= settings.STREAMING_CONNECTIONS:
+        if sum(map(len, self._by_listener.values())) >= settings.STREAMING_CONNECTIONS:
             raise Unavailable("Too many streams are open.", retry_after=RETRY_AFTER_SECONDS)
         connection = Connection(listener.pk, token, scopes, max_queue=settings.STREAMING_QUEUE)
         self._by_listener[listener.pk].add(connection)

@@ -1,6 +1,6 @@
 """Turns an announcement into events for each listener, by the same rules of visibility as on the listener's pages."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -16,7 +16,7 @@ from apps.graph.models import RepliesPolicy, UserList
 from apps.graph.queries import exact_relations
 from apps.notifications.conversations.queries import conversation_with_last_post
 from apps.notifications.queries import notification_items, read_markers
-from apps.oauth.queries import Bearer, bearer_of
+from apps.oauth.queries import Bearer, bearer_of, valid_tokens
 from apps.pagination import Cursor
 from apps.posts.cache import load_open
 from apps.posts.content.text import tag_names
@@ -157,9 +157,11 @@ def event_of_delivery(post_id: int) -> StreamEvent:
     return StreamEvent(author_of(post_id), frozenset({USER}), "feedsite.delivery", payload)
 
 
-def ended_tokens(tokens: Iterable[str]) -> set[str]:
-    """The tokens that are no longer valid."""
-    return {token for token in tokens if listener_of(token) is None}
+def ended_tokens(tokens: Collection[str]) -> set[str]:
+    """The tokens and tickets that are no longer valid."""
+    tickets = {token for token in tokens if token.startswith(PREFIX)}
+    rest = set(tokens) - tickets
+    return (rest - valid_tokens(rest)) | {one for one in tickets if listener_of(one) is None}
 
 
 def listener_of(token: str) -> Bearer | None:

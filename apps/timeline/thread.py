@@ -37,9 +37,8 @@ MAX_DESCENDANTS = 120  # a page hydrates them with MAX_ANCESTORS and the post it
 MAX_OPEN_LEVEL = 2  # a reply and the replies to it are shown; deeper ones are folded
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
 MAX_NEARBY = 300  # posts of the thread that are read together for ancestors
-CLOCK_SLACK_SECONDS = (
-    900  # no clock is ever set back by more; costs time only in threads of thousands of posts
-)
+# no clock is ever set back by more; costs time only in threads of thousands of posts
+CLOCK_SLACK_SECONDS = 900
 
 # Posts of the thread of a post: the possible descendants of the post, oldest first, and its possible ancestors, nearest
 # first. On a distributed site they may be on several servers.

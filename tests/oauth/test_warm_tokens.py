@@ -28,8 +28,9 @@ from apps.graph.models import Circle, UserList
 from apps.notifications.actions import change_policy
 from apps.oauth.actions import end_access, issue_access
 from apps.oauth.models import Application
-from apps.oauth.queries import bearer_of
+from apps.oauth.queries import bearer_of, valid_tokens
 from apps.tags.actions import follow_tag
+from feedcache import stats
 from feedcache.connections import timelines
 from feedcache.memcached_tiers import tiers
 from tests.support.clusters import addresses
@@ -129,6 +130,34 @@ def test_a_token_that_is_ended_while_redis_hangs_does_not_work_when_it_goes_on(
             end()
             assert bearer_of(token) is None
         assert bearer_of(token) is None
+
+
+def test_many_tokens_are_checked_at_once(alice, bob, carol, program):
+    """By streams, which check all their tokens every few seconds."""
+    ended, end = personal(bob, program)
+    expired, _end = of_program(carol, program)
+    dave = make_user()
+    suspended = issue_token(dave, name="test")
+    fresh = issue_token(alice, name="never used")
+    tokens = [ended, expired, suspended, warmed(issue_token(alice, name="test"))]
+    for token in tokens:
+        warmed(token)
+    assert valid_tokens([*tokens, fresh, "rill_unknown"]) == {*tokens, fresh}
+    end()
+    warmed(issue_token(bob, name="another"))  # so that the account is cached again
+    _expired(carol, program)
+    suspend(dave)
+    assert valid_tokens([*tokens, fresh]) == {tokens[-1], fresh}
+    with dead_redis():
+        assert valid_tokens([*tokens, fresh]) == {tokens[-1], fresh}
+
+
+def test_many_warm_tokens_cost_no_sql_and_a_call_of_each_server(alice):
+    tokens = [warmed(issue_token(make_user(), name="test")) for _number in range(9)]
+    stats.drain()
+    assert statements_of(lambda: valid_tokens(tokens)) == 0
+    calls = [number for (_subject, what), number in stats.drain().items() if what == stats.CALLS]
+    assert 0 < sum(calls) <= len(list(tiers().nodes())) + 1 < len(tokens)
 
 
 def test_without_caches_a_token_is_read_from_postgresql(alice):

@@ -12,13 +12,19 @@ from rich.console import Console
 from runner.checkout import ROOT
 from runner.services.memcached import TESTS
 from tools import run_tool
-from tools.bench import caches, policies, report, site, timeline
+from tools.bench import caches, policies, report, site, streams, timeline
 from tools.bench.progress import OvertimeError, bar, within
 from tools.bench.report import Line
 from tools.bench.servers import site_servers
 from tools.bench.short import use_small_numbers
 
-SUITES = {"caches": caches, "timeline": timeline, "policies": policies, "site": site}
+SUITES = {
+    "caches": caches,
+    "timeline": timeline,
+    "policies": policies,
+    "site": site,
+    "streams": streams,
+}
 EXAMPLES = """\
 examples:
   ./run bench caches                     every comparison of the cache classes; writes docs/bench/
@@ -36,6 +42,7 @@ examples:
                                          the machine, in less than 15 minutes; needs wrk
   ./run bench site --graph FILE          the same with the follow graph in a file
   ./run bench site --peer DIR            the same, also compared with a checkout of Takahē
+  ./run bench streams                    20,000 open streams in four processes, in about ten minutes
   ./run bench site --only flame          flame graphs of a home request and of publishing a post; writes docs/bench/
 """
 LONGEST_SECONDS = 3600  # for a part without a separate limit

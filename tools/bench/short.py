@@ -49,8 +49,15 @@ SMALL: Mapping[str, Mapping[str, object]] = {
     "peers.takahe": {"ROUNDS": 1, "WARM_SECONDS": 1, "PEER_SECONDS": 1},
     "site.profile": {"REQUESTS": 5, "WARM": 3, "AUTHORS": 5},
     "site.flame": {"SECONDS": 1},
+    "streams.listening": {
+        "LISTENERS": 40, "PROCESSES": 2, "REST_SECONDS": 1, "POSTS": 2, "QUIET_POSTS": 3, "SETTLE_SECONDS": 1,
+        "HEAR_SECONDS": 30,
+    },
 }  # fmt: skip
-SHARED = {"site": ("timeline", "peers")}  # suites whose parts another suite includes
+SHARED = {
+    "site": ("timeline", "peers"),
+    "streams": ("timeline",),
+}  # suites whose parts another suite includes
 
 
 def use_small_numbers(suite: str) -> None:

@@ -35,9 +35,8 @@ class ReaderFacts(NamedTuple):
     """
 
     viewer: User | None = None
-    context: FilterContext | None = (
-        None  # each filter applies in some contexts; without a context, none does
-    )
+    # each filter applies in some contexts; without a context, none does
+    context: FilterContext | None = None
     filters: Filters = NO_FILTERS
     relations: Relations = Relations()
     listed: Collection[int] = ()  # members of exclusive lists

@@ -37,9 +37,8 @@ from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
 NEARBY = 2_000  # the number of posts of the whole site scanned for a page; costs as much as probing 100 followees
 
-_ANSWERED = (
-    f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"  # the parent's author, from its id
-)
+# the parent's author, from its id
+_ANSWERED = f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"
 # Continuing one's own thread does not count as a reply to others (Mastodon's rule).
 ANSWERS_ANOTHER = f"COALESCE({_ANSWERED} <> author_id, FALSE)"
 _WITH_REPLIES = f"(%(replies)s OR NOT {ANSWERS_ANOTHER})"
