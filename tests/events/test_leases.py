@@ -56,6 +56,29 @@ def test_what_is_done_is_not_looked_at_while_a_backlog_is_worked_off():
     assert "Sort" not in plan
 
 
+@pytest.mark.long
+def test_a_row_is_found_by_its_key_though_statistics_are_older_than_the_backlog():
+    """The planner took an index of unhandled rows, which had been empty when it was analysed, and so read the whole
+    backlog for each row that was done.
+    """
+    event = {"name": "blocked", "subscriber": "tests.handler", "payload": {}}
+    Event.objects.bulk_create([Event(**event, state=State.DONE)] * 20_000)
+    with connection.cursor() as sql:
+        sql.execute("ANALYZE events_event")
+    Event.objects.bulk_create([Event(**event)] * 2_000)
+    claimed = leases.claim(Event, limit=20)
+    with CaptureQueriesContext(connection) as captured:
+        leases.run(claimed, lambda _event: None)
+    (query,) = captured.captured_queries
+    with connection.cursor() as sql:
+        sql.execute("EXPLAIN " + query["sql"])
+        plan = "\n".join(row[0] for row in sql.fetchall())
+    assert "using events_event_pkey" in plan
+    assert not Event.objects.filter(pk__in=[event.pk for event in claimed]).exclude(
+        state=State.DONE
+    )
+
+
 def test_only_the_named_rows_are_claimed():
     events = make_events(3)
     assert leases.claim(Event, limit=3, only=[events[1].pk]) == [events[1]]
