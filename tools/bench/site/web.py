@@ -28,13 +28,13 @@ class Web:
 @contextmanager
 def web(name: str, application: str | None, directory: Path, **environment: str) -> Iterator[Web]:
     """A server of a WSGI application, or of our site, on a free port; it runs until the end of the block."""
-    port = _free_port()
+    port = free_port()
     command = [
         sys.executable, "-P", "-m", "granian", "--interface", "wsgi", application, "--host", "127.0.0.1",
         "--port", str(port), "--workers", "1", "--no-ws", "--http", "1", "--blocking-threads", str(BLOCKING_THREADS),
     ] if application else programs.web(port=port)  # fmt: skip
     child = spawn(
-        name, command, log=directory / f"{name}.log", environment=_environment(environment)
+        name, command, log=directory / f"{name}.log", environment=child_environment(environment)
     )
     try:
         wait_until(lambda: _answers(port), child, seconds=START_SECONDS)
@@ -55,7 +55,8 @@ def fetch(port: int, path: str, header: tuple[str, str]) -> bytes:
     return body
 
 
-def _environment(more: Mapping[str, str]) -> dict[str, str]:
+def child_environment(more: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a process of our site, with further settings."""
     return {**os.environ, "PYTHONPATH": str(ROOT), "CACHE_TOPOLOGY_LISTENS": "1", **more}
 
 
@@ -68,7 +69,7 @@ def _answers(port: int) -> bool:
         return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
