@@ -146,6 +146,8 @@ class _Known(NamedTuple):
 
     def __str__(self) -> str:
         first, *_rest = (self.model.__doc__ or "").strip().splitlines()
+        if first.startswith(f"{self.model.__name__}("):  # Django's own, for a model without one
+            first = f"{self.model.__name__}."
         days = days_of(self.retention)
         kept = self.retention.time if days is None else f"{days:g} days" if days else "for ever"
         return f"{first} Kept {kept}."
