@@ -127,6 +127,7 @@ def nightly_jobs() -> list[Job]:
         Job("matrix", _run("test", "--matrix"), environment),
         *_other_pythons(environment),
         *(Job(" ".join(verb), _run(*verb), environment) for verb in verbs),
+        *_compose(environment),
     ]
 
 
@@ -135,6 +136,17 @@ def _citus() -> Iterator[tuple[str, ...]]:
         yield ("drill", "--minutes", "3", "--rate", "20", "--citus")
     else:
         say(f"The drill on Citus: {CITUS_PROGRAMS} names no directory of its programs, left out")
+
+
+def _compose(environment: Mapping[str, str]) -> Iterator[Job]:
+    """docker-compose.yml with the programs of this machine, in namespaces."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        say("docker-compose.yml without Docker: this needs Linux and root, left out")
+        return
+    for options in (("small", "--alerts"), ("large", "--engines")):
+        yield Job(
+            f"compose {options[0]}", [*testing.module("tools.compose"), *options], environment
+        )
 
 
 def _other_pythons(environment: Mapping[str, str]) -> Iterator[Job]:

@@ -1,7 +1,6 @@
 """The files for production: what docker-compose.yml starts is what .env.example tells the site, in the right sizes."""
 
 import re
-import shlex
 import subprocess
 from pathlib import Path
 
@@ -10,39 +9,23 @@ import yaml
 
 from feedcache.topology import Sizes, configured, problems, warnings
 from runner import programs
+from tools.compose import file
+from tools.compose.file import PROFILES, VARIABLE, compose_text
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPOSE = (ROOT / "docker-compose.yml").read_text()
-PROFILES = {"large": ".env.example", "small": "deploy/small.env"}
+COMPOSE = compose_text()
 GIGABYTES = {"large": 32, "small": 4}  # of the host
-VARIABLE = re.compile(r"\$\{(\w+)(?::?([-?])([^}]*))?\}|\$(\$)")
 ONCE = {"migrate", "backup"}  # they end
 LIMITS_OF_ALL = 1.3  # limits are for the worst moment of each, which is not the same for all
 
 
 def example(profile="large"):
-    """The variables of an example as a shell would read them."""
-    lines = (ROOT / PROFILES[profile]).read_text().splitlines()
-    words = [word for line in lines for word in shlex.split(line, comments=True)]
-    return dict(word.split("=", 1) for word in words)
+    return file.example(profile)
 
 
 def services(profile="large", *others):
     """What Compose starts with a profile, with the variables of its example filled in."""
-
-    def value(found):
-        name, kind, otherwise, dollar = found.groups()
-        if dollar:
-            return "$"
-        given = example(profile).get(name)
-        assert given or kind == "-", f"{name} is needed and not in {PROFILES[profile]}"
-        return given or otherwise
-
-    found = yaml.safe_load(VARIABLE.sub(value, COMPOSE))["services"]
-    active = {profile, *others}
-    return {
-        name: one for name, one in found.items() if active.intersection(one.get("profiles", active))
-    }
+    return file.services(example(profile), profile, *others)
 
 
 SERVICES = services()

@@ -1,7 +1,8 @@
 """The gauges in `/metrics`: current values, read from PostgreSQL and Redis at each request.
 
 Each value is read from an index or a small table, and all values of a kind by one statement. The statements of a
-response together take at most `SECONDS`. Values that cannot be read are left out, and the reason is logged.
+response together take at most `SECONDS`. If one fails, its values and those of the next ones are left out, and the
+reason is logged.
 """
 
 import logging
@@ -54,8 +55,12 @@ class Gauges(Collector):
         limit = TimeLimit(SECONDS)
         for read in (_checks, _processes):
             yield read()
-        for kind in (_queues, _dead_letters, _audit, _connections, _replicas):
-            yield from kind(limit)
+        try:
+            if current_state()["checks"]["postgresql"]["ok"]:
+                for kind in (_queues, _dead_letters, _audit, _connections, _replicas):
+                    yield from kind(limit)
+        except (DatabaseError, TooSlow) as error:  # the next ones would wait as long
+            logger.warning("figures of /metrics could not be read: %s", error)
 
 
 def _checks() -> Metric:
@@ -138,11 +143,7 @@ def _replicas(limit: TimeLimit) -> Iterator[Metric]:
 
 def _rows(limit: TimeLimit, statement: str) -> list[Row]:
     params = {"pending": State.PENDING, "dead": State.DEAD, "maximum": MAX_ROWS, "day": DAY}
-    try:
-        return limit.rows_of(statement, params)
-    except (DatabaseError, TooSlow) as error:
-        logger.warning("figures of /metrics could not be read: %s", error)
-        return []
+    return limit.rows_of(statement, params)
 
 
 @cache

@@ -132,10 +132,16 @@ def forget() -> None:
 
 
 def _check_all() -> Status:
-    checks = {name: _timed(check) for name, check in _all_checks().items()}
+    wanted = _all_checks()
+    first = _timed(
+        wanted.pop("postgresql")
+    )  # if it fails, the others would wait for a connection, too
+    checks = {"postgresql": first} | {
+        name: first if name in _IN_POSTGRESQL and not first["ok"] else _timed(check)
+        for name, check in wanted.items()
+    }
     degraded = sorted(name for name, check in checks.items() if not check["ok"])
-    ok = checks["postgresql"]["ok"]
-    status = "unavailable" if not ok else "degraded" if degraded else "ready"
+    status = "unavailable" if not first["ok"] else "degraded" if degraded else "ready"
     behind = {"deliveries_behind_seconds": lag.latest.seconds}  # the check has just read it
     return {"status": status, "degraded": degraded, **behind, "checks": checks}
 
@@ -273,6 +279,7 @@ _CHECKS: dict[str, Callable[[], bool | str]] = {
     "dead letters": _dead_letters,
     "audit": _findings,
 }
+_IN_POSTGRESQL = ("postgresql writes", "deliveries", "dead letters", "audit")
 
 
 def _is_local(request: HttpRequest) -> bool:

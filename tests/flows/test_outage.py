@@ -3,6 +3,7 @@ public pages go on, everything else is a clear 503, and all comes back.
 """
 
 import re
+import time
 import urllib.error
 import urllib.request
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -34,11 +35,14 @@ def site(relay, tmp_path, monkeypatch):
     monkeypatch.setenv("DATABASE_POOL_TIMEOUT_SECONDS", "1")
     url = urlsplit(environment()["DATABASE_URL"])
     changed = url._replace(query=urlencode({"host": relay.place.parent})).geturl()
-    there = {**environment(), "DATABASE_URL": changed}
+    there = {**environment(), "DATABASE_URL": changed, "METRICS_TOKEN": TOKEN}
     monkeypatch.setattr("tests.support.processes.environment", lambda: there)
     process, address = start_web(tmp_path)
     yield address
     stop(process)
+
+
+TOKEN = "kD7fJ2mQ9xW4vB8nT1sL6pR3yH5cZ0gA"
 
 
 def get(address, **headers):
@@ -81,3 +85,31 @@ def test_public_pages_outlive_the_database(site, relay, alice):
     relay.join()
     wait_until(lambda: "X-Feed-Degraded" not in get(public)[1], "the pages are whole again")
     assert get(f"{site}/public?limit=3")[0] == 200
+
+
+@pytest.mark.waits("each wait for a connection takes a second")
+def test_figures_say_so_before_prometheus_stops_waiting(site, relay):
+    """One wait for a connection, not one for each check and each gauge; otherwise SiteUnreachable would fire."""
+    times = []
+
+    def told():
+        begin = time.monotonic()
+        found = figures(f"{site}/metrics", {"Authorization": f"Bearer {TOKEN}"})
+        times.append(time.monotonic() - begin)
+        return found if found['feedsite_check_ok{check="postgresql"}'] == "0.0" else None
+
+    assert told() is None
+    relay.cut()
+    found = wait_until(told, "the check fails")
+    for name in ("postgresql writes", "deliveries", "dead letters", "audit"):
+        assert found[f'feedsite_check_ok{{check="{name}"}}'] == "0.0"
+    assert found['feedsite_check_ok{check="redis"}'] == "1.0"
+    assert "feedsite_postgresql_connections" not in found
+    assert max(times) < 4, "the pool waits for one second"
+
+
+def figures(address, headers):
+    """The samples of /metrics by name and labels."""
+    status, _headers, body = get(address, **headers)
+    assert status == 200
+    return dict(line.rsplit(" ", 1) for line in body.splitlines() if line[:1] != "#")

@@ -12,7 +12,7 @@ from rich.console import Console
 from runner.checkout import ROOT
 from runner.services.memcached import TESTS
 from tools import run_tool
-from tools.bench import caches, policies, report, site, streams, timeline
+from tools.bench import caches, policies, report, site, soak, streams, timeline
 from tools.bench.progress import OvertimeError, bar, within
 from tools.bench.report import Line
 from tools.bench.servers import site_servers
@@ -23,6 +23,7 @@ SUITES = {
     "timeline": timeline,
     "policies": policies,
     "site": site,
+    "soak": soak,
     "streams": streams,
 }
 EXAMPLES = """\
@@ -42,9 +43,12 @@ examples:
                                          the machine, in less than 15 minutes; needs wrk
   ./run bench site --graph FILE          the same with the follow graph in a file
   ./run bench site --peer DIR            the same, also compared with a checkout of Takahē
+  ./run bench soak                       an hour at 20 requests/s: the memory of every process, and the disks
+  ./run bench soak --minutes 10          the same, shorter
   ./run bench streams                    20,000 open streams in four processes, in about ten minutes
   ./run bench site --only flame          flame graphs of a home request and of publishing a post; writes docs/bench/
 """
+SHORT_MINUTES = 0.5  # of a soak
 LONGEST_SECONDS = 3600  # for a part without a separate limit
 
 
@@ -85,7 +89,8 @@ def main(command_line: list[str]) -> int:
 
 
 def _export(options: argparse.Namespace) -> None:
-    """Set the environment variables from which parts of the suite `site` read options."""
+    """Set the environment variables from which parts of the suite `site` read options, and the time of the soak."""
+    soak.MINUTES = options.minutes or (SHORT_MINUTES if options.short else soak.MINUTES)
     for name, place in (
         (site.GRAPH, options.graph),
         (site.PEER, options.peer),
@@ -99,7 +104,9 @@ def _measured(console: Console, suite: Any, chosen: list[str], directory: Path) 
     """The lines of all parts. A part that fails or takes too long is a line that falls short; the others continue."""
     lines: list[Line] = []
     longest = getattr(suite, "SECONDS", {})
-    end = time.monotonic() + (suite.longest() if suite is site else len(chosen) * LONGEST_SECONDS)
+    end = time.monotonic() + (
+        suite.longest() if hasattr(suite, "longest") else len(chosen) * LONGEST_SECONDS
+    )
     with bar(console, chosen) as begin:
         for part in chosen:
             begin(part)
@@ -148,6 +155,12 @@ def command_parser() -> argparse.ArgumentParser:
         "--peer", type=Path, metavar="DIR",
         help="site: a checkout of Takahē to compare with (tools/bench/peers/takahe/README.md)",
     )  # fmt: skip
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        metavar="N",
+        help=f"soak: minutes of load (default: {soak.MINUTES:g})",
+    )
     parser.add_argument(
         "--short",
         action="store_true",

@@ -46,6 +46,7 @@ SMALL: Mapping[str, Mapping[str, object]] = {
     },
     "site.publish": {"FOLLOWERS": (10, 50), "ROUNDS": 2, "WARM": 1},
     "site.overload": {"RATE": 20, "SECONDS": 2, "WRITERS": 5},
+    "soak.hour": {"PEOPLE": 500, "FOLLOWED": 100, "MOST_FOLLOWERS": 50, "CROWD": 40, "POSTS_EACH": 5},
     "peers.takahe": {"ROUNDS": 1, "WARM_SECONDS": 1, "PEER_SECONDS": 1},
     "site.profile": {"REQUESTS": 5, "WARM": 3, "AUTHORS": 5},
     "site.flame": {"SECONDS": 1},

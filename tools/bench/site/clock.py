@@ -14,7 +14,7 @@ PROC = Path("/proc")
 
 def seconds_of(pids: Iterable[int]) -> float:
     """Processor seconds of some processes and all their descendants, including those that have ended."""
-    return sum(_ticks(pid) for root in pids for pid in _tree(root)) / TICKS
+    return sum(_ticks(pid) for root in pids for pid in tree(root)) / TICKS
 
 
 def seconds_below(root: int) -> float:
@@ -24,21 +24,21 @@ def seconds_below(root: int) -> float:
 
 def megabytes_of(pids: Iterable[int]) -> float:
     """Memory of some processes and all their descendants; shared memory is divided among them."""
-    return sum(_kilobytes(pid) for root in pids for pid in _tree(root)) / 1024
+    return sum(kilobytes(pid) for root in pids for pid in tree(root)) / 1024
 
 
 def program_megabytes(root: int) -> dict[str, float]:
     """Memory of a process and all its descendants, summed up by the programs in their command lines."""
     found: dict[str, float] = {}
-    for pid in _tree(root):
+    for pid in tree(root):
         name = _program(pid)
-        found[name] = found.get(name, 0.0) + _kilobytes(pid) / 1024
+        found[name] = found.get(name, 0.0) + kilobytes(pid) / 1024
     return found
 
 
 def waiting_of(pids: Iterable[int]) -> float:
     """Seconds in which threads of some processes, and of all their descendants, were ready to run but had no core."""
-    return sum(_nanoseconds_waited(pid) for root in pids for pid in _tree(root)) / 1e9
+    return sum(_nanoseconds_waited(pid) for root in pids for pid in tree(root)) / 1e9
 
 
 def is_measured() -> bool:
@@ -46,10 +46,20 @@ def is_measured() -> bool:
     return (PROC / "self" / "stat").exists()
 
 
-def _kilobytes(pid: int) -> int:
+def tree(root: int) -> Iterator[int]:
+    """A process and all its descendants."""
+    yield root
+    for task in (PROC / str(root) / "task").glob("*/children"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            for child in task.read_text().split():
+                yield from tree(int(child))
+
+
+def kilobytes(pid: int, kind: str = "Pss") -> int:
+    """Memory of one process, as a line of smaps_rollup; 0 if it has ended. Pss: shared memory is divided."""
     with contextlib.suppress(OSError):
         for line in (PROC / str(pid) / "smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
+            if line.startswith(f"{kind}:"):
                 return int(line.split()[1])
     return 0
 
@@ -73,14 +83,6 @@ def _nanoseconds_waited(pid: int) -> int:
         with contextlib.suppress(OSError):
             total += int(task.read_text().split()[1])
     return total
-
-
-def _tree(root: int) -> Iterator[int]:
-    yield root
-    for task in (PROC / str(root) / "task").glob("*/children"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
-            for child in task.read_text().split():
-                yield from _tree(int(child))
 
 
 def _ticks(pid: int, *, ended: bool = True) -> int:

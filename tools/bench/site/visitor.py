@@ -8,13 +8,23 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
-from typing import Any
+from typing import Any, NamedTuple
 
 ROUNDS, TURN_SECONDS = 7, 0.15
 SLOW_MILLISECONDS = 1000
 SECONDS = 20  # the longest wait for a response
 IDLE_SECONDS = 5  # of a connection; our server closes it after ten
 Header = tuple[str, str]
+
+
+class Form(NamedTuple):
+    """A body that is not JSON."""
+
+    content_type: str
+    content: bytes
+
+
+Body = Mapping[str, Any] | Form
 
 
 class Visitor:
@@ -35,26 +45,27 @@ class Visitor:
         return f"{self.errors} errors" + (f" ({kinds})" if kinds else "")
 
     def ask(
-        self,
-        path: str,
-        header: Header,
-        body: Mapping[str, str] | None = None,
-        *,
-        due: float | None = None,
+        self, path: str, header: Header, body: Body | None = None, *, due: float | None = None
     ) -> float:
         """Milliseconds from the due time of the request, now by default, to its response. A body is posted."""
         begin = time.perf_counter() if due is None else due
+        self.send(path, header, body)
+        return (time.perf_counter() - begin) * 1000
+
+    def send(self, path: str, header: Header, body: Body | None = None) -> bytes:
+        """The content of the response; empty if the request failed, which is counted."""
         try:
-            status = self._status(path, header, body)
+            status, content = self._answer(path, header, body)
         except (OSError, HTTPException) as error:
             self.close()
             self._fail(type(error).__name__)
-        else:
-            if status != HTTPStatus.OK:
-                self._fail(str(status))
-        return (time.perf_counter() - begin) * 1000
+            return b""
+        if status != HTTPStatus.OK:
+            self._fail(str(status))
+            return b""
+        return content
 
-    def _status(self, path: str, header: Header, body: Mapping[str, str] | None) -> int:
+    def _answer(self, path: str, header: Header, body: Body | None) -> tuple[int, bytes]:
         connection: HTTPConnection | None = getattr(self._local, "connection", None)
         if connection is not None and time.perf_counter() > self._local.idle_until:
             connection.close()  # the next request opens it again
@@ -65,12 +76,17 @@ class Visitor:
         if body is None:
             connection.request("GET", path, headers=headers)
         else:
-            headers["Content-Type"] = "application/json"
-            connection.request("POST", path, json.dumps(body), headers)
+            form = (
+                body
+                if isinstance(body, Form)
+                else Form("application/json", json.dumps(body).encode())
+            )
+            headers["Content-Type"] = form.content_type
+            connection.request("POST", path, form.content, headers)
         answer = connection.getresponse()
-        answer.read()
+        content = answer.read()
         self._local.idle_until = time.perf_counter() + IDLE_SECONDS
-        return answer.status
+        return answer.status, content
 
     def close(self) -> None:
         """Close this thread's connection; the next request opens another one."""

@@ -27,13 +27,14 @@ def workers(directory: Path, queues: str, *, processes: int = 1) -> Iterator[Non
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     child = spawn("a worker", command, log=directory / f"{name}.log", environment=environment)
     try:
-        started(partial(_is_ready, child.log), child, seconds=START_SECONDS)
+        started(partial(is_ready, child.log), child, seconds=START_SECONDS)
         yield
     finally:
         child.stop(STOP_SECONDS)
 
 
-def _is_ready(log: Path) -> bool:
+def is_ready(log: Path) -> bool:
+    """Whether a worker takes tasks, according to its log."""
     return " ready." in log.read_text()
 
 

@@ -1,0 +1,1 @@
+"""`python -m tools.compose`: what docker-compose.yml describes, with this machine's programs instead of images."""
