@@ -248,7 +248,7 @@ if not DATABASE_POOLER:
 MIGRATIONS_DATABASE_URL = env.str("MIGRATIONS_DATABASE_URL", "")
 # How long a migration waits for a lock, in each of MIGRATIONS_LOCK_ATTEMPTS attempts. Requests for the same table have
 # to wait as well, so keep it short.
-MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 1_500)
+MIGRATIONS_LOCK_TIMEOUT_MS = env.int("MIGRATIONS_LOCK_TIMEOUT_MS", 1_000)
 # How many times `migrate` tries to get a lock before it fails.
 MIGRATIONS_LOCK_ATTEMPTS = env.int("MIGRATIONS_LOCK_ATTEMPTS", 40)
 

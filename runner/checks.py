@@ -106,7 +106,9 @@ def nightly_jobs() -> list[Job]:
         ("fuzz", "--requests", "100000"),
         ("drill", "--minutes", "10"),
         *_citus(),
-        ("drill", "--minutes", "2", "--rate", "12", "--upgrade", "91cb9976"),  # release 0.2.0
+        # releases 0.2.0 and 0.3.0
+        ("drill", "--minutes", "2", "--rate", "12", "--upgrade", "91cb9976", "--rows", "200000"),
+        ("drill", "--minutes", "1.5", "--rate", "8", "--upgrade", "39fa49e4", "--back"),
         ("drill", "--minutes", "2", "--redis", "sentinel"),
         ("drill", "--minutes", "2", "--rate", "10", "--with-postgres"),
         ("drill", "--minutes", "3", "--rate", "10", "--with-disks", "--without-faults"),

@@ -1,5 +1,8 @@
 """Decides which databases can be migrated: empty ones, and those with only known migrations and without split tables.
 
+The version of the last `migrate` is the comment of the table of migrations. Data of the next release is accepted,
+although nothing is migrated, because a release only adds to tables, and a later one removes (`docs/decisions/0201`).
+
 Squashed or renamed migrations without `replaces` would fail halfway, and no version could then continue
 (`docs/decisions/0144`). So a database is inspected before anything is migrated.
 """
@@ -14,24 +17,26 @@ from django.db.migrations import Migration
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from apps.sql import rows_of
 from feedsite import __version__
 
 Name = tuple[str, str]  # a migration: its app and its file
 MAX_NAMED = 2
-# The tables that `manage shards` of 0.2.0 could distribute over several servers.
-COULD_BE_SPLIT = (
-    "graph_followee",
-    "graph_follower",
-    "posts_post",
-    "posts_postcounts",
-    "posts_revision",
-)
+COMMENT = "migrated by feedsite "
+_COMMENT = "SELECT obj_description(to_regclass('django_migrations'))"
+# The tables that `manage shards` of 0.2.0 could distribute over several servers, and has split.
+_SPLIT = """
+SELECT relname FROM pg_class WHERE relkind = 'p' AND pg_table_is_visible(oid)
+AND relname IN ('graph_followee', 'graph_follower', 'posts_post', 'posts_postcounts', 'posts_revision')
+"""
 
 
 def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
     """Raises CommandError if the data cannot be migrated. It only reads."""
     applied = set(MigrationRecorder(connection).applied_migrations())
-    refuse_other_migrations(applied)
+    major, minor = _release(__version__)
+    if _release(migrated_by(connection)) != [major, minor + 1]:
+        refuse_other_migrations(applied)
     recorded = {app for app, _ in applied}
     if tables := _tables_of({app for app, _ in _known_migrations()} - recorded, connection):
         raise CommandError(_unrecorded(tables))
@@ -39,13 +44,39 @@ def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
         raise CommandError(_in_shards(split))
 
 
+def migrated_by(connection: BaseDatabaseWrapper) -> str:
+    """The newest version that has migrated the data; empty if no version after 0.3.0 has."""
+    [(comment,)] = rows_of(_COMMENT, {}, database=connection.alias)
+    return (comment or "").removeprefix(COMMENT)
+
+
+def record_version(connection: BaseDatabaseWrapper) -> None:
+    """Record this version, unless the next release has already migrated the data."""
+    if _release(migrated_by(connection)) <= _release(__version__):
+        with connection.cursor() as cursor:
+            cursor.execute(f"COMMENT ON TABLE django_migrations IS '{COMMENT}{__version__}'")
+
+
+def _release(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")[:2] if part]
+
+
 def refuse_other_migrations(applied: Collection[Name]) -> None:
     """Raises CommandError if data with these applied migrations cannot be migrated to this version."""
+    if unknown := unknown_migrations(applied):
+        raise CommandError(_too_old(unknown) if is_behind(applied) else _too_new(unknown))
+
+
+def unknown_migrations(applied: Collection[Name]) -> set[Name]:
+    """The applied migrations that are not in this version's code.
+
+    Those of optional apps that are switched off are left out: their tables are kept in case they are switched on again.
+    """
     migrations = _known_migrations()
     replaced = {name for migration in migrations.values() for name in migration.replaces}
-    own = {name for name in applied if name[0] not in left_out()}
-    if unknown := own - set(migrations) - replaced:
-        raise CommandError(_too_old(unknown) if is_behind(own) else _too_new(unknown))
+    left_out = {name.rpartition(".")[2] for name in settings.LEFT_OUT_APPS}
+    unknown = set(applied) - set(migrations) - replaced
+    return {name for name in unknown if name[0] not in left_out}
 
 
 def is_behind(applied: Collection[Name]) -> bool:
@@ -63,11 +94,6 @@ def _known_migrations() -> Mapping[Name, Migration]:
     return loader.disk_migrations
 
 
-def left_out() -> set[str]:
-    """The optional apps that are switched off now; their tables are kept in case they are switched on again."""
-    return {name.rpartition(".")[2] for name in settings.LEFT_OUT_APPS}
-
-
 def _tables_of(labels: set[str], connection: BaseDatabaseWrapper) -> set[str]:
     """The tables of these apps that exist in the database."""
     models = (model for label in labels for model in apps.get_app_config(label).get_models())
@@ -77,9 +103,7 @@ def _tables_of(labels: set[str], connection: BaseDatabaseWrapper) -> set[str]:
 
 def _split_tables(connection: BaseDatabaseWrapper) -> set[str]:
     """The tables that `manage shards` of 0.2.0 has split, whether or not other servers have any of their rows."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT oid::regclass::text FROM pg_class WHERE relkind = 'p'")
-        return {name for (name,) in cursor.fetchall()} & set(COULD_BE_SPLIT)
+    return {name for (name,) in rows_of(_SPLIT, {}, database=connection.alias)}
 
 
 def _too_old(unknown: set[Name]) -> str:

@@ -20,7 +20,7 @@ from apps.graph.queries import mirror_faults
 from apps.timeline.fanout.switch import maintain, policy_before
 from apps.timeline.models import AuthorPolicy, Backfill, PolicyChange
 from feedsite import __version__
-from feedsite.management.compatibility import refuse_other_data
+from feedsite.management.compatibility import COMMENT, migrated_by, refuse_other_data
 from runner import preparation
 from runner.checkout import ROOT
 from runner.datadir import DataDir
@@ -293,6 +293,27 @@ def test_the_launcher_says_it_before_anything_is_changed(
 
 def everything():
     return rows(SCHEMA), rows("SELECT app || name || applied FROM django_migrations")
+
+
+@pytest.mark.parametrize(("later", "is_accepted"), [(1, True), (2, False)])
+def test_data_of_the_next_release_is_accepted_and_stays_its_own(
+    later, is_accepted, django_db_setup, django_db_blocker
+):
+    """So an operator can go back one version with the usual commands."""
+    major, minor = map(int, __version__.split(".")[:2])
+    newer = f"{major}.{minor + later}.0"
+    template = migrated_template()
+    with django_db_blocker.unblock(), database_of("", "of_the_next", template=template):
+        call_command("migrate", verbosity=0)
+        assert migrated_by(connection) == __version__
+        execute(f"{LATER}; COMMENT ON TABLE django_migrations IS '{COMMENT}{newer}'")
+        if is_accepted:
+            call_command("migrate", verbosity=0)
+        else:
+            with pytest.raises(CommandError, match=OTHER_DATA[LATER]):
+                call_command("migrate", verbosity=0)
+        assert migrated_by(connection) == newer
+    flush()
 
 
 @pytest.mark.gate

@@ -27,6 +27,8 @@ examples:
   ./run drill --pairs 10000               explains this many random pairs of reader and post at the end
   ./run drill --minutes 3 --citus         on Citus with three workers: kills one, and drains another
   ./run drill --minutes 3 --upgrade v0.2.0   old and new processes at the same time, while the migrations run
+  ./run drill --minutes 2 --upgrade v0.3.0 --back   and then back to the older version, and forward again
+  ./run drill --upgrade v0.2.0 --rows 1000000   the same with a million rows in each large table
   ./run drill --redis sentinel            kills the primary of the timelines' Redis; its replica is promoted
   ./run drill --redis cluster --broker rabbitmq
   ./run drill --break no-tombstone        with a mechanism switched off, so it must fail (docs/drill.md)
@@ -54,6 +56,8 @@ def main(command_line: list[str]) -> int:
         parser.error("--with-tasks goes neither with --break nor with --upgrade")
     if options.upgrade and (options.citus or options.with_clocks or options.with_widths):
         parser.error("--upgrade goes neither with --citus nor with --with-clocks nor --with-widths")
+    if (options.back or options.rows) and not options.upgrade:
+        parser.error("--back and --rows go only with --upgrade")
     if options.short:
         return conduct(SHORT, Console())
     return conduct(
@@ -77,6 +81,8 @@ def main(command_line: list[str]) -> int:
             with_disks=options.with_disks,
             with_tasks=options.with_tasks,
             upgrade=options.upgrade,
+            back=options.back,
+            rows=options.rows,
         ),
         Console(),
     )
@@ -206,6 +212,19 @@ def command_parser() -> argparse.ArgumentParser:
         metavar="COMMIT",
         help="upgrade a site from this commit to this checkout: the migrations run under load, and old and new web"
         " servers, workers and beats run at the same time. There are no other faults",
+    )
+    parser.add_argument(
+        "--back",
+        action="store_true",
+        help="after --upgrade, the older processes return, beside the new ones and then alone, while the tables stay"
+        " as they are; then the site is upgraded once more. This more than doubles the duration of the load",
+    )
+    parser.add_argument(
+        "--rows",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with --upgrade, give the older site N posts, with the rows of other large tables, before the load",
     )
     parser.add_argument(
         "--keep",

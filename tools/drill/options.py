@@ -29,3 +29,5 @@ class Options:
     with_disks: bool = False
     with_tasks: bool = False
     upgrade: str = ""  # a commit, whose site becomes one of this checkout
+    back: bool = False  # and then the older version returns, and is upgraded once more
+    rows: int = 0  # in each large table of the older site

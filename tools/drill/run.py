@@ -24,6 +24,7 @@ from tools.drill.options import Options
 from tools.drill.pages import Pages
 from tools.drill.processes import Processes
 from tools.drill.reader import Reader
+from tools.drill.rows import DAY_SECONDS, Rows
 from tools.drill.servers import Servers
 from tools.drill.tasks import Tasks
 from tools.drill.upgrade import Upgrade
@@ -32,7 +33,7 @@ from tools.drill.widths import Widths
 from tools.drill.wire import Wire, is_alive
 from tools.drill.world import World, make_world, world_of
 
-READY_SECONDS = 90.0
+READY_SECONDS = 180.0
 STEP_SECONDS = 0.02
 MOST_PEOPLE, PEOPLE_A_MINUTE = 150, 60
 CROWD_LOOKED_AT = 20
@@ -89,7 +90,9 @@ class Drill:
                 environment=servers.environment(),
                 log=servers.data.log / "migrate.log",
                 seconds=options.minutes * 60,
+                goes_back=options.back,
             )
+        self._rows: Rows | None = None  # to be removed before the checks
         self._answered: Counter[int] = Counter()
 
     def _tasks_to_kill(self) -> Tasks:
@@ -99,6 +102,7 @@ class Drill:
     def run(self) -> bool:
         """Put load on the site, heal it, check it, and report. Returns whether an invariant was violated."""
         world = self._make_world()
+        self._fill(world)
         if self._deaths is not None:
             self._deaths.observe()
         self._processes.start()
@@ -118,6 +122,12 @@ class Drill:
             seed, people=people, crowd=self._options.crowd, environment=self._servers.environment()
         )
         return world_of(made)
+
+    def _fill(self, world: World) -> None:
+        if self._options.rows:
+            url, until = self._servers.environment()["DATABASE_URL"], time.time() - DAY_SECONDS
+            self._rows = Rows(url, self._options.rows, world.crowd, until)
+            self._rows.fill(partial(self._console.print, highlight=False, soft_wrap=True))
 
     def _wait_for_web(self) -> None:
         deadline = time.monotonic() + READY_SECONDS
@@ -150,7 +160,7 @@ class Drill:
             self._injector.step()
             if self._upgrade is not None:
                 self._upgrade.step()
-            if time.monotonic() > look_at and self._has_tables():
+            if time.monotonic() > look_at:
                 look_at = time.monotonic() + LOOK_SECONDS
                 load.ease(is_behind=_owed() > MOST_OWED)
             progress.update(bar, completed=time.monotonic() - start)
@@ -185,10 +195,6 @@ class Drill:
             or is_killing
             or (self._upgrade is not None and not self._upgrade.is_over)
         )
-
-    def _has_tables(self) -> bool:
-        """Whether the database has the tables of this checkout."""
-        return self._upgrade is None or self._upgrade.is_migrated
 
     def _plan(self) -> list[faults.Fault]:
         options, seconds = self._options, self._options.minutes * 60
@@ -227,6 +233,8 @@ class Drill:
         readers = [one.id for one in world.people] + world.crowd[:CROWD_LOOKED_AT]
         self._step(progress, "Draining", self._drain)
         self._step(progress, "Canary", lambda: work.canary(verdicts, world, reader, history))
+        if self._rows is not None:
+            self._step(progress, "Removing the rows", self._rows.remove)
         facts = Facts(history.operations, world)
         true = self._clocks.true if self._clocks is not None else float
         delivered, oracle = work.settled(true), Oracle()

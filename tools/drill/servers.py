@@ -32,6 +32,7 @@ from tools.drill.faults import (
 from tools.drill.options import Options
 from tools.drill.proxy import Link, Proxy
 from tools.drill.replica import MAX_LAG_SECONDS, REPLICA
+from tools.drill.rows import WITHOUT_LOG
 from tools.scale.citus import Cluster
 from tools.scale.redis_servers import RedisBehindSentinels, RedisCluster
 from tools.scale.servers import RabbitMQ, Standby
@@ -111,7 +112,7 @@ class Servers:
         place, log = self._place("citus"), self.data.log
         self.cluster = Cluster(place, log=log) if options.citus else None
         self.postgres: Postgres = (
-            self.cluster.coordinator if self.cluster else self._single_postgres()
+            self.cluster.coordinator if self.cluster else self._single_postgres(options)
         )
         self.group = self._group(options.redis)
         self.rabbitmq = RabbitMQ(self._place(RABBITMQ)) if options.broker == RABBITMQ else None
@@ -193,11 +194,13 @@ class Servers:
         """For the site: the additional nodes for Main and Backup."""
         return {pool: self.links[f"spare-{pool}"].address for pool in SPARE if self.tiers}
 
-    def _single_postgres(self) -> Postgres:
-        data, options = self.data.postgres, SURVIVES_KILL
+    def _single_postgres(self, options: Options) -> Postgres:
+        data, configuration = self.data.postgres, SURVIVES_KILL
         if self.disks is not None:
-            data, options = self.disks.place(POSTGRES) / "data", SURVIVES_KILL | LITTLE_LOG
-        server = PostgresWithClock(data, self._place("pg"), self.data.log, options=options)
+            data, configuration = self.disks.place(POSTGRES) / "data", SURVIVES_KILL | LITTLE_LOG
+        if options.rows:
+            configuration = SURVIVES_KILL | WITHOUT_LOG
+        server = PostgresWithClock(data, self._place("pg"), self.data.log, options=configuration)
         server.clocks = self.clocks
         server.wal = self.disks.place(WAL) / "pg_wal" if self.disks is not None else None
         return server

@@ -26,6 +26,7 @@ INVARIANTS = {
     "I35": "while processes of two versions run beside each other, no response is an error of the site",
     "I36": "without space on a disk, reads go on, writes are refused, and the health checks say so",
     "I37": "a task that was killed in the middle succeeds when it runs again",
+    "I38": "nobody waits for a lock of the migrations for longer than two seconds",
     "I32": "reported times are true, whatever the clocks say",
 }
 

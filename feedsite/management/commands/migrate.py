@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from feedsite.environment import Environment, postgresql_options
-from feedsite.management.compatibility import refuse_other_data
+from feedsite.management.compatibility import record_version, refuse_other_data
 
 PAUSE_SECONDS = 1.0
 ADVISORY_LOCK = 0x66656564  # "feed": one migration at a time
@@ -129,6 +129,7 @@ class Command(Migrate):
             refuse_other_data(connection)
             with connection.execute_wrapper(concurrent_indexes(connection, self.report)):
                 self._migrate_with_retries(*args, **options)
+            record_version(connection)
             if settings.DATABASE_POOLER:
                 set_timeouts_of_role(connection)
 

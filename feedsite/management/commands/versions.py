@@ -9,8 +9,9 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
 from apps.operations.epoch import newest_epoch
+from apps.sql import rows_of
 from feedsite import __version__
-from feedsite.management.compatibility import left_out
+from feedsite.management.compatibility import unknown_migrations
 
 EXAMPLES = """
 examples:
@@ -43,11 +44,7 @@ def versions() -> dict[str, Any]:
     """The versions. `missing`: this code's migrations that were not applied; `unknown`: those of a newer version."""
     loader = MigrationLoader(connection)
     known, applied = set(loader.graph.nodes), set(loader.applied_migrations)
-    replaced = {name for one in loader.disk_migrations.values() for name in one.replaces}
-    unknown = {name for name in applied - known - replaced if name[0] not in left_out()}
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT version()")
-        (server,) = cursor.fetchone()
+    [(server,)] = rows_of("SELECT version()", {})
     missing = known - applied
     # if migrations are missing, the table of epochs may lack columns
     epoch = None if missing else newest_epoch()
@@ -55,7 +52,7 @@ def versions() -> dict[str, Any]:
         "version": __version__,
         "applied": len(applied & known),
         "missing": _names(missing),
-        "unknown": _names(unknown),
+        "unknown": _names(unknown_migrations(applied)),
         "postgresql": server.split(" on ")[0],
         "epoch": epoch.value if epoch else None,
         "epoch_began": epoch.began_at.isoformat() if epoch else None,

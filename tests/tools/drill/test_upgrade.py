@@ -6,13 +6,18 @@ from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from apps.events.leases import State
+from apps.events.models import Event
 from runner import programs
 from runner.checkout import ROOT
 from runner.terminal import LaunchError
+from tests.support.waiting import wait_until
 from tools.drill import __main__ as program
+from tools.drill import upgrade as upgrading
 from tools.drill.history import UNKNOWN, Operation
 from tools.drill.older import OlderCode
 from tools.drill.upgrade import Upgrade
@@ -54,8 +59,85 @@ def test_people_survive_the_way_from_the_older_code():
     assert world_of(json.loads(json.dumps(asdict(world), default=list))) == world
 
 
+class Process:
+    """Notes in `log` that it starts and ends."""
+
+    def __init__(self, name, log):
+        self.name, self.log = name, log
+
+    def start(self):
+        self.log.append(f"+{self.name}")
+
+    def stop(self):
+        self.log.append(f"-{self.name}")
+
+
+class Processes:
+    def __init__(self, log):
+        names = ("beat", "worker", "web0", "web1")
+        self.by_name = {name: Process(name, log) for name in names}
+        self.new = {name: Process(f"new {name}", log) for name in names}
+        self.links = [Mock(address=name) for name in ("web0", "web1")]
+        for link, name in zip(self.links, ("web0", "web1"), strict=True):
+            link.name = name
+
+
+def steps(monkeypatch, tmp_path, *, goes_back):
+    """What an upgrade does, one step after the other, and the upgrade."""
+    log = []
+    processes: Any = Processes(log)
+    monkeypatch.setattr(upgrading, "is_alive", lambda _address: True)
+    monkeypatch.setattr(Upgrade, "_start_migrations", lambda _self: log.append("migrate"))
+    monkeypatch.setattr(Upgrade, "_has_migrated", lambda _self: True)
+    monkeypatch.setattr(Upgrade, "_handled", lambda _self: log.append("handled") or (lambda: True))
+    monkeypatch.setattr(upgrading, "LockWatch", Mock())
+    upgrade = Upgrade(
+        Mock(commit="abc"),
+        processes,
+        environment={"DATABASE_URL": ""},
+        log=tmp_path / "log",
+        seconds=0,
+        goes_back=goes_back,
+    )
+    wait_until(lambda: upgrade.step() or upgrade.is_over, "all steps are taken")
+    return log, upgrade
+
+
+FORWARD = [
+    "migrate", "+new worker", "+new beat", "-worker", "-beat", "-web0", "+new web0", "-web1", "+new web1",
+]  # fmt: skip
+BACK = [
+    "-new web0", "+web0", "-new web1", "+web1", "handled", "+worker", "+beat", "-new worker", "-new beat",
+]  # fmt: skip
+
+
+def test_workers_are_upgraded_first_and_go_back_last(monkeypatch, tmp_path):
+    log, _ = steps(monkeypatch, tmp_path, goes_back=False)
+    assert log == FORWARD
+    log, upgrade = steps(monkeypatch, tmp_path, goes_back=True)
+    assert log == [*FORWARD, *BACK, *FORWARD]
+    assert "back to abc with the newer tables" in str(upgrade.told(Counter(), []))
+
+
+@pytest.mark.django_db
+def test_older_workers_wait_until_what_was_recorded_before_is_handled(monkeypatch):
+    upgrade: Any = object.__new__(Upgrade)
+    assert upgrade._handled()()
+    event = Event.objects.create(name="post_published", payload={}, subscriber="x")
+    are_handled = upgrade._handled()
+    assert not are_handled()
+    Event.objects.create(name="post_published", payload={}, subscriber="x")
+    event.state = State.DONE
+    event.save()
+    assert are_handled(), "newer events are those of the older version"
+    monkeypatch.setattr(upgrading, "HANDLED_SECONDS", -1)
+    with pytest.raises(LaunchError, match="1 events of the newer version stay pending"):
+        upgrade._handled()()
+
+
 def judged(*answered, operations=()):
     upgrade: Any = object.__new__(Upgrade)
+    upgrade._locks = Mock()
     verdicts = Verdicts()
     upgrade.judge(verdicts, Counter(answered), operations)
     return verdicts["I35"]
