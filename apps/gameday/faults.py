@@ -269,7 +269,7 @@ _FAULTS = (
     Fault(
         "database_full",
         gettext_lazy("PostgreSQL ends all connections of the site and accepts no new ones"),
-        "SiteUnreachable",  # each check at /metrics waits for a connection, so it takes more than ten seconds
+        "DatabaseDown",
         30,
         60,
         _database_full,
