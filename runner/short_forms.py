@@ -10,6 +10,8 @@ SHORT_FORMS: tuple[tuple[str, ...], ...] = (
     ("bench", "timeline", SHORT),
     ("bench", "policies", SHORT),
     ("bench", "site", SHORT),
+    ("bench", "soak", SHORT),
+    ("bench", "streams", SHORT),
     ("capacity", SHORT),
     ("drill", SHORT),
     ("fuzz", SHORT),

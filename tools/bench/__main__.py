@@ -48,7 +48,7 @@ examples:
   ./run bench streams                    20,000 open streams in four processes, in about ten minutes
   ./run bench site --only flame          flame graphs of a home request and of publishing a post; writes docs/bench/
 """
-SHORT_MINUTES = 0.5  # of a soak
+SHORT_MINUTES = 0.1  # of a soak
 LONGEST_SECONDS = 3600  # for a part without a separate limit
 
 

@@ -110,7 +110,8 @@ def lines(watch: Watch, minutes: float, limits: Mapping[str, float]) -> list[Lin
 def curves(watch: Watch) -> Line:
     """The memory of the site's processes over time, for a plot."""
     growth = {
-        one.name: [(round(at, 2), round(size, 2)) for at, size in one.points]
+        # the axis is logarithmic
+        one.name: [(max(round(at, 2), 0.01), round(size, 2)) for at, size in one.points]
         for one in watch.lasting
     }
     total = sum(points[-1][1] for points in growth.values())
