@@ -99,7 +99,11 @@ ELSEWHERE = {
     ),
     "SITE_MEMORY": (
         "`docker-compose.yml`",
-        "The memory limit of each process of the site. Default: `2g`.",
+        "The memory limit of each service of the site but `web`. Default: `2g`.",
+    ),
+    "WEB_MEMORY": (
+        "`docker-compose.yml`",
+        "The memory limit of the service `web`, which has two processes. Default: `2g`.",
     ),
     "WORKER_QUEUES": (
         "`docker-compose.yml`",
