@@ -96,7 +96,7 @@ class Job:
 
 
 def nightly_jobs() -> list[Job]:
-    """All jobs, run one after another: about three hours on two cores."""
+    """All jobs, run one after another: about five hours on two cores."""
     environment = testing.environment()
     coverage = ["--cov", "--cov-context=test", "--cov-report="]
     verbs = [
@@ -121,6 +121,8 @@ def nightly_jobs() -> list[Job]:
         ("bench", "timeline"),
         ("bench", "policies"),
         ("bench", "site"),
+        ("bench", "soak"),
+        ("bench", "streams"),
     ]
     return [
         Job("lint", _run("lint"), environment),
