@@ -16,7 +16,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from apps.errors import DomainError
+from apps.errors import DomainError, NotAllowed
 from apps.events import actions
 from apps.events.leases import State
 from apps.events.models import Event
@@ -86,6 +86,15 @@ class StaffList(admin.ModelAdmin):
     def has_intervene_permission(self, request: HttpRequest) -> bool:
         """Permission for actions that change rows: `permissions=["intervene"]`."""
         return self._may(request, "change")
+
+    def require_view(self, request: HttpRequest) -> None:
+        """Raises NotAllowed without the permission to see the rows; for pages that are not Django's."""
+        if not self.has_view_permission(request):
+            raise NotAllowed(_("You do not have permission to do this."))
+
+    def page_context(self, request: HttpRequest, title: str) -> dict[str, Any]:
+        """What the templates of such pages need."""
+        return {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

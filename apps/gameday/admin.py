@@ -64,7 +64,7 @@ class RunAdmin(StaffList):
                 self.log_change(request, row, text)
                 return HttpResponseRedirect(reverse("admin:gameday_run_change", args=[row.pk]))
         context = {
-            **self._context(request, _("Start a game day")),
+            **self.page_context(request, _("Start a game day")),
             "refusal": refusal,
             "is_staging": is_staging(),
             "site_url": settings.SITE_URL,
@@ -86,22 +86,18 @@ class RunAdmin(StaffList):
     ) -> HttpResponse:
         """A report card."""
         del form_url, extra_context
-        if not self.has_view_permission(request):
-            raise NotAllowed(_("You do not have permission to do this."))
+        self.require_view(request)
         row = Run.objects.filter(pk=number_in(object_id)).first()
         if row is None:
             raise NotFound(_("There is no such game day."))
         context = {
-            **self._context(request, _text_of(row)),
+            **self.page_context(request, _text_of(row)),
             "row": row,
             "card": row.card,
             "lines": lines(row.card) if row.card else [],
             "requests": [(text, row.card["requests"][who]) for who, text in WHO.items()] if row.card else [],
         }  # fmt: skip
         return TemplateResponse(request, "admin/gameday/card.html", context)
-
-    def _context(self, request: HttpRequest, title: str) -> dict[str, Any]:
-        return {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
 
 
 def _text_of(row: Run) -> str:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.accounts.admin import SearchedByAccount, staff_of, user_link
-from apps.errors import DomainError, NotAllowed, NotFound
+from apps.errors import DomainError, NotFound
 from apps.events.admin import StaffList, number_in
 from apps.events.leases import State
 from apps.posts.admin import post_link
@@ -103,7 +103,7 @@ class DryRunAdmin(StaffList):
         return [path("settings/", page, name="spam_settings"), *super().get_urls()]
 
     def settings_page(self, request: HttpRequest) -> HttpResponse:
-        self._require_view(request)
+        self.require_view(request)
         policy, staff = policy_in_force(), staff_of(request)
         form = PolicyForm(policy, request.POST or None)
         if request.method == "POST" and form.is_valid():
@@ -119,7 +119,7 @@ class DryRunAdmin(StaffList):
             except DomainError as refusal:
                 form.refuse(refusal)
         context = {
-            **self._context(request, _("What happens to spam")),
+            **self.page_context(request, _("What happens to spam")),
             "form": form,
             "max_score": MAX_SCORE,
             "may_save": staff.has_perm(CHANGE_POLICY),
@@ -139,14 +139,14 @@ class DryRunAdmin(StaffList):
     ) -> HttpResponse:
         """What a dry run found."""
         del form_url, extra_context
-        self._require_view(request)
+        self.require_view(request)
         row = DryRun.objects.select_related("by").filter(pk=number_in(object_id)).first()
         if row is None:
             raise NotFound(_("There is no such dry run."))
         known = available()
         result = Result(**row.result) if row.state == State.DONE else None
         context = {
-            **self._context(request, _("Dry run on the posts of a day")),
+            **self.page_context(request, _("Dry run on the posts of a day")),
             "row": row,
             "is_dead": row.state == State.DEAD,
             "result": result,
@@ -167,13 +167,6 @@ class DryRunAdmin(StaffList):
             context["right"] = result.outcomes.get(ACTED, 0)
             context["posts"] = [(one, OUTCOMES[one.outcome]) for one in shown_posts(result)]
         return TemplateResponse(request, "admin/spam/dry_run.html", context)
-
-    def _require_view(self, request: HttpRequest) -> None:
-        if not self.has_view_permission(request):
-            raise NotAllowed(_("You do not have permission to do this."))
-
-    def _context(self, request: HttpRequest, title: str) -> dict[str, Any]:
-        return {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
 
 
 @admin.register(BlockedDomain)

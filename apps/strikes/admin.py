@@ -73,11 +73,11 @@ class CaseAdmin(ReportAdmin):
         ]
 
     def queue_page(self, request: HttpRequest) -> HttpResponse:
-        self._require_view(request)
+        self.require_view(request)
         chosen, staff = Filter.of(request.GET), staff_of(request)
         rows, after = queries.queue(chosen, staff)
         context = {
-            **self._context(request, _("Report queue")),
+            **self.page_context(request, _("Report queue")),
             "rows": rows,
             "chosen": chosen,
             "states": [(name, title, _query(chosen._replace(state=name))) for name, title in queries.STATES.items()],
@@ -103,7 +103,7 @@ class CaseAdmin(ReportAdmin):
         report = rows.filter(pk=number_in(object_id)).first()
         if report is None:
             raise NotFound(_("There is no such report."))
-        self._require_view(request)
+        self.require_view(request)
         chosen = Filter.of(request.GET)
         if request.method == "POST":
             return self._act(request, report, chosen)
@@ -116,7 +116,9 @@ class CaseAdmin(ReportAdmin):
         may_change = staff.has_perm(CHANGE_REPORTS)
         title = _("Report %(number)s: @%(handle)s")
         context = {
-            **self._context(request, title % {"number": report.pk, "handle": report.target.handle}),
+            **self.page_context(
+                request, title % {"number": report.pk, "handle": report.target.handle}
+            ),
             "report": report,
             "rules": [_(RULES[number]) for number in report.rule_ids if number in RULES],
             "posts": posts,
@@ -211,7 +213,7 @@ class CaseAdmin(ReportAdmin):
 
     def appeals_page(self, request: HttpRequest) -> HttpResponse:
         """Appeals without an answer, oldest first, with the strikes that they are about."""
-        self._require_view(request)
+        self.require_view(request)
         if request.method == "POST":
             self._answer(request)
             return HttpResponseRedirect(request.get_full_path())
@@ -220,7 +222,7 @@ class CaseAdmin(ReportAdmin):
         if reads_all:
             self._log_read(request, [row.strike for row in rows])
         context = {
-            **self._context(request, _("Appeals")),
+            **self.page_context(request, _("Appeals")),
             "appeals": rows,
             "reads_all": reads_all,
             "older": f"?after={after}" if after else "",
@@ -248,13 +250,6 @@ class CaseAdmin(ReportAdmin):
             self.message_user(request, refusal.message, messages.ERROR)
         else:
             self.message_user(request, _("Done."))
-
-    def _require_view(self, request: HttpRequest) -> None:
-        if not self.has_view_permission(request):
-            raise NotAllowed(_("You do not have permission to do this."))
-
-    def _context(self, request: HttpRequest, title: str) -> dict[str, Any]:
-        return {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
 
 
 def number_in_post(text: str) -> int:

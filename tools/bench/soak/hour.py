@@ -39,7 +39,7 @@ LOOK_SECONDS, LOOKS = 30.0, 48  # how often at most, and how many at least
 STOP_SECONDS = 15
 WORKER_PROCESSES = 2
 CACHE_MEGABYTES = 256  # TIMELINE_MAXMEMORY in deploy/small.env
-KEPT = "Redis with a file"
+REDIS_WITH_FILE = "Redis with a file"
 
 
 def run(directory: Path, minutes: float) -> list[Line]:
@@ -49,12 +49,12 @@ def run(directory: Path, minutes: float) -> list[Line]:
     logs = directory / "soak"
     logs.mkdir()
     with ExitStack() as stack:
-        kept = stack.enter_context(_redis_with_file(directory / "kept"))
-        roots, load = _site(logs, kept, crowd, stack)
-        assert kept.child is not None
-        watch = memory.Watch(roots, {**store_pids(), KEPT: [kept.child.pid]})
+        with_file = stack.enter_context(_redis_with_file(directory / "kept"))
+        roots, load = _site(logs, with_file, crowd, stack)
+        assert with_file.child is not None
+        watch = memory.Watch(roots, {**store_pids(), REDIS_WITH_FILE: [with_file.child.pid]})
         folders = {
-            "append-only file of Redis": kept.data,
+            "append-only file of Redis": with_file.data,
             "media": Path(os.environ["MEDIA_ROOT"]),
             "logs": logs,
         }
@@ -125,16 +125,16 @@ def _redis_with_file(directory: Path) -> Iterator[Redis]:
 
 
 def _site(
-    logs: Path, kept: Redis, crowd: list[Person], stack: ExitStack
+    logs: Path, with_file: Redis, crowd: list[Person], stack: ExitStack
 ) -> tuple[dict[str, int], Load]:
     """Start all processes of the site. Returns their pids by name, and a load on them that has not begun."""
     evicting: Any = timelines()
     evicting.config_set("maxmemory", f"{CACHE_MEGABYTES}mb")
     evicting.config_set("maxmemory-policy", "volatile-lru")
     own = {
-        "CELERY_BROKER_URL": f"redis+socket://{kept.socket}?virtual_host=0",
-        "REDIS_COUNTERS_URL": f"unix://{kept.socket}?db=1",
-        "REDIS_EXISTENCE_URL": f"unix://{kept.socket}?db=2",
+        "CELERY_BROKER_URL": f"redis+socket://{with_file.socket}?virtual_host=0",
+        "REDIS_COUNTERS_URL": f"unix://{with_file.socket}?db=1",
+        "REDIS_EXISTENCE_URL": f"unix://{with_file.socket}?db=2",
     }
     streaming = free_port()
     commands = {
@@ -163,7 +163,7 @@ def _limits() -> dict[str, float]:
     return {
         "PostgreSQL, shared memory": shared,
         "Redis": cache,
-        KEPT: cache,
+        REDIS_WITH_FILE: cache,
         "Memcached": memcached,
     }
 
