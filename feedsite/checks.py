@@ -385,6 +385,23 @@ def check_traces(**_options: object) -> list[CheckMessage]:
 
 
 @checks.register
+def check_media(**_options: object) -> list[CheckMessage]:
+    """Check MEDIA_ACCEL_URL, because with a wrong one every picture would be missing."""
+    url = settings.MEDIA_ACCEL_URL
+    if not url or (url.startswith("/") and url.endswith("/") and not settings.MEDIA_BUCKET):
+        return []
+    return [
+        Error(
+            "MEDIA_ACCEL_URL is set, and the files are in MEDIA_BUCKET, where the proxy cannot read them."
+            if settings.MEDIA_BUCKET
+            else f"MEDIA_ACCEL_URL is {url!r}; it begins and ends with a slash.",
+            hint="MEDIA_ACCEL_URL=/_media/, as in deploy/nginx.conf; empty: the site sends the files itself.",
+            id="feedsite.E034",
+        )
+    ]
+
+
+@checks.register
 def check_objectives(**_options: object) -> list[CheckMessage]:
     """Check the objectives: 1 leaves no error budget to divide by; with a low value, no alert can fire."""
     return [

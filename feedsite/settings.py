@@ -916,6 +916,8 @@ PRIVATE_ROOT = Path(env.str("PRIVATE_ROOT", str(MEDIA_ROOT.parent / "private")))
 MEDIA_BUCKET = env.str("MEDIA_BUCKET", "")  # an S3 bucket for these files; empty: the folders above
 # Only for an S3 service other than Amazon's.
 MEDIA_BUCKET_ENDPOINT = env.str("MEDIA_BUCKET_ENDPOINT", "")
+# An internal location of nginx, which then sends the files (X-Accel-Redirect). Empty: the site sends them.
+MEDIA_ACCEL_URL = env.str("MEDIA_ACCEL_URL", "")
 STORAGES = {
     **storages_of(private=PRIVATE_ROOT, bucket=MEDIA_BUCKET, endpoint=MEDIA_BUCKET_ENDPOINT),
     "staticfiles": {

@@ -9,7 +9,9 @@ import re
 from http import HTTPStatus
 from pathlib import PurePosixPath
 from posixpath import normpath
+from urllib.parse import quote
 
+from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -55,6 +57,8 @@ def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
     until, key = request.GET.get("until", ""), request.GET.get("key", "")
     if not (may_be_shown(name, until=until, key=key) and is_served(name)):
         raise Http404
+    if settings.MEDIA_ACCEL_URL:
+        return _left_to_proxy(name, content_type)
     tag = quote_etag(name)  # a file never changes under its name
     if (not_modified := get_conditional_response(request, etag=tag)) is not None:
         return _with_headers(not_modified, name, tag)
@@ -67,6 +71,13 @@ def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
     except (FileNotFoundError, IsADirectoryError, SuspiciousOperation):
         raise Http404 from None
     return _with_headers(FileResponse(file, content_type=content_type), name, tag)
+
+
+def _left_to_proxy(name: str, content_type: str) -> HttpResponseBase:
+    """A response without a body. nginx adds the file, with its own ETag, and answers range requests."""
+    response = HttpResponse(content_type=content_type)
+    response.headers["X-Accel-Redirect"] = f"{settings.MEDIA_ACCEL_URL}{quote(name)}"
+    return _with_headers(response, name)
 
 
 def _part(name: str, header: str, content_type: str) -> HttpResponse | None:
@@ -102,8 +113,9 @@ def _bytes(name: str, start: int, stop: int) -> bytes:
         return bytes(file.read(stop - start))
 
 
-def _with_headers(response: HttpResponseBase, name: str, tag: str) -> HttpResponseBase:
-    response.headers["ETag"] = tag
+def _with_headers(response: HttpResponseBase, name: str, tag: str = "") -> HttpResponseBase:
+    if tag:
+        response.headers["ETag"] = tag
     response.headers["Cache-Control"] = (
         f"private, max-age={LIFETIME_SECONDS}" if is_restricted(name) else PUBLIC
     )

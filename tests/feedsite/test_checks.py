@@ -89,6 +89,7 @@ def example_key():
         ("SLO_AVAILABILITY", 1.0, "E029"),
         ("SLO_AVAILABILITY", 0.93, "E029"),  # all bad would be a burn of 14.28
         ("SLO_HOME_SECONDS", 0.0, "E029"),
+        ("MEDIA_ACCEL_URL", "/_media", "E034"),
         ("WEB_CONCURRENCY", {"core": 4, "writes": 0, "rest": 2}, "E014"),
         ("WEB_CONCURRENCY", {"core": 40, "writes": 3, "rest": 2}, "W003"),
         ("SECURE_PROXY_SSL_HEADER", None, "W001"),
@@ -125,6 +126,13 @@ def test_a_replica_is_another_server_and_no_shard(production, monkeypatch):
     assert found() == ["feedsite.E016"]
     production.TIMELINE_SHARDS = ["replica1"]
     assert found() == ["feedsite.E015", "feedsite.E016"]
+
+
+def test_a_proxy_cannot_send_files_of_a_bucket(production):
+    production.MEDIA_ACCEL_URL = "/_media/"
+    assert found() == []
+    production.MEDIA_BUCKET = "pictures"
+    assert found() == ["feedsite.E034"]
 
 
 def test_tls_settings_need_an_address_with_tls(production):

@@ -6,6 +6,8 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
+from django.conf import settings
+
 from runner.processes import child_setup
 from tests.support.ports import free_port
 from tests.support.processes import stop
@@ -65,6 +67,7 @@ def nginx(directory, *, tls_port, web, streaming):
         "/etc/letsencrypt/live/feed.example.org/fullchain.pem": str(signed),
         "/etc/letsencrypt/live/feed.example.org/privkey.pem": str(key),
         "/var/log/nginx/feedsite.log": str(directory / "access.log"),
+        "alias /data/media/": f"alias {settings.MEDIA_ROOT}/",
         "127.0.0.1:8000": web.removeprefix("http://"),
         "127.0.0.1:8001": streaming.removeprefix("http://"),
         "feed.example.org": "localhost",

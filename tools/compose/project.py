@@ -183,6 +183,7 @@ def make_env(profile: str, directory: Path) -> dict[str, str]:
         "MEMCACHED_TIMEOUT_SECONDS": "2",
         "REQUEST_BUDGET_SECONDS": "10",
         "COMPOSE_PROFILES": f"{profile},proxy",
+        "MEDIA_ACCEL_URL": "/_media/",
         "BACKUPS": str(directory / "backups"),
         "CERTIFICATES": str(directory / "letsencrypt"),
         "ACME": str(directory / "acme"),

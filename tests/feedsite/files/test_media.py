@@ -34,6 +34,18 @@ def test_a_stored_picture_can_be_kept_for_a_year_and_runs_nothing(
     answer.close()
 
 
+def test_a_proxy_is_told_which_file_it_may_send(alice, client, settings):
+    """The name is decided before: a file that nobody may see is still 404 (tests/flows/test_proxy.py asks nginx)."""
+    settings.MEDIA_ACCEL_URL = "/_media/"
+    assert client.get("/media/avatars/a.png").status_code == 404
+    User.objects.filter(pk=alice.pk).update(avatar="avatars/a.png")
+    answer = client.get("/media/avatars/a.png", headers={"Range": "bytes=0-9"})
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer["X-Accel-Redirect"] == "/_media/avatars/a.png"
+    assert answer["Content-Type"] == "image/png"
+    assert answer["Cache-Control"].startswith("public")
+
+
 @pytest.fixture
 def stored(alice, settings, tmp_path):
     """A video of three megabytes, as its bytes; nothing looks into it here."""
