@@ -4,6 +4,7 @@ The cache key contains the template, all its variables, and the language. So a c
 request with the same values. CSRF tokens and other values of a single request are rendered outside fragments.
 """
 
+import re
 from collections.abc import Hashable
 from functools import lru_cache
 
@@ -13,6 +14,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 MAX_FRAGMENTS = MAX_OWN_FRAGMENTS = 2048  # each about 2 KB
+RARE = 1.05  # how much longer a fragment may become through references
+_EMOJI = re.compile("[\U00010000-\U0010ffff]")
 
 
 def kept(maximum: int) -> int:
@@ -32,8 +35,18 @@ def render_fragment(template: str, **context: Hashable) -> SafeString:
     return render(template, tuple(context.items()), get_language(), kinds)
 
 
+def compact(html: str) -> SafeString:
+    """The same HTML with its rare characters as references, for caching.
+
+    Python uses as many bytes for each character as the widest one needs: with one emoji four, with one ellipsis two.
+    """
+    narrow = _EMOJI.sub(lambda found: f"&#{ord(found[0])};", html)
+    short = narrow.encode("latin-1", "xmlcharrefreplace")
+    return SafeString(short.decode("latin-1") if len(short) <= len(html) * RARE else narrow)
+
+
 def _render(template: str, items: tuple[tuple[str, Hashable], ...], *_key: Hashable) -> SafeString:
-    return Engine.get_default().get_template(template).render(Context(dict(items)))
+    return compact(Engine.get_default().get_template(template).render(Context(dict(items))))
 
 
 _render_cached = lru_cache(maxsize=kept(MAX_FRAGMENTS))(_render)

@@ -20,7 +20,7 @@ from apps.posts.content.post import PostContent
 from apps.posts.models import Counts
 from apps.timeline.pipeline.items import FeedItem, LinkPreview, Promotion
 from apps.timeline.pipeline.reasons import older_than_follow
-from apps.web.fragments import kept
+from apps.web.fragments import compact, kept
 from feedcache.ids import to_base36
 
 MAX_CARDS = 4096  # each about 4 KB
@@ -237,7 +237,7 @@ def _times(post: PostContent, quoted: PostContent | None) -> tuple[datetime, ...
 
 
 def _render(card: PostCard, template: str = CARD) -> SafeString:
-    return Engine.get_default().get_template(template).render(Context(card._asdict()))
+    return compact(Engine.get_default().get_template(template).render(Context(card._asdict())))
 
 
 _render_cached = lru_cache(maxsize=kept(MAX_CARDS))(_render)

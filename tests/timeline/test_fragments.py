@@ -1,9 +1,12 @@
 """Parts of pages that readers share: nothing of one reader is on another's page, and what changes shows at once."""
 
 import re
+from html import unescape
 
 import pytest
 from django.utils.safestring import SafeString
+from hypothesis import given
+from hypothesis import strategies as st
 
 from apps.accounts.actions import update_settings
 from apps.accounts.models import Theme
@@ -11,7 +14,7 @@ from apps.graph.actions import block_user, follow_user
 from apps.notifications.actions import mark_read
 from apps.notifications.queries import latest_notification_id
 from apps.web import fragments
-from apps.web.fragments import render_fragment
+from apps.web.fragments import compact, render_fragment
 from tests.support.factories import deliver, make_user, publish, suspend
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
@@ -123,3 +126,16 @@ def test_a_suspended_follower_is_not_named(post, alice, bob, carol, page_of):
 def test_text_is_escaped_although_the_same_text_was_safe():
     assert "<b>" in render_fragment("_brand.html", site_name=SafeString("<b>"))
     assert "<b>" not in render_fragment("_brand.html", site_name="<b>")
+
+
+@given(st.text())
+def test_references_stand_for_the_same_characters(text):
+    assert unescape(compact(text)) == unescape(text)
+
+
+def test_rare_characters_do_not_widen_all_others():
+    """Python uses four bytes for each character of a string with an emoji, and two with an ellipsis."""
+    card = "<p>" + "words " * 100 + "👍…</p>"
+    assert compact(card).isascii()
+    chinese = "中文" * 50 + "👍"
+    assert compact(chinese) == "中文" * 50 + "&#128077;"
