@@ -31,9 +31,11 @@ NOT_INHERITED = (*SERVER_SETTINGS, STARTED, "PYTHONDONTWRITEBYTECODE")
 MATRIX = "--matrix"
 MATRIX_TESTS = ("tests/security/test_matrix.py", "tests/audit/test_explain_matrix.py")
 ALL = "--all"
-# The selection of `./run test`; the others run with `./run test --all`. pyproject.toml explains the markers.
-QUICK = "not (flows or browser or clusters or long)"
-GATE = f"gate or {QUICK}"
+# The selections of `./run test` and `./run check`; the others run with `./run test --all`. pyproject.toml explains the
+# markers.
+_NIGHTLY = "flows or browser or clusters or long"
+QUICK = f"not ({_NIGHTLY} or slow)"
+GATE = f"gate or not ({_NIGHTLY})"
 THOROUGH = "--hypothesis-profile=thorough"  # tests/conftest.py: ten times as many examples
 CHOICES = (
     "-k",
@@ -55,7 +57,7 @@ HELP = """\
                              those of feedcache, runner and tools only if that code differs from origin
   ./run test --all           every test, including slow ones and those with processes, browsers or clusters
   ./run test PATH ... -k X   only these, of any kind
-  ./run test -m browser      the tests with one marker: flows, browser, clusters, long, gate
+  ./run test -m browser      the tests with one marker: flows, browser, clusters, long, slow, gate
   ./run test --lf            the tests that failed last time
   ./run test --matrix        the whole matrices of authorization and of /explain, with their figures
   ./run test -h              the options of pytest, which are all accepted

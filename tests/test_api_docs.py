@@ -27,6 +27,7 @@ def served():
     }
 
 
+@pytest.mark.slow
 def test_every_endpoint_of_ours_is_in_the_tables(served):
     assert {one for one in served if one[1].startswith("/api/")} - TABLED.keys() == set()
 

@@ -99,6 +99,7 @@ MAY_WRITE_POSTS = {
 }
 
 
+@pytest.mark.slow
 def test_posts_are_written_through_publishing():
     """Nobody has to remember what comes after the rows: `timeline.publishing` is the only entry."""
     found = [

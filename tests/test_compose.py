@@ -65,6 +65,7 @@ def test_the_layers_have_the_sizes_the_validator_asks_for():
     assert (len(topology().main), len(topology().backup), len(topology().l1)) == (2, 1, 4)
 
 
+@pytest.mark.slow
 def test_every_node_is_a_service_with_the_memory_that_is_told():
     nodes = {node.url.partition(":")[0]: node for _place, node in topology().places()}
     assert {name for name in SERVICES if name.startswith("memcached-")} == set(nodes)

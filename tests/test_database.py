@@ -27,6 +27,7 @@ def lines(dump: Path):
     return [re.split(" CHECK | WHERE ", line)[0] for line in kept]
 
 
+@pytest.mark.slow
 def test_what_is_restored_is_what_was_dumped(dump, tmp_path):
     server = os.environ["DATABASE_URL"]
     try:

@@ -4,6 +4,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 DECISIONS = ROOT / "docs" / "decisions"
 FOLDERS = ("apps", "feedcache", "feedsite", "runner", "tests", "tools")
@@ -35,6 +37,7 @@ def named_in(text):
     ]
 
 
+@pytest.mark.slow
 def test_what_a_decision_names_is_there_or_its_new_name_is_told(subtests):
     before = set(named_in(" ".join(re.findall(r"^\| (.+?) \|", README, re.MULTILINE))))
     for decision in sorted(DECISIONS.glob("0*.md")):

@@ -311,7 +311,6 @@ def many(ids):
     return "&".join(f"id[]={one}" for one in ids)
 
 
-@pytest.mark.gate
 @pytest.mark.long
 def test_a_list_costs_the_same_whatever_its_length(page_of, api_of, case, settings, monkeypatch):
     """Of users and of staff in one test: to make the rows takes as long as half of the asking."""
@@ -355,6 +354,7 @@ def staff_lists():
             yield reverse(f"admin:{name.replace('.', '_')}_changelist"), name
 
 
+@pytest.mark.slow
 def test_every_route_that_answers_to_get_is_in_a_table(page_of, api_of, alice):
     places = dict.fromkeys(re.findall(r"\{(\w+)\}", " ".join(LISTS)), 1) | {"today": "2026-11-26"}
     asked = {resolve(address.format(**places).partition("?")[0]).route for address in LISTS}

@@ -80,6 +80,7 @@ def test_the_kelvin_sign_is_no_second_identity():
     assert refused(handle="\u212aate") == {"handle"}
 
 
+@pytest.mark.slow
 @each("handle", sorted(RESERVED_HANDLES))
 def test_reserved_handles_are_taken(handle):
     assert refused(handle=handle.title()) == {"handle"}

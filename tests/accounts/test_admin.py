@@ -62,6 +62,7 @@ def test_site_name_is_the_title(chief, settings):
     assert settings.SITE_NAME in chief.get("/admin/").content.decode()
 
 
+@pytest.mark.slow
 @each("query", ["alice", "@Alice", "ALI", "Wen", "alice@example", "wen", "Alice Wen"])
 def test_search_finds_handle_name_and_address(chief, alice, carol, query):
     found = chief.get(USERS, {"q": query}).content.decode()
@@ -69,6 +70,7 @@ def test_search_finds_handle_name_and_address(chief, alice, carol, query):
     assert page(carol) not in found
 
 
+@pytest.mark.slow
 @each("query", ["nobody", "%", "_", "o'brien", "\\", "x" * 5000])
 def test_search_for_nothing(chief, alice, query):
     answer = chief.get(USERS, {"q": query})
@@ -99,6 +101,7 @@ def test_filters_and_order(chief, alice, carol):
     assert page(alice) not in chief.get(USERS, {"is_staff__exact": "1"}).content.decode()
 
 
+@pytest.mark.slow
 def test_user_page_shows_facts_and_no_password(chief, alice):
     publish(alice)
     text = chief.get(page(alice)).content.decode()
@@ -134,6 +137,7 @@ def test_empty_addresses_do_not_collide(chief, alice, carol):
     ) == {None}
 
 
+@pytest.mark.slow
 def test_address_of_another_account_is_refused(chief, alice, carol):
     answer = chief.post(page(alice), {"display_name": "", "bio": "", "email": "CAROL@example.org"})
     assert answer.status_code == 200

@@ -126,6 +126,7 @@ def test_what_is_rolled_back_is_not_put(alice, carol):
     assert counts(alice) == (1, 0, 0)
 
 
+@pytest.mark.slow
 def test_many_at_once_leave_the_same_in_both(transactional_db):
     star, crowd = make_user(), [make_user() for _ in range(6)]
 

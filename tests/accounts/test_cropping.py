@@ -68,6 +68,7 @@ class TestCropping:
                 clear, red = (cast("tuple[int, ...]", made.getpixel(place)) for place in places)
                 assert (clear[3], red[3], red[0] > 150) == (0, 255, True)
 
+    @pytest.mark.slow
     def test_nothing_is_decoded_in_this_process(self, alice, page_of, halves, monkeypatch):
         def decode(*_args, **_more):
             raise AssertionError
@@ -80,6 +81,7 @@ class TestCropping:
         alice.refresh_from_db()
         assert alice.avatar.name.endswith(".webp")
 
+    @pytest.mark.slow
     def test_too_many_pixels_for_a_profile(self, alice, page_of):
         buffer = BytesIO()
         Image.new("1", (5001, 5000)).save(buffer, "PNG")
@@ -88,6 +90,7 @@ class TestCropping:
         assert answer.status_code == 422
         assert ERROR in answer.text
 
+    @pytest.mark.slow
     def test_a_header_is_three_times_as_wide(self, alice, page_of, halves):
         file = SimpleUploadedFile("a.png", halves, content_type="image/png")
         fields = {"header": file, "header_box": "0.5,0,1,0.33333"}

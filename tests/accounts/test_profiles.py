@@ -12,6 +12,7 @@ pytestmark = pytest.mark.django_db
 UPDATE, ME = "/api/v1/accounts/update_credentials", "/api/v1/accounts/verify_credentials"
 
 
+@pytest.mark.slow
 def test_everything_changes_and_is_seen_by_others(alice, bob, api_of, picture):
     answer = api_of(alice).patch(
         UPDATE,
@@ -68,6 +69,7 @@ def test_what_is_not_sent_stays(alice, api_of):
     assert client.patch(UPDATE, {"fields_attributes": []}, format="json").json()["fields"] == []
 
 
+@pytest.mark.slow
 @each(
     "wrong",
     [
@@ -86,6 +88,7 @@ def test_what_breaks_a_rule_changes_nothing(alice, api_of, wrong):
     assert api_of(alice).get(ME).json() == before
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_picture_is_refused_by_name(alice, api_of, tmp_path):
     for name in ("avatar", "header"):
         file = tmp_path / "x.png"

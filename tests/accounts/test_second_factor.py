@@ -550,6 +550,7 @@ class TestLockedOut:
         with pytest.raises(CommandError, match="has no second factor"):
             call_command("reset_second_factor", "alice")
 
+    @pytest.mark.slow
     def test_the_admin_shows_no_keys(self, guarded):
         alice, device, _codes = guarded
         chief = browser_of(make_staff(superuser=True, handle="chief"))

@@ -23,6 +23,7 @@ def found(browser, words: str) -> list[str]:
     return [address for address, _current, _name in entries(browser.get("/settings", {"q": words}).text)]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 def test_each_page_says_which_one_it_is(alice, page_of, language):
     browser = page_of(alice)
@@ -84,6 +85,7 @@ def test_an_optional_app_adds_an_entry_with_nothing_but_its_name_and_place(alice
     assert names[names.index("Filters") + 1] == "Added"
 
 
+@pytest.mark.slow
 @each("address", ["/settings/profile", "/settings/reading", "/settings/writing", "/settings/privacy",
                   "/settings/notifications", "/settings/promotions", "/settings/filters"])  # fmt: skip
 def test_choices_between_yes_and_no_are_switches_with_names(alice, page_of, address):

@@ -34,6 +34,7 @@ def test_no_key_has_two_meanings():
     assert beginnings.isdisjoint(keys)
 
 
+@pytest.mark.slow
 def test_where_keys_go_there_are_pages(alice, page_of):
     browser = page_of(alice)
     for address in filter(

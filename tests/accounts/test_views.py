@@ -166,6 +166,7 @@ class TestSettings:
         assert (alice.name, alice.bio, bool(alice.avatar)) == ("Alice W.", "Tea.", True)
         assert alice.avatar_url in page_of(alice).get("/@alice").text
 
+    @pytest.mark.slow
     def test_the_picture_goes_again(self, alice, page_of):
         page_of(alice).post("/settings/profile", {"avatar": _picture()})
         page_of(alice).post("/settings/profile", {"remove_avatar": "on"})

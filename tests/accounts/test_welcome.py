@@ -96,6 +96,7 @@ def test_a_picture_a_name_and_a_few_words(reader, page_of):
     assert refused.status_code == 422
 
 
+@pytest.mark.slow
 def test_topics_are_tags_that_are_used_now_or_typed(reader, writers, page_of):
     count_days(days=1)
     browser = page_of(reader)
@@ -119,6 +120,7 @@ def test_what_is_no_tag_or_language_is_refused_with_a_reason(said, reader, write
     assert not TagFollow.objects.exists()
 
 
+@pytest.mark.slow
 def test_people_are_offered_in_packs_and_beside_them(pack, reader, writers, page_of):
     page = page_of(reader).get("/welcome/people").text
     assert "A good start" in page
@@ -129,6 +131,7 @@ def test_people_are_offered_in_packs_and_beside_them(pack, reader, writers, page
     assert f'href="/@{writers[0].handle}">' in other
 
 
+@pytest.mark.slow
 def test_all_of_a_pack_are_followed_by_one_press(pack, reader, writers, page_of):
     browser = page_of(reader)
     here = "/welcome/people?read=en"
@@ -143,6 +146,7 @@ def test_all_of_a_pack_are_followed_by_one_press(pack, reader, writers, page_of)
     assert browser.get(f"/welcome/packs/{pack.pk}/follow").status_code == 405
 
 
+@pytest.mark.slow
 def test_an_empty_home_offers_people_and_not_tools(pack, reader, writers, page_of):
     page = page_of(reader).get("/").text
     assert "Follow someone to fill this page." in page
@@ -154,6 +158,7 @@ def test_an_empty_home_offers_people_and_not_tools(pack, reader, writers, page_o
     assert "Follow someone to fill this page." not in page_of(reader).get("/").text
 
 
+@pytest.mark.slow
 def test_a_home_that_tags_fill_is_not_empty(reader, writers, page_of):
     follow_tag(reader, "walks")
     page = page_of(reader).get("/").text
@@ -161,6 +166,7 @@ def test_a_home_that_tags_fill_is_not_empty(reader, writers, page_of):
     assert "Follow someone to fill this page." not in page
 
 
+@pytest.mark.slow
 def test_the_titles_of_packs_are_in_the_language_of_the_page(pack, reader, writers, page_of):
     chinese = StarterPack.objects.create(title="从这里开始", language="zh")
     chinese.members.set(writers)

@@ -252,6 +252,7 @@ def test_ways_back_from_states_that_there_are_not_are_refused(alice, program, na
     assert program.post(f"{V1}/{alice.pk + 1000}/{name}").status_code == 404
 
 
+@pytest.mark.slow
 def test_nobody_decides_about_themselves_or_about_who_has_all_rights(mod, program):
     chief = make_staff(superuser=True, handle="chief")
     for user in (mod, chief):

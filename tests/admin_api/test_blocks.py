@@ -74,6 +74,7 @@ def test_a_range_is_changed_by_what_is_given(program, mod):
     assert SignUpBlock.objects.count() == 1
 
 
+@pytest.mark.slow
 @each("kind, body, field", [
     ("email_domain_blocks", {"domain": "org"}, "domain"),
     ("email_domain_blocks", {"domain": "spam.example"}, "domain"),  # it is there
@@ -105,6 +106,7 @@ def test_a_block_that_was_added_meanwhile_is_refused_too(mod, monkeypatch):
         save_block(SignUpBlock(kind="domain"), by=mod, value="spam.example")
 
 
+@pytest.mark.slow
 @each("act, method", [("add", "post"), ("change", "put"), ("delete", "delete")])
 def test_each_act_needs_its_permission(act, method, api_of):
     row = SignUpBlock.objects.create(kind="range", value="203.0.113.0/24")

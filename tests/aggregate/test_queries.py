@@ -101,6 +101,7 @@ def test_one_keeps_ones_own_actions_out(alice, bob, carol):
     assert actions(bob) == []
 
 
+@pytest.mark.slow
 def test_mutes_blocks_and_suspensions_of_actors_and_objects_hold(alice, bob, carol, dora):
     post = publish(carol)
     like_post(alice, post.pk)
@@ -217,6 +218,7 @@ def test_actions_that_come_while_somebody_pages_repeat_and_lose_nothing(alice, b
     assert second.after is None
 
 
+@pytest.mark.slow
 def test_a_long_run_of_hidden_actions_is_walked_past_and_named_by_no_cursor(alice, bob, carol):
     wanted = publish(carol)
     like_post(alice, wanted.pk)
@@ -335,6 +337,7 @@ def home_cards(browser):
     return text.count('class="post"'), " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_reposts_of_one_post_are_one_card_on_home(alice, bob, carol, dora, page_of, api_of):
     follow_user(bob, carol)
     deliver()
@@ -358,6 +361,7 @@ def test_reposts_of_one_post_are_one_card_on_home(alice, bob, carol, dora, page_
     assert keys == {**expected, str(other.pk): None}
 
 
+@pytest.mark.slow
 def test_grouping_leaves_the_pages_of_home_as_they_are(alice, bob, carol, dora, page_of):
     """The next page begins below the last repost of this one, shown or not."""
     follow_user(bob, carol)

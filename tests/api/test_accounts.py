@@ -71,6 +71,7 @@ def test_a_lookup_without_a_name_is_refused_and_of_nobody_not_found(alice, api_o
     assert api_of(None).get(f"{ACCOUNTS}/lookup?acct=alice@elsewhere.org").status_code == 404
 
 
+@pytest.mark.slow
 @each("address", ["{0}", "lookup?acct=alice", "{0}/statuses", "{0}/followers", "{0}/following"])
 def test_a_suspended_account_answers_like_an_absent_one(alice, api_of, address):
     User.objects.filter(pk=alice.pk).update(suspended_at=timezone.now())
@@ -128,6 +129,7 @@ def test_relationships_to_what_is_no_id_are_refused(carol, api_of, number):
     assert api_of(carol).get(f"{ACCOUNTS}/relationships", {"id[]": number}).status_code == 400
 
 
+@pytest.mark.slow
 @each("word", ["1", "true", "True", "TRUE", "on"])
 def test_replies_are_left_out_by_any_word_for_yes(alice, bob, api_of, word):
     root = publish(alice)

@@ -63,6 +63,7 @@ def test_it_says_where_the_site_is_and_what_its_tags_are(document, operations):
     assert known == {tag for _path, operation in operations for tag in operation["tags"]}
 
 
+@pytest.mark.slow
 def test_it_says_what_a_token_has_to_be_for(document):
     scheme = document["components"]["securitySchemes"]["oauth2"]
     for flow in scheme["flows"].values():
@@ -73,6 +74,7 @@ def test_it_says_what_a_token_has_to_be_for(document):
     assert status["security"] == [{"oauth2": ["read:statuses"]}, {}]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_it_names_the_headers_that_answers_have(document, api_of, alice):
     """Where the document says so, the site does."""

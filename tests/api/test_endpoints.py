@@ -498,6 +498,7 @@ def test_a_post_one_may_not_see_answers_like_one_that_is_not_there(alice, carol,
                 assert bare(call(client, method, address, post.pk)) == absent
 
 
+@pytest.mark.slow
 @each(
     ("method", "address"),
     [
@@ -686,6 +687,7 @@ def test_bad_cursors_are_refused_and_odd_but_sound_ones_answered(alice, api_of, 
                 assert (query, client.get(f"{path}?{query}").status_code) == (query, 200)
 
 
+@pytest.mark.slow
 def test_an_empty_list_is_a_list_without_links(alice, api_of, case):
     client = api_of(alice)
     for address in LISTS:

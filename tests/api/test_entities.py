@@ -30,6 +30,7 @@ def test_null_is_a_type(schemas):
     }
 
 
+@pytest.mark.slow
 def test_what_may_be_missing_is_not_required(schemas):
     notification = schemas["Notification"]
     optional = set(notification["properties"]) - set(notification["required"])

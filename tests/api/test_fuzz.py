@@ -16,7 +16,6 @@ from tests.support.factories import publish
 
 pytestmark = pytest.mark.django_db
 EXAMPLES = hypothesis_settings(
-    max_examples=60,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -72,6 +71,7 @@ def test_ids(api, which, text):
     }  # whoever may not, and an empty body
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(
     address=st.sampled_from(LISTS),
@@ -156,6 +156,7 @@ WRITES = sorted((method, address) for method, address,
                 _needs in ENDPOINTS if method in {"POST", "PUT", "PATCH"} and "<" not in address)  # fmt: skip
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(
     which=st.sampled_from(WRITES),

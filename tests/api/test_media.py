@@ -122,6 +122,7 @@ def test_pictures_can_be_changed_by_an_edit(api):
     )
 
 
+@pytest.mark.slow
 def test_deleting_keeps_the_pictures_for_writing_anew_unless_told(api):
     number = upload(api).json()["id"]
     first = api.post(STATUSES, {"status": "Look.", "media_ids": [number]}, format="json").json()
@@ -154,6 +155,7 @@ def ask(api, **more):
     return answer.json()
 
 
+@pytest.mark.slow
 def test_a_poll_is_asked_shown_and_answered(api, bob, api_of):
     made = ask(api)
     assert set(made["poll"]) == PollJson.__required_keys__
@@ -178,6 +180,7 @@ def test_a_poll_can_come_in_a_form(api):
     assert [one["title"] for one in made["poll"]["options"]] == ["Red", "Green"]
 
 
+@pytest.mark.slow
 def test_hidden_numbers_are_hidden_until_the_end(api, bob, api_of):
     made = ask(api, hide_totals=True)
     path = f"/api/v1/polls/{made['id']}"
@@ -199,6 +202,7 @@ def test_odd_choices_are_refused(api, bob, api_of, choices):
     assert answer.status_code == 422, answer.content
 
 
+@pytest.mark.slow
 @each(
     "poll", ["x", [], 5, {}, {"options": ["a", "b"]}, {"options": "ab", "expires_in": 300},
              {"options": ["a", "b"], "expires_in": 10**30}, {"options": ["a", {"b": 1}], "expires_in": 300},
@@ -210,6 +214,7 @@ def test_odd_polls_are_refused(api, poll):
     assert not Post.objects.exists()
 
 
+@pytest.mark.slow
 def test_a_page_with_polls_costs_one_query_more(alice, bob, api_of):
     plain = [publish(alice).pk for _ in range(3)]
     asking = [int(ask(api_of(alice))["id"]) for _ in range(3)]
@@ -226,6 +231,7 @@ def test_a_page_with_polls_costs_one_query_more(alice, bob, api_of):
 # -- later -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_scheduled_post_keeps_its_pictures_for_itself(api, alice):
     number = upload(api).json()["id"]
     at = (timezone.now() + timedelta(hours=1)).isoformat()

@@ -46,6 +46,7 @@ def test_every_kind_has_mastodons_word():
     assert set(TYPES) == set(NotificationKind.values)
 
 
+@pytest.mark.slow
 def test_notifications_carry_mastodons_words_newest_first(api):
     assert types(api.get(NOTIFICATIONS)) == [
         "quote",
@@ -75,6 +76,7 @@ def test_types_can_be_chosen_and_left_out(api, query, expected):
     assert types(api.get(NOTIFICATIONS, query)) == expected
 
 
+@pytest.mark.slow
 def test_the_unread_are_counted_and_reading_here_marks_nothing(api, alice):
     assert api.get(f"{NOTIFICATIONS}/unread_count").json() == {"count": 6}
     api.get(NOTIFICATIONS)
@@ -95,12 +97,14 @@ def test_one_is_shown_as_in_the_list_and_dismissed(api, api_of, carol):
     assert len(api.get(NOTIFICATIONS).json()) == 5
 
 
+@pytest.mark.slow
 def test_all_are_cleared(api):
     assert api.post(f"{NOTIFICATIONS}/clear").json() == {}
     assert api.get(NOTIFICATIONS).json() == []
     assert api.get(f"{NOTIFICATIONS}/unread_count").json() == {"count": 0}
 
 
+@pytest.mark.slow
 def test_one_accounts_doings_can_be_chosen(api, carol, alice):
     assert len(api.get(NOTIFICATIONS, {"account_id": carol.pk}).json()) == 6
     assert api.get(NOTIFICATIONS, {"account_id": alice.pk}).json() == []
@@ -123,6 +127,7 @@ def test_a_request_to_follow_has_an_account_and_no_status(alice, carol, api_of):
 GROUPS = "/api/v2/notifications"
 
 
+@pytest.mark.slow
 def test_groups_name_accounts_and_statuses_once(api, alice):
     body = api.get(GROUPS).json()
     assert set(body) == {"accounts", "statuses", "notification_groups"}
@@ -137,6 +142,7 @@ def test_groups_name_accounts_and_statuses_once(api, alice):
         assert isinstance(group["most_recent_notification_id"], int)
 
 
+@pytest.mark.slow
 def test_a_group_is_walked_to_and_dismissed_by_its_key(api):
     body = api.get(GROUPS, {"limit": 2})
     assert len(body.json()["notification_groups"]) == 2
@@ -150,6 +156,7 @@ def test_a_group_is_walked_to_and_dismissed_by_its_key(api):
     assert api.get(f"{GROUPS}/unread_count").json() == {"count": 5}
 
 
+@pytest.mark.slow
 def test_accounts_can_come_in_part(api, alice, bob):
     like_post(bob, Notification.objects.filter(kind="like").latest("pk").post_id or 0)
     deliver()
@@ -161,6 +168,7 @@ def test_accounts_can_come_in_part(api, alice, bob):
     assert set(partial) == PartialAccountJson.__required_keys__
 
 
+@pytest.mark.slow
 def test_who_is_in_a_group_is_walked_by_pages(api, alice):
     post = Notification.objects.filter(kind="like").latest("pk").post_id or 0
     fans = [make_user() for _fan in range(4)]
@@ -181,6 +189,7 @@ def test_who_is_in_a_group_is_walked_by_pages(api, alice):
     assert {one["group_key"] for one in told} == {key}
 
 
+@pytest.mark.slow
 def test_groups_come_with_what_is_held_back_when_asked(api, alice, carol):
     change_policy(alice, for_not_following="filter")
     publish(carol, "hello again @alice")
@@ -190,6 +199,7 @@ def test_groups_come_with_what_is_held_back_when_asked(api, alice, carol):
     assert len(every) == len(usual) + 1
 
 
+@pytest.mark.slow
 def test_what_is_no_group_is_refused(api, subtests):
     keys = ["x", "follow-", "ungrouped-0", "favourite-1-1", "%00", "9" * 400]
     for key, what in product(keys, ["", "/accounts", "/dismiss"]):

@@ -90,6 +90,7 @@ def test_any_names_give_a_shape_or_a_refusal(fields):
         assert isinstance(nested(fields), dict)
 
 
+@pytest.mark.slow
 @each(
     "kind, body",
     [

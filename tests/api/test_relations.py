@@ -74,6 +74,7 @@ def test_a_mute_has_terms(act, form, alice, carol, api_of):
     assert (body["muting_notifications"], body["muting_expires_at"]) == (True, None)
 
 
+@pytest.mark.slow
 @each(
     ("name", "said"),
     [("mute", {"duration": -1}), ("mute", {"duration": "soon"}), ("mute", {"duration": 10**30}),

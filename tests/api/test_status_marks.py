@@ -87,6 +87,7 @@ def test_a_muted_thread_is_marked_on_every_page(alice, bob, api_of):
     assert api.get(f"{STATUSES}/{answer.pk}").json()["muted"] is False
 
 
+@pytest.mark.slow
 def test_who_likes_and_who_reposted(alice, bob, carol, api_of):
     post, enemy, gone = publish(alice), make_user(), make_user()
     for user in (bob, carol, enemy, gone):

@@ -75,6 +75,7 @@ def test_visibilities_are_mastodons_words_both_ways(api, theirs, ours):
     assert Post.objects.get(pk=body["id"]).visibility == ours
 
 
+@pytest.mark.slow
 @each("visibility", ["followers", "mentioned", "everybody", "PUBLIC", 5, []])
 def test_other_words_are_refused(api, visibility):
     answer = post_json(api, {"status": "hello", "visibility": visibility})
@@ -184,6 +185,7 @@ def test_an_edit_shows_at_once(alice, api):
     assert api.get(f"{STATUSES}/{post.pk}").json() == body
 
 
+@pytest.mark.slow
 @each("body", [{}, {"status": ""}, {"status": None}, {"status": "ok", "language": "x" * 30}])
 def test_an_edit_that_breaks_a_rule_is_refused(alice, api, body):
     post = publish(alice, "before")

@@ -92,6 +92,7 @@ def _hammer(_index):
     return sum(client.get("/api/v1/nowhere").status_code == 404 for _ in range(SHARE))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_sixteen_processes_at_twenty_times_the_limit_are_never_answered_more_often(settings):
     limit = 16

@@ -43,6 +43,7 @@ def answers(found):
     return [check.mark for check in found.checks]
 
 
+@pytest.mark.slow
 def test_what_stayed_and_what_was_dropped_with_reasons(alice, carol, online):
     kept = publish(alice, "kept")
     muted = publish(carol, "muted")
@@ -72,6 +73,7 @@ def test_what_stayed_and_what_was_dropped_with_reasons(alice, carol, online):
     assert {row.item.id for row in made.rows if not row.is_on_page} == {hidden.pk, muted.pk}
 
 
+@pytest.mark.slow
 def test_what_was_left_out_is_summed_up_before_the_posts(alice, carol, online, page_of):
     browser = page_of(online)
     assert "Nothing was left out" in browser.get("/explain").content.decode()
@@ -116,6 +118,7 @@ def test_times_of_stages_fill_the_bar(alice, online):
     assert made.milliseconds > 0
 
 
+@pytest.mark.slow
 def test_pages_of_the_explanation_are_those_of_the_home_page(alice, online):
     posts = [publish(alice, f"post {number}") for number in range(5)]
     deliver()
@@ -141,6 +144,7 @@ def test_the_checklist_stops_at_the_first_no(alice, carol, online):
     assert (answers(found), found.unasked) == ([Mark.PASSED, Mark.FAILED], 9)
 
 
+@pytest.mark.slow
 def test_the_first_rule_that_drops_a_post_is_the_one_that_is_told(alice, online):
     """In the page's order: whom one mutes, then what one has read, then what one filters."""
     post = delivered(alice, "rhubarb")
@@ -154,6 +158,7 @@ def test_the_first_rule_that_drops_a_post_is_the_one_that_is_told(alice, online)
     assert explain(online, post.pk).reason == Reason.MUTED
 
 
+@pytest.mark.slow
 def test_every_question_has_an_answer_that_fits_the_post(alice, carol, online):
     follow_tag(online, "rivers")
     online = user_by_id(online.pk)
@@ -216,6 +221,7 @@ def test_the_position_counts_what_is_on_the_page(alice, carol, online):
     assert checklist(online, first.pk).outcome == "It is on your home page, below many newer posts."
 
 
+@pytest.mark.slow
 def test_a_filter_that_hides_it_is_named(alice, online):
     post = delivered(alice, "rhubarb")
     create_filter(
@@ -273,6 +279,7 @@ def test_the_page_says_it_in_both_languages(alice, online, page_of):
     assert "耗时分布" in chinese
 
 
+@pytest.mark.slow
 def test_the_answer_begins_with_one_sentence(alice, carol, online, page_of):
     """Then the checks, the rest of them in one sentence; and nothing about other posts that could contradict it."""
     browser, post = page_of(online), publish(alice, "hello there")
@@ -320,6 +327,7 @@ def test_the_address_of_nothing_is_answered_too(online, page_of):
     assert (context["checked"].explanation, "error" in context) == (None, False)
 
 
+@pytest.mark.slow
 def test_staff_explain_the_page_of_somebody_without_reading_what_is_for_some_only(alice, online, page_of):  # fmt: skip
     publish(alice, "for everybody")
     publish(alice, "a secret", visibility="followers")

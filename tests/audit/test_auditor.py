@@ -164,6 +164,7 @@ def test_what_changed_after_the_page_was_shown_is_no_violation(alice, bob, carol
     assert audited()["violations"] == 0
 
 
+@pytest.mark.slow
 def test_posts_to_friends_are_late_for_a_friend_of_a_moment_ago(alice, bob, posts):
     delivered(alice, "for friends", visibility="friends")
     age()
@@ -182,6 +183,7 @@ def test_what_leaves_no_row_is_settled_by_a_second_look(alice, bob, posts):
     assert (found["violations"], found["settled"]) == (0, 10)
 
 
+@pytest.mark.slow
 def test_what_the_ledger_still_owes_is_late_not_missing(alice, bob, posts, settings):
     post = delivered(alice)
     HOME.remove(bob.pk, [post.pk])
@@ -192,6 +194,7 @@ def test_what_the_ledger_still_owes_is_late_not_missing(alice, bob, posts, setti
     assert (found["late"] > 0, found["violations"]) == (True, 0)
 
 
+@pytest.mark.slow
 def test_a_window_that_lost_a_post_is_rebuilt(bob, posts, settings):
     settings.AUDIT_SAMPLE_RATE = 0
     HOME.remove(bob.pk, [posts[7]])
@@ -209,6 +212,7 @@ def test_looking_at_windows_keeps_nobody_online(bob, posts):
     assert timelines().ttl(HOME.key(bob.pk)) <= 100
 
 
+@pytest.mark.slow
 def test_a_post_that_was_never_handed_to_delivery_is(alice, bob, posts):
     FanoutJob.objects.filter(pk=posts[5]).delete()
     HOME.remove(bob.pk, [posts[5]])
@@ -229,6 +233,7 @@ def test_a_delivery_that_was_given_up_is_tried_again_once(alice, bob, posts):
     assert audited(2)["violations"] == 0  # people have been told
 
 
+@pytest.mark.slow
 def test_a_delivery_that_nobody_takes_is_hurried(alice, bob, posts):
     HOME.remove(bob.pk, [posts[2]])
     long_ago = timezone.now() - timedelta(minutes=5)
@@ -239,6 +244,7 @@ def test_a_delivery_that_nobody_takes_is_hurried(alice, bob, posts):
     assert posts[2] in read(bob)
 
 
+@pytest.mark.slow
 def test_a_list_that_nobody_goes_on_cutting_is_gone_on_with(alice, bob, posts):
     HOME.remove(bob.pk, [posts[2]])
     FanoutChunk.objects.filter(job=posts[2]).delete()
@@ -257,6 +263,7 @@ def test_half_a_follow_is_made_whole_or_removed(alice, bob, half):
     assert other.objects.count() == half.objects.count() == (0 if half is Followee else 1)
 
 
+@pytest.mark.slow
 def test_a_wrong_count_is_put_right(alice, bob, posts):
     UserCounts.objects.filter(user=alice).update(followers=7)
     audited(3)
@@ -282,6 +289,7 @@ def test_a_page_is_served_and_a_turn_ends_without_redis(alice, bob, posts):
     assert run.violations == 0
 
 
+@pytest.mark.slow
 def test_samples_are_few_and_are_taken_once(bob, posts, settings):
     for _ in range(sampling.MAX_SAMPLES + 5):
         sampling.sample_home(bob.pk, Cursor(), Page())
@@ -294,6 +302,7 @@ def test_samples_are_few_and_are_taken_once(bob, posts, settings):
     assert len(sampling.pop_samples(10)) == 3
 
 
+@pytest.mark.slow
 def test_inboxes_are_compared_as_well(alice, bob, posts):
     quiet = delivered(alice, "for followers", visibility="followers")
     age()
@@ -324,6 +333,7 @@ def test_old_reports_go(settings):
     assert not AuditFinding.objects.exists()
 
 
+@pytest.mark.slow
 def test_half_a_follow_is_found_among_sparse_ids(alice, bob, carol):
     with connection.cursor() as sql:
         sql.execute("SELECT setval('graph_followee_id_seq', 5000000)")

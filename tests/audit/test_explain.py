@@ -227,6 +227,7 @@ def test_on_its_way_failed_and_lost(alice, online):
     assert way(online, post) == Reason.FAILED
 
 
+@pytest.mark.slow
 def test_a_page_is_explained_in_a_fixed_number_of_queries(
     alice, online, django_assert_max_num_queries
 ):
@@ -305,6 +306,7 @@ RULES = [
 ]
 
 
+@pytest.mark.slow
 def test_staff_learn_the_rule(carol, hidden, capsys):
     for reason, words in RULES:
         call_command("explain", "carol", str(hidden[reason]))

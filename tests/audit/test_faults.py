@@ -145,6 +145,7 @@ def test_a_fault_is_found_named_counted_and_repaired(
     assert violations(3) == 0
 
 
+@pytest.mark.slow
 def test_a_healthy_site_is_compared_and_nothing_is_made_up(posts):
     run = auditor.run_once()
     assert (run.violations, run.deliveries, run.receipts) == (0, 4, 16)
@@ -165,6 +166,7 @@ def test_what_was_given_up_stays_on_record(posts, alice, capsys):
     assert violations() == 0
 
 
+@pytest.mark.slow
 def test_a_count_that_another_task_repairs_is_reported(alice):
     post = delivered(alice)
     PostCounts.objects.filter(pk=post.pk).update(likes=7)
@@ -177,6 +179,7 @@ def test_a_count_that_another_task_repairs_is_reported(alice):
     assert AuditRun.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_a_receipt_is_written_once_and_packs_whom_it_reached(posts):
     chunk = FanoutChunk.objects.filter(job=posts[2]).earliest("number")
     before = FanoutJob.objects.get(pk=posts[2])

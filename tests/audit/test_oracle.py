@@ -73,6 +73,7 @@ def test_every_way_of_making_a_page_finds_what_the_articles_query_finds(reader, 
     assert Oracle.of_viewer(reader.pk, maximum=10).home(reader.pk) == found
 
 
+@pytest.mark.slow
 def test_the_plan_of_the_articles_query_sorts_all_that_it_finds(reader):
     """Why it is the oracle and not the read path."""
     with connection.cursor() as sql:
@@ -81,6 +82,7 @@ def test_the_plan_of_the_articles_query_sorts_all_that_it_finds(reader):
     assert "Sort" in plan
 
 
+@pytest.mark.slow
 def test_it_reads_no_more_than_it_may_and_says_how_far_it_answers(reader):
     everything = Oracle.of_viewer(reader.pk).home(reader.pk)
     some = Oracle.of_viewer(reader.pk, maximum=7)

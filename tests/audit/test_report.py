@@ -71,6 +71,7 @@ def test_it_says_when_nothing_was_found_and_when_nobody_looked(page_of):
     assert "过去一天内没有发现错误。" in browser.get(PAGE).content.decode()
 
 
+@pytest.mark.slow
 def test_deliveries_are_weighed_by_their_readers(alice, settings, api_of):
     settings.FANOUT_CHUNK_SIZE = 1
     for _ in range(10):
@@ -194,6 +195,7 @@ def test_the_hash_is_what_the_page_says_how_to_compute(page_of):
     assert code_hash() in page
 
 
+@pytest.mark.slow
 def test_the_check_of_ones_own_page_is_linked_where_people_look(page_of, alice):
     for address in ("/", "/audit", "/explain", "/explain?post=1", "/about", "/notifications"):
         assert 'href="/home/check"' in page_of(alice).get(address).content.decode()

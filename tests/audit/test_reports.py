@@ -80,6 +80,7 @@ def test_the_command_walks_one_home_and_says_what_is_wrong(alice, bob, capsys):
     assert wrong == [{"what": what, "post": str(posts[5])} for what in ("missing", "window")]
 
 
+@pytest.mark.slow
 def test_the_command_runs_turns_and_tells_the_sums(alice, bob, settings, capsys):
     settings.AUDIT_SAMPLE_RATE = 1
     delivered(alice)

@@ -75,6 +75,7 @@ def readers(alice):
     return readers_of(alice, 5)
 
 
+@pytest.mark.slow
 def test_every_window_is_compared_in_a_round(readers, monkeypatch):
     monkeypatch.setattr(auditor, "WINDOWS", 2)
     assert [auditor.run_once().windows for _ in range(4)] == [2, 2, 1, 2]

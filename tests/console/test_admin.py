@@ -128,6 +128,7 @@ def test_the_forms_know_where_they_were_opened_from(chief, settled):
     assert f'value="{128 // 8}"' in text_of(chief.get(f"{CONSOLE}change/add-l1/"))
 
 
+@pytest.mark.slow
 def test_replace_drain_flush(chief, settled, spare):
     node = spare(64)
     change(chief, "replace", place="main-0-0", address=node.address)

@@ -24,6 +24,7 @@ def change(browser, which, **fields):
     return text_of(browser.post(f"{CHANGE}{which}/", data, follow=True))
 
 
+@pytest.mark.slow
 def test_the_page_moves_by_its_links(chief, one, other):
     page = text_of(chief.get(PAGE))
     assert page.count(">Move to another server</a>") == 4

@@ -93,6 +93,7 @@ def test_only_its_owner_changes_a_collection(bob, collection):
     assert members(collection) == ["bob"]
 
 
+@pytest.mark.slow
 def test_the_limits_hold(alice, bob, collection, monkeypatch):
     people = [make_user() for _number in range(MAX_ITEMS)]
     for person in people[: MAX_ITEMS - 1]:

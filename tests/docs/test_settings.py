@@ -62,6 +62,7 @@ def test_what_other_programs_read_is_there():
     assert len(found) > 5
 
 
+@pytest.mark.slow
 def test_the_example_of_the_environment_has_only_what_is_read(read):
     named = re.findall(r"^(?:# )?([A-Z_0-9]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
     assert [name for name in named if name not in read | ELSEWHERE.keys()] == []

@@ -42,6 +42,7 @@ def seen(browser, path=LIST):
     return [body for body in ("For everybody", "Unlisted", "For followers") if body in text]
 
 
+@pytest.mark.slow
 def test_visitors_see_open_posts_and_followers_theirs(alice, bob, carol, page_of, brought):
     every = ["For everybody", "Unlisted", "For followers"]
     assert seen(page_of(None)) == seen(page_of(carol)) == every[:2]
@@ -85,6 +86,7 @@ def test_pictures_for_followers_are_served_by_signed_addresses(alice, page_of, b
     assert page_of(None).get(address).status_code == 404
 
 
+@pytest.mark.slow
 def test_nothing_of_it_is_on_another_page(alice, bob, page_of, api_of, brought):
     publish(alice, "A post of today")
     for path in ("/home", "/public", "/local", "/@alice", "/search?q=everybody", "/explore"):
@@ -199,6 +201,7 @@ def test_a_thread_leads_from_post_to_post(alice, bob, page_of, bring):
     assert f"{LIST}/{first.pk}" not in text_of(page_of(None), LIST)
 
 
+@pytest.mark.slow
 def test_warnings_and_sensitive_pictures_are_covered(alice, page_of, bring):
     files = {"a.png": picture(), "b.png": picture(size=(50, 50))}
     bring(
@@ -241,6 +244,7 @@ def test_search_engines_list_what_their_authors_allow(alice, page_of, brought):
     assert noindex in text_of(page_of(None), LIST)
 
 
+@pytest.mark.slow
 def test_owners_and_staff_delete_a_post(alice, bob, page_of, brought):
     address = f"{LIST}/{brought['For everybody'].pk}"
     assert f"{address}/delete" in text_of(page_of(alice), address)

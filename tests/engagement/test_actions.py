@@ -52,6 +52,7 @@ def test_sixteen_equal_requests_at_once_are_one(transactional_db, do, undo, colu
     assert (count(post, column), model.objects.count()) == (0, 0)
 
 
+@pytest.mark.slow
 def test_a_crowd_that_likes_and_unlikes_at_once_is_counted_exactly(transactional_db):
     post, crowd = publish(make_user()), [make_user() for _ in range(12)]
 

@@ -53,6 +53,7 @@ def counts_of(post):
     return POST_COUNTS.get_many([post.pk])[post.pk]
 
 
+@pytest.mark.slow
 def test_posts_from_a_day_on_move_and_come_back(alice, other, django_assert_num_queries, capsys):
     post = publish(alice, "Counted.")
     POST_COUNTS.change(post.pk, {"likes": 3})
@@ -84,6 +85,7 @@ def test_posts_from_a_day_on_move_and_come_back(alice, other, django_assert_num_
     assert maintenance.is_complete(POST_COUNTS)
 
 
+@pytest.mark.slow
 def test_all_accounts_move(alice, bob, other, django_assert_num_queries):
     expected = USER_COUNTS.get_many([alice.pk, bob.pk])
     call_command("counters", "move", "users", other.url)

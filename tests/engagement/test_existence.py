@@ -354,6 +354,7 @@ def test_a_rebuild_does_not_wait_for_another_database():
         assert outcome is Outcome.DONE
 
 
+@pytest.mark.slow
 def test_likes_during_rebuilds_and_flushes_are_never_denied(transactional_db):
     """Everything at once; whoever has liked must see it, from the commit on."""
     alice, fans = make_user(), [make_user() for _ in range(4)]

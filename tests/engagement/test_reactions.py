@@ -1,5 +1,7 @@
 """Reactions: one emoji of each reader, beside likes; in the table, on pages, in the API, in notifications."""
 
+from html import unescape
+
 import pytest
 
 from apps.engagement.actions import MARK_VERBS, add_mark, like_post, remove_mark
@@ -131,6 +133,6 @@ def test_pages_react_without_a_script(alice, bob, page_of):
 def test_visitors_see_them(alice, bob, page_of):
     post = publish(alice)
     react(bob, post, "tears")
-    page = page_of(None).get(f"/@alice/{post.pk}").text
+    page = unescape(page_of(None).get(f"/@alice/{post.pk}").text)
     assert "😢" in page
     assert f"/posts/{post.pk}/" not in page

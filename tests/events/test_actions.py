@@ -299,6 +299,7 @@ def test_every_event_that_is_recorded_has_a_payload_its_handlers_understand(alic
     assert set(Event.objects.values_list("state", flat=True)) == {State.DONE}
 
 
+@pytest.mark.slow
 def test_a_frozen_broker_is_asked_once(monkeypatch, caplog):
     """A request that writes waits for it a second, not ten, and the next ones not at all."""
     monkeypatch.setattr(actions, "broker", Breaker(lambda: 0.0))

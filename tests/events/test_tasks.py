@@ -449,6 +449,7 @@ def alive(members):
     )
 
 
+@pytest.mark.slow
 def test_the_sweeps_alone_bring_everything_to_its_end(life):
     """Every message of the doorbell is lost."""
     scheduled = {entry["task"] for entry in celery_app.conf.beat_schedule.values()}

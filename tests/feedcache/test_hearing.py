@@ -39,6 +39,7 @@ def test_messages_are_passed_on_and_a_beginning_may_have_missed_some(listener, h
     wait_until(lambda: heard == [None, b"one", b"\xfftwo"], "both messages are heard")
 
 
+@pytest.mark.slow
 def test_a_channel_may_be_added_while_the_thread_runs(listener):
     listener.start()
     assert subscribed(CHANNEL)
@@ -67,6 +68,7 @@ def test_other_news_do_not_keep_the_topology_waiting(listener, heard):
     wait_until(lambda: len(heard) == 51, "all messages are heard")
 
 
+@pytest.mark.slow
 def test_a_callback_that_fails_does_not_end_the_thread(listener, heard, caplog):
     def fails(message):
         if message is not None:

@@ -70,6 +70,7 @@ def installed(tmp_path):
     return tmp_path / "modules"
 
 
+@pytest.mark.slow
 def test_no_module_needs_anything_of_the_site(installed):
     assert run(sys.executable, "-P", "-c", IMPORTS, *modules(), PYTHONPATH=str(installed)) == ""
 

@@ -302,6 +302,7 @@ def test_and_where_redis_is_away(fresh, steps):
         assert fresh.known() == moved(steps[3].url)
 
 
+@pytest.mark.slow
 def test_without_either_no_server_is_used(fresh, monkeypatch):
     def fail():
         raise OSError("PostgreSQL is away, too")

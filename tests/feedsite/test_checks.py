@@ -48,6 +48,7 @@ def found():
     return [message.id for check in own for message in check(app_configs=None, databases=None)]
 
 
+@pytest.mark.slow
 def test_a_site_as_documented_is_accepted(production):
     assert found() == []
     stop_if_refused()
@@ -113,6 +114,7 @@ def test_a_newcomer_is_warned_of_nothing(settings, monkeypatch, tmp_path):
     _programs.cache_clear()
 
 
+@pytest.mark.slow
 def test_ffmpeg_without_confinement_is_told(production, monkeypatch):
     monkeypatch.setattr("feedsite.checks.missing", lambda: ["Landlock"])
     assert found() == ["feedsite.W005"]
@@ -120,6 +122,7 @@ def test_ffmpeg_without_confinement_is_told(production, monkeypatch):
     assert found() == ["feedsite.W002"]
 
 
+@pytest.mark.slow
 def test_a_replica_is_another_server_and_no_shard(production, monkeypatch):
     monkeypatch.setitem(production.DATABASES, "replica1", production.DATABASES["default"])
     production.REPLICA_DATABASES = ["replica1"]

@@ -139,6 +139,7 @@ def test_video_and_sound_are_prepared_before_they_are_told(alice, folders):
         assert Attachment.objects.get(post=post).state == "ready"
 
 
+@pytest.mark.slow
 def test_a_verb_with_other_media_leaves_nothing(alice, folders):
     for verb, data in (("picture", video()), ("video", sound()), ("audio", picture())):
         with pytest.raises(Invalid):

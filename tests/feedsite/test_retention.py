@@ -74,6 +74,7 @@ def test_the_ledger_stays_for_ever_by_default(old_and_new):
     assert FanoutJob.objects.count() == 6
 
 
+@pytest.mark.slow
 def test_old_deliveries_go_in_batches_and_are_not_missed(old_and_new, settings, monkeypatch):
     _old, new = old_and_new
     settings.LEDGER_DAYS = 7
@@ -90,6 +91,7 @@ def test_old_deliveries_go_in_batches_and_are_not_missed(old_and_new, settings, 
     assert sum(auditor.run_once().violations for _turn in range(4)) == 0
 
 
+@pytest.mark.slow
 def test_the_auditor_would_miss_them_without_the_setting(old_and_new, settings):
     """And so the deletion and the auditor have to agree where the ledger begins."""
     old, _new = old_and_new

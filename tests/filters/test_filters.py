@@ -152,6 +152,7 @@ def places_of(alice, post):
     }
 
 
+@pytest.mark.slow
 @each("place", ["home", "public", "account"])
 def test_hiding_acts_in_its_place_only(alice, bob, api_of, page_of, place):
     post, other = publish(alice, "A cup of tea"), delivered(alice, "coffee")

@@ -151,6 +151,7 @@ ANY = SMALL | st.text(
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(ANY.filter(fold), st.booleans()), max_size=8),
     st.lists(ANY, max_size=3),

@@ -63,6 +63,7 @@ def check(response, who, address, language):
     assert response.text.count("<h1") == 1
 
 
+@pytest.mark.slow
 def test_ids_are_unique(post, alice, page_of, subtests):
     browser = page_of(alice)
     for address in ("/", "/public", "/@alice", "/about", "/login", "/settings/profile"):

@@ -83,6 +83,7 @@ def test_scripts_are_small(name):
     assert _size(ROOT / "static/js" / name) < 8 * KILOBYTE
 
 
+@pytest.mark.slow
 def test_all_scripts_together_are_small():
     """Those of every page, the library's too, as production sends them. The service worker belongs to no page, and
     `staff.js` to those of staff alone.

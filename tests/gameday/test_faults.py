@@ -54,6 +54,7 @@ def test_redis_accepts_no_writes(impatient):
     assert answers(lambda: impatient.set(KEY, 1))
 
 
+@pytest.mark.slow
 def test_redis_accepts_writes_again_if_nobody_ends_the_pause(impatient):
     broken = fault("redis_writes")
     broken.__enter__()()

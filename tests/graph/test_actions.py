@@ -70,6 +70,7 @@ def everything():
     }
 
 
+@pytest.mark.slow
 def test_the_factorys_follow_is_the_same(alice, carol):
     def follow_and_deliver(follower, followee):
         follow_user(follower, followee)
@@ -218,6 +219,7 @@ def test_a_fault_between_the_two_rows_leaves_neither(alice, carol, monkeypatch):
     assert mirror_faults() == SOUND
 
 
+@pytest.mark.slow
 def test_a_crowd_that_follows_in_circles_does_not_deadlock(transactional_db):
     crowd = [make_user() for _ in range(6)]
 

@@ -18,6 +18,7 @@ def path(model: type[Model]) -> str:
     return f"/admin/graph/{model._meta.model_name}/"
 
 
+@pytest.mark.slow
 def test_lists_in_few_queries(chief, alice, django_assert_max_num_queries):
     for _ in range(3):
         follow_user(make_user(), alice)
@@ -27,6 +28,7 @@ def test_lists_in_few_queries(chief, alice, django_assert_max_num_queries):
         assert text.count("@alice</a>") == 3
 
 
+@pytest.mark.slow
 def test_search_by_the_handle_of_the_owner(chief, alice, bob, carol):
     for model, found in {Followee: "@bob", Follower: "@alice"}.items():
         text = chief.get(path(model), {"q": found}).content.decode()
@@ -35,6 +37,7 @@ def test_search_by_the_handle_of_the_owner(chief, alice, bob, carol):
         assert "@alice</a>" not in chief.get(path(model), {"q": "nobody"}).content.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [Followee, Follower])
 def test_remove_follow_keeps_mirror_and_counts(chief, alice, bob, model):
     row = model.objects.get()
@@ -47,6 +50,7 @@ def test_remove_follow_keeps_mirror_and_counts(chief, alice, bob, model):
     assert not any(mirror_faults().values())
 
 
+@pytest.mark.slow
 def test_remove_block_and_mute(chief, alice, carol):
     block_user(alice, carol)
     mute_user(carol, alice)

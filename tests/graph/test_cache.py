@@ -277,6 +277,7 @@ def test_a_slow_load_that_comes_after_a_change_is_a_miss_not_an_answer(alice, ca
     assert cached(alice, [carol]).blocked_by == {carol.pk}
 
 
+@pytest.mark.slow
 def test_readers_and_writers_at_once_never_see_what_was_undone_before_they_asked(settings):
     """A reader looks up the truth before it asks and after it: the answer is one of what was true between."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))

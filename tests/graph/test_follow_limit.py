@@ -22,6 +22,7 @@ def followed(user):
     return Followee.objects.filter(owner=user).count()
 
 
+@pytest.mark.slow
 def test_nobody_follows_more_and_an_unfollow_makes_room(alice, bob, carol):
     other = make_user()
     follow_user(bob, carol)  # bob follows alice

@@ -21,6 +21,7 @@ def friends(alice, bob, carol):
     return made[::-1]
 
 
+@pytest.mark.slow
 def test_friends_follow_each_other(alice, bob, carol, friends):
     assert friend_ids(alice.pk) == {one.pk for one in friends}
     assert friends_count(alice.pk) == 2
@@ -49,6 +50,7 @@ def test_without_friends_the_page_says_so(bob, page_of):
     assert EMPTY in page_of(bob).get("/@bob/friends").text
 
 
+@pytest.mark.slow
 def test_friends_are_a_circle_that_nobody_fills(alice, friends, page_of):
     page = page_of(alice)
     assert "2 members" in page.get("/settings/circles").text

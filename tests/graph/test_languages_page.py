@@ -15,6 +15,7 @@ def languages(user, other):
     return list(relationships(user.pk, [other.pk])[0].languages)
 
 
+@pytest.mark.slow
 def test_chosen_languages_decide_what_comes_to_the_home_page(alice, bob, page_of):
     publish(alice, "Tea.", language="en")
     publish(alice, "茶。", language="zh")

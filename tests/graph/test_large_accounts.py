@@ -98,6 +98,7 @@ def test_a_follow_moves_the_same_bytes_for_a_reader_of_two_and_of_twenty_thousan
     assert cached(alice, [carol]).following == {carol.pk}
 
 
+@pytest.mark.slow
 def test_more_than_a_set_may_hold_is_right_and_asks_postgresql(alice, monkeypatch):
     others = [make_user() for _ in range(5)]
     small = replace(RELATIONS, maximum=3)

@@ -79,6 +79,7 @@ def test_a_warm_page_asks_postgresql_for_the_people_only(star, query, model, col
     assert "graph_" not in cost.statements[0].replace("graph_revision", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("query", "model", "column"), LISTS)
 def test_changes_are_on_the_next_page_without_a_load(
     star, carol, query, model, column, monkeypatch
@@ -100,6 +101,7 @@ def test_changes_are_on_the_next_page_without_a_load(
         assert (len(cost.statements), cost.trips) == (1, 1)
 
 
+@pytest.mark.slow
 def test_a_head_that_shrank_is_loaded_again(star, monkeypatch):
     followers_page(user_by_id(star.pk), None, Cursor(limit=4))
     for user_id in by_sql(Follower, "follower_id", star)[:4]:

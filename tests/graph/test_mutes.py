@@ -71,6 +71,7 @@ def test_a_mute_of_an_impossible_length_is_refused(alice, bob, seconds):
     assert not Mute.objects.exists()
 
 
+@pytest.mark.slow
 def test_reposts_of_a_followed_account_can_be_left_out_and_come_back(alice, bob, carol):
     own, shared = publish(alice), publish(carol)
     made = repost(alice, shared.pk)
@@ -96,6 +97,7 @@ def test_hidden_reposts_are_on_no_list_either(alice, bob, carol):
     assert listed() == [own.pk]
 
 
+@pytest.mark.slow
 def test_a_new_follow_begins_with_reposts_whatever_the_last_one_said(alice, bob, carol):
     made = repost(alice, publish(carol).pk)
     follow_user(bob, alice, reposts=False)

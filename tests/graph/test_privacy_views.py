@@ -46,6 +46,7 @@ def test_requests_are_answered_on_their_page(alice, carol, page_of, verb, follow
     assert browser.post(f"/@carol/{verb}").status_code == 404
 
 
+@pytest.mark.slow
 def test_requests_are_paged(alice, page_of):
     set_locked(alice, locked=True)
     for _ in range(21):
@@ -87,6 +88,7 @@ def test_whom_one_does_not_read_is_listed_with_a_way_back(alice, carol, page_of,
     assert "Nobody." in browser.get(f"/settings/{page}").text
 
 
+@pytest.mark.slow
 def test_how_one_follows_is_changed_from_the_profile(alice, bob, page_of):
     browser = page_of(bob)
     for verb, field, expected in [("hide_reposts", "shows_reposts", False), ("show_reposts", "shows_reposts", True),

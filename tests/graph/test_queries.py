@@ -84,6 +84,7 @@ def test_exact_relations_ask_about_a_thousand_at_a_time(alice, bob, django_asser
         assert exact_relations(alice.pk, others).followed_by == {bob.pk}
 
 
+@pytest.mark.slow
 def test_the_lists_of_people_are_walked_newest_first_without_loss(alice, crowd):
     newest_first = [user.pk for user in reversed(crowd)]
     reader = crowd[0]
@@ -94,6 +95,7 @@ def test_the_lists_of_people_are_walked_newest_first_without_loss(alice, crowd):
         assert walk(following_page, reader, limit=limit) == [*newest_first[:-1], alice.pk], limit
 
 
+@pytest.mark.slow
 def test_the_lists_can_be_walked_upwards(alice, crowd):
     seen: list[int] = []
     cursor = Cursor(min_id=0, limit=4)
@@ -103,6 +105,7 @@ def test_the_lists_can_be_walked_upwards(alice, crowd):
     assert seen == [user.pk for user in reversed(crowd)]
 
 
+@pytest.mark.slow
 def test_a_cursor_whose_edge_is_gone_still_works(alice, crowd):
     page = followers_page(alice, None, Cursor(limit=5))
     Follower.objects.filter(pk=page.older or 0).delete()
@@ -110,6 +113,7 @@ def test_a_cursor_whose_edge_is_gone_still_works(alice, crowd):
     assert [user.pk for user in rest.items] == [user.pk for user in reversed(crowd[:5])]
 
 
+@pytest.mark.slow
 def test_lists_leave_out_the_suspended_and_those_who_block_the_viewer(alice, crowd, carol):
     User.objects.filter(pk=crowd[0].pk).update(suspended_at=timezone.now())
     block_user(crowd[1], carol)
@@ -118,6 +122,7 @@ def test_lists_leave_out_the_suspended_and_those_who_block_the_viewer(alice, cro
     assert walk(followers_page, alice) == [user.pk for user in reversed(crowd[1:])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 10])
 def test_a_page_of_people_costs_the_same_queries_for_one_and_ten(
     alice, crowd, carol, limit, django_assert_num_queries
@@ -139,6 +144,7 @@ def test_chunks_hold_every_follower_once(alice, crowd):
         assert all(number <= size for _first, _last, number in chunks)
 
 
+@pytest.mark.slow
 def test_a_list_is_cut_a_bounded_part_at_a_time(alice, crowd):
     parts, after = [], 0
     while part := follower_chunks(alice.pk, size=3, after=after, maximum=2):

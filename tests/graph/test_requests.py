@@ -56,6 +56,7 @@ def test_a_locked_account_is_asked_and_not_followed(locked, carol):
     assert [user.pk for user in requests_page(locked, Cursor()).items] == [carol.pk]
 
 
+@pytest.mark.slow
 def test_asking_shows_nothing_and_being_approved_shows_what_was_said_before(locked, carol):
     early = publish(locked, "for followers", visibility="followers")
     follow_user(carol, locked)
@@ -142,6 +143,7 @@ def test_who_follows_already_goes_on_when_the_account_is_locked(alice, bob):
     assert not FollowRequest.objects.exists()
 
 
+@pytest.mark.slow
 def test_unlocking_grants_what_was_asked(locked, carol, monkeypatch):
     monkeypatch.setattr("apps.graph.handlers.APPROVAL_BATCH_SIZE", 2)
     crowd = [carol, *(make_user() for _ in range(4))]

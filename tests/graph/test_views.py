@@ -157,6 +157,7 @@ def test_a_profile_names_those_who_follow_it_too(alice, carol, friends, page_of)
         assert found == list(lines)
 
 
+@pytest.mark.slow
 def test_the_names_are_links_and_text(alice, carol, friends, page_of):
     User.objects.filter(pk=friends[0].pk).update(display_name="<b>Dora</b> & co")
     follow_user(friends[0], alice)
@@ -166,6 +167,7 @@ def test_the_names_are_links_and_text(alice, carol, friends, page_of):
     assert "<b>Dora</b>" not in page
 
 
+@pytest.mark.slow
 def test_visitors_and_oneself_are_told_nothing(alice, carol, friends, page_of):
     for friend in friends:
         follow_user(friend, alice)
@@ -174,6 +176,7 @@ def test_visitors_and_oneself_are_told_nothing(alice, carol, friends, page_of):
     assert line_of(page_of(carol).get("/@carol").text) is None
 
 
+@pytest.mark.slow
 def test_many_are_said_to_be_more(alice, carol, friends, page_of, monkeypatch):
     monkeypatch.setattr("apps.graph.familiar_followers.MAX_FAMILIAR", 3)
     for friend in friends:

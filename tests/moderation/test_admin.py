@@ -21,6 +21,7 @@ def mod():
     return make_staff(*permissions, handle="mod")
 
 
+@pytest.mark.slow
 def test_an_account_has_its_reports_posts_sessions_and_what_staff_did(report, mod, alice, page_of):
     page_of(alice)
     suspend_user(alice, by=mod, reason="Insults.")

@@ -59,6 +59,7 @@ def test_only_followers_find_its_posts_where_everybody_looks(post, alice, bob, c
     assert found(carol) == [post.pk]
 
 
+@pytest.mark.slow
 def test_its_profile_and_its_posts_stay_open(post, alice, carol, api_of):
     account = f"/api/v1/accounts/{alice.pk}"
     assert answered_ids(api_of(carol).get(f"{account}/statuses")) == [post.pk]
@@ -67,6 +68,7 @@ def test_its_profile_and_its_posts_stay_open(post, alice, carol, api_of):
     assert api_of(None).get(f"/api/v1/statuses/{post.pk}").status_code == 200
 
 
+@pytest.mark.slow
 def test_followers_have_it_on_home_and_the_oracle_agrees(post, alice, bob, carol):
     follow_user(carol, bob)
     follow_tag(carol, "tea")
@@ -94,6 +96,7 @@ def test_the_comparison_of_explanations_expects_it():
     assert [outcome.fault for outcome in outcomes if outcome.fault] == []
 
 
+@pytest.mark.slow
 def test_lists_and_threads_leave_it_out_for_strangers(post, alice, bob, carol, api_of):
     follow_user(carol, bob)
     shared = repost(bob, post.pk)

@@ -92,6 +92,7 @@ def test_programs_report(alice, carol, api_of, form):
     assert body["target_account"]["acct"] == "alice"
 
 
+@pytest.mark.slow
 @each(
     ("said", "status"),
     [({}, 422), ({"account_id": "x"}, 422), ({"account_id": "9" * 19}, 422), ({"account_id": "99999999"}, 404),

@@ -54,6 +54,7 @@ def told(user):
     return [(row.kind, row.actor.handle, row.post_id) for row in rows.select_related("actor")]
 
 
+@pytest.mark.slow
 def test_everything_that_happens_to_somebody_is_told(alice, carol):
     post = delivered(alice)
     follow_user(carol, alice)
@@ -79,6 +80,7 @@ def test_one_post_is_told_once_for_its_weightiest_reason(alice, carol):
     assert told(alice) == [("reply", "carol", answer.pk)]
 
 
+@pytest.mark.slow
 def test_nobody_is_told_of_themselves(alice):
     post = publish(alice, "me: @alice")
     like_post(alice, post.pk)
@@ -101,6 +103,7 @@ def test_doing_it_again_is_told_once(alice, carol):
         assert told(alice) == []
 
 
+@pytest.mark.slow
 def test_an_event_that_runs_twice_tells_once(alice, carol):
     follow_user(carol, alice)
     publish(carol, "hello @alice")
@@ -118,6 +121,7 @@ def test_the_muted_and_blocked_tell_nothing(alice, carol, sever):
     assert told(alice) == []
 
 
+@pytest.mark.slow
 def test_nobody_is_told_of_a_post_they_may_not_see(alice, bob, carol):
     post = publish(alice, "secret", visibility="followers")
     publish(bob, "an answer naming @carol", reply_to_id=post.pk, visibility="mentioned")
@@ -162,6 +166,7 @@ def test_a_late_like_of_a_deleted_post_leaves_nothing_on_the_badge(alice, carol)
     assert told(alice) == []
 
 
+@pytest.mark.slow
 def test_a_delete_and_a_block_take_back_what_was_told(alice, carol):
     dora = make_user("dora")
     post = publish(alice)
@@ -193,6 +198,7 @@ def test_marks_from_many_tabs_at_once_keep_the_highest(transactional_db):
     assert last_read_id(alice) == 8
 
 
+@pytest.mark.slow
 def test_a_muted_thread_tells_nothing_until_it_is_heard_again(alice, bob, carol):
     post = publish(alice)
     answer = publish(bob, reply_to_id=post.pk)
@@ -280,6 +286,7 @@ def test_watchers_who_mute_are_not_told(alice, bob):
     assert told(bob) == []
 
 
+@pytest.mark.slow
 def test_all_of_many_watchers_are_told(alice, monkeypatch):
     monkeypatch.setattr("apps.notifications.handlers.BATCH_SIZE", 2)
     crowd = [make_user() for _ in range(5)]
@@ -290,6 +297,7 @@ def test_all_of_many_watchers_are_told(alice, monkeypatch):
     assert set(rows.values_list("user", flat=True)) == {one.pk for one in crowd}
 
 
+@pytest.mark.slow
 def test_who_reposted_is_told_of_an_edit_once(alice, bob, carol):
     post = publish(alice)
     for person in (bob, carol):
@@ -304,6 +312,7 @@ def test_who_reposted_is_told_of_an_edit_once(alice, bob, carol):
         assert told(carol) == told(deaf) == []
 
 
+@pytest.mark.slow
 def test_who_quoted_is_told_of_an_edit_with_the_quote(alice, bob, carol):
     post = publish(alice)
     quotes = [publish(bob, f"Look {n}", quote_of_id=post.pk).pk for n in range(2)]
@@ -318,6 +327,7 @@ def test_who_quoted_is_told_of_an_edit_with_the_quote(alice, bob, carol):
         assert told(carol) == told(deaf) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("visibility", ["public", "mentioned"])
 def test_who_is_mentioned_by_an_edit_is_told_once(alice, bob, carol, visibility):
     deaf = make_user("deaf")
@@ -360,6 +370,7 @@ def test_a_mute_may_leave_notifications(alice, carol):
 # --- taken back -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_taken_back_is_told_no_more(alice, bob, carol):
     post = publish(alice)
     follow_user(carol, alice)
@@ -380,6 +391,7 @@ def test_what_is_taken_back_is_told_no_more(alice, bob, carol):
     assert {("like", "bob", post.pk), ("repost", "bob", post.pk)} <= set(left)
 
 
+@pytest.mark.slow
 def test_what_is_done_taken_back_and_done_again_is_told_once(alice, carol):
     post = delivered(alice)
     for _time in range(2):
@@ -414,6 +426,7 @@ def test_one_is_dismissed_by_its_owner_only(alice, bob, carol):
     assert [row.pk for row in left] == [second.pk]
 
 
+@pytest.mark.slow
 def test_clearing_forgets_all_of_ones_own_in_batches(alice, bob, carol, monkeypatch):
     monkeypatch.setattr("apps.notifications.actions.DELETE_BATCH_SIZE", 2)
     for number in range(5):

@@ -19,6 +19,7 @@ def told(user):
     return sorted(set(Notification.objects.filter(user=user).values_list("kind", flat=True)))
 
 
+@pytest.mark.slow
 def test_reading_is_chosen_by_a_form_and_shows_on_every_page(page_of, alice, bob):
     publish(alice)
     for number in range(22):

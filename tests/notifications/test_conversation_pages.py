@@ -37,6 +37,7 @@ def _seen(html):
     return re.findall(r'name="seen" value="(\d+)"', html)[0]
 
 
+@pytest.mark.slow
 def test_opening_one_reads_it(bob, talk, page_of):
     browser = page_of(bob)
     page = browser.get("/conversations").text
@@ -64,6 +65,7 @@ def test_the_badge_counts_conversations(alice, bob, talk, page_of):
     assert browser.get("/notifications/unread").text == "2\n"
 
 
+@pytest.mark.slow
 def test_taken_off_the_list_until_something_is_said(alice, bob, talk, page_of):
     browser = page_of(bob)
     assert browser.post(f"{_address(bob)}/remove")["Location"] == "/conversations"
@@ -72,6 +74,7 @@ def test_taken_off_the_list_until_something_is_said(alice, bob, talk, page_of):
     assert "Still there?" in browser.get("/conversations").text
 
 
+@pytest.mark.slow
 def test_writing_in_one(alice, bob, talk, page_of):
     browser = page_of(bob)
     box = {"body": "Yes.", "seen": _seen(browser.get(_address(bob)).text), "pictures": "1"}
@@ -165,6 +168,7 @@ def test_leaving_asks_first(bob, talk, page_of):
     assert browser.get(there).status_code == 404
 
 
+@pytest.mark.slow
 def test_muting(bob, talk, page_of):
     browser, there = page_of(bob), _address(bob)
     for verb, other in (("mute", "unmute"), ("unmute", "mute")):

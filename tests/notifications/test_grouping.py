@@ -110,11 +110,13 @@ def test_a_page_costs_the_same_queries_for_one_and_for_many(
         assert groups_page(alice, Cursor()).items
 
 
+@pytest.mark.slow
 def test_only_kinds_that_are_wanted_are_grouped(alice, busy):
     page = groups_page(alice, Cursor(limit=80), grouped={"follow"})
     assert sorted(set(shape(page))) == [("follow", 5), ("like", 1), ("mention", 1), ("repost", 1)]
 
 
+@pytest.mark.slow
 def test_what_was_done_hours_apart_is_not_one(alice, busy):
     newest = Notification.objects.filter(kind="like").latest("pk")
     Notification.objects.filter(pk=newest.pk).update(created_at=timezone.now() - timedelta(days=3))

@@ -112,6 +112,7 @@ def test_programs_are_held_back_unless_one_follows_them(alice, carol, is_followe
     assert f"mention {person.handle}" in told(alice)
 
 
+@pytest.mark.slow
 def test_a_policy_and_dismissing_take_nothing_of_what_was_told(life, alice, bob, carol, api_of):
     client = api_of(alice)
     client.patch(POLICY, {"for_not_following": "filter"}, format="json")
@@ -122,12 +123,14 @@ def test_a_policy_and_dismissing_take_nothing_of_what_was_told(life, alice, bob,
     assert told(alice) == EVERYTHING
 
 
+@pytest.mark.slow
 def test_the_strictest_verdict_holds(life, alice, bob, carol, api_of):
     change_policy(alice, for_not_following="filter", for_not_followers="drop")
     more_happens(alice, bob, carol)
     assert [one["account"]["acct"] for one in api_of(alice).get(REQUESTS).json()] == ["bob"]
 
 
+@pytest.mark.slow
 def test_who_follows_later_is_told_of_from_then_on(life, alice, bob, carol):
     change_policy(alice, for_not_following="filter")
     more_happens(alice, bob, carol)
@@ -136,6 +139,7 @@ def test_who_follows_later_is_told_of_from_then_on(life, alice, bob, carol):
     assert told(alice) == ["mention carol", "like dora", *EVERYTHING]
 
 
+@pytest.mark.slow
 def test_a_group_is_shown_and_dismissed_without_what_is_held_back(life, alice, bob, carol):
     change_policy(alice, for_not_following="filter")
     post = publish(alice)
@@ -149,6 +153,7 @@ def test_a_group_is_shown_and_dismissed_without_what_is_held_back(life, alice, b
     assert [held.actor for held in held_back_notifications(alice)] == [carol]
 
 
+@pytest.mark.slow
 def test_the_badge_asks_for_no_policy(life, alice, django_assert_num_queries):
     change_policy(alice, for_not_following="filter")
     with django_assert_num_queries(1) as captured:
@@ -156,6 +161,7 @@ def test_the_badge_asks_for_no_policy(life, alice, django_assert_num_queries):
     assert "policy" not in captured[0]["sql"]
 
 
+@pytest.mark.slow
 def test_requests_are_looked_at_accepted_and_dismissed(life, alice, bob, carol, api_of):
     client = api_of(alice)
     body = client.patch(POLICY, {"for_not_following": "filter"}, format="json").json()
@@ -184,6 +190,7 @@ def test_requests_are_looked_at_accepted_and_dismissed(life, alice, bob, carol, 
     assert client.get("/api/v1/notifications").json()[0]["account"]["acct"] == "carol"
 
 
+@pytest.mark.slow
 def test_what_is_held_back_is_no_news_on_streams(life, alice, carol):
     for verdict in ("filter", "drop"):
         change_policy(alice, for_not_following=verdict)
@@ -193,6 +200,7 @@ def test_what_is_held_back_is_no_news_on_streams(life, alice, carol):
         assert news == []
 
 
+@pytest.mark.slow
 def test_what_a_policy_hid_before_verdicts_were_stored_can_be_looked_at(life, alice, bob, carol):
     """The update of 0.1: by each condition, as it was asked at every read until then."""
     update = import_module("apps.notifications.migrations.0002_held_back")

@@ -68,6 +68,7 @@ def test_the_way_there_is_shown_to_those_who_hold_something_back(alice, page_of)
     assert f'href="{HELD}"' in browser.get("/notifications").text
 
 
+@pytest.mark.slow
 def test_held_back_by_account_then_one_by_one(news, alice, carol, page_of):
     browser = page_of(alice)
     page = browser.get(HELD).text
@@ -77,6 +78,7 @@ def test_held_back_by_account_then_one_by_one(news, alice, carol, page_of):
     assert "@alice Indeed." in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "left"), [("accept", ["carol", "carol", "bob"]), ("dismiss", ["bob"])]
 )
@@ -97,6 +99,7 @@ def test_nothing_held_back_says_what_decides(alice, page_of):
     assert SETTINGS in page
 
 
+@pytest.mark.slow
 def test_nobody_sees_or_answers_what_is_held_back_of_others(news, alice, bob, page_of):
     assert "@carol" not in page_of(bob).get(HELD).text.split("<main")[1].split("</main>")[0]
     page_of(bob).post(f"{HELD}/@carol/dismiss")

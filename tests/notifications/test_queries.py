@@ -42,11 +42,13 @@ def test_notifications_are_walked_newest_first_without_loss(alice, fans, limit):
     assert seen == [fan.pk for fan in reversed(fans)]
 
 
+@pytest.mark.slow
 def test_only_ones_own_are_shown(alice, fans, carol):
     assert notifications_page(carol, Cursor()).items == []
     assert unread_count(carol) == 0
 
 
+@pytest.mark.slow
 def test_kinds_can_be_chosen(alice, fans):
     post = publish(alice)
     like_post(fans[0], post.pk)
@@ -58,6 +60,7 @@ def test_kinds_can_be_chosen(alice, fans):
     assert notifications_page(alice, Cursor(), kinds=[]).items == []
 
 
+@pytest.mark.slow
 def test_those_who_are_blocked_muted_or_suspended_are_left_out_at_once(alice, fans):
     block_user(alice, fans[0])
     block_user(fans[1], alice)
@@ -80,6 +83,7 @@ def test_a_post_that_cannot_be_opened_any_more_is_left_out_at_once(alice, bob):
     assert notifications_page(bob, Cursor()).items == []
 
 
+@pytest.mark.slow
 def test_unread_is_what_lies_above_the_marker(alice, fans):
     page = notifications_page(alice, Cursor())
     assert all(item.is_unread for item in page.items)

@@ -103,6 +103,7 @@ def test_scopes_that_do_not_exist_are_asked_for_in_vain(alice, page_of, program)
     assert "error=invalid_scope" in answer.headers["Location"]
 
 
+@pytest.mark.slow
 def test_staff_are_asked_for_scopes_of_staff_and_members_are_not(alice, page_of):
     elephant = register_application(
         name="Elephant", redirect_uris=[BACK], scopes="read admin:read admin:write:reports"
@@ -162,6 +163,7 @@ MISLEADING: list[dict[str, str | None]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_nobody_is_sent_where_the_program_did_not_register(alice, page_of, program):
     browser = page_of(alice)
     for wrong in MISLEADING:

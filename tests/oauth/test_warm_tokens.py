@@ -160,6 +160,7 @@ def test_many_warm_tokens_cost_no_sql_and_a_call_of_each_server(alice):
     assert 0 < sum(calls) <= len(list(tiers().nodes())) + 1 < len(tokens)
 
 
+@pytest.mark.slow
 def test_without_caches_a_token_is_read_from_postgresql(alice):
     token = warmed(issue_token(alice, name="test"))
     for dead in (dead_redis, dead_memcached):
@@ -319,6 +320,7 @@ def test_what_is_put_into_a_session_is_known_everywhere_at_once(alice):
     assert session_with(key)["step"] == 2
 
 
+@pytest.mark.slow
 def test_without_caches_a_session_is_read_from_postgresql(alice):
     key = warm_session(alice)
     for dead in (dead_redis, dead_memcached):

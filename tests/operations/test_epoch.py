@@ -176,6 +176,7 @@ def world(alice, bob, first, api_of):
     return seen, kept, deleted
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("memcached")
 def test_no_ghost_no_old_text_and_nothing_hidden_after_the_database_went_back(alice, world):
     seen, kept, deleted = world

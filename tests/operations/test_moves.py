@@ -169,6 +169,7 @@ def test_the_command_takes_all_steps_with_their_progress(quick, other, capsys):
     assert tenant() == Tenant("")
 
 
+@pytest.mark.slow
 def test_the_command_goes_on_where_it_was_interrupted(quick, other, capsys):
     actions.join_server("graph", other.url, by=CHIEF)
     call_command("cache", "move", "graph", other.url)

@@ -404,6 +404,7 @@ def test_reposts_of_a_deleted_post_go_a_batch_at_a_time(alice):
     assert not Post.objects.filter(kind=Kind.REPOST, deleted_at=None).exists()
 
 
+@pytest.mark.slow
 def test_everything_at_once_leaves_exact_counts_and_no_deadlock(transactional_db):
     """Replies, reposts, edits and deletes around one post."""
     crowd = [make_user() for _ in range(8)]

@@ -238,6 +238,7 @@ def test_random_bytes_are_a_miss(data):
             read(data)
 
 
+@pytest.mark.slow
 @given(contents, st.data())
 def test_every_truncation_is_a_miss(content, data):
     packed = encode(content)

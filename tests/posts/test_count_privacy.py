@@ -57,6 +57,7 @@ def no_drift():
         assert said == oracle.user_counts(counts.pk)
 
 
+@pytest.mark.slow
 def test_an_outsider_sees_no_change(alice, bob, carol, page_of, api_of):
     said = delivered(alice, "Hello.")
     before = seen_by(carol, said, alice, page_of, api_of)

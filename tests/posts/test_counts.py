@@ -68,6 +68,7 @@ def test_a_flush_changes_no_page_and_no_query_is_made_after_the_rebuild(page, bo
     assert visible_posts(bob.pk, page).counts == before == in_sql(page)
 
 
+@pytest.mark.slow
 def test_a_dead_redis_changes_no_page(page, bob):
     before = visible_posts(bob.pk, page).counts
     with dead_redis():
@@ -80,6 +81,7 @@ def test_a_dead_redis_changes_no_page(page, bob):
     assert post_counts(page) == in_sql(page)
 
 
+@pytest.mark.slow
 def test_a_like_that_redis_did_not_take_arrives_by_an_event(page, bob, monkeypatch):
     with monkeypatch.context() as deaf:
         deaf.setattr(POST_COUNTS.store.__class__, "_put", refused)

@@ -62,6 +62,7 @@ def test_lists_leave_a_hidden_post_out_until_it_is_shown_again(alice, bob, api_o
         assert answered_ids(api_of(bob).get(path)) == [one.pk for one in expected]
 
 
+@pytest.mark.slow
 def test_a_hidden_post_is_not_there_for_others_and_labelled_for_its_author(alice, bob, api_of, page_of):  # fmt: skip
     post = delivered(alice, "Hidden.")
     hide(post)
@@ -90,6 +91,7 @@ def test_the_oracle_and_the_gate_agree(alice, bob, visibility):
             assert Oracle.of_viewer(viewer.pk, also=[post.pk]).may_see(viewer.pk, post.pk) == expected  # fmt: skip
 
 
+@pytest.mark.slow
 def test_reposts_go_and_come_with_it_and_quotes_lose_it(alice, bob, carol, api_of):
     follow_user(carol, bob)
     post = delivered(alice, "Hidden.")
@@ -131,6 +133,7 @@ def test_its_author_cannot_repost_it_but_may_edit_and_delete_it(alice, bob, api_
         show_post(post.pk, by=moderator())
 
 
+@pytest.mark.slow
 def test_its_pictures_are_served_to_nobody_and_pages_say_so(alice, bob, media, page_of):
     upload = upload_picture(alice, BytesIO(picture()), alt="A wall.")
     post = delivered(alice, "Look.", media_ids=[upload.pk])
@@ -160,6 +163,7 @@ def test_hiding_twice_is_hiding_once(alice):
     assert (before.version, before.hidden_at) == (after.version, after.hidden_at)
 
 
+@pytest.mark.slow
 def test_marks_of_staff_stay_when_the_author_edits(alice, bob, api_of, media):
     upload = upload_picture(alice, BytesIO(picture()), alt="A wall.")
     post = delivered(alice, "Look.", media_ids=[upload.pk])
@@ -174,6 +178,7 @@ def test_marks_of_staff_stay_when_the_author_edits(alice, bob, api_of, media):
     assert api_of(bob).get(address).json()["sensitive"] is False
 
 
+@pytest.mark.slow
 @each("choice", [True, False])
 def test_marks_of_staff_leave_the_choice_of_the_author(alice, bob, api_of, choice):
     post = delivered(alice, "Look.", sensitive=choice)
@@ -188,6 +193,7 @@ def test_marks_of_staff_leave_the_choice_of_the_author(alice, bob, api_of, choic
     assert [version["sensitive"] for version in history] == [choice, choice]
 
 
+@pytest.mark.slow
 @each("act", [hide_post, show_post, mark_sensitive, unmark_sensitive])
 def test_only_staff_with_the_permission_act_and_on_superusers_only_superusers(alice, act):
     mod = make_staff("posts.delete_post", handle="mod")

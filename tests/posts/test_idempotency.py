@@ -70,6 +70,7 @@ def send(client, text, key="k", **more):
     )
 
 
+@pytest.mark.slow
 def test_fifty_parallel_requests_are_one_post_and_one_answer(transactional_db, api_of):
     alice = make_user("alice")
     clients = [api_of(alice) for _ in range(50)]

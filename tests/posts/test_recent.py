@@ -364,6 +364,7 @@ def publish_over_weeks(author, committed, each=3, weeks=4):
     return posts
 
 
+@pytest.mark.slow
 def test_pages_from_recent_posts_and_from_below_join_without_hole_or_repetition(
     alice, committed, subtests
 ):
@@ -594,6 +595,7 @@ def test_who_waits_too_long_for_a_builder_goes_on_below(
         assert recent_posts(author, ALL, 20) == NO_RECENT
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_while_many_write_readers_always_see_what_was_committed_before(alice):
     """Six threads publish, edit and delete; after each change its thread reads, and sees it."""

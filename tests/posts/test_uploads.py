@@ -169,6 +169,7 @@ def test_the_formats_of_phones_are_read(data):
     assert full.size == (made.width, made.height)
 
 
+@pytest.mark.slow
 def test_phones_say_which_side_is_up_and_what_is_clear():
     made, _full = first_of(heic("side"))
     assert (made.width, made.height) == (48, 64)

@@ -56,6 +56,7 @@ def selected(world, reader, condition):
     return world.seen({pk for (pk,) in found})
 
 
+@pytest.mark.slow
 def test_what_a_reader_may_see_is_what_the_oracle_says(world, oracle):
     posts = list(world.posts.values())
     for reader in [*world.readers, world.author]:
@@ -67,6 +68,7 @@ def test_what_a_reader_may_see_is_what_the_oracle_says(world, oracle):
         assert seen == allowed(oracle, world, reader), reader.handle
 
 
+@pytest.mark.slow
 def test_the_gate_lets_through_what_the_oracle_says(world, oracle):
     ids = [post.pk for post in world.posts.values()]
     for reader in [*world.readers, world.author]:

@@ -42,6 +42,7 @@ def outcomes():
     return {outcome: number for (subject, outcome), number in counted if subject == actions.COUNTED}
 
 
+@pytest.mark.slow
 def test_the_page_of_a_post_is_fetched_once_for_all_posts(site, fetched, alice, carol):
     publish(alice, f"Look: {address(site)}")
     publish(carol, f"Yes, {address(site)}!")
@@ -54,6 +55,7 @@ def test_the_page_of_a_post_is_fetched_once_for_all_posts(site, fetched, alice, 
     assert outcomes() == {"shown": 1}
 
 
+@pytest.mark.slow
 def test_who_listens_is_told_when_there_is_something_new_to_see(
     site, fetched, alice, carol, monkeypatch
 ):
@@ -97,6 +99,7 @@ def test_nothing_is_fetched_when_the_setting_is_off(site, fetched, alice, settin
     assert site.asked == []
 
 
+@pytest.mark.slow
 def test_an_edit_asks_for_another_page_and_erases_the_one_before(site, fetched, alice):
     post = publish(alice, address(site))
     fetched()
@@ -111,6 +114,7 @@ def test_an_edit_asks_for_another_page_and_erases_the_one_before(site, fetched, 
     assert not Preview.objects.exists()
 
 
+@pytest.mark.slow
 def test_a_preview_stays_as_long_as_a_post_names_it(site, fetched, alice, carol):
     first, second = publish(alice, address(site)), publish(carol, address(site))
     fetched()
@@ -147,6 +151,7 @@ def test_a_post_that_is_gone_before_its_page_was_fetched(site, fetched, alice):
     assert site.asked == []
 
 
+@pytest.mark.slow
 def test_a_preview_that_is_erased_while_it_is_fetched_leaves_no_picture(site, fetched, alice):
     publish(alice, address(site))
     page = site.pages["/tea"]
@@ -180,6 +185,7 @@ def test_a_page_that_is_refused_is_not_asked_again_for_a_day(site, fetched, alic
     assert fetched() == 1
 
 
+@pytest.mark.slow
 def test_what_is_old_is_fetched_again_with_the_next_post_and_shown_until_then(site, fetched, alice):
     publish(alice, address(site))
     fetched()
@@ -213,6 +219,7 @@ def test_a_server_that_is_away_is_tried_five_times_with_longer_and_longer_pauses
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
+@pytest.mark.slow
 def test_a_host_is_asked_by_one_worker_at_a_time_and_not_at_once_again(site, alice):
     site.pages["/other"] = answer("<title>Other</title>")
     publish(alice, address(site))
@@ -226,6 +233,7 @@ def test_a_host_is_asked_by_one_worker_at_a_time_and_not_at_once_again(site, ali
     assert site.paths == ["/tea", "/picture.png"]
 
 
+@pytest.mark.slow
 def test_a_host_behind_many_redirects_is_asked_by_one_at_a_time_too(site, fetched, alice):
     PreviewHost.objects.create(name="news.example", free_at=timezone.now() + timedelta(minutes=1))
     site.pages["/go"] = redirect(address(site))
@@ -238,6 +246,7 @@ def test_a_host_behind_many_redirects_is_asked_by_one_at_a_time_too(site, fetche
     assert Preview.objects.get().url == address(site)
 
 
+@pytest.mark.slow
 def test_at_most_two_pages_are_fetched_at_once(site, alice):
     for number in range(3):
         Preview.objects.create(key=str(number), address=f"http://n{number}.example:{site.port}/tea")
@@ -247,6 +256,7 @@ def test_at_most_two_pages_are_fetched_at_once(site, alice):
     assert actions.run_due(limit=10, network=site.network()) == 1
 
 
+@pytest.mark.slow
 def test_pages_that_wait_for_their_next_attempt_hold_up_no_others(site, alice):
     for number in range(2):
         waiting = Preview.objects.create(key=str(number), address=f"http://n{number}.example/")

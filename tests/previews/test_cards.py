@@ -54,6 +54,7 @@ def test_no_process_keeps_that_a_page_is_still_being_fetched():
     )
 
 
+@pytest.mark.slow
 def test_a_page_of_the_test_is_shown(site, alice, bob, page_of, api_of):
     """From the post to the card, through the ledger and the worker."""
     link = f"http://news.example:{site.port}/tea"
@@ -178,6 +179,7 @@ def test_a_warm_page_asks_neither_database_nor_caches_for_previews(
     assert text.count("Tea at the river") == 20
 
 
+@pytest.mark.slow
 def test_a_page_that_this_process_has_not_met_asks_once_for_all(
     alice, bob, page_of, django_assert_max_num_queries
 ):
@@ -214,6 +216,7 @@ def test_nothing_is_shown_when_the_setting_is_off(alice, page_of, settings):
     assert CARD not in text_of(page_of(None).get(f"/@alice/{post.pk}"))
 
 
+@pytest.mark.slow
 def test_staff_fetch_again_and_erase(site, alice, page_of):
     link = f"http://news.example:{site.port}/tea"
     post = publish(alice, link)

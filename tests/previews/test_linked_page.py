@@ -78,6 +78,7 @@ def test_encodings(head, content_type, encoding):
     assert text_of(Answer("", content_type, body)).endswith("<title>茶</title>")
 
 
+@pytest.mark.slow
 def test_a_page_shows_no_address_of_others(site):
     other = made(site, '<title>a</title><link rel="canonical" href="https://bank.example/">')
     assert other.url == f"http://news.example:{site.port}/page"
@@ -97,6 +98,7 @@ def picture_at(site, **pages):
     return picture_of(page, take_turn=lambda _host: None, network=site.network())
 
 
+@pytest.mark.slow
 def test_a_picture_is_re_encoded_and_small(site):
     found = picture_at(site, picture=answer(picture((1300, 650), "JPEG"), "image/jpeg"))
     assert (found.width, found.height) == (640, 320)

@@ -193,6 +193,7 @@ def test_staff_cannot_bring_it_back(alice):
         restore_user(User.objects.get(pk=alice.pk), by=moderator(), reason="A test.")
 
 
+@pytest.mark.slow
 def test_it_goes_on_where_it_was_killed(alice, bob, carol, monkeypatch):
     for number in range(3):
         like_post(carol, publish(alice, f"post {number}").pk)
@@ -212,6 +213,7 @@ def test_it_goes_on_where_it_was_killed(alice, bob, carol, monkeypatch):
     assert not Followee.objects.filter(followee=alice).exists()
 
 
+@pytest.mark.slow
 def test_what_a_request_wrote_that_was_under_way_is_found_later(alice, carol):
     post = publish(carol)
     erased(alice)
@@ -233,6 +235,7 @@ def test_private_files_lie_outside_of_what_is_served():
     assert media not in [private, *private.parents]
 
 
+@pytest.mark.slow
 def test_second_factors_go_too(alice):
     TOTPDevice.objects.create(user=alice, name="app", confirmed=True)
     new_codes(alice)

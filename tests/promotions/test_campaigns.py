@@ -133,6 +133,7 @@ class TestLife:
         assert (campaign.state, campaign.end_reason) == (CampaignState.ENDED, EndReason.BUDGET)
         assert followees(fresher) == set()
 
+    @pytest.mark.slow
     def test_is_done_in_batches_that_may_run_twice(self, freshers, shop, monkeypatch):
         monkeypatch.setattr(actions, "BATCH_SIZE", 2)
         readers = [make_user() for _ in range(5)]
@@ -314,6 +315,7 @@ class TestPreview:
         monkeypatch.setattr("apps.promotions.queries.MAX_PREVIEWED", 1)
         assert preview(campaign) == (1, False)
 
+    @pytest.mark.slow
     def test_numbers_tell_nothing_about_one_person(self, freshers, shop, settings):
         settings.CAMPAIGN_MIN_PEOPLE = 3
         campaign = make_campaign(shop, freshers)

@@ -112,6 +112,7 @@ def progress(post):
 
 
 class TestFanOut:
+    @pytest.mark.slow
     def test_open_posts_reach_virtual_followers(self, campaign, reader, shop, bob):
         fan = make_user()
         follow_user(fan, shop)
@@ -127,6 +128,7 @@ class TestFanOut:
             posts[2].pk: 1,
         }
 
+    @pytest.mark.slow
     def test_the_receipts_add_up(self, campaign, reader, shop, settings):
         settings.FANOUT_CHUNK_SIZE = 2
         fans = [make_user() for _ in range(3)]
@@ -183,6 +185,7 @@ class TestBackfill:
         deliver()
         assert equals_oracle(reader) == [post.pk]
 
+    @pytest.mark.slow
     def test_a_follow_wins_and_its_end_leaves_the_promotion(self, campaign, reader, shop):
         post, secret = publish(shop), publish(shop, visibility="followers")
         follow_user(reader, shop)
@@ -200,6 +203,7 @@ class TestBackfill:
         assert post.pk in HOME.ids(reader.pk)
         assert item_of(reader, post).promotion is not None
 
+    @pytest.mark.slow
     def test_the_auditor_finds_nothing(self, campaign, reader, shop):
         for _ in range(5):
             publish(shop)
@@ -222,6 +226,7 @@ class TestBackfill:
 
 
 class TestSources:
+    @pytest.mark.slow
     def test_rebuilt_and_without_redis(self, campaign, reader, shop):
         own, post = publish(reader), publish(shop)
         publish(shop, visibility="mentioned", body="@alice")
@@ -248,6 +253,7 @@ class TestSources:
         post = delivered(shop)
         assert equals_oracle(reader) == [post.pk]
 
+    @pytest.mark.slow
     def test_below_the_home_cache_and_in_the_second_level(
         self, reader, freshers, shop, monkeypatch
     ):
@@ -338,6 +344,7 @@ class TestWhatIsShown:
         withdraw_trait(reader, "cook")
         assert shown(reader) == [posts[0].pk]
 
+    @pytest.mark.slow
     def test_equal_follows_and_other_traits_make_other_pages(self, campaign, reader, shop):
         friend, twin, cook = make_user(), make_user(), make_user()
         for one in (reader, twin, cook):
@@ -364,6 +371,7 @@ class TestWhatIsShown:
         deliver()
         assert equals_oracle(reader) == []
 
+    @pytest.mark.slow
     def test_not_when_muted_paused_or_refused(self, campaign, reader, shop):
         post = delivered(shop)
         opt_out(reader)
@@ -378,6 +386,7 @@ class TestWhatIsShown:
         mute_user(reader, shop)
         assert equals_oracle(reader) == []
 
+    @pytest.mark.slow
     def test_only_the_newest_and_never_the_words_of_others(self, campaign, reader, shop):
         source, old = publish(make_user()), publish(shop)
         deliver()

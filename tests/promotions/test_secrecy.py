@@ -150,6 +150,7 @@ def test_no_page_or_endpoint_differs_but_the_readers_home(world):
     assert any(differences(everything(world, ["stranger"]), after))
 
 
+@pytest.mark.slow
 def test_no_row_count_or_relation_knows_of_it(world):
     alice, shop = world.people[ALICE], world.people[SHOP]
     fields = ("followers", "following", "posts", "followers_revision")
@@ -166,6 +167,7 @@ def test_no_row_count_or_relation_knows_of_it(world):
     assert not relationships(shop.pk, [alice.pk])[0].followed_by
 
 
+@pytest.mark.slow
 def test_no_stream_brings_it(world):
     start(world.campaign)
     shop, alice = world.people[SHOP], world.people[ALICE]
@@ -185,6 +187,7 @@ def test_no_stream_brings_it(world):
     assert {event.listener_id for event in events_of_delete(post.pk, listeners)} == {shop.pk}
 
 
+@pytest.mark.slow
 def test_it_opens_nothing_restricted(world, api_of):
     start(world.campaign)
     shop, alice = world.people[SHOP], world.people[ALICE]
@@ -197,6 +200,7 @@ def test_it_opens_nothing_restricted(world, api_of):
     assert api_of(alice).get(f"/api/v1/statuses/{secret.pk}").status_code == 404
 
 
+@pytest.mark.slow
 def test_archives_tell_people_their_own_and_nothing_of_others(world):
     start(world.campaign)
     alices, shops = (archive_of(world.people[name]) for name in (ALICE, SHOP))

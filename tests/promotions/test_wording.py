@@ -58,6 +58,7 @@ def test_what_staff_wrote_in_another_language_is_left_out(language, people, beca
         assert (people in membership(people, [because])) is (people in said)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.usefixtures("side_by_side")
 def test_a_card_and_the_settings_leave_out_a_group_that_is_named_in_another_language(
@@ -82,6 +83,7 @@ def test_every_kind_has_words():
         assert reason("people", [RuleFact(kind.value, value)])
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_rules_of_the_segment_are_what_is_said(alice, carol, shop):
     tag = Tag.objects.get(pk=get_or_create_tag_ids(["rivers"])["rivers"])

@@ -127,6 +127,7 @@ def test_a_content_warning_stands_for_the_text(alice, dora, subscribed, pushed):
     assert [told["body"] for told in pushed()] == ["Spoilers"]
 
 
+@pytest.mark.slow
 def test_kinds_that_are_silent_are_not_sent(alice, dora, subscribed, pushed):
     subscribed(alice)
     change_preferences(alice, silent_kinds=["follow"])

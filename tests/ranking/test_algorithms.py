@@ -33,6 +33,7 @@ def quiet(settings, monkeypatch):
     return feeds.__dict__["quiet"]
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_can_be_chosen_and_does_what_it_says(
     quiet, alice, bob, carol, page_of
 ):

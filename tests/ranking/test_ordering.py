@@ -86,6 +86,7 @@ def test_what_may_not_be_seen_any_more_is_left_out_at_the_next_page(alice, bob, 
     assert ids == rest - of_alice - {gone.pk}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", [unfollow_user, block_user])
 def test_whoever_is_not_followed_any_more_is_gone(alice, bob, posts, act):
     page = ranked_page(bob, limit=1)
@@ -123,6 +124,7 @@ def test_several_reposts_of_one_post_are_one(alice, bob, carol):
     assert len(walk(bob)) == 1
 
 
+@pytest.mark.slow
 def test_an_order_is_its_readers_own_and_not_for_ever(alice, bob, posts):
     page = ranked_page(bob, limit=2)
     with pytest.raises(NotFound):
@@ -143,6 +145,7 @@ def test_only_the_newest_orders_of_a_reader_are_kept(bob, alice):
     assert RankSession.objects.filter(viewer=alice).count() == 1
 
 
+@pytest.mark.slow
 def test_the_choice_and_what_the_site_has_no_more(bob, posts, settings):
     assert algorithm_of(bob) is light
     choose_algorithm(bob, "chronological")
@@ -157,6 +160,7 @@ def test_the_choice_and_what_the_site_has_no_more(bob, posts, settings):
     assert newest_scores(bob) == {}
 
 
+@pytest.mark.slow
 def test_more_than_one_hydration_of_posts_is_ranked(alice, bob, monkeypatch):
     """The oldest of nine posts is talked about; with hydrations of two it still comes first."""
     monkeypatch.setattr(algorithms, "MAX_IDS", 2)

@@ -57,6 +57,7 @@ def deliver_and_score():
         tasks.score_delivered(chunk_id)
 
 
+@pytest.mark.slow
 def test_two_readers_the_same_posts_another_order(alice, carol, reader):
     dora = make_user("dora")
     for followee in (alice, carol):
@@ -233,6 +234,7 @@ def test_without_redis_the_page_is_there(alice, reader, monkeypatch):
     assert set(ids(ranked_page(reader, limit=9))) == {post.pk for post in posts}
 
 
+@pytest.mark.slow
 def test_it_is_bounded(alice, reader, settings):
     settings.RANK_CANDIDATES, settings.RANK_ITEMS_PER_RUN = 5, 2
     ranked_page(reader, limit=1)
@@ -258,6 +260,7 @@ def test_it_is_bounded(alice, reader, settings):
         assert 0 < timelines().ttl(key) <= settings.RANK_TIMELINE_SECONDS
 
 
+@pytest.mark.slow
 def test_many_readers_are_several_tasks(alice, reader, settings, monkeypatch):
     settings.RANK_READERS_PER_TASK = 2
     readers = [reader, *(make_user() for _ in range(4))]
@@ -300,6 +303,7 @@ def test_what_may_not_be_seen_any_more_is_left_out_at_the_next_read(alice, carol
     assert not hidden & set(ids(ranked_page(reader, limit=40)))
 
 
+@pytest.mark.slow
 def test_the_cache_lets_nobody_see_a_restricted_post(alice, bob, carol, reader):
     """Left in the rank timeline, and even written into that of a stranger."""
     circle = create_group(Circle, alice, name="Ours")
@@ -320,6 +324,7 @@ def test_the_cache_lets_nobody_see_a_restricted_post(alice, bob, carol, reader):
     assert ids(ranked_page(reader, limit=9)) == []
 
 
+@pytest.mark.slow
 def test_pages_keep_their_order_while_new_posts_are_scored(alice, carol, reader):
     posts = {publish(author, f"{n}").pk for n in range(4) for author in (alice, carol)}
     deliver_and_score()

@@ -33,6 +33,7 @@ def test_an_empty_page_says_what_to_do(page_of, carol):
     assert b"Follow someone" in page_of(carol).get("/ranked").content
 
 
+@pytest.mark.slow
 def test_pages_follow_the_link_without_scripts(page_of, bob, posts):
     browser = page_of(bob)
     first = browser.get("/ranked?limit=3").content.decode()
@@ -96,6 +97,7 @@ def test_programs_follow_the_link_header_and_get_the_reasons(api_of, bob, posts)
     assert sum(one["adds"] for one in told["factors"]) == pytest.approx(told["score"], abs=0.01)
 
 
+@pytest.mark.slow
 def test_filters_hide_here_as_on_the_home_page(page_of, api_of, bob, posts):
     create_filter(
         bob, FilterChange("Quiet", ["home"], act="hide", keywords=[KeywordChange(keyword="post")])

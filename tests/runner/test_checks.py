@@ -119,6 +119,7 @@ def test_the_night_goes_on_after_a_failure_and_shows_how_its_log_ends(
     ]
 
 
+@pytest.mark.slow
 def test_the_night_runs_every_verb_in_its_whole_form():
     commands = [list(job.command) for job in checks.nightly_jobs()]
     verbs = {command[command.index("runner") + 1] for command in commands if "runner" in command}
@@ -127,6 +128,7 @@ def test_the_night_runs_every_verb_in_its_whole_form():
     assert suites == {form[1] for form in SHORT_FORMS if form[0] == "bench"}
 
 
+@pytest.mark.slow
 def test_the_night_uses_options_that_the_tools_have(monkeypatch):
     monkeypatch.setenv(checks.CITUS_PROGRAMS, "/usr/lib/postgresql/17/bin")
     commands = [list(job.command) for job in checks.nightly_jobs()]

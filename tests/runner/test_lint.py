@@ -71,6 +71,7 @@ def checkout(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_what_is_no_python_is_told_by_file_line_and_reason(checkout):
     assert lint.syntax_errors() == []
     (checkout / "apps/inner/list.py").write_text("VALUES = [\n    1\n    2,\n]\n")

@@ -37,6 +37,7 @@ def life(alice, bob):
     return post
 
 
+@pytest.mark.slow
 @each("table", TABLES)
 def test_lists_show_no_words_and_nothing_is_added_changed_or_deleted(chief, life, table):
     page = chief.get(f"/admin/{table}/")
@@ -48,6 +49,7 @@ def test_lists_show_no_words_and_nothing_is_added_changed_or_deleted(chief, life
     assert chief.post(f"/admin/{table}/1/delete/", {"post": "yes"}).status_code in {302, 403}
 
 
+@pytest.mark.slow
 @each(("table", "there", "elsewhere"),
                          [("tags/tag", "TEA", "coffee"), ("graph/userlist", "bob", "alice"),
                           ("filters/filter", "@bob", "nobody")])  # fmt: skip

@@ -52,6 +52,7 @@ def test_trends_and_suggestions(alice, carol, said, api_of):
     assert client.get("/api/v2/suggestions").json() == []
 
 
+@pytest.mark.slow
 @each(
     ("query", "status"),
     [

@@ -31,6 +31,7 @@ def test_the_whole_name_comes_first(text, first):
     assert characters(text)[0] == first
 
 
+@pytest.mark.slow
 def test_beginnings_and_words_inside():
     assert characters("smil")[:2] == ["😃", "😄"]  # in Unicode's order, by the short names
     assert characters("sm")[:2] == ["😃", "😄"]  # not the flag of San Marino, whose keyword it is

@@ -177,6 +177,7 @@ def test_people_who_are_hidden_are_not_found(alice, carol):
     assert people("alice") == []
 
 
+@pytest.mark.slow
 def test_trends(alice, bob, carol):
     posts = [publish(alice, "one"), publish(alice, "two"), publish(carol, "three")]
     quiet = publish(carol, "quiet", visibility="unlisted")
@@ -222,6 +223,7 @@ def test_the_side_column_does_not_suggest_who_was_waved_away(alice, bob, carol, 
     assert "@bob" in card
 
 
+@pytest.mark.slow
 def test_what_was_written_before_the_index_is_indexed_by_itself_once(alice, monkeypatch):
     old = [publish(alice, f"tea #river {number}").pk for number in range(3)]
     deliver()

@@ -82,6 +82,7 @@ def test_packs_come_in_their_order_and_in_languages_that_are_read(pack, writers,
     assert starter_packs(reader, []) == []
 
 
+@pytest.mark.slow
 def test_all_of_a_pack_are_followed_once(pack, writers, reader, django_assert_max_num_queries):
     follow_user(reader, writers[0])
     assert follow_pack(reader, pack.pk) == 3
@@ -90,6 +91,7 @@ def test_all_of_a_pack_are_followed_once(pack, writers, reader, django_assert_ma
         assert follow_pack(reader, pack.pk) == 0
 
 
+@pytest.mark.slow
 def test_who_answers_requests_is_asked_and_who_blocks_is_left_out(pack, writers, reader):
     writers[0].is_locked = True
     writers[0].save()
@@ -119,6 +121,7 @@ def test_the_limit_of_follows_holds_and_those_before_stay(pack, writers, reader,
     assert followed(reader) == {writers[0].pk, writers[1].pk}
 
 
+@pytest.mark.slow
 def test_to_begin_with_who_writes_about_it_comes_before_who_is_much_followed(writers, reader):
     painter = make_user("painter")
     publish(painter, "Blue. #watercolour", language="en")
@@ -145,6 +148,7 @@ def test_to_begin_with_who_writes_in_a_language_that_is_read_comes_first(writers
     )
 
 
+@pytest.mark.slow
 def test_to_begin_with_nobody_who_is_known_or_unwanted(writers, reader):
     for person in writers:
         publish(person, "Tea. #tea", language="en")

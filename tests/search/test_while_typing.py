@@ -115,6 +115,7 @@ def test_the_most_used_tag_is_found_however_many_others_begin_alike(alice, monke
     assert texts(alice, "#te") == ["#tea_4", "#tea1", "#tea2"]
 
 
+@pytest.mark.slow
 def test_emoji(alice, texts, page_of):
     assert texts(alice, ":smile")[0] == "😄"
     assert "😄" in texts(alice, ":大笑")

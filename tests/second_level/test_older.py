@@ -26,6 +26,7 @@ __all__ = ["authors", "far_apart", "reader", "rung", "small_windows"]  # fixture
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 def test_the_second_level_is_asked_first_and_filled_also_after_a_quick_page(
     reader, rung, django_assert_num_queries
 ):
@@ -39,6 +40,7 @@ def test_the_second_level_is_asked_first_and_filled_also_after_a_quick_page(
     assert len(rung) == 1
 
 
+@pytest.mark.slow
 def test_a_page_that_was_not_is_kept_on_by_a_worker(
     reader, far_apart, rung, django_assert_num_queries
 ):
@@ -57,6 +59,7 @@ def test_a_page_that_was_not_is_kept_on_by_a_worker(
     assert rung == []
 
 
+@pytest.mark.slow
 def test_a_rebuilt_home_cache_has_the_second_level_filled_and_the_next_is_made_from_it(
     reader, authors, rung, monkeypatch
 ):
@@ -76,6 +79,7 @@ def test_a_rebuilt_home_cache_has_the_second_level_filled_and_the_next_is_made_f
     assert walk(reader) == [new, *ids]
 
 
+@pytest.mark.slow
 def test_a_bell_that_is_lost_costs_no_page(small_windows, reader, far_apart, monkeypatch):
     def broken(*_message, **_options):
         raise OSError

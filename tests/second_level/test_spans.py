@@ -286,6 +286,7 @@ def test_a_follow_of_which_no_event_told_leaves_no_hole(reader):
     assert walk(reader) == truth(reader)
 
 
+@pytest.mark.slow
 def test_other_changes_make_it_a_miss_and_lose_nothing(reader, authors, pulls):
     walk(reader)
     pulls.clear()
@@ -298,6 +299,7 @@ def test_other_changes_make_it_a_miss_and_lose_nothing(reader, authors, pulls):
     assert walk_home(reader) == Oracle().home(reader.pk)
 
 
+@pytest.mark.slow
 def test_deleted_posts_are_dropped_by_reads_and_tidied(reader, authors):
     ids = walk(reader)
     rows = set(stored(reader.pk))
@@ -328,6 +330,7 @@ def test_a_span_that_is_long_enough_begins_anew_and_pages_go_on(reader, monkeypa
         assert 0 < len(stored(reader.pk)) <= 50
 
 
+@pytest.mark.slow
 def test_a_database_that_takes_no_writes_is_read_from(reader):
     with connection.cursor() as sql:
         sql.execute(
@@ -390,6 +393,7 @@ def test_a_purge_takes_bounded_batches_and_leaves_the_rest(reader, monkeypatch, 
     assert TimelineEntry.objects.count() == number - 50
 
 
+@pytest.mark.slow
 @IN_POSTGRESQL
 def test_rows_that_are_used_again_live_as_long_as_what_is_said_of_them(reader, monkeypatch):
     """A row may be older than the span that covers it: a delivery wrote it."""
@@ -425,6 +429,7 @@ def test_a_chunk_is_written_for_all_its_followers_online_or_not(
     assert sorted(readers) == sorted(reader for _edge, reader in edges)
 
 
+@pytest.mark.slow
 @IN_POSTGRESQL
 def test_reads_are_a_range_of_one_index(reader):
     walk(reader)

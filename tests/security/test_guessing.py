@@ -328,6 +328,7 @@ class TestWithoutRedis:
         with dead_redis():
             assert [log_in() for _ in range(5)] == [429] * 5
 
+    @pytest.mark.slow
     def test_every_limit_is_closed(self, alice, settings, page_of):
         narrow(settings, guess_address=4, guess_device=3)
         browser = page_of(alice)

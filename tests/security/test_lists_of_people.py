@@ -49,12 +49,14 @@ def test_programs_of_the_blocked_get_an_empty_list(alice, carol, people, api_of,
     assert by_api(program, alice, name)[:2] == (200, everybody)
 
 
+@pytest.mark.slow
 @each("name", LISTS)
 def test_who_blocks_goes_on_reading(alice, carol, people, api_of, name):
     block_user(carol, alice)
     assert len(by_api(api_of(carol), alice, name)[1]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["followers", "following"])
 def test_pages_name_nobody_to_the_blocked_and_do_not_say_why(alice, carol, people, page_of, name):
     browser = page_of(carol)
@@ -86,6 +88,7 @@ def test_neither_do_lists_that_redis_keeps(alice, carol, people, api_of, setting
         assert by_api(program, alice, name)[1] == []
 
 
+@pytest.mark.slow
 def test_nor_without_redis(alice, carol, people, api_of):
     block_user(alice, carol)
     program = api_of(carol)

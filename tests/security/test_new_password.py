@@ -171,6 +171,7 @@ def test_who_changes_it_stays_and_is_the_only_login_on_the_list(let_in, alice, m
     assert let_in.here.get("/streams/ticket").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_password_that_is_hashed_in_a_better_way_is_no_new_one(let_in, alice, settings):
     settings.PASSWORD_HASHERS = [
         "django.contrib.auth.hashers.PBKDF2PasswordHasher",

@@ -47,6 +47,7 @@ def delete_in_admin(staff, post, _api_of):
 WAYS = {"api": delete_by_api, "page": delete_by_page, "admin": delete_in_admin}
 
 
+@pytest.mark.slow
 @each("way", WAYS)
 def test_staff_without_the_permission_delete_nothing_of_others(alice, api_of, way):
     post, staff = publish(alice), make_staff("posts.view_post", "accounts.change_user")
@@ -62,6 +63,7 @@ def test_to_staff_without_the_permission_it_is_as_to_everybody(alice, carol, api
     assert browser_of(make_staff()).get(f"/posts/{post.pk}/delete").status_code == 404
 
 
+@pytest.mark.slow
 @each("way", WAYS)
 def test_staff_with_the_permission_delete_and_it_is_on_record_once(alice, api_of, way):
     post, staff = publish(alice), make_staff("posts.view_post", MAY_DELETE, handle="mod")
@@ -70,6 +72,7 @@ def test_staff_with_the_permission_delete_and_it_is_on_record_once(alice, api_of
     assert on_record() == [("mod", str(post.pk), "Deleted.")]
 
 
+@pytest.mark.slow
 @each("way", WAYS)
 def test_only_superusers_delete_what_a_superuser_wrote(api_of, way):
     post = publish(make_staff(superuser=True, handle="chief"))

@@ -32,6 +32,7 @@ def block(kind, value, **more):
     return SignUpBlock.objects.create(kind=kind, value=value, **more)
 
 
+@pytest.mark.slow
 @each("kind, value, field", [
     ("range", "127.0.0.0/8", None),
     ("domain", "example.org", "email"),

@@ -38,6 +38,7 @@ def test_many_more_accounts_than_usual_are_a_wave():
     assert wave.usual == pytest.approx(4 / 48, rel=0.01)
 
 
+@pytest.mark.slow
 @each("old, hours, new", [
     (4, 49, AT_LEAST - 1),  # too few
     (4, 20, 100),  # a site of one day: nothing is usual yet

@@ -47,6 +47,7 @@ def clock(monkeypatch):
         yield moved
 
 
+@pytest.mark.slow
 def test_posts_are_counted_once_in_the_week_of_their_ids(alice, bob, clock):
     for weeks in (13, 2):
         with seconds_ago(weeks_ago(weeks)):
@@ -68,6 +69,7 @@ def test_posts_are_counted_once_in_the_week_of_their_ids(alice, bob, clock):
     assert numbers("statuses") == [0, 3, 0, 1, *[0] * 8]
 
 
+@pytest.mark.slow
 def test_accounts_are_counted_once_in_the_week_in_which_they_were_made(alice):
     del alice
     for back in (A_WHILE, A_WHILE, weeks_ago(1), weeks_ago(20)):
@@ -112,6 +114,7 @@ def test_a_step_counts_no_more_than_a_few_hours(alice, monkeypatch):
     assert len(seen) >= 11 * 7 * 4
 
 
+@pytest.mark.slow
 def test_old_weeks_are_deleted():
     Week.objects.create(first_day=first_day_of(timezone.now().date()) - timedelta(weeks=14))
     kept = Week.objects.create(first_day=first_day_of(timezone.now().date()) - timedelta(weeks=12))

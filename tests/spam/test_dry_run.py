@@ -101,6 +101,7 @@ def test_posts_of_yesterday_are_compared_with_those_before_them(aged):
     assert [score for _id, score, _reasons, _outcome in result.posts] == [60]
 
 
+@pytest.mark.slow
 def test_staffs_decisions_about_caught_posts_are_counted(posts, mod):
     first, last, third = posts
     bad, fine = make_user("bad"), make_user("fine")
@@ -141,6 +142,7 @@ def test_a_measure_of_the_site_counts_once_staff_have_confirmed_it(alice, mod):
     assert caught(ran()) == {post.pk: "dismissed"}
 
 
+@pytest.mark.slow
 def test_without_strikes_closed_accounts_are_what_is_known(posts, mod, monkeypatch):
     suspend_user(posts[0].author, by=mod, reason="Spam.")
     monkeypatch.setattr("apps.spam.queries.apps.is_installed", lambda _name: False)
@@ -163,6 +165,7 @@ def test_a_day_with_many_posts_is_sampled_in_each_half_hour(alice, monkeypatch):
     assert ids == sorted(ids)
 
 
+@pytest.mark.slow
 def test_a_sample_of_the_caught_posts_is_spread_over_the_scores(posts, monkeypatch):
     monkeypatch.setattr(dry_run, "MAX_SHOWN", 2)
     result = ran()
@@ -192,6 +195,7 @@ def test_a_worker_runs_what_was_requested(posts, mod):
     assert "Buy" not in json.dumps(row.result)
 
 
+@pytest.mark.slow
 def test_a_worker_that_lost_its_lease_stops(posts, mod, monkeypatch):
     row = request_dry_run(by=mod, heuristics=["blocked_links"], **SCORES)
 

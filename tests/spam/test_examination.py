@@ -47,6 +47,7 @@ def log_of(user):
 # --- the default: only a report -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("blocked")
 def test_a_worker_reports_a_post_after_it_is_published_and_does_nothing_else(aged):
     author = aged()
@@ -105,6 +106,7 @@ def test_further_posts_of_an_account_share_its_open_report(alice):
     assert Report.objects.count() == 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("blocked")
 @each("visibility", ["followers", "friends", "mentioned"])
 def test_posts_for_few_people_are_not_examined(visibility, alice):
@@ -145,6 +147,7 @@ def test_without_heuristics_no_event_is_recorded(alice, settings):
     assert not Verdict.objects.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("blocked")
 def test_posts_that_are_gone_and_suspended_authors_are_left_alone(alice, bob):
     gone, last = publish(alice, SPAM), publish(bob, SPAM)
@@ -158,6 +161,7 @@ def test_posts_that_are_gone_and_suspended_authors_are_left_alone(alice, bob):
 # --- measures -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("blocked")
 def test_measures_are_strikes_of_the_site_that_staff_undo_and_people_appeal(alice):
     choose(hide_from=90, limit_from=100)
@@ -195,6 +199,7 @@ def test_only_the_score_of_a_measure_leads_to_it(alice, bob):
     assert not Post.objects.get(pk=post.pk).is_hidden
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("blocked")
 def test_without_strikes_the_site_only_reports(alice, monkeypatch):
     choose(hide_from=60)
@@ -257,6 +262,7 @@ def test_the_site_does_not_act_on_superusers():
 # --- the limit of reports -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("blocked")
 def test_reports_beyond_the_limit_are_filed_later(settings, aged):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "report": (1, 3600)}
@@ -314,6 +320,7 @@ def test_staff_switch_on_only_what_they_may_do_themselves():
 # --- how long it is kept --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("blocked")
 def test_old_verdicts_and_fingerprints_are_deleted(aged):
     author = aged(4)
@@ -337,6 +344,7 @@ def test_old_verdicts_and_fingerprints_are_deleted(aged):
 # --- the lists of staff ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("blocked")
 def test_staff_see_the_verdicts_in_a_list_and_with_the_report(alice):
     publish(alice, SPAM)

@@ -127,6 +127,7 @@ def test_links_of_the_first_day_are_found(aged):
     assert found(built_in.first_links, young, old, without) == {0: {"hours": 12}}
 
 
+@pytest.mark.slow
 def test_many_follows_and_replies_of_a_new_account_are_found(aged, alice):
     new, old, people = aged(), aged(30), [make_user() for _ in range(CONTACTS - 1)]
     for person in people:

@@ -200,6 +200,7 @@ def test_a_followed_tag_and_the_filters_of_the_page_hold_for_streams(alice, bob,
     assert streams == [set(heard), {Stream("hashtag", "tea")}, set()]
 
 
+@pytest.mark.slow
 def test_what_is_said_last_among_mentioned_people_is_told_to_those_who_may_see_it(
     alice, bob, carol
 ):

@@ -197,6 +197,7 @@ def test_a_new_stream_does_not_look_at_each_followee(alice, bob, carol, monkeypa
     assert resumed(bob, USER, Position(posts[0], Known(0))) == posts[1:]
 
 
+@pytest.mark.slow
 def test_a_resumed_stream_is_what_home_shows_above_the_place(alice, bob, carol):
     stranger, enemy = make_user(), make_user()
     for one in (carol, enemy):
@@ -257,6 +258,7 @@ def test_other_streams_continue_with_theirs(alice, bob, carol):
     assert resumed(carol, foreign, Position(start.pk, Known(0))) == []
 
 
+@pytest.mark.slow
 def test_notifications_and_messages_continue_too(alice, bob, carol):
     post = delivered(alice)
     like_post(bob, post.pk)
@@ -315,6 +317,7 @@ def test_posts_of_more_than_two_days_are_left_to_the_pages(alice, bob):
     assert len(missed_ids(bob.pk, DIRECT, old) or []) == 1
 
 
+@pytest.mark.slow
 def test_conversations_are_read_one_by_one_so_fewer_are_made_up_for(alice, bob, monkeypatch):
     monkeypatch.setattr(resuming, "MAX_MISSED_MESSAGES", 1)
     start = publish(alice)

@@ -61,6 +61,7 @@ def told(user):
 # --- what the person reads --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_person_is_told_and_reads_it_in_their_language(strike, alice, page_of):
     browser = page_of(alice)
     assert OWN in browser.get("/notifications").text
@@ -108,6 +109,7 @@ def test_others_see_nothing_of_it(strike, bob, page_of):
 # --- appeals ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_accepted_appeal_takes_the_decision_back(strike, alice, mod, page_of):
     browser = page_of(alice)
     answer = browser.post(OWN, {"strike": strike.pk, "text": " It was a quotation. "}, follow=True)
@@ -176,6 +178,7 @@ def test_an_appeal_says_something_short(strike, alice, page_of, text):
     assert 'role="alert"' in answer.text
 
 
+@pytest.mark.slow
 @each("number", ["", "x", "0", "9" * 30])
 def test_there_is_no_other_strike(alice, page_of, number):
     assert page_of(alice).post(OWN, {"strike": number, "text": "Why?"}).status_code == 404
@@ -189,6 +192,7 @@ def test_an_answer_is_short_and_kept_whole(strike, mod):
     assert Appeal.objects.get().answer == "x" * 1000
 
 
+@pytest.mark.slow
 @each("act", ["", "x:1", "accept:x", "accept:999999"])
 def test_there_are_no_other_answers(strike, mod, act):
     assert browser_of(mod).post(APPEALS, {"act": act}).status_code == 400
@@ -237,6 +241,7 @@ def test_an_answer_does_not_wait_for_other_writes_of_the_account(alice, mod):
     assert Strike.objects.get().undone_by == mod
 
 
+@pytest.mark.slow
 def test_restricted_texts_are_read_by_permission_and_on_record(alice, bob, mod):
     post = publish(alice, "For few.", visibility="followers")
     hide_post(post.pk, by=mod)
@@ -293,6 +298,7 @@ def log_in(browser, user, password=PASSWORD):
     return browser.post("/login", {"username": user.handle, "password": password})
 
 
+@pytest.mark.slow
 @each("close", [freeze_user, suspend_user])
 def test_the_owner_of_a_closed_account_reads_why_and_appeals(alice, mod, page_of, close):
     publish(alice, "Hello.")
@@ -354,6 +360,7 @@ def test_a_link_ends_with_the_password_and_when_the_account_is_open_again(alice,
     assert page_of(None).get(address).status_code == 404
 
 
+@pytest.mark.slow
 def test_the_password_alone_opens_no_page_of_an_account_with_a_second_factor(alice, mod, page_of):
     TOTPDevice.objects.create(user=alice, name="app", confirmed=True)
     codes = new_codes(alice)
@@ -424,6 +431,7 @@ def test_young_evidence_stays(strike):
     assert Strike.objects.get().evidence
 
 
+@pytest.mark.slow
 def test_notes_and_strikes_outlive_those_who_wrote_them(strike, alice, mod):
     add_note(alice, by=mod, text="Third time.")
     mod.delete()

@@ -73,6 +73,7 @@ def on_record():
 # --- what is read -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_has_the_texts_the_rules_and_the_history(report, mod, alice, carol):
     older = file_report(carol, alice, category="spam")
     resolve_report(older, by=mod, outcome="Talked to them.")
@@ -114,6 +115,7 @@ def test_what_was_changed_before_the_report_is_shown_once(alice, carol, mod):
     assert "An old text." not in text
 
 
+@pytest.mark.slow
 def test_what_was_deleted_after_the_report_is_shown_as_it_was(report, mod, alice, carol):
     poll = publish(alice, "Which?", content_warning="Fools", poll=PollDraft(["Tea", "Coffee"], 3600))  # fmt: skip
     second = file_report(carol, alice, post_ids=[poll.pk])
@@ -127,6 +129,7 @@ def test_what_was_deleted_after_the_report_is_shown_as_it_was(report, mod, alice
         assert part in text
 
 
+@pytest.mark.slow
 def test_restricted_posts_are_read_by_permission_and_on_record(alice, bob, mod):
     post = publish(alice, "For few.", visibility="followers")
     report = file_report(bob, alice, post_ids=[post.pk])
@@ -148,6 +151,7 @@ def test_who_may_look(report, permissions, status):
         assert browser_of(make_staff(*permissions)).get(address).status_code == status, address
 
 
+@pytest.mark.slow
 @each("number", ["0", "999999", "x", "9" * 30])
 def test_there_is_no_other_report(mod, number):
     assert browser_of(mod).get(f"{LIST}{number}/change/").status_code == 404
@@ -166,6 +170,7 @@ def test_who_only_looks_has_no_buttons_and_changes_nothing(report):
     assert not Note.objects.exists()
 
 
+@pytest.mark.slow
 def test_queries_do_not_grow_with_what_is_reported(alice, carol, mod, django_assert_max_num_queries):  # fmt: skip
     posts = [publish(alice, f"No. {number}", pictures=[picture()]).pk for number in range(6)]
     for _time in range(3):
@@ -179,6 +184,7 @@ def test_queries_do_not_grow_with_what_is_reported(alice, carol, mod, django_ass
 # --- what is done -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_report_is_taken_on_and_given_back(report, mod):
     browser = browser_of(mod)
     press(browser, report, "take_on")
@@ -188,6 +194,7 @@ def test_a_report_is_taken_on_and_given_back(report, mod):
     assert [said for _by, _what, said in on_record()] == ["Assigned to @mod.", "Unassigned."]
 
 
+@pytest.mark.slow
 def test_one_press_hides_the_chosen_post_and_closes_the_report(report, mod, alice):
     first, second = post_ids(report)
     press(browser_of(mod), report, "decide:hide", "An insult.", post=[first])
@@ -318,6 +325,7 @@ def test_a_decision_closes_what_it_answers(report, mod, alice, bob, measure, clo
     assert open_ones == {other, *(row for name, row in made.items() if name not in closed)}
 
 
+@pytest.mark.slow
 def test_a_repost_and_a_deleted_post_do_not_hinder_a_decision(report, mod, alice, carol):
     first, second = post_ids(report)
     shared = repost(alice, publish(carol).pk)
@@ -339,6 +347,7 @@ def test_enter_in_a_field_decides_nothing(report, mod):
     assert form[form.index("<button") :].startswith("<button disabled hidden></button>")
 
 
+@pytest.mark.slow
 def test_a_decision_leads_to_the_next_report_of_the_list_and_at_last_to_the_list(mod, alice, carol):
     posts = [publish(alice, f"No. {number}").pk for number in range(3)]
     one, two, three = (file_report(carol, alice, post_ids=[post_id]) for post_id in posts)
@@ -367,6 +376,7 @@ def test_only_posts_of_the_report_are_hidden(report, mod, carol):
     assert on_record() == []
 
 
+@pytest.mark.slow
 def test_an_account_is_suspended(report, mod, alice):
     press(browser_of(mod), report, "decide:suspend", "Spam.")
     with pytest.raises(NotFound):
@@ -374,6 +384,7 @@ def test_an_account_is_suspended(report, mod, alice):
     assert "Suspended: Spam." in browser_of(mod).get(page(report)).text
 
 
+@pytest.mark.slow
 def test_a_report_is_dismissed_and_reopened(report, mod):
     browser = browser_of(mod)
     press(browser, report, "decide:", "No rule is broken.")
@@ -383,6 +394,7 @@ def test_a_report_is_dismissed_and_reopened(report, mod):
     assert Report.objects.get().resolved_at is None
 
 
+@pytest.mark.slow
 @each("act", ["", "x", "decide:x", "decide:delete", "__class__"])
 def test_there_are_no_other_acts(report, mod, act):
     assert browser_of(mod).post(page(report), {"act": act}).status_code == 400
@@ -444,6 +456,7 @@ def test_the_buttons_are_those_of_the_permissions(report):
         assert f"decide:{measure}" not in few
 
 
+@pytest.mark.slow
 def test_notes_are_of_the_account_and_for_staff_only(report, mod, alice, carol, page_of):
     browser = browser_of(mod)
     press(browser, report, "note", note="  Third time this week.  ")

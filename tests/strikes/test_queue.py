@@ -57,6 +57,7 @@ def test_what_is_no_filter_is_refused(mod, query):
     assert browser_of(mod).get(f"{QUEUE}{query}").status_code == 400
 
 
+@pytest.mark.slow
 @each("state", ["open", "resolved"])
 def test_pages_have_every_report_once_while_others_come_and_go(mod, alice, carol, state, monkeypatch):  # fmt: skip
     monkeypatch.setattr(queries, "PER_PAGE", 2)

@@ -105,6 +105,7 @@ class TestPicture:
         assert answer.status_code == 503
         assert Client().get(f"/@alice/{publish(alice).pk}/card.png").status_code == 200
 
+    @pytest.mark.slow
     def test_the_storage_is_bounded(self, kept, monkeypatch):
         monkeypatch.setattr(preview_image, "PLACES", 2)
         for number in range(8):
@@ -139,16 +140,19 @@ class TestNothingIsLeft:
         delete_post(posts[0].pk, by=alice)
         assert self.left(kept) == {posts[1].pk, posts[2].pk}
 
+    @pytest.mark.slow
     def test_of_an_edited_one(self, alice, posts, kept):
         edit_post(alice, posts[0].pk, body="Something else.")
         assert self.left(kept) == {posts[1].pk, posts[2].pk}
 
+    @pytest.mark.slow
     def test_of_a_suspended_or_deleted_author(self, alice, bob, posts, kept):
         suspend(alice)
         assert self.left(kept) == {posts[2].pk}
         delete_account(bob, password=PASSWORD)
         assert self.left(kept) == set()
 
+    @pytest.mark.slow
     def test_of_somebody_with_another_name(self, alice, posts, kept):
         update_profile(alice, display_name="Somebody else", bio="")
         assert self.left(kept) == {posts[2].pk}

@@ -52,6 +52,7 @@ def test_what_is_no_tag(bob, api_of, name):
     assert api_of(bob).post(f"/api/v1/tags/{name}/follow").status_code in {400, 404}
 
 
+@pytest.mark.slow
 def test_the_pages(alice, bob, page_of):
     post = publish(alice, "A #Tea <b>")
     count_days()

@@ -49,6 +49,7 @@ def test_a_tag_is_shown_once_and_by_its_owner(alice, bob):
     assert shown(alice) == []
 
 
+@pytest.mark.slow
 def test_there_are_at_most_ten(alice):
     names = [f"tag{number}" for number in range(MAX_FEATURED)]
     choose_featured_tags(alice, names)
@@ -71,6 +72,7 @@ def test_tags_that_are_used_are_suggested(alice, bob):
     assert [tag.name for tag in tags_to_feature(alice.pk, maximum=1)] == ["river"]
 
 
+@pytest.mark.slow
 def test_the_profile_shows_them_to_everybody(alice, bob, page_of):
     choose_featured_tags(alice, ["river", "茶"])
     for reader in (alice, bob, None):

@@ -86,6 +86,7 @@ def test_who_follows_such_a_tag_learns_nothing_either(alice, carol, api_of):
     assert shown_tags(client, SECRET) == []
 
 
+@pytest.mark.slow
 def test_the_tags_of_a_deleted_post_vanish_with_it(alice, bob, page_of, api_of):
     post = publish(alice, f"#{SECRET} #tea")
     publish(bob, "#tea")
@@ -101,6 +102,7 @@ def test_the_tags_of_a_deleted_post_vanish_with_it(alice, bob, page_of, api_of):
     assert [known.tag.name for known in cached_trending_tags()] == ["tea"]
 
 
+@pytest.mark.slow
 def test_a_tag_that_is_edited_away_vanishes(alice, page_of, api_of):
     post = publish(alice, f"#{SECRET}")
     count_days()
@@ -138,6 +140,7 @@ def test_the_tags_of_a_hidden_post_vanish_and_come_back(alice, bob, page_of, api
     assert shown_tags(api_of(None), "quiet") == []
 
 
+@pytest.mark.slow
 def test_the_tags_of_a_suspended_author_vanish_and_come_back(alice, bob, page_of, api_of):
     publish(alice, f"#{SECRET} #tea")
     publish(bob, "#tea")

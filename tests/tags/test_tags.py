@@ -180,6 +180,7 @@ def test_what_leaves_a_tag_leaves_the_home_page(bob, carol):
     assert home(bob) == Oracle().home(bob.pk) == []
 
 
+@pytest.mark.slow
 def test_a_walk_through_both_kinds_meets_everything_once(alice, bob, carol):
     follow_tag(bob, "tea")
     posts = [publish(user, f"{n} #tea") for n in range(6) for user in (alice, carol)]

@@ -99,6 +99,7 @@ def test_retry_needs_the_right(job):
     assert FanoutChunk.objects.filter(state=leases.State.DEAD).count() == 1
 
 
+@pytest.mark.slow
 def test_discard_asks_first_and_what_is_lost_stays_in_the_list(chief, job):
     asked = choose(chief, JOBS, "discard", [job]).content.decode()
     assert 'name="confirmed"' in asked

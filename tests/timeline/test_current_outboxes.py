@@ -228,6 +228,7 @@ def test_a_change_may_reach_the_layers_in_any_order(alice, relays, monkeypatch, 
         assert [page(alice) for _look in range(6)] == [newest(alice)] * 6, (order, part)
 
 
+@pytest.mark.slow
 def test_two_publications_at_once_and_readers_beside_them(alice, relays):
     def live(index):
         for _number in range(6):

@@ -30,6 +30,7 @@ def test_the_second_page_repeats_nothing_when_an_eleventh_article_comes(alice, b
     assert last.older is None
 
 
+@pytest.mark.slow
 def test_a_cursor_needs_no_post_behind_it(alice, bob):
     """Source 001: the id as a cursor is troublesome when the post was deleted; ours contains its time."""
     posts = [publish(alice, f"number {number}").pk for number in range(9)][::-1]

@@ -33,6 +33,7 @@ def ids(answer):
     return [status["id"] for status in (found["statuses"] if isinstance(found, dict) else found)]
 
 
+@pytest.mark.slow
 def test_a_timeline_begins_at_the_end_of_a_day(days, alice, bob, api_of, subtests):
     client = api_of(bob)
     texts = [str(post.pk) for post in reversed(days)]

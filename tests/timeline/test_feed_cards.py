@@ -87,6 +87,7 @@ def shown(alice, bob, carol):
     return posts
 
 
+@pytest.mark.slow
 def test_a_cached_card_is_the_rendered_card(shown, bob, same):
     items = items_of(bob)
     assert len(items) == 9
@@ -101,12 +102,14 @@ def test_a_cached_card_is_the_rendered_card(shown, bob, same):
     assert same(bob, items) == page
 
 
+@pytest.mark.slow
 def test_the_post_of_a_thread_is_the_rendered_one(shown, alice, bob, same):
     for viewer in (bob, alice):
         for item in items_of(viewer):
             assert "focused" in same(viewer, [item, item], source=FOCUSED)
 
 
+@pytest.mark.slow
 def test_what_changes_is_seen(shown, alice, bob, carol, same):
     first = same(bob, items_of(bob))
     like_post(bob, shown[0].pk)
@@ -134,6 +137,7 @@ def test_restricted_posts_are_never_cached(shown, alice, bob, same):
     ]
 
 
+@pytest.mark.slow
 def test_what_is_quoted_from_few_is_never_cached(shown, bob, same):
     [item] = [item for item in items_of(bob) if item.quoted]
     quoted = item.quoted._replace(post=replace(item.quoted.post, visibility="followers"))
@@ -141,6 +145,7 @@ def test_what_is_quoted_from_few_is_never_cached(shown, bob, same):
     assert not cached()
 
 
+@pytest.mark.slow
 def test_what_a_filter_warns_of_pushes_out_no_card_of_everybody(shown, bob, same):
     [item] = [item for item in items_of(bob) if item.quoted]
     same(bob, [item._replace(warnings=("Spiders",))])
@@ -207,6 +212,7 @@ def test_a_template_knows_nothing_but_its_card(shown, bob, rf, monkeypatch):
     assert contexts == [set(PostCard._fields)]
 
 
+@pytest.mark.slow
 def test_what_a_card_quotes_is_seen_as_it_is_now(alice, bob, carol, same):
     follow_user(bob, carol)
     quoted = publish(alice, "As it was.")
@@ -246,6 +252,7 @@ def test_a_card_that_only_grows_older_is_not_rendered_again(alice, bob, carol, s
     assert made == [3, 3, 3]
 
 
+@pytest.mark.slow
 def test_how_a_poll_stands_is_seen(alice, bob, carol, same):
     for reader in (bob, carol):
         follow_user(reader, alice)
@@ -259,6 +266,7 @@ def test_how_a_poll_stands_is_seen(alice, bob, carol, same):
         assert "The poll is over" in same(bob, items_of(bob))
 
 
+@pytest.mark.slow
 def test_how_a_card_stands_in_a_thread_and_on_a_profile(shown, bob, same):
     item = items_of(bob)[-1]
     for joined, folded in ((True, 0), (False, 0), (False, 3)):

@@ -58,6 +58,7 @@ def paths(alice, bob):
     }
 
 
+@pytest.mark.slow
 def test_a_page_is_full_while_there_is_more(api_of, bob, paths, subtests):
     wanted, addresses = paths
     client = api_of(bob)
@@ -88,6 +89,7 @@ def test_a_word_in_what_is_shared_hides_the_repost(alice, bob, carol):
     assert ids(home_timeline(bob, Cursor())) == [plain.pk] == Oracle().home(bob.pk)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "rounds"), [(2, 2), (5, 8)])
 def test_a_walk_through_long_hidden_runs_meets_everything_once(
     alice, bob, monkeypatch, limit, rounds
@@ -119,6 +121,7 @@ def hydrated(monkeypatch):
     return numbers
 
 
+@pytest.mark.slow
 def test_a_page_looks_at_a_bounded_number_of_candidates(alice, bob, hydrated):
     bulk_posts(alice, 1200)
     Post.objects.update(body="rhubarb")
@@ -136,6 +139,7 @@ def test_rounds_stay_small_where_most_is_kept(alice, bob, hydrated):
     assert hydrated == [21, 21]
 
 
+@pytest.mark.slow
 def test_bookmarks_of_posts_that_are_gone_make_no_page_shorter(alice, bob, monkeypatch):
     posts = bulk_posts(alice, 30)
     for post_id in posts:

@@ -152,6 +152,7 @@ def test_whom_the_reader_follows_decides_at_once(bob, carol, posts, api_of, page
     assert shown(user_by_id(bob.pk), api_of, page_of).isdisjoint(hidden)
 
 
+@pytest.mark.slow
 def test_explain_says_so_in_a_sentence_both_ways(bob, posts, page_of):
     stay, hidden = posts
     reader = hide(bob)

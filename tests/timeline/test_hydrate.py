@@ -61,6 +61,7 @@ def test_an_answer_names_whom_it_answers_unless_suspended(alice, bob):
     assert items(None, answer)[0].reply_to_handle == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 25])
 def test_a_page_of_reposts_quotes_and_replies_costs_the_same_queries(
     alice, bob, number, django_assert_num_queries

@@ -428,6 +428,7 @@ class TestReading:
                 home_timeline(cast["bob"], Cursor())
         assert rebuild_inbox(cast["bob"].pk)
 
+    @pytest.mark.slow
     def test_both_windows_are_the_whole_pull(self, cast):
         for visibility in ("public", "circle", "followers", "mentioned", "unlisted"):
             say(cast, visibility)

@@ -47,6 +47,7 @@ def test_only_the_chosen_languages_come_with_what_has_none_and_what_is_shared(al
     assert shown(bob) == everything
 
 
+@pytest.mark.slow
 def test_nobody_elses_posts_are_touched_and_the_choice_ends_with_the_follow(
     alice, bob, carol, posts
 ):

@@ -82,6 +82,7 @@ def test_a_mark_whose_post_was_deleted_still_has_its_place(alice, bob, posts, pa
     assert line(page_of(bob).get("/").text) == posts[3]
 
 
+@pytest.mark.slow
 def test_further_down_a_link_leads_to_it(bob, posts, page_of):
     left_at(bob, posts[5])
     browser = page_of(bob)
@@ -113,6 +114,7 @@ def test_further_posts_come_without_it_to_the_script(bob, posts, page_of):
     assert line(text) is None
 
 
+@pytest.mark.slow
 def test_grouped_reposts_do_not_hide_it(bob, posts, page_of, time_machine):
     time_machine.move_to(timezone.now() + timedelta(seconds=5))  # in a second of their own
     friends = [make_user() for _ in range(2)]
@@ -177,6 +179,7 @@ def test_only_a_marker_that_moved_is_announced(bob, monkeypatch):
     assert told == [["marked", {"user_id": bob.pk}]] * 2
 
 
+@pytest.mark.slow
 def test_the_badge_and_the_marker_are_one_query(alice, bob, posts, django_assert_num_queries):
     publish(alice, "@bob one")
     publish(alice, "@bob two")

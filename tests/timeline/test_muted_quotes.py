@@ -173,6 +173,7 @@ def leaks_and_folded(way, world):
     return leaks, folded
 
 
+@pytest.mark.slow
 def test_below_the_post_of_somebody_muted_its_quotes_are_folded(world, page_of):
     address = f"/@carol/{world.source.pk}/quotes"
     mute_user(world.reader, world.carol)
@@ -229,6 +230,7 @@ def test_with_and_without_caches_it_is_the_same(world, api_of):
         assert SECRET in cold["quoted_status"]["content"]
 
 
+@pytest.mark.slow
 def test_a_card_of_a_muter_is_no_card_of_anybody_else(world, page_of):
     address = f"/@vauthor/{world.quote.pk}"
     assert LINE not in page_of(None).get(address).text
@@ -238,6 +240,7 @@ def test_a_card_of_a_muter_is_no_card_of_anybody_else(world, page_of):
     assert LINE not in page_of(world.carol).get(address).text
 
 
+@pytest.mark.slow
 def test_explain_says_that_it_is_folded_and_by_whom(world):
     sentence = "It quotes @carol, whom you mute: the quoted post is collapsed."
     reader = user_by_id(world.reader.pk)

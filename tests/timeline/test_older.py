@@ -187,6 +187,7 @@ def test_a_walk_is_what_the_oracle_says_however_the_ids_are_found(
     assert walk(mixture) == truth
 
 
+@pytest.mark.slow
 def test_deep_pages_are_ranges_of_indexes(reader):
     with connection.cursor() as sql:
         sql.execute("ANALYZE posts_post, posts_mention, graph_followee, graph_circle")
@@ -204,6 +205,7 @@ def test_deep_pages_are_ranges_of_indexes(reader):
 # --- what a page costs ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_deep_page_is_four_statements_and_as_many_trips_as_the_first(
     small_windows, reader, authors, waves, rung, django_assert_num_queries
 ):
@@ -225,6 +227,7 @@ def test_a_deep_page_is_four_statements_and_as_many_trips_as_the_first(
     assert CACHED_POSTS.peek_many(ids[140:160]) == {}  # what many read stays in the caches
 
 
+@pytest.mark.slow
 def test_edits_and_deletes_show_on_a_deep_page_at_once(small_windows, reader, authors, rung):
     viewer = user_by_id(reader.pk)
     ids = ids_of(viewer)

@@ -164,6 +164,7 @@ def test_an_author_of_few_posts_needs_neither_the_long_vector_nor_postgresql(lev
     assert state(vector_of(alice)) == (ids, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "outboxes"), [(201, SHORT_OUTBOXES), (2_001, LONG_OUTBOXES)])
 def test_a_vector_that_is_full_does_not_say_that_it_is_complete(number, outboxes):
     alice = make_user("alice")
@@ -268,6 +269,7 @@ def test_a_post_published_while_a_vector_is_made_is_not_lost(monkeypatch, arrive
     assert read(alice) == [made[0].post.pk, first.pk]
 
 
+@pytest.mark.slow
 def test_concurrent_publications_and_deletions_lose_no_id():
     alice = make_user("alice")
     write(alice, 195)

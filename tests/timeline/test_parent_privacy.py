@@ -58,6 +58,7 @@ def full(post):
     return str(post.pk), str(post.author_id)
 
 
+@pytest.mark.slow
 def test_it_follows_what_the_viewer_may_see_now(bob, carol, dora, api_of, page_of):
     said = publish(carol, "A question.")
     answer = publish(dora, "An answer.", reply_to_id=said.pk)
@@ -82,6 +83,7 @@ def test_it_follows_what_the_viewer_may_see_now(bob, carol, dora, api_of, page_o
     assert now() == (None, None)
 
 
+@pytest.mark.slow
 def test_of_a_restricted_post_only_those_learn_who_may_see_it(bob, carol, dora, api_of, page_of):
     follow_user(dora, carol)
     said = publish(carol, "For followers.", visibility="followers")
@@ -95,6 +97,7 @@ def test_of_a_restricted_post_only_those_learn_who_may_see_it(bob, carol, dora, 
     assert told(bob, answer, api_of, page_of) == (None, None)
 
 
+@pytest.mark.slow
 def test_what_is_shared_and_quoted_does_not_tell_either(alice, bob, carol, dora, api_of):
     said = publish(carol, "A question.")
     answer = publish(dora, "An answer.", reply_to_id=said.pk)

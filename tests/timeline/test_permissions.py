@@ -272,6 +272,7 @@ def test_the_end_of_belonging_acts_on_the_next_read_with_warm_caches(
     assert HOME.exists(bob.pk)
 
 
+@pytest.mark.slow
 def test_posts_of_a_deleted_circle_are_their_authors_only(alice, bob, carol, api_of):
     """Not even the owner of the circle reads what members wrote there."""
     follow_user(carol, alice)

@@ -176,6 +176,7 @@ def test_each_post_remembers_its_mode(circle):
     assert modes == ["push", "pull", "online"]
 
 
+@pytest.mark.slow
 def test_a_post_for_everybody_has_a_row_for_the_dormant_too(circle):
     set_author_policy(circle.alice, Policy.PUSH, by="a test")
     post = publish(circle.alice)
@@ -211,6 +212,7 @@ def test_restricted_posts_go_to_inboxes_whatever_the_policy(circle, of_site):
     assert INBOX.ids(circle.online.pk) == [post.pk]
 
 
+@pytest.mark.slow
 def test_pushes_end_only_when_all_readers_have_been_told(circle):
     """Without an announcement a reader could believe the windows while nothing is pushed any more."""
     home_timeline(circle.online, Cursor())
@@ -290,6 +292,7 @@ def test_a_hand_over_that_fails_for_good_keeps_the_author_merged(circle):
     circle.look()
 
 
+@pytest.mark.slow
 def test_a_pull_that_begins_again_before_the_hand_over_is_done(circle):
     for policy in (Policy.PULL, Policy.ONLINE, Policy.PULL, Policy.ONLINE):
         set_author_policy(circle.alice, policy, by="a test")
@@ -309,6 +312,7 @@ def test_with_nobody_merged_a_page_costs_nothing_more(circle, monkeypatch):
     home_timeline(circle.online, Cursor())
 
 
+@pytest.mark.slow
 def test_a_page_pulls_from_the_merged_authors_only(circle, monkeypatch):
     """Two accesses and one for all N outboxes, instead of one for all whom the reader follows (source 003: 2 + N)."""
     set_author_policy(circle.alice, Policy.PULL, by="a test")
@@ -403,6 +407,7 @@ def test_an_author_crosses_the_threshold_both_ways_and_no_post_is_lost(circle, s
     assert modes == ["pull", "online", "pull"]
 
 
+@pytest.mark.slow
 def test_measures_come_from_receipts_posts_and_reads(circle):
     circle.live()
     now = auto_policy.measure(circle.alice.pk)

@@ -46,6 +46,7 @@ def test_texts_are_escaped(moderator, alice):
         assert "<script>alert(1)" not in moderator.get(path).content.decode()
 
 
+@pytest.mark.slow
 def test_search_by_number_author_and_text(moderator, alice, carol):
     tea, other = publish(alice, "Green TEA at noon"), publish(carol, "100% coffee, and alice")
     for query, found in {
@@ -195,6 +196,7 @@ def test_delete_posts_asks_first(moderator, alice):
     assert post.deleted_at is None
 
 
+@pytest.mark.slow
 def test_delete_posts_does_what_authors_do(moderator, alice, bob):
     posts = [publish(alice, "Bad words."), publish(alice, "Worse words.")]
     deliver()

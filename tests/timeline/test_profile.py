@@ -115,6 +115,7 @@ def test_the_ids_of_a_warm_page_cost_a_query_only_where_restricted_posts_may_be(
     assert cost(alice.pk, 1) == [hidden, *everything]
 
 
+@pytest.mark.slow
 def test_restricted_posts_stand_in_their_places(alice, bob, carol):
     """Among many public ones, above, between and below, in pages of every length and both directions."""
     posts = []

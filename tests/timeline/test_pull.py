@@ -94,6 +94,7 @@ def test_an_author_shows_each_reader_what_is_for_them(alice, bob, carol):
     assert seen_by(alice.pk, follows=False) == set(posts)
 
 
+@pytest.mark.slow
 def test_every_source_finds_for_every_reader_what_the_oracle_says(alice):
     world = every_standing(alice)
     oracle, page = Oracle(), (Cursor(), 20)

@@ -128,6 +128,7 @@ def late():
     deliver()
 
 
+@pytest.mark.slow
 def test_a_post_is_written_once_per_shard_and_not_once_per_follower(shards):
     alice = make_user()
     for _ in range(5):
@@ -216,6 +217,7 @@ def test_a_refresh_is_one_query_on_one_shard_where_naive_pull_asks_them_all(shar
     assert len({replica.shard_of(reader.pk) for reader in readers}) == len(shards)
 
 
+@pytest.mark.slow
 def test_vectors_replicas_and_sql_give_the_same_ids(shards, monkeypatch):
     authors, reader = crowd(12), make_user()
     follow_all(reader, authors)
@@ -302,6 +304,7 @@ def test_the_window_moves_on_and_what_it_leaves_is_purged(shards, settings):
     assert not set(old) & set(ids_on("default"))
 
 
+@pytest.mark.slow
 def test_a_pull_is_a_bounded_range_of_the_key_per_author(shards):
     reader, authors = make_user(), crowd(40)
     for author in authors:

@@ -28,6 +28,7 @@ def answered(viewer):
     return body, sum(isinstance(piece, orjson.Fragment) for piece in pieces)
 
 
+@pytest.mark.slow
 def test_a_kept_status_is_what_it_would_be_now(alice, bob, carol):
     follow_user(bob, carol)
     plain = publish(alice, "Plain, with #tag and @bob.", content_warning="Spiders")
@@ -51,6 +52,7 @@ def test_a_kept_status_is_what_it_would_be_now(alice, bob, carol):
     assert "Edited." in now["content"]
 
 
+@pytest.mark.slow
 def test_each_reader_has_their_own_marks(alice, bob, api_of):
     readers = [make_user() for _ in range(MAX_VARIANTS + 2)]
     for reader in readers:

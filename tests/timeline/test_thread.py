@@ -124,6 +124,7 @@ def test_the_context_of_the_api_reaches_higher(alice, api_of):
     assert [int(post["id"]) for post in body["descendants"]] == ids[middle + 1 :][:MAX_DESCENDANTS]
 
 
+@pytest.mark.slow
 def test_the_longest_context_without_redis(alice, api_of):
     ids = chain(alice, MAX_CONTEXT_ANCESTORS + 1 + MAX_DESCENDANTS)
     with dead_redis():
@@ -132,6 +133,7 @@ def test_the_longest_context_without_redis(alice, api_of):
     assert [int(post["id"]) for post in body["descendants"]] == ids[MAX_CONTEXT_ANCESTORS + 1 :]
 
 
+@pytest.mark.slow
 def test_a_thread_of_thousands_neither_fails_nor_recurses(alice):
     ids = chain(alice, 2500)
     found = thread(None, ids[0])

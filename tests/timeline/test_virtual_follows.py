@@ -49,6 +49,7 @@ def without_any(monkeypatch):
     monkeypatch.setattr(virtual_follows, "VIRTUAL_FOLLOWS", Hook())
 
 
+@pytest.mark.slow
 def test_chunks_cover_all_virtual_followers_once(readers, shop):  # noqa: F811 -- a fixture
     chunks = follower_chunks(shop.pk, size=3)
     assert [number for _first, _last, number in chunks] == [3, 3, 1]
@@ -67,6 +68,7 @@ def test_an_account_without_any_has_no_chunks(shop):  # noqa: F811 -- a fixture
     assert follower_ids_between(shop.pk, first_edge=1, last_edge=9) == []
 
 
+@pytest.mark.slow
 def test_without_an_app_there_are_none(readers, shop, without_any, django_assert_num_queries):  # noqa: F811 -- a fixture
     reader = readers[0].pk
     with django_assert_num_queries(0):
@@ -78,6 +80,7 @@ def test_without_an_app_there_are_none(readers, shop, without_any, django_assert
     assert split.audience_sizes(shop.pk) == (0, 0)
 
 
+@pytest.mark.slow
 def test_without_an_app_pages_and_deliveries_have_the_follows_of_the_graph(
     readers,
     shop,  # noqa: F811 -- a fixture

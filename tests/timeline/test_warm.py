@@ -152,6 +152,7 @@ def test_whatever_was_liked_and_kept_is_confirmed_in_one_query(
     assert len(found) == 2
 
 
+@pytest.mark.slow
 def test_restricted_posts_are_decided_by_postgresql_in_a_fixed_number_of_queries(
     alice, bob, waves, django_assert_num_queries
 ):

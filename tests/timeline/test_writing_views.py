@@ -29,6 +29,7 @@ class TestWriting:
         assert _cards(browser.get("/")) == [str(post.pk)]
         assert post.language == "en"
 
+    @pytest.mark.slow
     def test_the_composer_starts_with_what_its_author_usually_says(self, alice, bob, page_of):
         update_profile(alice, post_visibility="followers", post_language="zh")
         post = publish(bob, visibility="unlisted")

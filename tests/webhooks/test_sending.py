@@ -67,6 +67,7 @@ def test_a_notification_arrives_signed_as_the_api_shows_it(
     assert (row.outcome, row.status) == (Outcome.SENT, 204)
 
 
+@pytest.mark.slow
 def test_what_happens_to_own_posts_arrives_in_order(alice, dora, hooked, sent, api_of):
     hooked(alice)
     publish(dora, "Not of alice.")

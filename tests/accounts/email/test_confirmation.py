@@ -99,6 +99,7 @@ def test_nor_a_new_password(either):
     assert seen[0] == seen[1]
 
 
+@pytest.mark.slow
 def test_its_owner_is_told_that_somebody_gave_it(either):
     Client().post("/join", {"handle": "user_one", "email": TAKEN, "password": PASSWORD})
     [body] = sent_to(TAKEN)

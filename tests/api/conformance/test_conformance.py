@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.django_db,
     pytest.mark.usefixtures("media", "memcached"),
     pytest.mark.long,
-    pytest.mark.gate,
 ]
 
 
@@ -59,7 +58,6 @@ def ask(world, api_of):
 
 
 # In four shares, so that the rows of the world are made four times and not for each area.
-@pytest.mark.long
 @pytest.mark.parametrize("areas", [list(AREAS)[share::4] for share in range(4)], ids=", ".join)
 def test_what_mastodon_does(areas, world, ask, case):
     for expected in (expected for area in areas for expected in AREAS[area]):

@@ -61,6 +61,7 @@ def compared(name, *keys):
     return caches()[name].compare(keys)
 
 
+@pytest.mark.slow
 def test_what_is_right_is_compared_and_nothing_is_found(posts, alice, bob):
     edit_post(alice, posts[3].pk, body="edited")
     delete_post(posts[4].pk, by=alice)
@@ -159,6 +160,7 @@ def test_a_false_value_is_found_at_the_third_look_named_and_repaired(
     assert compared(name, key)[1] == set()
 
 
+@pytest.mark.slow
 def test_a_value_behind_its_revision_is_no_mistake(posts, alice):
     for vectors in (SHORT_OUTBOXES, LONG_OUTBOXES):
         outbox._vectors(vectors, outbox.revisions_of([alice.pk]))
@@ -172,6 +174,7 @@ def test_a_value_behind_its_revision_is_no_mistake(posts, alice):
         assert not wrong
 
 
+@pytest.mark.slow
 def test_a_short_outbox_behind_its_row_is_found_and_forgotten(posts, alice):
     UserCounts.objects.filter(pk=alice.pk).update(outbox_revision=10_000)
     assert compared("outbox", alice.pk)[1] == {alice.pk}

@@ -35,6 +35,7 @@ def posts(alice, bob, settings, monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_a_right_stretch_is_right(posts):
     code, text = run("--json")
     report = json.loads(text)
@@ -43,6 +44,7 @@ def test_a_right_stretch_is_right(posts):
     assert "sha256:" in report["code"]
 
 
+@pytest.mark.slow
 def test_what_the_cache_lost_is_named_with_its_delivery(posts, bob):
     HOME.remove(bob.pk, [posts[7].pk])
     code, text = run()
@@ -54,6 +56,7 @@ def test_what_the_cache_lost_is_named_with_its_delivery(posts, bob):
     assert "Number" not in text  # no texts
 
 
+@pytest.mark.slow
 def test_what_changed_since_is_told_apart_from_what_is_wrong(posts, alice, bob):
     other = make_user("other")
     follow_user(bob, other)
@@ -66,6 +69,7 @@ def test_what_changed_since_is_told_apart_from_what_is_wrong(posts, alice, bob):
     assert str(post.pk) not in {row["id"] for row in report["posts"]}
 
 
+@pytest.mark.slow
 def test_another_day_is_empty(posts):
     code, text = run("--from", "2026-01-01", "--to", "2026-01-02", "--json")
     report = json.loads(text)

@@ -26,6 +26,7 @@ def reader(alice):
     return alice
 
 
+@pytest.mark.slow
 def test_both_pages_are_the_same_and_pulling_asks_more(reader):
     found = home_both_ways(reader)
     assert found.are_equal
@@ -36,6 +37,7 @@ def test_both_pages_are_the_same_and_pulling_asks_more(reader):
     assert found.push.total < found.pull.total
 
 
+@pytest.mark.slow
 def test_a_page_is_pulled_without_its_home_cache(reader):
     """Or the numbers would be those of a page that was pushed all the same."""
     HOME.drop(reader.pk)
@@ -44,6 +46,7 @@ def test_a_page_is_pulled_without_its_home_cache(reader):
     assert not HOME.exists(reader.pk)
 
 
+@pytest.mark.slow
 def test_the_page_shows_it_to_whom_the_journey_is_shown(reader, page_of):
     post = publish(reader)
     deliver()

@@ -50,6 +50,7 @@ def drawn(journey, *, after=None):
     return picture_of(journey, after=after)
 
 
+@pytest.mark.slow
 def test_its_numbers_are_those_of_the_ledger_at_any_moment(alice, settings):
     settings.FANOUT_CHUNK_SIZE = 3
     for number in range(24):
@@ -106,6 +107,7 @@ def test_its_times_are_those_of_the_rows(alice, readers):
     assert seen(alice, post).job == journey.job
 
 
+@pytest.mark.slow
 def test_a_pulled_post_goes_nowhere(alice, readers):
     set_author_policy(alice, Policy.PULL, by="a test")
     journey = seen(alice, delivered(alice))
@@ -114,6 +116,7 @@ def test_a_pulled_post_goes_nowhere(alice, readers):
     assert [box.dots[0].kind for box in drawn(journey).boxes] == ["dormant"]
 
 
+@pytest.mark.slow
 def test_the_first_read_is_that_of_a_follower_and_names_nobody(alice, readers):
     assert len(readers) == MIN_FOLLOWERS
     post = delivered(alice)
@@ -130,6 +133,7 @@ def test_the_first_read_is_that_of_a_follower_and_names_nobody(alice, readers):
     assert (journey.first_read, journey.reads) == (first, 3)
 
 
+@pytest.mark.slow
 def test_the_first_read_is_not_told_where_it_would_name_somebody(alice, bob, readers):
     follow_user(alice, readers[0])
     message = delivered(alice, f"@{readers[0].handle} hello", visibility="mentioned")
@@ -152,6 +156,7 @@ def test_the_layers_that_serve_it_are_asked_now(alice, page_of):
     assert seen(alice, secret).layers == []
 
 
+@pytest.mark.slow
 def test_corrections_are_counted_without_whose_pages_they_were_on(alice, bob, readers):
     post = delivered(alice)
     run, now = AuditRun.objects.create(), timezone.now()
@@ -217,6 +222,7 @@ def test_only_the_author_and_staff_see_it(alice, readers, page_of, api_of, visib
         journey_of(alice, post.pk + 1)
 
 
+@pytest.mark.slow
 def test_it_is_linked_from_the_post(alice, readers, page_of):
     post = delivered(alice)
     address = f'href="/explain/{post.pk}/journey"'
@@ -226,6 +232,7 @@ def test_it_is_linked_from_the_post(alice, readers, page_of):
         assert address not in page_of(readers[0]).get(page).content.decode()
 
 
+@pytest.mark.slow
 def test_it_is_told_in_chinese(alice, readers, page_of):
     browser = page_of(alice)
     browser.cookies["lang"] = "zh-hans"

@@ -463,6 +463,7 @@ def come_and_go(seed):
     assert len(in_common(mine=5, limit=MANY)[0]) > MANY * 0.9
 
 
+@pytest.mark.slow
 def test_nobody_waits_while_large_sets_come_and_go(server):
     """No command takes ten milliseconds; one that does because the machine is busy, does not do so thrice."""
     before = server.config_get("slowlog-log-slower-than")["slowlog-log-slower-than"]

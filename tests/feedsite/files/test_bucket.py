@@ -72,6 +72,7 @@ def test_a_picture_is_shown_by_the_site_and_goes_with_its_post(alice, bucket):
     assert Client().get(address).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_restricted_picture_needs_an_address_that_was_just_made(alice, bob, page_of, bucket):
     uploaded = upload_picture(alice, BytesIO(picture()), alt="For you.")
     post = publish(alice, media_ids=[uploaded.pk], visibility="followers")
@@ -83,6 +84,7 @@ def test_a_restricted_picture_needs_an_address_that_was_just_made(alice, bob, pa
     assert status(f"/media/{file}{signed}") == 200
 
 
+@pytest.mark.slow
 def test_an_avatar_takes_the_place_of_the_one_before(alice, page_of, bucket):
     for _time in range(2):
         file = SimpleUploadedFile("a.png", picture(), content_type="image/png")
@@ -92,6 +94,7 @@ def test_an_avatar_takes_the_place_of_the_one_before(alice, page_of, bucket):
     assert status(f"/media/{avatar}") == 200
 
 
+@pytest.mark.slow
 def test_archives_and_drawn_pictures_are_where_no_address_leads(alice, bucket):
     publish(alice, "Mine.")
     request_export(alice)
@@ -109,6 +112,7 @@ def test_archives_and_drawn_pictures_are_where_no_address_leads(alice, bucket):
         assert Client().get(f"/media/../{name}").status_code == 404
 
 
+@pytest.mark.slow
 @each("name", ["pictures/nothing.webp", "pictures/", "../private/x.webp"])
 def test_what_is_not_there(db, name):
     assert Client().get(f"/media/{name}").status_code == 404

@@ -11,6 +11,7 @@ from tests.support.cases import each
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 @each("name", ["../settings.py", "..%2f..%2fetc/passwd.png", "/etc/passwd.png", "x.svg", "x.html",
                                   "x.png/", "pictures", "%2e%2e/x.png",
                                   "x.PNG.html", "a" * 5000 + ".png", "nowhere.png"])  # fmt: skip

@@ -15,6 +15,7 @@ from tests.support.faults import dead_redis
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 @each(
     ("address", "english", "chinese"),
     [
@@ -38,6 +39,7 @@ def test_plain_pages_speak_both_languages(page_of, alice, settings, address, eng
         assert chinese in page.content.decode()
 
 
+@pytest.mark.slow
 @each(
     ("check", "sentence"),
     [

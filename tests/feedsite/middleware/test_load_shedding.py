@@ -67,6 +67,7 @@ def test_beyond_the_seats_and_the_queue_everybody_is_refused(settings):
     assert b"very busy" in refused[0].getvalue()
 
 
+@pytest.mark.slow
 def test_ten_times_too_many_take_nothing_from_what_is_served(small):
     view = Counted()
     view.go.set()

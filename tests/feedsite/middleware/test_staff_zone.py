@@ -23,6 +23,7 @@ def said():
     return Announcement.objects.create(text="Hello.", published_at=NOON)
 
 
+@pytest.mark.slow
 @each("zone, shown, name", [("Asia/Shanghai", "8 p.m.", "Asia/Shanghai"), 
                             ("America/New_York", "7 a.m.", "America/New_York"),
                             ("", "noon", "UTC"), ("No/Where", "noon", "UTC"), ("../../etc/passwd", "noon", "UTC"),

@@ -14,6 +14,7 @@ PUBLIC, STATUSES, LOOKUP = "/api/v1/timelines/public", "/api/v1/statuses", "/api
 BROKEN = ["%00", "%FF", "%ED%A0%80", "%C0%AF", "a%00b", "%F5%80%80%80", "%E4%BD"]
 
 
+@pytest.mark.slow
 @each("broken", BROKEN)
 def test_what_is_not_text_is_a_400_in_path_and_query(client, broken):
     for path in (f"{LOOKUP}?acct={broken}", f"{PUBLIC}?{broken}=1", f"/about?x={broken}"):
@@ -86,6 +87,7 @@ NAMES = ["sessionid", "csrftoken", "lang", "theme", "messages", "x"]
 VALUES = ['"\\000aaaaaaaaaaaa"', '"\\377\\376aaaaaaaa"', "\xff" * 10, "x" * 4000, '"', ""]
 
 
+@pytest.mark.slow
 @each("name, value", product(NAMES, VALUES))
 def test_odd_cookies_never_fail(name, value):
     answer = Client(raise_request_exception=False).get(

@@ -77,6 +77,7 @@ def _stopped_clock(monkeypatch):
     monkeypatch.setattr(lag, "time", stopped)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_stopped_clock")
 def test_stopped_workers_are_told_of_and_then_no_more(alice, bob, carol, page_of, api_of):
     home_timeline(bob, Cursor())

@@ -37,6 +37,7 @@ def session():
             yield made, link
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can drop a connection's packets")
 def test_a_statement_to_a_vanished_postgresql_ends(session):
     made, link = session

@@ -199,6 +199,7 @@ def test_names_are_texts(alice, page_of):
     assert "&lt;b&gt;&amp;&quot;" in page
 
 
+@pytest.mark.slow
 def test_many_members_are_paged(alice, family, page_of):
     for start in range(0, MAX_LIMIT, 20):
         more = [make_user() for _ in range(20)]

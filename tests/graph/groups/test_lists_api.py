@@ -56,6 +56,7 @@ def test_every_way_to_name_people(alice, bobs, tea, send):
     assert len(bobs.get(address).json()) == 1
 
 
+@pytest.mark.slow
 def test_pages_of_people(bob, bobs, tea):
     others = [make_user() for _ in range(5)]
     for other in others:

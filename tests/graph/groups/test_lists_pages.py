@@ -18,6 +18,7 @@ def tea(bob, alice):
     return made
 
 
+@pytest.mark.slow
 def test_a_whole_life(alice, bob, page_of):
     browser = page_of(bob)
     assert EMPTY in browser.get("/lists").text
@@ -40,6 +41,7 @@ def test_a_whole_life(alice, bob, page_of):
     assert not UserList.objects.exists()
 
 
+@pytest.mark.slow
 def test_what_is_refused_stays_in_the_form(bob, carol, tea, page_of):
     browser = page_of(bob)
     for address, fields in {
@@ -64,6 +66,7 @@ def test_nobody_else_sees_a_list(alice, tea, page_of):
     assert UserList.objects.get().name == "Tea"
 
 
+@pytest.mark.slow
 def test_in_chinese(bob, tea, page_of):
     for address in ("/lists", f"/lists/{tea.pk}", f"/lists/{tea.pk}/edit"):
         page = page_of(bob).get(address, headers={"Accept-Language": "zh-hans"}).text

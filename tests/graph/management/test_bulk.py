@@ -154,6 +154,7 @@ def test_a_reader_who_is_online_sees_the_new_followee(load, alice, bob, carol):
     assert [item.id for item in home_timeline(bob, Cursor()).items] == [second.pk, first.pk]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_people_may_follow_and_unfollow_while_a_load_runs(load):
     people = [make_user(f"person{number}") for number in range(6)]

@@ -86,6 +86,7 @@ def test_the_same_form_sent_twice_is_one_message(alice, bob):
     assert (len(posts), len(answers)) == (1, 1)
 
 
+@pytest.mark.slow
 def test_an_answer_goes_to_whom_its_author_saw(alice, bob, carol):
     first = _begin(alice, bob, carol)
     talk = _talk(bob)
@@ -173,6 +174,7 @@ def test_a_muted_conversation_tells_nothing(alice, bob):
     assert unread(bob).unread_messages == 1
 
 
+@pytest.mark.slow
 def test_who_leaves_hears_nothing_and_is_written_to_no_more(alice, bob, carol):
     first = _begin(alice, bob, carol)
     talk = _talk(bob)
@@ -265,6 +267,7 @@ def test_only_ones_own_conversations_are_changed(alice, bob, carol):
         _answer(carol, _talk(bob), seen=get_conversation(bob, _talk(bob)).item)
 
 
+@pytest.mark.slow
 def test_messages_come_in_order_and_only_those_the_viewer_may_see(alice, bob, carol):
     posts = [_begin(alice, bob, carol, text=f"Number {n}.") for n in range(3)]
     delivered(alice, "@carol aside", visibility="mentioned", reply_to_id=posts[0].pk)

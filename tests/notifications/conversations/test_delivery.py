@@ -40,6 +40,7 @@ def listed(api_of):
     return of
 
 
+@pytest.mark.slow
 def test_a_thread_is_one_conversation_of_each_of_its_people(alice, bob, carol, listed):
     first = talk(alice, ["bob", "carol"])
     assert listed(alice) == [(first.pk, ["bob", "carol"], False)]
@@ -61,6 +62,7 @@ def test_a_note_to_oneself_is_with_oneself(alice, listed):
     assert listed(alice) == [(post.pk, ["alice"], False)]
 
 
+@pytest.mark.slow
 def test_the_newest_said_comes_first_and_pages_walk_to_the_end(alice, bob, api_of):
     posts = [talk(alice, ["bob"]) for _ in range(5)]
     deliver()
@@ -73,6 +75,7 @@ def test_the_newest_said_comes_first_and_pages_walk_to_the_end(alice, bob, api_o
     assert seen == [post.pk for post in reversed(posts)]
 
 
+@pytest.mark.slow
 def test_reading_and_removing(alice, bob, api_of, listed):
     post = talk(alice, ["bob"])
     assert listed(bob)[0][2] is True
@@ -89,6 +92,7 @@ def test_reading_and_removing(alice, bob, api_of, listed):
     assert listed(bob) == [(answer.pk, ["alice"], True)]
 
 
+@pytest.mark.slow
 def test_a_deleted_last_word_gives_way_to_the_one_before(alice, bob, listed):
     first = talk(alice, ["bob"])
     answer = talk(alice, ["bob"], reply_to_id=first.pk)
@@ -100,6 +104,7 @@ def test_a_deleted_last_word_gives_way_to_the_one_before(alice, bob, listed):
     assert not Conversation.objects.exists()
 
 
+@pytest.mark.slow
 def test_a_hidden_last_word_gives_way_for_others_until_it_is_shown_again(alice, bob, listed):
     first = talk(alice, ["bob"])
     answer = talk(alice, ["bob"], reply_to_id=first.pk)
@@ -113,6 +118,7 @@ def test_a_hidden_last_word_gives_way_for_others_until_it_is_shown_again(alice, 
     assert [said for said, _with, _unread in listed(bob)] == [answer.pk]
 
 
+@pytest.mark.slow
 def test_a_conversation_of_hidden_words_only_comes_back_with_them(alice, bob, listed):
     post = talk(alice, ["bob"])
     hide_post(post.pk, by=moderator())  # before anybody got it
@@ -123,6 +129,7 @@ def test_a_conversation_of_hidden_words_only_comes_back_with_them(alice, bob, li
     assert listed(bob) == [(post.pk, ["alice"], True)]
 
 
+@pytest.mark.slow
 def test_an_edit_that_names_others_moves_the_conversation(alice, bob, carol, listed):
     post = talk(alice, ["bob"])
     deliver()
@@ -132,6 +139,7 @@ def test_an_edit_that_names_others_moves_the_conversation(alice, bob, carol, lis
     assert listed(alice) == [(post.pk, ["carol"], False)]
 
 
+@pytest.mark.slow
 def test_the_blocked_and_muted_begin_none_and_a_block_hides_at_once(alice, bob, carol, listed):
     mute_user(bob, alice)
     talk(alice, ["bob"])
@@ -142,6 +150,7 @@ def test_the_blocked_and_muted_begin_none_and_a_block_hides_at_once(alice, bob, 
     assert listed(carol) == []
 
 
+@pytest.mark.slow
 def test_events_that_run_again_or_late_change_nothing(alice, bob, listed, api_of):
     first = talk(alice, ["bob"])
     answer = talk(alice, ["bob"], reply_to_id=first.pk)
@@ -156,6 +165,7 @@ def test_events_that_run_again_or_late_change_nothing(alice, bob, listed, api_of
     assert listed(bob) == [(answer.pk, ["alice"], False)]
 
 
+@pytest.mark.slow
 def test_a_cursor_names_nothing_that_is_hidden(alice, bob, carol, api_of, listed):
     # within a second ids go by author: the hidden ones are the newest either way
     talks = [talk(author, ["carol"]) for author in (alice, bob, alice, bob, bob)]

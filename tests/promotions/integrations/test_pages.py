@@ -50,6 +50,7 @@ def home_of(client):
     return client.get("/").content.decode()
 
 
+@pytest.mark.slow
 def test_from_the_staffs_form_to_the_reader_and_back(chief, alice, bob, shop, page_of):
     state_trait(alice, "first-year-student")
     post = delivered(shop, "New books are here.")
@@ -92,6 +93,7 @@ def impressions():
     return CampaignCount.objects.get().impressions
 
 
+@pytest.mark.slow
 def test_what_was_on_the_screen_is_counted_once_a_view(promoted, fresher, bob, page_of):
     browser, seen = page_of(fresher), {"post": promoted.pk, "view": "first"}
     assert f'data-promoted="{promoted.pk}"' in home_of(browser)
@@ -119,6 +121,7 @@ def test_programs_are_counted_by_pages(promoted, fresher, api_of):
 
 
 class TestTheSwitch:
+    @pytest.mark.slow
     def test_off_until_staff_switch_it_on_and_off_again_at_once(
         self, fresher, freshers, shop, page_of
     ):
@@ -170,6 +173,7 @@ def test_the_api_tells_why(promoted, fresher, shop, api_of, settings):
         assert found["feedsite"]["promotion"] is None
 
 
+@pytest.mark.slow
 def test_programs_get_none_that_they_do_not_ask_for(promoted, fresher, shop, api_of):
     """Clients of Mastodon do not know the label."""
     Campaign.objects.update(frequency_cap=100)  # pages
@@ -199,6 +203,7 @@ def test_python_code_gets_none(promoted, fresher):
     assert [item.id for item in get_activity(fresher).items] == [own.pk]
 
 
+@pytest.mark.slow
 def test_the_next_page_is_of_the_same_kind(promoted, fresher, shop, api_of):
     Campaign.objects.update(frequency_cap=100)  # pages
     posts = [publish(fresher), publish(fresher), publish(fresher), publish(shop)]

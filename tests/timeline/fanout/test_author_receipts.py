@@ -40,6 +40,7 @@ def test_it_adds_up_and_says_so(alice, readers):
     assert [reached for _at, reached in found.curve] == [3, 6, 6, 6]
 
 
+@pytest.mark.slow
 def test_what_is_under_way_and_what_failed(alice, readers):
     post = delivered(alice)
     chunks = list(FanoutChunk.objects.filter(job=post.pk).order_by("pk"))
@@ -56,6 +57,7 @@ def test_what_is_under_way_and_what_failed(alice, readers):
     assert sums(receipt_of(alice, post.pk)) == (10, 3, 3, 3, 1)
 
 
+@pytest.mark.slow
 def test_virtual_followers_are_no_followers(alice, readers):
     post = delivered(alice)
     FanoutChunk.objects.create(
@@ -87,6 +89,7 @@ def test_without_followers_there_is_nobody(alice):
     assert receipt_of(alice, post.pk).text == "There was nobody to deliver it to."
 
 
+@pytest.mark.slow
 def test_a_message_says_to_whom_it_was_sent(alice, bob, page_of):
     post = delivered(alice, "@bob @carol2 between us", visibility="mentioned")
     assert receipt_of(alice, post.pk).text == "Sent to @bob."
@@ -104,6 +107,7 @@ def test_what_has_no_record_yet_is_not_called_lost_at_once(alice):
     assert receipt_of(alice, post.pk).text == "There is no record of its delivery."
 
 
+@pytest.mark.slow
 def test_a_repost_has_a_receipt_of_its_own(alice, carol, readers):
     shared = repost(carol, publish(alice).pk)
     deliver()
@@ -166,6 +170,7 @@ def test_only_the_author_and_staff_see_it(alice, readers, page_of, api_of, visib
         receipt_of(alice, post.pk)
 
 
+@pytest.mark.slow
 def test_it_is_on_the_page_of_ones_own_post_and_in_its_menu(alice, readers, page_of):
     post = delivered(alice)
     for reader, times in ((alice, 1), (readers[0], 0), (None, 0)):

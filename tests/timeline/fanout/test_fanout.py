@@ -138,6 +138,7 @@ def test_a_post_for_mentioned_people_goes_to_those_followers_it_names(alice, rea
     assert receipts(post) == [("done", 1, 1, 0)]  # no walk through the ten followers
 
 
+@pytest.mark.slow
 def test_an_edit_that_names_more_followers_brings_them_the_post(alice, readers):
     """The window kept by pushes equals the one rebuilt from PostgreSQL."""
     post = delivered(alice, f"hello @{readers[0].handle}", visibility="mentioned")
@@ -150,6 +151,7 @@ def test_an_edit_that_names_more_followers_brings_them_the_post(alice, readers):
     assert kept == inboxes(readers[:3]) == [[post.pk], [post.pk], []]
 
 
+@pytest.mark.slow
 def test_a_public_edit_pushes_nothing(alice, readers):
     post = delivered(alice)
     HOME.remove(readers[0].pk, [post.pk])
@@ -179,6 +181,7 @@ def test_a_new_followees_deleted_post_does_not_keep_the_others_out(alice, carol)
     assert HOME.ids(carol.pk) == [kept.pk]
 
 
+@pytest.mark.slow
 def test_a_follow_of_many_posts_keeps_the_window_contiguous(alice, carol, monkeypatch):
     short = type(HOME)("home:t", length=4, ttl_seconds=60)
     shorten(monkeypatch, HOME=short)
@@ -237,6 +240,7 @@ def test_what_follows_a_plain_post_of_a_small_author_takes_few_statements(
     assert receipts(post) == [(State.DONE, 1, 0, 1)]
 
 
+@pytest.mark.slow
 def test_a_list_that_is_longer_than_its_count_says_is_cut_by_others(alice, settings):
     settings.FANOUT_CHUNK_SIZE = 2
     fans = [make_user() for _ in range(3)]

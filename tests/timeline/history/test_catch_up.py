@@ -70,6 +70,7 @@ def ids(items):
     return [item.id for item in items]
 
 
+@pytest.mark.slow
 def test_it_is_what_the_oracle_says_and_its_numbers_add_up(bob, busy):
     viewer = user_by_id(bob.pk)
     found = catch_up(viewer, busy)
@@ -131,6 +132,7 @@ def test_it_reaches_seven_days_down(alice, bob, page_of, api_of):
     assert (body["bound"], body["max_id"] is None) == ("days", False)
 
 
+@pytest.mark.slow
 def test_every_post_is_on_the_page_in_each_order(bob, busy, page_of):
     mark_read(bob, busy, timeline=HOME)
     browser, shown = page_of(bob), {item.shown.id for item in catch_up(bob, busy).items}
@@ -185,6 +187,7 @@ def test_the_page_takes_no_other_order_and_no_visitors(bob, page_of):
     assert page_of(None).get(PAGE).status_code == 302
 
 
+@pytest.mark.slow
 def test_the_api_says_the_same(bob, busy, api_of):
     mark_read(bob, busy, timeline=HOME)
     body = api_of(bob).get(API).json()

@@ -45,6 +45,7 @@ def spin(seconds):
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.waits("that a wait is not sampled is what it is about")
 def test_samples_are_of_processor_time():
     with flame.samples() as stacks:

@@ -49,6 +49,7 @@ async def offered(answers, *, rate=200, seconds=1):
     return crowd, next(connections)
 
 
+@pytest.mark.slow
 def test_acknowledged_refused_and_failed_are_counted():
     crowd, _connections = asyncio.run(offered([OK, BUSY, MANY, BROKEN, CLOSED]))
     assert crowd.answers.total() == 200
@@ -57,12 +58,14 @@ def test_acknowledged_refused_and_failed_are_counted():
     assert (crowd.refused, crowd.errors) == (80, 80)
 
 
+@pytest.mark.slow
 def test_connections_are_used_again():
     crowd, connections = asyncio.run(offered([OK]))
     assert (len(crowd.acknowledged), crowd.errors) == (200, 0)
     assert connections < 50
 
 
+@pytest.mark.slow
 def test_connections_that_rested_are_not_used_again(monkeypatch):
     monkeypatch.setattr(overload, "REST_SECONDS", 0)
     _crowd, connections = asyncio.run(offered([OK], rate=20))

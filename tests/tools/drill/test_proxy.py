@@ -109,6 +109,7 @@ def test_a_narrow_link_takes_its_time_and_its_connections_share_it(linked):
     assert b"behind it" not in heard
 
 
+@pytest.mark.slow
 def test_a_vanished_peer_neither_answers_nor_ends_and_new_connections_work(linked):
     link, heard = linked
     with connect(link) as client:
@@ -124,6 +125,7 @@ def test_a_vanished_peer_neither_answers_nor_ends_and_new_connections_work(linke
     assert heard == [b"before", b"again"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can drop a connection's packets")
 def test_a_vanished_peer_acknowledges_nothing(linked):
     """So that clients that rely on TCP's own time-outs notice; a frozen process would still acknowledge."""

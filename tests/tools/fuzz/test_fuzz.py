@@ -87,6 +87,7 @@ def test_changes_are_the_same_for_the_same_seed():
     assert all(one.path.startswith("/api/v1/") for one in runs[0])
 
 
+@pytest.mark.slow
 def test_texts_are_of_every_kind():
     chance = random.Random(1)
     texts = [any_text(chance) for _one in range(2000)]
