@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -36,6 +37,7 @@ CATCHING_UP_THREADS = 2  # for reading missed events, which must not delay token
 PAUSE_SECONDS = 0.5  # before subscribing again
 SUBSCRIBE_SECONDS = 1.0  # the time that a process may need to subscribe after its start
 RETRY_AFTER_SECONDS = 5
+BATCH = 100  # events of one post; each takes some milliseconds to make
 PROGRESS_SECONDS = 0.25  # between two delivery events for one author
 # announcements in a queue; if it is full, all clients are disconnected and reconnect
 MAX_WAITING = 10_000
@@ -160,10 +162,9 @@ class Hub:
     async def _handle(self, name: str, ids: Mapping[str, Any]) -> None:
         try:
             if name in {"post_published", "post_edited", "post_previewed", "post_deleted"}:
-                self._deliver(
-                    await self.run_in_thread(
-                        self._events_of_post, name, ids["post_id"], self._listeners()
-                    )
+                deliver = partial(asyncio.get_running_loop().call_soon_threadsafe, self._deliver)
+                await self.run_in_thread(
+                    self._deliver_post, name, ids["post_id"], self._listeners(), deliver
                 )
             elif name == "delivered":
                 self._deliver_progress(ids["post_id"])
@@ -186,15 +187,23 @@ class Hub:
         elif name == "filters_changed":
             self._deliver([queries.event_of_filters(listener_id)])
 
-    def _events_of_post(
-        self, name: str, post_id: int, listeners: dict[Stream, list[int]]
-    ) -> list[StreamEvent]:
+    def _deliver_post(
+        self,
+        name: str,
+        post_id: int,
+        listeners: dict[Stream, list[int]],
+        deliver: Callable[[list[StreamEvent]], object],
+    ) -> None:
+        """Deliver the events of a post in batches, so that with many listeners the first do not wait for the last."""
         if not listeners:
-            return []
+            return
         if name == "post_deleted":
-            return list(queries.events_of_delete(post_id, listeners))
-        event = "update" if name == "post_published" else "status.update"
-        return list(queries.events_of_post(post_id, event, listeners))
+            events = queries.events_of_delete(post_id, listeners)
+        else:
+            event = "update" if name == "post_published" else "status.update"
+            events = queries.events_of_post(post_id, event, listeners)
+        while batch := list(islice(events, BATCH)):
+            deliver(batch)
 
     def _listeners(self) -> dict[Stream, list[int]]:
         listeners_by_stream: dict[Stream, set[int]] = defaultdict(set)
