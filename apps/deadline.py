@@ -18,7 +18,7 @@ class Budget:
 
     deadline: float
     missing: set[str] = field(default_factory=set)
-    behind: int = 0  # seconds by which the deliveries to this page are late
+    behind: int = 0  # how many seconds late new posts reach the requested home page
 
 
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
@@ -50,14 +50,14 @@ def note_missing(source: str) -> None:
 
 
 def note_behind(seconds: int) -> None:
-    """Record how many seconds late the deliveries to the current request's page are."""
+    """Record how many seconds late new posts reach the home page that is requested."""
     current = _current.get()
     if current is not None:
         current.behind = seconds
 
 
 def behind() -> int:
-    """How many seconds late the deliveries to the current request's page are."""
+    """How many seconds late new posts reach the home page that is requested; 0 if they are on time."""
     current = _current.get()
     return current.behind if current is not None else 0
 

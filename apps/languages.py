@@ -8,7 +8,7 @@ WRITTEN = [
     ("fr", "Français"), ("hi", "हिन्दी"), ("id", "Indonesia"), ("it", "Italiano"), ("ja", "日本語"), ("ko", "한국어"),
     ("pt", "Português"), ("ru", "Русский"), ("tr", "Türkçe"), ("uk", "Українська"), ("vi", "Tiếng Việt"),
 ]  # fmt: skip
-# Kana before Han: Japanese is written in both.
+# Kana is tested before Han, because Japanese texts contain both.
 _SCRIPTS = (
     ("ja", regex.compile(r"[\p{Hiragana}\p{Katakana}]")),
     ("ko", regex.compile(r"\p{Hangul}")),
@@ -27,7 +27,7 @@ def page_language() -> str:
 
 
 def in_page_language(text: str) -> str:
-    """The given text, which staff wrote in one language; empty if its script shows that the page is in another."""
+    """A text that staff wrote in one language, or "" if its script shows that this is not the language of the page."""
     page = page_language()
     expected = page if page in dict(_SCRIPTS) else ""
     return text if language_by_script(text) == expected else ""

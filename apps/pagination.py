@@ -1,7 +1,7 @@
 """Cursors and pages: keyset paging by id, the same for HTML and JSON. There are no offsets.
 
-All bounds are exclusive: `max_id` reads down from its id, `since_id` reads down from the newest id to its own, and
-`min_id` reads the page immediately above its id. Pages are always newest first.
+All bounds are exclusive: `max_id` selects the newest items below an id, `since_id` the newest items above an id, and
+`min_id` the items immediately above an id. Pages are always newest first.
 
 The high bits of a post's id are the second of its creation, so a time can serve as a bound: lists of posts also accept
 `date` and `until`.
@@ -87,8 +87,8 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Items newest first. `older` is the `max_id` of the next page, None at the end; `newer` is the `min_id` that reads
-    the page above.
+    """Items newest first. `older` is the `max_id` of the next page, None at the end; `newer` is the `min_id` that leads
+    to newer items.
 
     `ends_early`: the page is short but not the last, because the rules dropped most candidates.
     """
@@ -113,7 +113,7 @@ def page_of_rows(queryset: Any, cursor: Cursor) -> Page[Any]:
 
 
 def to_page(rows: Sequence[T], cursor: Cursor, *, id_of: Callable[[T], int]) -> Page[T]:
-    """Make a page of up to `limit + 1` items in reading order; the extra one only shows that there are more."""
+    """Make a page from up to `limit + 1` rows in reading order; the extra row only shows that there are more."""
     more, items = len(rows) > cursor.limit, list(rows[: cursor.limit])
     if cursor.ascending:
         items.reverse()
@@ -124,9 +124,9 @@ def to_page(rows: Sequence[T], cursor: Cursor, *, id_of: Callable[[T], int]) -> 
 
 
 def link_header(url: str, query: Mapping[str, Sequence[str]], page: Page[Any]) -> str:
-    """The `Link` header (RFC 8288), `next` first, with the other query parameters. Empty if there are no items.
+    """The value of the `Link` header (RFC 8288), `next` first; empty if the page has neither `older` nor `newer`.
 
-    `query` maps each name to all its values, as in `QueryDict.lists`.
+    `query` maps each parameter to all its values, as in `QueryDict.lists`; the links keep those that are not bounds.
     """
     others = {name: values for name, values in query.items() if name not in _BOUNDS}
     begin = f"{url}?{urlencode(others, doseq=True)}&" if others else f"{url}?"
@@ -154,7 +154,7 @@ def parse_moment(text: str, name: str) -> datetime:
 
 
 def id_after(moment: datetime) -> int:
-    """The lowest id above all ids that belong to the same second as a moment."""
+    """The lowest id of the next second: an exclusive upper bound that admits all ids of the second of `moment`."""
     return max(0, min(first_id_at(int(moment.timestamp()) + 1), MAX_ID))
 
 

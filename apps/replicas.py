@@ -1,4 +1,4 @@
-"""Reads from PostgreSQL's streaming replicas (REPLICA_DATABASE_URLS), only for callers of `read`: there is no router.
+"""Reads from PostgreSQL's streaming replicas (REPLICA_DATABASE_URLS): only `read` uses them, no database router does.
 
 The results may be a few seconds old, so callers read only lists of ids, and check them afterwards: the primary decides
 whether a post still exists, and who may see it. Users read their own writes: after each write the WAL position (LSN) is
@@ -24,7 +24,7 @@ from feedcache.redis_clients import execute
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 1.0  # between two checks of a replica by one process
-# How long a position is stored. A reader without a position reads from the primary, and a position is then stored.
+# How long a position is stored. A reader without one reads from the primary, and the primary's position is stored.
 POSITION_SECONDS = 600
 # The insert position, not the write position, because a commit may not have been written to the disk yet.
 _WRITTEN = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"

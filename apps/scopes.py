@@ -33,7 +33,7 @@ ANY_TOKEN: tuple[str, ...] = ()  # for endpoints that accept every token
 
 
 def grantable(names: Iterable[str], user: Any) -> list[str]:
-    """The scopes among `names` that can be granted to `user`, or to an application for itself if `user` is None."""
+    """The scopes in `names` that can be granted to `user`. None stands for an application that acts for no user."""
     is_staff = user is not None and user.is_staff
     return [name for name in names if name in NAMES and (is_staff or name not in STAFF)]
 

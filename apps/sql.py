@@ -70,7 +70,7 @@ def estimated_rows(table: str) -> int:
     return int(estimate)
 
 
-# The beginnings of SQLSTATEs: no connection, shutting down or starting up
+# Prefixes of the SQLSTATEs for a lost connection, and for a server that is shutting down or starting up.
 AWAY = ("08", "57P")
 LOST_IN_TRANSACTION = "failure on connection marked as essential"  # an error without an SQLSTATE
 
@@ -82,7 +82,7 @@ def sqlstate(error: BaseException) -> str | None:
 
 
 def is_worker_away(error: BaseException) -> bool:
-    """Whether our PostgreSQL server answered, but the Citus worker with the rows did not."""
+    """Whether the PostgreSQL server of this site answered, but the Citus worker that stores the rows did not."""
     diagnosis = getattr(error.__cause__, "diag", None)
     if getattr(diagnosis, "severity_nonlocalized", None) != "ERROR":  # our own connection ended
         return False
@@ -186,7 +186,7 @@ def purge(rows: QuerySet[Any], *, seconds: float = PURGE_SECONDS) -> int:
 
 
 class Columns(Generic[M]):
-    """The columns of a model for hand-written SQL (all unless some are named), and the instances of its rows."""
+    """Writes the column names of a model into SQL (all columns, or `names`), and makes instances from selected rows."""
 
     def __init__(self, model: type[M], names: Collection[str] | None = None) -> None:
         fields = [

@@ -67,9 +67,10 @@ class GuessLimit:
 def begin_guess(subject: str, origin: Origin) -> GuessLimit:
     """Count a guess of a secret of `subject` before anything costly is done for it. Raises TooMany beyond a limit.
 
-    `subject` is the name as it was typed, not its account: otherwise a limit used up with a handle would show which
-    e-mail address the account has. On a device that the account has used before, only the limit of that device refuses
-    guesses: nobody else can use it up and lock the owner out. Failures also count for the address and for the site.
+    At a login, `subject` is the name as it was typed, not the account. If it were the account, using up the limit with
+    a handle would also block the account's e-mail address, and so reveal which address it is. On a device that the
+    account has used before, only the limit of that device refuses guesses: nobody else can use it up and lock the owner
+    out. Failures also count for the client's address and for the site.
     """
     everywhere = [rate_limit("guess_address", origin.address), rate_limit("guess_site", SITE)]
     if origin.device:

@@ -18,7 +18,7 @@ MAX_PAUSE_SECONDS = 4.0
 
 
 class Breaker:
-    """A circuit breaker: closed (every call passes), open (no call passes) or half open (one call passes to test)."""
+    """A circuit breaker: closed (every call passes), open (no call passes) or half open (one test call passes)."""
 
     def __init__(
         self,

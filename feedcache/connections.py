@@ -47,7 +47,10 @@ Pipeline = redis.client.Pipeline
 
 
 def configuration() -> redis.Redis:
-    """The Redis at `redis_url`, which never moves. Processes read the topology, report its version and listen there."""
+    """The Redis at `redis_url`, which never moves.
+
+    Processes read the topology there, report the version that they use, and listen for changes.
+    """
     return client_at("timelines", "")
 
 
@@ -66,14 +69,14 @@ def dedicated_configuration() -> redis.Redis:
 
 
 def graph() -> redis.Redis:
-    """The Redis server for relations, which it may evict, because they are rebuilt from PostgreSQL."""
+    """The Redis server for relations. It may evict them: they are rebuilt from PostgreSQL."""
     return client_at("graph", tenant_of("graph").url)
 
 
 def replicas(name: str) -> list[redis.Redis]:
-    """The replicas that the settings name for one of `REPLICATED`; none if its data has, or may have, moved elsewhere.
+    """The configured replicas for one of `REPLICATED`; none if its data is, or may be, on another server by now.
 
-    Only values with a revision, which shows whether a copy lags, are read there.
+    Only values with a revision are read there, because a revision shows whether the replica lags.
     """
     found = _replicas(name)
     return [] if found and tenant_of(name).url else found
@@ -90,8 +93,9 @@ def _replicas(name: str) -> list[redis.Redis]:
 
 
 def counters() -> redis.Redis:
-    """The Redis server for counts, which is not a cluster. It must not evict them; lost counts are rebuilt from
-    PostgreSQL.
+    """The Redis server for counts. It must not evict them; lost counts are rebuilt from PostgreSQL.
+
+    Raises ValueError if the settings name a cluster.
     """
     if _configured_url("counters").startswith(CLUSTERS):
         raise ValueError("the counters need one server, not a cluster")
@@ -99,7 +103,7 @@ def counters() -> redis.Redis:
 
 
 def existence() -> redis.Redis:
-    """The Redis server for the Bloom filters. It must not evict them; only marks with rows can be rebuilt."""
+    """The Redis server for the Bloom filters. It must not evict them; only marks with database rows can be rebuilt."""
     return client_at("existence", "")
 
 
@@ -209,9 +213,7 @@ def counter_servers() -> list[redis.Redis]:
 
 
 def written(name: str) -> list[redis.Redis]:
-    """The servers that a class of data is written to: the server that it is read from and, while it moves, the other
-    server.
-    """
+    """The servers to which a class of data is written: the one that is read and, while the data moves, the other."""
     if name == "counters":
         return counter_servers()
     tenant = tenant_of(name)

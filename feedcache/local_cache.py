@@ -2,7 +2,7 @@
 are limited. Of concurrent calls for a key, one loads it, and the others wait for up to `WAIT_SECONDS`.
 
 A value is at most as old as its time to live, counted from the start of its loading. If a key is forgotten while its
-value is being loaded, the value is not cached, and is returned only to callers that asked before.
+value is being loaded, the value is not cached, and is returned only to callers that asked before `forget`.
 """
 
 import threading
@@ -16,7 +16,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 WAIT_SECONDS = 1.0  # for another thread's load; after that, the caller loads the value itself
-MAX_COUNTED = 4096  # keys whose calls are counted in one second; calls of others are not counted
+MAX_COUNTED = 4096  # keys whose calls are counted in one second; further keys are not counted
 
 
 @dataclass
@@ -45,7 +45,7 @@ class LocalCache(Generic[K, V]):
     ) -> V | None:
         """The cached value if `accept` allows it, otherwise the result of `load`, by this call or by a concurrent one.
 
-        A result is cached unless it is None, or this call waited for a concurrent one, but still had to load.
+        A result is cached unless it is None, or this call loaded it after waiting for a concurrent call in vain.
         """
         with self._lock:
             entry = self._entries.get(key)

@@ -1,7 +1,7 @@
 """One Memcached node: the text protocol, connections, a breaker, and the generation of its memory that may be read.
 
-**Protocol.** Every request with an answer ends with a `gets`. So an answer consists of the result lines of the stores,
-in their order, then the values, then END.
+**Protocol.** Every request that expects an answer ends with a `gets`. So an answer consists of the result lines of the
+stores, in their order, then the values, then END.
 
 The kind of a stored item and its expiry are in Memcached's 32 bits of flags: two bits of kind, then seconds since 2020.
 So no value can look like a tombstone, and a copy in another layer does not live longer than the original.
@@ -15,7 +15,7 @@ generation. So all processes that use a node always agree on its contents.
 its breaker was open) may have older values than the other layers. It is not read until its generation has grown. The
 new generation is immediately announced through Redis, for the processes that saw no failure, and is written to the node
 by the first process that reaches it. The other processes receive the announcement within a second, and then read
-nothing older. Without Redis, they learn the new generation from the stamp, and use the old one until it is written.
+nothing older. Without Redis, they use the old generation until the new one is written to the node's stamp.
 
 **Breaker.** A node that does not answer costs one timeout, and is then skipped for a while.
 """
@@ -269,7 +269,7 @@ class NodeHealth:
         return time.monotonic() < self._held_until
 
     def hold(self, seconds: float) -> None:
-        """Do not use the node for a while, because processes that do not know it yet do not write to it."""
+        """Do not use the node for a while, because processes with an older topology do not write to it yet."""
         with self._lock:
             self._held_until = time.monotonic() + seconds
             self._missed += 1
@@ -326,7 +326,7 @@ class NodeHealth:
         """The generation that a node with this stamp must have, and the number of missed writes that this covers."""
         with self._lock:
             missed, lowest = self._missed, self._lowest
-            # an empty node; if it lost only its stamp, the number must be one that was never used
+            # without a stamp, the node is empty or still has values, so the number must be one that was never used
             if stamp is None:
                 return max(lowest, self._generation + 1, _new_generation()), missed
             if missed > self._covered:  # Redis did not receive the announcement

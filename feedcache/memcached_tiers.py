@@ -64,14 +64,15 @@ T = TypeVar("T")
 Items = Mapping[bytes, Item]
 
 VALUE_MARK, LEASE_MARK = b":", b"~"  # one of these follows the generation in a key
-# The life of a lease, which makes one caller the loader of a key. Memcached counts whole seconds: it lasts one to two.
+# The life of a lease, which makes one caller the loader of a key. Memcached counts whole seconds, so a lease lasts for
+# one to two seconds.
 LEASE_SECONDS = 2
 UNKNOWN_TTL_SECONDS = 60  # for the copy of an item without an expiry
 
 
 @dataclass(slots=True)
 class Reading:
-    """The items of a layer, and the generation of each node that answered; refills write only under these."""
+    """The items of a layer, and the generations of the nodes that answered; refills use only these generations."""
 
     items: dict[bytes, Item] = field(default_factory=dict)
     nodes: dict[MemcachedNode, int] = field(default_factory=dict)
@@ -535,7 +536,7 @@ TOMBSTONE_SECONDS = 10  # longer than a reader of the old value may take to refi
 
 
 def _read_one(layer: Layer, key: bytes) -> tuple[bool, tuple[bytes, Token] | None]:
-    """Whether a layer answered, and its value."""
+    """Whether a layer answered, and the value that it has for the key."""
     if not layer.slots:
         return False, None
     reading, node = layer.read([key]), layer.slot_of(key).node
@@ -623,7 +624,7 @@ class TieredCache:
             self._descend(read, keys, layers[layers.index(layer) + 1 :])
 
     def refill(self, read: Read) -> None:
-        """Copy items from each layer that was read to those above it, unless these have newer items by then."""
+        """Copy items from each layer that was read to the layers above it, unless these have newer items by then."""
         layers = self._layers(read.group)
         for layer, items in read.answers:
             above = layers[: layers.index(layer)]
@@ -638,8 +639,8 @@ class TieredCache:
         """An empty `Read` for keys that cannot exist yet, because their rows are not committed.
 
         Call it in the transaction, and pass the result to `fill` after the commit. Its time and generations are older
-        than the commit, so `fill` stores nothing after a tombstone stored since the commit may have expired, or on a
-        node that has missed a write since then.
+        than the commit. So `fill` stores nothing if so much time has passed that the tombstone of a later change may
+        have expired, and it stores nothing on a node that has missed a write in the meantime.
         """
         group = random.choice(self.groups) if self.groups else None  # noqa: S311 -- not a secret
         read = Read(named(keys), group)
@@ -787,8 +788,8 @@ class TieredCache:
         """Replace a value where it was read, then in all other layers.
 
         If two writers succeed one after the other, the first may reach the other layers last. So after writing to those
-        layers, each writer reads the value again in the layer where it replaced it. If it finds a later value, it
-        replaces the copies with tombstones.
+        layers, each writer reads the value again in the layer where the value was replaced. If a later value is there,
+        the writer replaces the copies in the other layers with tombstones.
         """
         base = token.layer
         if base not in (self.main, self.backup) or base.slot_of(key).node is not token.node:
@@ -887,7 +888,7 @@ os.register_at_fork(after_in_child=_current.after_fork)
 
 
 def tiers() -> TieredCache:
-    """The tiers for one operation, in this process's newest topology. They have no nodes while it may be outdated."""
+    """The tiers for one operation, in this process's newest topology; no nodes while this topology may be outdated."""
     if not (_current.is_following and _current.cache is not None):
         _begin_to_follow()
     cache = _current.cache
@@ -895,7 +896,7 @@ def tiers() -> TieredCache:
 
 
 def write_in_force(write: Callable[[TieredCache], T]) -> T:
-    """Write to the tiers in force, and repeat the write if their topology may have become outdated in the meantime.
+    """Write to the tiers, and repeat the write if their topology may have become outdated in the meantime.
 
     If the topology is not confirmed in time, everything cached is dropped as soon as it is confirmed.
     """
@@ -994,5 +995,5 @@ def _send_hot_keys() -> None:
 
 @cache
 def _listener_redis() -> Redis:
-    """A separate client for the listener's thread (and the first `sync_nodes`), which may be running during a fork."""
+    """A separate client for the listener's thread, which may run during a fork, and for the first `sync_nodes`."""
     return dedicated_configuration()

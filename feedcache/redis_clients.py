@@ -174,7 +174,7 @@ class IdleFirst(redis.BlockingConnectionPool):
 
     def release(self, connection: Any) -> None:
         pool: Any = super()
-        # redis-py drops a connection of the parent process, and wakes a thread that waits for one
+        # both need redis-py: it drops a connection of the parent process, or wakes a thread that waits for one
         if connection.pid != os.getpid() or self.pool.empty():
             pool.release(connection)
         else:
@@ -256,7 +256,7 @@ def sentinel_pool(
 
 
 class Address(NamedTuple):
-    """The nodes in the address of a cluster, through which clients find the others, or the Sentinels; and the login."""
+    """The parts of an address: some nodes of a cluster (clients find the others), or the Sentinels; and the login."""
 
     nodes: list[tuple[str, int]]
     username: str | None = None
@@ -469,7 +469,7 @@ def execute(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
 
 
 def execute_atomically(client: redis.Redis, commands: Sequence[Command]) -> list[Any]:
-    """Like `execute`, but in a transaction. A cluster gets none, because it would fail while its slot is moved.
+    """Like `execute`, but in a transaction, except on a cluster: there, a transaction fails while its slot is moved.
 
     If Redis has lost a script, all commands are executed again.
     """

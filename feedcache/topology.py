@@ -28,8 +28,8 @@ L1_SHARES = (6, 10)  # sources 000, 002: a group has 1/6 to 1/10 of Main's memor
 BACKUP_SHARE = 2  # source 000: Backup has at most half of Main's memory
 
 CLASSES = ("content", "outbox", "inbox", "graph", "existence", "counters")  # staff can flush each
-# Another division, of the data in Redis: each of these can move to another server while the site runs. Counters move
-# by ranges of ids. Existence filters and Django's cache only move with a restart (docs/decisions/0107).
+# Another division, for the data in Redis: each of these classes can move to another server while the site runs.
+# Counters move by ranges of ids. Existence filters and Django's cache only move with a restart (docs/decisions/0107).
 TENANTS = ("timelines", "graph", "limits", "broadcasts")
 
 _ADDRESS = re.compile(
@@ -104,9 +104,10 @@ Group = tuple[Node, ...]
 
 
 class Phase(StrEnum):
-    """The steps by which a pool changes its number of slots. Each begins when every process has taken the one before.
+    """The steps by which a pool changes its number of slots. A step begins when all processes took the one before.
 
-    So a process may be one step ahead of another; each also deletes changed keys in slots that only the other uses.
+    So processes may differ by one step; each also deletes changed keys in slots that only processes at the other step
+    use.
     """
 
     JOINING = "joining"  # the old slots are used; changed keys are also deleted in the new ones

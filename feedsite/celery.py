@@ -43,9 +43,10 @@ def give_connections_back(sender: Any, **_signal: Any) -> None:
 
 @celeryd_init.connect
 def wait_longer_for_the_broker(conf: Any, **_signal: Any) -> None:
-    """Raise the socket timeout of workers: no request waits for them, and their connection holds reserved messages.
+    """Raise the timeout of workers' connections to the broker: no request waits for a worker, and the messages that a
+    worker has reserved belong to its connection.
 
-    It is not longer, because workers read no results of tasks while they wait.
+    More than a few seconds would be too long: a worker reads no results of its tasks while it waits for the broker.
     """
     conf.broker_transport_options = {**conf.broker_transport_options, "socket_timeout": 5}
 

@@ -10,8 +10,8 @@
     page = get_activity("bob")
     page = get_activity("bob", page.last_id)      # posts since then
 
-They use the same actions and queries as the pages and the API: rate limits, blocks and visibility apply, and the
-workers deliver posts. Errors are `apps.errors.DomainError` with a code and a message. Ids of people and posts are
+The functions use the same actions and queries as the pages and the API: rate limits, blocks and visibility apply, and
+the workers deliver posts. Errors are `apps.errors.DomainError` with a code and a message. Ids of people and posts are
 integers.
 """
 
@@ -60,7 +60,7 @@ def add_activity(  # noqa: PLR0913 -- most are keyword arguments
     visibility: str = Visibility.PUBLIC,
     idempotency_key: str = "",
 ) -> int:
-    """Publish a post and return its id. It is in the author's own feed immediately; workers deliver it to others.
+    """Publish a post and return its id. The post is in the author's own feed immediately; workers deliver it to others.
 
     `verb` is text, picture, video or audio, which must match `media`; or post, which stands for any of these; or reply,
     quote or repost, which need the id of a post as `target`. A repost cannot have media, and ignores `message`. Video
@@ -155,7 +155,7 @@ def _digest(file: IO[bytes]) -> str:
 
 
 def _upload(author: User, files: Sequence[IO[bytes]], *, kind: str | None) -> list[Attachment]:
-    """Upload files and wait until they are prepared. If that fails, or their kind does not match, deletes them."""
+    """Upload files and wait until they are prepared. If that fails, or the kind does not match, delete them."""
     uploads: list[Attachment] = []
     try:
         uploads.extend(upload_media(author, file) for file in files)

@@ -143,7 +143,7 @@ def _citus() -> Iterator[tuple[str, ...]]:
 
 
 def _compose(environment: Mapping[str, str]) -> Iterator[Job]:
-    """docker-compose.yml with the programs of this machine, in namespaces."""
+    """Jobs that run docker-compose.yml with the programs of this machine, in Linux namespaces instead of containers."""
     if sys.platform != "linux" or os.geteuid() != 0:
         say("docker-compose.yml without Docker: this needs Linux and root, left out")
         return

@@ -20,7 +20,7 @@ from runner.checkout import ROOT
 from runner.terminal import LaunchError, say
 
 TYPED_FOLDERS = ("apps", "feedcache", "feedsite", "runner", "tools")
-FOLDERS = (*TYPED_FOLDERS, "tests")  # types of tests would tell little, because tests are run
+FOLDERS = (*TYPED_FOLDERS, "tests")  # tests are not type-checked: they are run instead
 MODULES = ("manage.py", "serve.py", "healthcheck.py")
 SETTINGS = {"DJANGO_SETTINGS_MODULE": "tools.lint.settings"}
 SIDE_BY_SIDE = 2

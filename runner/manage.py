@@ -1,6 +1,6 @@
 """`./run manage`: a management command in the environment of a site.
 
-It joins a running site. If the site is not running, the servers run for the duration of the command.
+The command joins a running site. If the site is not running, the servers run for the duration of the command.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 Each child leads its own session, so Ctrl-C reaches only the launcher, which stops the children in order. On Linux the
 kernel signals a child when the launcher is killed; the watchman (`runner.watchman`) ends children that ignore the
-signal, and sends it on other systems.
+signal. On other systems, the watchman also sends the signal.
 """
 
 import contextlib

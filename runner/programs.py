@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-# a script that sets the options of both servers, also in containers
+# a script that sets the options of the web and the streaming server, also in containers
 SERVE = Path(__file__).resolve().parent.parent / "serve.py"
 PRELOAD = "feedsite.server.preload"  # imports the modules that all processes need
 QUEUES = "sweep,default,fanout,fanout_bulk,media"  # in order of priority

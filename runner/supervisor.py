@@ -1,7 +1,7 @@
 """Keeps the site's processes alive, restarting them after growing pauses, and keeps their logs short.
 
-The site stops if a vital process keeps ending. It continues without any other process, and retries it at long
-intervals: everything in caches can be lost, and the work of workers waits in PostgreSQL.
+The site stops if a vital process keeps ending. If another process keeps ending, the site continues without it and
+retries it at long intervals: everything in caches can be lost, and the work of workers waits in PostgreSQL.
 """
 
 import time
@@ -36,7 +36,7 @@ class Unit:
         """Stop the process. True if it ended by itself in time, or was not running."""
         if self.child is None:
             return True
-        # `child` stays set until then, so that a second Ctrl-C can kill it
+        # `child` stays set while the process stops, so that a second Ctrl-C can kill it
         in_time = self.child.stop(self.stop_seconds)
         self.child = None
         return in_time

@@ -1,7 +1,7 @@
 """Test folders that no change since a commit can affect: `python -m tools.changes COMMIT`.
 
-The tests of the launcher, the tools and the cache library can only be broken by these and by their imports. All other
-code can be reached through a page, so its tests always run.
+Only a change to the launcher, the tools or the cache library, or to a module that these import, can break their tests.
+All other code can be reached through a page, so its tests always run.
 """
 
 import subprocess
@@ -25,7 +25,7 @@ SUPPORT = "tests/support/"
 
 
 def untouched(changed: Iterable[str]) -> list[str]:
-    """The test folders that none of the changed files, named as git does, can break."""
+    """The test folders that no changed file can break. Files are paths as git prints them."""
     files = list(changed)
     if not files:
         return list(TESTED_ALONE.values())
@@ -33,7 +33,7 @@ def untouched(changed: Iterable[str]) -> list[str]:
         return []
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     modules = {_module_of(file) for file in files if file.endswith(".py")}
-    packages = {file.partition("/")[0] for file in files}  # includes templates and tables of tools
+    packages = {file.partition("/")[0] for file in files}  # also of files other than modules
     folders = []
     for package, folder in TESTED_ALONE.items():
         imported = graph.find_upstream_modules(package, as_package=True)

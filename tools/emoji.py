@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parents[1] / "static" / "emoji"
-LANGUAGES = {"en": "en", "zh-hans": "zh"}  # of the site, and of the package
+LANGUAGES = {"en": "en", "zh-hans": "zh"}  # the site's code -> the package's folder
 COMPONENTS = 2  # the group of skin tones and hair, which are not emoji by themselves
 MAX_KEYWORDS = 8
 

@@ -1,4 +1,4 @@
-"""Stamps for figures: every file of docs/bench names its commit, "made at commit COMMIT, DATE"."""
+"""The stamp of measured figures: every file of docs/bench says "made at commit COMMIT, DATE"."""
 
 import re
 import subprocess

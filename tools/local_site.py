@@ -8,7 +8,7 @@ SETTINGS = {
     "SITE_URL": "http://127.0.0.1",
     "SECURE_COOKIES": "0",
     "EMAIL_URL": "dummymail://",
-    "REDIS_TIMEOUT_SECONDS": "5",  # a busy machine is not a dead server
+    "REDIS_TIMEOUT_SECONDS": "5",  # on a busy machine a server that works may respond late
     "MEMCACHED_TIMEOUT_SECONDS": "2",
     "DATABASE_POOL_TIMEOUT_SECONDS": "10",
     "REQUEST_BUDGET_SECONDS": "30",

@@ -1,8 +1,8 @@
 """Finds redundant tests: `python -m tools.redundant [FILE]`, after `./run test --all --cov --cov-context=test`.
 
-Selects test functions greedily, always the one that covers the most missing lines, until none is missing. The others
-add no line and catch no mutant of tools/mutate/mutants.toml. Lines are not behaviours: read a candidate before you
-delete it.
+Keeps the tests that catch a mutant of tools/mutate/mutants.toml. To these it adds, one at a time, the test that covers
+the most lines not covered yet, until all are covered. It prints the others. These may still be the only test of some
+behaviour, so read a test before you delete it.
 """
 
 import sqlite3

@@ -26,7 +26,8 @@ from feedcache.structures.counters.store import CounterStore
 
 logger = logging.getLogger(__name__)
 
-# Of an entry's uncompressed JSON: bio up to 2 KB, picture descriptions 4 KB, lines (names and values) 8 KB.
+# The maximum size of an entry's uncompressed JSON. A bio takes up to 2 KB of it, picture descriptions 4 KB, and lines
+# (names and values) 8 KB.
 MAX_BYTES = 16 * 1024
 BATCH_SIZE = 1000
 MAX_ACCOUNTS = 4  # `User` objects kept with a card, one for each set of counts
@@ -71,7 +72,7 @@ class Card:
     limited_at: datetime | None
     created_at: datetime
     last_open_post_id: int
-    derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # `derived` of its `User`s
+    derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # shared by its `accounts`
     # accounts made from this card, by their counts
     accounts: dict[tuple[int, ...], User] = field(default_factory=dict, compare=False)
 

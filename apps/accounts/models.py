@@ -350,7 +350,7 @@ class UserCounts(models.Model):
     filters = models.PositiveIntegerField(default=0, db_default=0)
     filters_revision = models.PositiveIntegerField(default=0, db_default=0)
     pinned_feeds = models.PositiveIntegerField(default=0, db_default=0)
-    # whether notifications of the user are held back, or may be under the user's policy
+    # whether some of the user's notifications are held back, or the user's policy can hold some back
     holds_notifications = models.BooleanField(default=False, db_default=False)
     # the number of follows with a language filter
     choosy_follows = models.PositiveIntegerField(default=0, db_default=0)

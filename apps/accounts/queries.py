@@ -59,7 +59,7 @@ def users_by_id(user_ids: Collection[int]) -> dict[int, User]:
     possible = {user_id for user_id in user_ids if 0 < user_id <= MAX_AUTHOR_ID}
     if not possible:
         return {}
-    # filtered by the ids of the counts, because the counts may be on several servers
+    # filtered by `counts`, not by `pk`, so that a distributed site queries only the servers with these counts
     users = User.objects.filter(counts__in=possible, suspended_at=None)
     return {user.pk: user for user in users.select_related("counts")}
 

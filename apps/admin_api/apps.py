@@ -3,7 +3,7 @@
 from django.apps import AppConfig, apps
 from django.utils.translation import gettext_lazy as _
 
-TEXTS = {  # of the scopes that have an effect here; the others concern other sites, and this one does not federate
+TEXTS = {  # for the scopes that have an effect; the others concern other sites, but this site does not federate
     "admin:read": _("As staff, see accounts (with their e-mail addresses), reports and blocks"),
     "admin:read:accounts": _("As staff, see accounts with their e-mail addresses"),
     "admin:read:reports": _("As staff, see reports"),

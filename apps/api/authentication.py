@@ -1,4 +1,7 @@
-"""Authenticates API requests and checks scopes. The round trip that checks a remembered token counts the request."""
+"""Authenticates API requests and checks scopes.
+
+If this process remembers the token, one round trip both checks it and counts the request against the rate limit.
+"""
 
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _

@@ -127,7 +127,8 @@ def compare_tables() -> AuditPass:
         ended = AuditRound.objects.filter(subject__in=subjects, ended_at__isnull=False)
         while ended.count() < len(subjects):
             check(audit_pass)
-            _save(audit_pass)  # so that a finding is only counted again if a later slice repeats it
+            # saved now, so that a finding that a later slice repeats is only counted again
+            _save(audit_pass)
     return audit_pass
 
 

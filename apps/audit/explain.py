@@ -187,7 +187,8 @@ def _explained(viewer_id: int, verdict: Verdict, via: Via | None, delivery: Row)
     elif via is not None:
         reason, who, when = _why_present(viewer_id, item, via, delivery)
     elif item.followed_tag or _is_pulled(item):
-        reason, who = Reason.LOST, item.author.handle  # not delivered, so not in the ledger
+        # it needs no delivery, so the ledger says nothing about it
+        reason, who = Reason.LOST, item.author.handle
     else:
         who = item.author.handle
         reason, when = _why_not_delivered(delivery)
@@ -212,7 +213,7 @@ def _is_pulled(item: FeedItem) -> bool:
 def _why_present(
     viewer_id: int, item: FeedItem, via: Via, delivery: Row
 ) -> tuple[Reason, str, datetime | None]:
-    """The reason why a post is on the page, the name in the text of the reason, and the time in this text."""
+    """The reason why a post is on the page, and the name (`who`) and the time (`when`) for the text of the reason."""
     reason, who, when = Reason.STORAGE, item.author.handle, None
     is_reached = _is_reached(viewer_id, delivery)
     if item.author.pk == viewer_id:
@@ -371,7 +372,7 @@ def checklist(viewer: User, post_id: int) -> Checklist:
 
 
 def _questions(look: Look) -> list[_Question]:
-    """The questions of the page's rules in order, without repetitions, and last whether the post has arrived."""
+    """The questions of the page's rules in order, without repetitions; the last asks whether the post has arrived."""
     item = look.verdict.item
     rules: dict[str, list[Rule]] = defaultdict(list)
     for rule in (*HOME_RULES.rules, FILTERED):

@@ -487,7 +487,7 @@ def _promoted(readers: Readers) -> Pairs:
 def _newest(promoted: Pairs, below: int) -> Pairs:
     """For each promoted account, the newest open post below an id, without reposts, quotes and replies.
 
-    Pages may not yet contain posts from the last minute, so the post before such a post is included too.
+    Pages may not yet contain posts from the last minute, so the newest post older than a minute is included too.
     """
     found: Pairs = defaultdict(set)
     if accounts := sorted(set().union(*promoted.values())):

@@ -139,7 +139,7 @@ def _found_again(
         "counts",
         "follower",
         "followee",
-    ):  # they distinguish several findings about one post or account
+    ):  # these fields distinguish findings about the same post or account
         if details and name in details:
             open_ones = open_ones.filter(**{f"details__{name}": details[name]})
     return count_again(open_ones)

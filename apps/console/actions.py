@@ -12,9 +12,10 @@ SLOT_SECONDS = 5.0  # after this time, a call starts no further batch of keys
 
 
 def move_slot(name: str, slot: int, address: str) -> int:
-    """Move keys of a slot to another node of the Redis Cluster that stores a class of data; returns how many moved.
+    """Move keys of a slot to another node of the Redis Cluster with the data `name` (such as "timelines").
 
-    Stops after SLOT_SECONDS. Call it again until all keys have moved: then the new node owns the slot. Raises Invalid.
+    Returns how many keys moved. Stops after SLOT_SECONDS: call it again until all keys have moved and the new node owns
+    the slot. Raises Invalid.
     """
     cluster = cluster_of(CLUSTERS[name]())
     if cluster is None:

@@ -51,7 +51,7 @@ def urls_in(text: str) -> list[str]:
 
 
 class ChangeForm(forms.Form):
-    """A form that changes the topology, the nodes in use. `seen`, the version on the page, must still be current."""
+    """A form that changes the cache topology. `seen` is the version on the page; `act` fails if it is outdated."""
 
     title: ClassVar[Any] = ""
     seen = forms.IntegerField(widget=forms.HiddenInput)
@@ -430,7 +430,7 @@ FORMS: dict[str, type[ChangeForm]] = {
     "shrink": ShrinkForm,
     "flush": FlushForm,
 }
-WITHOUT_BUTTON: dict[str, type[ChangeForm]] = {"abort": AbortForm}  # linked during a resize
+WITHOUT_BUTTON: dict[str, type[ChangeForm]] = {"abort": AbortForm}  # linked only during a resize
 REDIS_FORMS: dict[str, type[ChangeForm]] = {
     "move": MoveForm,
     "switch": SwitchForm,

@@ -45,7 +45,7 @@ def described(keys: Sequence[HotKey], topology: Topology) -> list[DescribedKey]:
 
 @dataclass(frozen=True, slots=True)
 class ClassStatus:
-    """A class of data in Redis: its servers, and whether all of them work."""
+    """A class of data in Redis, such as "timelines" or "counters": its servers, and whether all of them work."""
 
     name: str
     servers: list[RedisStatus]

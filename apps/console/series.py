@@ -18,9 +18,9 @@ Value = float | None
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure that a chart shows for each span of time. `target` is the name of its maximum in SERVICE_TARGETS.
+    """A measure that a chart shows for each span of time. `target` is the name of its limit in SERVICE_TARGETS.
 
-    With `is_least`, the target is a minimum.
+    The limit is a minimum with `is_least`, and a maximum otherwise.
     """
 
     title: object

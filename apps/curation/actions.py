@@ -174,7 +174,7 @@ class Followed(NamedTuple):
 
 
 def follow_each(follower: User, members: Sequence[User]) -> Followed:
-    """Follow those of the first `MAX_ITEMS` accounts that are not followed or requested yet, each in a transaction.
+    """Follow each of the first `MAX_ITEMS` accounts that is neither followed nor requested yet, in its own transaction.
 
     Once a rate limit is used up, all remaining follows fail for that reason.
     """

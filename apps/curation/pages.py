@@ -246,7 +246,7 @@ def _be_in(request: AuthenticatedRequest, one: Shown, person_id: int, *, is_want
 def _edit_page(
     request: AuthenticatedRequest, row: Collection, form: CollectionForm, people_form: PeopleForm
 ) -> HttpResponse:
-    [one] = shown([row], None)  # no viewer: includes people whom the owner has just blocked
+    [one] = shown([row], None)  # no viewer, to include people whom the owner has just blocked
     context: dict[str, Any] = {
         **HERE,
         "one": one,

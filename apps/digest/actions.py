@@ -18,7 +18,7 @@ def choose(user: User, *, wants: bool) -> None:
 
 
 def end_token(user: User) -> str:
-    """The token in an unsubscribe link. It only unsubscribes, and works until the key that signed it is removed."""
+    """The token in an unsubscribe link. It only unsubscribes, and works until the SECRET_KEY that signed it is gone."""
     return signing.dumps(user.pk, salt=SALT)
 
 

@@ -1,7 +1,7 @@
 """Sends the weekly e-mail. Each e-mail to a member is a row, which a task claims and sends (`apps.events.leases`).
 
-The e-mail shows the posts of the last seven days on the home page that got the most reactions. It leaves out restricted
-posts, because e-mail is not encrypted. It is plain text, so nobody learns who opened it.
+The e-mail shows the posts with the most reactions on the member's home page in the last seven days. It leaves out
+restricted posts, because e-mail is not encrypted. It is plain text, so nobody learns who opened it.
 """
 
 from dataclasses import dataclass

@@ -27,7 +27,7 @@ from apps.privacy.hooks import Record
 from apps.texts import is_visible, normalise
 
 MAX_PICTURES = 4  # of a post
-PICTURES_SECONDS = 12.0  # after these, no further picture is begun: the import task may take 20 s
+PICTURES_SECONDS = 12.0  # after this, no further picture is begun: the import task may take 20 s
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,7 +238,7 @@ def _language(note: Mapping[str, Any]) -> str:
 
 
 def _list(value: Any) -> Sequence[Any]:
-    """A value as a list of up to MAX_NAMES members. In ActivityStreams, a single member may stand for its list."""
+    """A value as a list of up to MAX_NAMES members. ActivityStreams also allows one value in place of a list."""
     some = value if isinstance(value, list) else [] if value is None else [value]
     return some[:MAX_NAMES]
 

@@ -1,7 +1,7 @@
 """Likes, bookmarks, reactions, reads and votes. A row and its count change in one transaction; reads have no row.
 
-All actions except `vote` are idempotent. The existence filter is updated before the commit, so it lacks a row that can
-be read only if Redis did not answer; then the event `mark_missed` adds the mark.
+All actions except `vote` are idempotent. The existence filter is updated before the commit, so it lacks a committed
+row only if Redis did not answer; then the event `mark_missed` adds the mark.
 """
 
 from collections.abc import Callable, Collection

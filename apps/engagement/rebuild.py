@@ -31,9 +31,9 @@ MAX_GAP_SECONDS = 6 * 3600  # after a longer outage the filter is rebuilt
 WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
 # The barrier is a transaction number. Every transaction that set a mark before the registration has a smaller number,
-# because it inserted its row first. The transactions still running are those listed in the snapshot, and all from its
-# upper end (one past the last transaction that ENDED) up to the barrier. All databases of a server share the numbers,
-# so transactions of other databases are excluded.
+# because it inserted its row first. The transactions still running are those that the snapshot lists, and those with
+# numbers from its xmax (one past the last transaction that ENDED) up to the barrier. All databases of a server share
+# the numbers, so transactions of other databases are excluded.
 _BARRIER = "SELECT pg_current_xact_id()::text"
 _STILL_RUNNING = """
 WITH now AS (SELECT pg_current_snapshot() AS seen),
@@ -148,7 +148,7 @@ def _fill(
 
 
 def catch_up(marks: Marks) -> Outcome:
-    """Add the marks of all rows since the filter was complete, or drop it after MAX_GAP_SECONDS. Raises RedisError."""
+    """Mark all rows since the filter was complete; drop it if that was MAX_GAP_SECONDS ago. Raises RedisError."""
     now, complete_until = int(time.time()), bloom.complete_until(marks.name)
     if now - complete_until > MAX_GAP_SECONDS:
         invalidate(marks)
@@ -183,7 +183,7 @@ def _rows(marks: Marks, *, after: int) -> list[tuple[int, int, int]]:
 
 
 def _recent(marks: Marks, since: datetime) -> Iterator[list[Pair]]:
-    """The rows since a time, newest first. Keys grow with time, so it stops after a batch with only older rows."""
+    """The rows since a time, newest first. Keys grow with time, so the scan ends at the first batch of older rows."""
     rows = MODELS[marks].objects.order_by("-pk")
     page = list(rows.values_list("pk", "user_id", "post_id", "created_at")[:RECENT_PER_QUERY])
     while pairs := [(user, post) for _pk, user, post, created in page if created >= since]:

@@ -239,7 +239,7 @@ def _overwrite(subject: Subject, id_: int, record: Row | None) -> None:
 
 
 def recount_running_polls(*, seconds: float) -> int:
-    """Compare running polls, the next to end first, for up to `seconds`; returns the number of repaired polls."""
+    """Compare running polls, sorted by their end, for up to `seconds`; returns the number of repaired polls."""
     deadline, repaired = time.monotonic() + seconds, 0
     after: tuple[datetime, int] | None = None
     while (polls := _running(after)) and time.monotonic() < deadline:

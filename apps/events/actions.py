@@ -180,7 +180,7 @@ def _handle(event: Event) -> None:
     if subscriber.partition(".handlers.")[0] in settings.LEFT_OUT_APPS:
         return  # recorded before the app was removed from OPTIONAL_APPS
     with tracing.handling(subscriber, event.payload):
-        _handlers[event.name][subscriber](event.payload)  # KeyError if it no longer exists
+        _handlers[event.name][subscriber](event.payload)  # KeyError if the handler is gone
 
 
 def sweep(
@@ -189,8 +189,8 @@ def sweep(
     """Find rows whose message was lost: call `run_batch`, which handles up to `limit` rows, until none are due.
 
     Stops after `seconds`, so that the task's time limit does not kill it while it holds leases; the next sweep
-    continues. A full first batch means a backlog, as after a Redis outage: then `task` is enqueued `helpers` times, and
-    these runs enqueue no more. Their messages expire with the sweep, because their rows may be done by then.
+    continues. A full batch means a backlog, as after a Redis outage: after the first one, `task` is enqueued `helpers`
+    times, and these runs enqueue no more. Their messages expire with the sweep, because their rows may be done by then.
     """
     until = time.monotonic() + seconds
     while done := run_batch():

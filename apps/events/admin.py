@@ -57,7 +57,7 @@ class MomentInput(forms.DateTimeInput):
 
 
 class StaffList(admin.ModelAdmin):
-    """A list of rows whose cost is bounded. Rows change only through the apps' actions."""
+    """A list of rows with a bounded cost per page. Rows change only through the apps' actions."""
 
     paginator = BoundedPaginator
     list_per_page = PER_PAGE
@@ -88,12 +88,12 @@ class StaffList(admin.ModelAdmin):
         return self._may(request, "change")
 
     def require_view(self, request: HttpRequest) -> None:
-        """Raises NotAllowed without the permission to see the rows; for pages that are not Django's."""
+        """Raise NotAllowed without the permission to see the rows; for staff pages other than Django's."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("You do not have permission to do this."))
 
     def page_context(self, request: HttpRequest, title: str) -> dict[str, Any]:
-        """What the templates of such pages need."""
+        """The context that the templates of pages other than Django's need."""
         return {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
 
     def changelist_view(

@@ -234,7 +234,7 @@ def has_due(kinds: Sequence[type[LeasedRow]]) -> bool:
 
 
 def claimed_fields() -> dict[str, Any]:
-    """Field values for creating or renewing a row as already claimed, to process it immediately."""
+    """Field values that create a row as claimed by its creator, who processes it immediately, or that renew a lease."""
     return {"attempts": 1, "due_at": Now() + LEASE}
 
 
@@ -301,7 +301,7 @@ def revive_dead(model: type[R], **filters: Any) -> list[int]:
 
 
 def _update(rows: Sequence[LeasedRow], **values: Any) -> None:
-    # `exclude`, because with `state IN (...)` the planner could use `event_open`. By statistics from before a backlog,
-    # this index is empty, but every update would read all of it.
+    # `exclude`, because with `state IN (...)` the planner could use the index `event_open`. According to statistics
+    # from before a backlog, this index is empty; during the backlog, every update would read all of it.
     manager: Any = type(rows[0])._default_manager
     manager.filter(pk__in=[row.pk for row in rows]).exclude(state=State.DONE).update(**values)

@@ -13,7 +13,7 @@ SWEEP_SECONDS = 1.0
 
 @shared_task
 def dispatch(event_ids: list[int]) -> None:
-    """Handle the given events that are still due."""
+    """Handle the events with these ids, except those that are no longer due."""
     actions.run_due(limit=len(event_ids), only=event_ids)
 
 

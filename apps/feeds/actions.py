@@ -160,7 +160,7 @@ def _clean_tags(field: str, names: Sequence[str]) -> list[str]:
 def _clean_words(field: str, lines: Sequence[str]) -> list[str]:
     phrases = list(dict.fromkeys(map(single_line, lines)))
     for phrase in phrases:
-        # limits the NFKC form, because that is searched, and NFKC turns some characters into up to eighteen
+        # the limit is for the NFKC form, which is searched: NFKC turns some characters into up to eighteen
         if len(unicodedata.normalize("NFKC", phrase)) > WORDS_MAX_CHARACTERS:
             message = _("At most %(count)d characters.") % {"count": WORDS_MAX_CHARACTERS}
             raise invalid(field, message)

@@ -107,8 +107,8 @@ class _Candidates:
     time_limit: TimeLimit = field(default_factory=lambda: TimeLimit(settings.SEARCH_SECONDS))
 
     def ids(self, cursor: Cursor, count: int) -> list[int]:
-        """Up to `count` matches. If SCAN candidates contain fewer, the last of the others are added: the page drops
-        them, and the next read continues after them.
+        """Up to `count` matches. If SCAN candidates contain fewer, the last candidates that do not match are added: the
+        page drops them, and the next read continues after them.
         """
         try:
             found: dict[int, list[int]] = dict(

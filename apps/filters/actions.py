@@ -111,7 +111,7 @@ def delete_keyword(owner: User, keyword_id: int) -> None:
 
 @transaction.atomic
 def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> None:
-    """Change a keyword and, if it is its filter's only one, the filter too, as version 1 of the API does.
+    """Change a keyword and, if its filter has no other keyword, the filter too, as version 1 of the API does.
 
     Raises NotFound. If there are other keywords, the title is ignored; new places, actions or expiries raise Invalid.
     """

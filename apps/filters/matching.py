@@ -32,9 +32,9 @@ FEW = 50
 MAX_REMEMBERED = 200  # posts whose matches are kept for later pages
 # The limits of the list of matching filters that a page shows for a post.
 MAX_TOLD = 10  # keywords per filter
-MAX_FILTERS_TOLD = 2  # filters; more are listed if they add places or actions
+MAX_FILTERS_TOLD = 2  # filters; others are listed only if they add a place or an action
 _BETWEEN = "\0"  # separates parts; no text in PostgreSQL contains it
-# separates texts; not a character, so that no keyword matches across two texts
+# separates texts; no keyword contains this noncharacter, so none matches across two texts
 _BETWEEN_TEXTS = "\uffff"
 _PARTS = regex.compile(
     r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
@@ -95,7 +95,7 @@ class Filters:
         return bool(self.filters)
 
     def matches(self, post_id: int, texts: Iterable[str], now: datetime) -> tuple[FilterMatch, ...]:
-        """The filters that match a post now: the first `MAX_FILTERS_TOLD`, and those that add actions or places."""
+        """The filters that match a post now: the first `MAX_FILTERS_TOLD`, and others that add an action or a place."""
         found = self._remembered(_divided(_BETWEEN_TEXTS.join(texts)))
         if post_id in self._naming:
             found = self._with_those_that_name(post_id, found)
@@ -168,8 +168,8 @@ class Automaton:
     The published packages are not used because they list every occurrence: with the keywords "a", "aa", "aaa" up to
     100 letters, each letter of a text that repeats "a" would give 100 occurrences.
 
-    A state stands for the prefix of a sequence that was just read. `_next` leads to the next state by an item. If
-    there is none, `_shorter` leads to the longest suffix of that prefix that is itself the prefix of a sequence.
+    A state stands for the prefix of a sequence that was just read. `_next` has, for each state, the next state by item.
+    If it has none, `_shorter` has the state of the longest suffix of the prefix that is also a prefix of a sequence.
     """
 
     def __init__(self, sequences: Iterable[tuple[str, Sequence[str]]]) -> None:

@@ -30,19 +30,19 @@ logger = logging.getLogger(__name__)
 
 TASK = "apps.gameday.tasks.run"
 SECONDS = (5, 600)  # the shortest and the longest fault
-BEFORE_SECONDS = 10  # in which the site is measured without a fault
-WELL_ROUNDS = 3  # rounds of requests without a failure, which end the recovery
-DELIVERY_SECONDS = 60  # in which the last posts have to be delivered
-ASK_SECONDS = 5.0  # between two questions to a Prometheus
+BEFORE_SECONDS = 10  # how long the site is measured before the fault
+WELL_ROUNDS = 3  # the site has recovered after this many rounds of requests without a failure
+DELIVERY_SECONDS = 60  # how long the delivery of the last posts may take
+ASK_SECONDS = 5.0  # between two requests to Prometheus; also their time limit
 MAX_RUNS = 200  # older ones are deleted
 # A run whose process has died ends this long after its fault should have ended.
 GRACE = timedelta(seconds=BEFORE_SECONDS + MAX_RECOVERY_SECONDS + DELIVERY_SECONDS + 60)
 
-Report = Callable[[str], None]  # is told in a sentence what happens now
+Report = Callable[[str], None]  # takes a sentence about what happens now
 
 
 def begin(fault: Fault, *, seconds: int, by: str, by_lot: bool) -> Run:
-    """Record a game day. Raises NotAllowed on a site that is no staging site, Invalid, or Conflict during another."""
+    """Record a game day. Raises NotAllowed unless this is a staging site, Invalid, or Conflict during another one."""
     require_staging()
     fault_of(fault.name)
     least, most = SECONDS
@@ -63,14 +63,14 @@ def begin(fault: Fault, *, seconds: int, by: str, by_lot: bool) -> Run:
 
 
 def request(fault: Fault, *, by: str) -> Run:
-    """Record a game day chosen by lot, and let a worker carry it out. Raises as `begin` does."""
+    """Record a game day with a fault chosen at random, and let a worker carry it out. Raises the errors of `begin`."""
     row = begin(fault, seconds=fault.seconds, by=by, by_lot=True)
     transaction.on_commit(partial(enqueue, TASK, row.pk))
     return row
 
 
 def carry_out(row: Run, *, prometheus: str = "", report: Report = logger.info) -> ReportCard | None:
-    """Put the fault into the site, and store the report card. None if the run has already begun elsewhere.
+    """Put the fault into the site, and store the report card. None if another process has begun the run.
 
     Raises Unavailable if the site is not well before the fault.
     """
@@ -152,7 +152,7 @@ def _undelivered(sent: Probes, accepted: set[str]) -> set[str]:
 def _run_fault(
     fault: Fault, seconds: float, alert: Alert, sent: Probes, prometheus: str
 ) -> list[tuple[float, bool, bool]]:
-    """Let the fault last. Returns the states of its alert (`cards.outcome`)."""
+    """Keep the fault going for `seconds`. Returns the states of its alert, as `cards.outcome` takes them."""
     states: list[tuple[float, bool, bool]] = []
     start, asked_at = sent.scrapes[-1], 0.0
     began = time.monotonic()
@@ -172,7 +172,7 @@ def _run_fault(
 
 
 def _state_in(prometheus: str, name: str) -> str:
-    """ "pending" or "firing", or nothing. Raises Unavailable."""
+    """The state of an alert in Prometheus: "pending", "firing" or "" (inactive). Raises Unavailable."""
     timeout = dict.fromkeys(("connect", "read", "write", "pool"), ASK_SECONDS)
     url = f"{prometheus.rstrip('/')}/api/v1/alerts"
     try:
@@ -187,7 +187,7 @@ def _state_in(prometheus: str, name: str) -> str:
 def _recovery(sent: Probes, alert: Alert, known: set[str], *, since: float) -> float | None:
     """The seconds until all requests are answered and no more checks fail than before; None if that takes too long.
 
-    Rates are not awaited, because the rules average them over minutes.
+    Alerts about rates may still hold, because the rules average rates over minutes.
     """
     quiet_at: float | None = None
     while time.monotonic() - since < MAX_RECOVERY_SECONDS:
@@ -205,7 +205,7 @@ def _recovery(sent: Probes, alert: Alert, known: set[str], *, since: float) -> f
 
 
 def _well_from(sent: Probes, since: float) -> float | None:
-    """The moment from which all requests that began after `since` are answered well; None if too few are known."""
+    """The time since which all requests begun after `since` have succeeded; None if they are fewer than WELL_ROUNDS."""
     moments = []
     for who in (VISITOR, MEMBER, AUTHOR):
         own = [one for one in sent.answers if one.who == who and one.began >= since]

@@ -1,4 +1,4 @@
-"""Staff pages: past game days with their report cards, and the start of one by lot."""
+"""Staff pages: past game days with their report cards, and a button that starts one with a random fault."""
 
 from typing import Any
 
@@ -101,6 +101,6 @@ class RunAdmin(StaffList):
 
 
 def _text_of(row: Run) -> str:
-    """What the fault does; its name, if this version no longer has it."""
+    """What the fault of a run does; only its name if this release no longer has the fault."""
     fault = faults().get(row.fault)
     return str(fault.text) if fault else row.fault

@@ -1,7 +1,7 @@
-"""The alerts of ops/rules.yml, judged by scrapes of /metrics or asked of a Prometheus.
+"""The alerts of ops/rules.yml, and their evaluation with scrapes of /metrics.
 
-Thresholds, durations and the labels of gauges come from the rules. Without a Prometheus, a rate is computed over the
-seconds of the fault, where the rules use the last five or fifteen minutes.
+Thresholds, durations and the labels of gauges come from the rules. A rate is computed over the seconds of the fault,
+while the rules use the last five or fifteen minutes.
 """
 
 import operator
@@ -109,14 +109,14 @@ def _up(value: float) -> tuple[str, Labels, float]:
 
 
 def is_rate(alert: Alert) -> bool:
-    """Whether the alert compares a rate, which goes on for minutes after its cause has ended."""
+    """Whether the alert compares a rate, so that its condition may hold for minutes after the cause has ended."""
     return alert.name in _RATES
 
 
 def reading(alert: Alert, first: Scrape, last: Scrape) -> float | None:
-    """The value that is closest to the alert's threshold, or beyond it; None if there is no such value.
+    """The value to compare with the threshold: the highest for `>`, else the lowest; None if there is no value.
 
-    Rates are those between the two scrapes.
+    Gauges are read from the last scrape, and rates are computed between the two scrapes.
     """
     rate = _RATES.get(alert.name)
     values = list(rate(first, last) if rate else _gauges(alert, last))
@@ -165,7 +165,7 @@ def _durations(first: Scrape, last: Scrape) -> Iterator[float]:
 
 
 def _hits(first: Scrape, last: Scrape) -> Iterator[float]:
-    """The share of reads that were hits, of each class of data that is read often enough."""
+    """The hit rate of each class of data that is read more than `MIN_READS_A_SECOND` times a second."""
 
     def read(labels: Labels) -> str | None:
         return labels["cache"] if labels["cache"] in _CACHES else None

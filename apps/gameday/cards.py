@@ -32,7 +32,7 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """The requests of one kind while the fault lasted. Times in seconds; None without requests."""
+    """The requests of one kind during the fault (`p95_before`: before it). Times in seconds; None without requests."""
 
     number: int
     failed: int
@@ -43,9 +43,9 @@ class Requests:
 
 @dataclass(slots=True)
 class AlertOutcome:
-    """When an alert noticed the fault, in seconds after its begin; None if it did not.
+    """When an alert noticed the fault, in seconds after the fault began; None if it did not.
 
-    `held_after`: its condition held. `fired_after`: it held for as long as the rule asks.
+    `held_after` is when its condition first held, and `fired_after` when it had held for as long as the rule requires.
     """
 
     name: str
@@ -69,7 +69,7 @@ class ReportCard:
     undelivered: int
     recovery_seconds: float | None
     failed_checks: list[str]
-    # Each expectation with whether it held; None if the fault was too short to tell.
+    # Whether each expectation was met; None if the fault was too short to tell.
     expected: dict[str, bool | None] = field(default_factory=dict)
 
     @property
@@ -96,7 +96,7 @@ def outcome(
 ) -> AlertOutcome:
     """The outcome of an alert. `states`: seconds since the begin, whether the condition held, whether the alert fired.
 
-    An alert that a Prometheus was not asked about has fired if its condition held for long enough.
+    An alert also counts as fired once its condition has held for `for_seconds`, because `/metrics` has no alert states.
     """
     found = AlertOutcome(
         alert.name, alert.severity, alert.runbook, fault.within, alert.for_seconds, asked
@@ -127,9 +127,9 @@ def judge(card: ReportCard, fault: Fault) -> None:
 
 
 def lines(card: dict[str, Any]) -> list[tuple[str, bool | None]]:
-    """The expectations of a stored card as sentences, each with whether it held.
+    """The expectations of a stored card as sentences, each with whether it was met.
 
-    In the order of `SENTENCES`: PostgreSQL stores the keys of an object in an order of its own.
+    They are in the order of `SENTENCES`, because PostgreSQL's jsonb does not keep the order of keys.
     """
     expected = card["expected"]
     values = {

@@ -1,7 +1,7 @@
-"""The faults of game days. Each acts through the addresses in the settings, and needs neither root nor the processes.
+"""The faults of game days. Each uses only the servers in the settings, without root and without access to processes.
 
-A fault is a context manager. It yields a function that is called every TICK_SECONDS while the fault lasts, and undoes
-everything when it is left. If its process is killed, the fault also ends: pauses and keys expire, workers resume, and
+A fault is a context manager. It yields a function that is called every TICK_SECONDS while the fault lasts; leaving the
+context undoes everything. If the process is killed, the fault also ends: pauses and keys expire, workers resume, and
 PostgreSQL ends the connections.
 """
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 TICK_SECONDS = 0.4
-MARGIN_SECONDS = 5  # what PostgreSQL allows a connection of a fault beyond the fault's own time
+MARGIN_SECONDS = 5  # PostgreSQL ends a fault's connections this long after its planned end
 PAUSE_MILLISECONDS = 2000  # of one pause of writes, which each tick renews
-DELAY_MILLISECONDS = 300  # for the reads and writes of one tick; below REDIS_TIMEOUT_SECONDS
+DELAY_MILLISECONDS = 300  # of one pause of all commands, per tick; below REDIS_TIMEOUT_SECONDS
 USED_SHARE = 0.9  # of max_connections
 HELD_SECONDS = 20  # how long a tick keeps the auditor from running
 LOCKED_TABLE = Post._meta.db_table
@@ -76,7 +76,7 @@ def fault_of(name: str) -> Fault:
 
 
 def by_lot() -> Fault:
-    """One of the faults that this site can have."""
+    """A random fault among those that this site can have."""
     return secrets.choice([fault for fault in _FAULTS if not fault.why_not()])
 
 
@@ -101,7 +101,7 @@ def _redis_writes(_seconds: float) -> Iterator[Tick]:
 
 @contextmanager
 def _redis_slow(_seconds: float) -> Iterator[Tick]:
-    """Redis answers nothing for three quarters of the time, but no call for longer than DELAY_MILLISECONDS."""
+    """Redis pauses for three quarters of the time, for DELAY_MILLISECONDS each time, so calls are slow but succeed."""
     client: Any
     with closing(dedicated_configuration()) as client:
         yield partial(client.execute_command, "CLIENT PAUSE", DELAY_MILLISECONDS, "ALL")
@@ -196,7 +196,7 @@ def _idle(seconds: float) -> psycopg.Connection[Any]:
 
 
 def _connect(*, autocommit: bool = False, **timeouts: float) -> psycopg.Connection[Any]:
-    """A connection of its own, outside the pool, with these timeouts in seconds."""
+    """A new connection, outside the pool, with these timeouts in seconds."""
     limits = " ".join(f"-c {name}={int(seconds * 1000)}" for name, seconds in timeouts.items())
     params = connection.get_connection_params()
     for name in ("pool", "cursor_factory", "context", "prepare_threshold"):

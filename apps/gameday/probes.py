@@ -1,7 +1,7 @@
-"""Requests to the site during a game day: each second one of a visitor, one of a member and one of an author.
+"""Requests to the site during a game day: every second, one by a visitor, one by a member and one by an author.
 
-They go to SITE_URL, as those of people do. A request does not wait for the one before it, so a site that is slow gets
-as many requests as one that is quick. /metrics is scraped in between.
+They go to SITE_URL, like the requests of people. A request does not wait for the response to the one before, so a slow
+site gets as many requests as a fast one. /metrics is scraped in between.
 """
 
 import secrets
@@ -28,7 +28,7 @@ from apps.graph.actions import follow_user
 
 EVERY_SECONDS = 1.0
 TIMEOUT_SECONDS = 15.0  # longer than the site's own limits
-SCRAPE_SECONDS = 10.0  # the default of Prometheus
+SCRAPE_SECONDS = 10.0  # the default time limit of a scrape in Prometheus
 MAX_WAITING = 48  # requests at the same time
 PAGE = 40  # posts
 AUTHOR_HANDLE, READER_HANDLE = "gameday_author", "gameday_reader"
@@ -37,7 +37,7 @@ FAILURES = (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolE
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one request. `status` is 0 if there was none; `began` is a second of the monotonic clock."""
+    """The answer to one request. `status` is 0 if there was none; `began` is a time of the monotonic clock."""
 
     who: str
     began: float
@@ -52,7 +52,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Probes:
-    """Sends requests while `running` is entered, and collects the answers and scrapes."""
+    """Sends requests inside the context `running`, and collects the answers and scrapes."""
 
     tokens: dict[str, str]
     author_id: int
@@ -78,7 +78,7 @@ class Probes:
             scraper.join()
 
     def scrape(self) -> Scrape:
-        """The current figures. Raises NotAllowed without access to /metrics, Unavailable if there is no answer."""
+        """The current metrics. Raises NotAllowed without access to /metrics, Unavailable if there is no answer."""
         headers = [("Authorization", f"Bearer {settings.METRICS_TOKEN}")]
         began, status, content = self._request("GET", "/metrics", headers)
         if status == 403:
@@ -151,7 +151,7 @@ class Probes:
     def _request(
         self, method: str, path: str, headers: list[tuple[str, str]], body: bytes = b""
     ) -> tuple[float, int, bytes]:
-        """When the request began, the status, and the content; 0 and nothing if there was no answer in time."""
+        """The time when the request began, the status, and the content; status 0 if there was no answer in time."""
         began = time.monotonic()
         timeout = dict.fromkeys(("connect", "read", "write", "pool"), TIMEOUT_SECONDS)
         try:
@@ -172,7 +172,7 @@ class Probes:
 
 @contextmanager
 def probes() -> Iterator[Probes]:
-    """Probes with the accounts of game days, which the first one creates. Their tokens are revoked at the end."""
+    """Probes with the two accounts for game days, which the first game day creates. Revokes their tokens at the end."""
     author, reader = _account(AUTHOR_HANDLE), _account(READER_HANDLE)
     follow_user(reader, author)
     tokens = {

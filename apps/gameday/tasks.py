@@ -21,7 +21,7 @@ def run(row_id: int) -> None:
 
 @control_command(args=[("seconds", float)], signature="<seconds>")
 def gameday_pause(state: Any, seconds: float, **_: Any) -> Any:
-    """Take no messages for so many seconds. The worker resumes by itself, even if nobody tells it to."""
+    """Take no messages for `seconds`. The worker then resumes, even if it gets no `gameday_resume`."""
     consumer = state.consumer
     if not _paused:
         _paused.extend(queue.name for queue in consumer.task_consumer.queues)

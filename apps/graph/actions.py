@@ -423,7 +423,7 @@ def _remember_follow(edge: Followee) -> None:
 
 
 def _delete_request(requester: User, owner: User) -> FollowRequest | None:
-    """Delete a follow request that has ended, and return it for its options; None if there is no request."""
+    """Delete a follow request, and return it, because a follow takes over its options; None if there is no request."""
     request = FollowRequest.objects.filter(requester=requester, owner=owner).first()
     if request is not None:
         FollowRequest.objects.filter(owner=owner, pk=request.pk).delete()

@@ -207,9 +207,10 @@ def _store_after_commit(store: partial[None]) -> None:
 
 
 def apply_changes(counts: Mapping[int, UserCounts], changed: Collection[RelationChange]) -> None:
-    """After a commit, apply the changes to the cached relations of these accounts, a few hundred bytes per account.
+    """After a commit, apply the changes to the cached relations; sends a few hundred bytes per account.
 
-    `counts` are their rows before the change. An entry that misses the update keeps its old revision, and so is a miss.
+    `counts` are the accounts' rows before the change. If the update of an entry fails, the entry keeps its old revision
+    and counts as a miss.
     """
     try:
         for owner_id in {each.owner_id for each in changed}:

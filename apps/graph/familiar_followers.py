@@ -74,7 +74,7 @@ class _Shared(NamedTuple):
 
 
 class FamiliarKey(NamedTuple):
-    """A viewer and their `epoch`, which every follow or block replaces; an account and its `followers_revision`.
+    """A viewer and their `epoch`, which changes with every follow or block; an account and its `followers_revision`.
 
     The revision is 0 for accounts with too many followers to be cached, because their followers change all the time.
     """

@@ -1,6 +1,6 @@
 """Follows, mutes and blocks at an earlier time, from the current rows and from relations that have ended since then.
 
-Of all rows for a pair of accounts, the first that ended after this time was in force then, if it had already begun.
+Of all rows for a pair of accounts, the first to end after the given time was in force at that time, if it had begun.
 """
 
 from collections.abc import Collection

@@ -38,9 +38,10 @@ MAX_OTHERS = 1000
 MAX_REQUESTS_COUNTED = 100
 Contained = dict[str, set[int] | None]
 
-# Every relation between `%(viewer)s` and `%(others)s`, with its terms: shows reposts, notifies and languages (of
-# follows and requests); hides notifications and the end (of mutes); the text (of notes). Written in SQL, because the
-# ORM takes 3 ms to build this union.
+# Every relation between `%(viewer)s` and `%(others)s`: its kind, the other account, and five columns with its terms:
+# whether a follow or request shows reposts (or a mute hides notifications), whether it notifies, the end of a mute, the
+# text of a note, and the languages of a follow or request. Written in SQL, because the ORM takes 3 ms to build this
+# union.
 RELATIONSHIPS = """
 SELECT 'following', followee_id, shows_reposts, notifies, NULL::timestamptz, '', languages FROM graph_followee
 WHERE owner_id = %(viewer)s AND followee_id = ANY(%(others)s)
@@ -128,8 +129,8 @@ def relations(
 ) -> Relations:
     """A viewer's relations to up to 1,000 others, from Redis in one round trip; empty for anonymous viewers.
 
-    `revision` is the viewer's `graph_revision`, which the caller has just read, after any change that it made; without
-    it, one more query is made. For access to a restricted post, use `exact_relations`.
+    `revision` is the viewer's current `graph_revision`, read after any change that the caller made; without this
+    argument, one more query reads it. For access to a restricted post, use `exact_relations`.
     """
     others = _others(viewer_id, other_ids)
     if viewer_id is None or not others:
@@ -233,7 +234,7 @@ def followee_ids(reader_id: int, *, revision: int | None = None) -> Collection[i
 
 
 def all_follower_ids(owner_id: int, *, expected: int) -> list[int] | None:
-    """All followers of an account, from Redis, where a miss loads them. None unless their number is `expected`.
+    """All followers of an account, from Redis or, on a miss, from PostgreSQL. None unless their number is `expected`.
 
     This is for deliveries, which must not miss anybody. The revision is read after the caller has counted the
     followers, so the result contains every counted follower who still follows.

@@ -37,7 +37,7 @@ CORE = frozenset({
 
 HOME = frozenset({"", "home", "api/v1/timelines/home"})  # routes of the home timeline
 
-# Prefixes of routes whose writes are `REST` too. All other writes are `WRITES`.
+# Prefixes of routes whose requests are all `REST`, even writes. All other writes are `WRITES`.
 REST = (
     "admin/",
     "api/v1/apps",

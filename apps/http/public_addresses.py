@@ -46,7 +46,7 @@ def may_be_public(host: str) -> bool:
 
 
 def public_addresses(host: str, port: int) -> list[str]:
-    """The addresses of a host. Raises NotPublic if one of them is not public, and OSError if there are none."""
+    """The addresses of a host. Raises NotPublic if one of them is not public, and OSError if the host has none."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(address[0]) for *_kind, address in found))
     for address in addresses:
@@ -58,7 +58,7 @@ def public_addresses(host: str, port: int) -> list[str]:
 class PublicHTTPSConnection(HTTPSConnection):
     """A connection to a public host whose certificate is verified.
 
-    It does not follow redirects: a caller opens a new connection for each, so that its host is checked too.
+    It does not follow redirects: a caller opens a new connection for each redirect, so that each host is checked.
     """
 
     def __init__(self, host: str, port: int | None = None, *, timeout: float) -> None:

@@ -1,4 +1,4 @@
-"""The id of the current request: in its response, in the log and on error pages."""
+"""The id of the current request, which appears in the response headers, in the log and on error pages."""
 
 from contextvars import ContextVar
 

@@ -75,7 +75,7 @@ def login_required(view: View) -> View:
 
 
 def redirect_and_back(request: SiteRequest, path: str) -> HttpResponseBase:
-    """Redirect to a page. Its `next` leads back here or, if this is a POST, to the `next` of the posted form."""
+    """Redirect to `path`, with the parameter `next`: the current URL or, for a POST, the `next` of the posted form."""
     is_safe = request.method in {"GET", "HEAD"}
     url = f"{path}?{urlencode({'next': request.get_full_path() if is_safe else next_url(request)})}"
     if request.htmx:
@@ -90,7 +90,7 @@ def next_url(request: HttpRequest, default: str = "/") -> str:
 
 
 def return_url(request: HttpRequest, default: str = "/") -> str:
-    """The URL to return to from a confirmation page: `next`, else the page here that linked to it, else `default`."""
+    """Where a confirmation page leads back: `next`, else the `Referer` if it is another page here, else `default`."""
     referer = urlsplit(request.headers.get("Referer", ""))
     url = referer._replace(scheme="", netloc="", fragment="").geturl()
     is_other_page = referer.netloc == request.get_host() and referer.path != request.path
@@ -137,7 +137,7 @@ def limit_searches(request: HttpRequest | Request) -> None:
 
 
 def session_origin(request: HttpRequest) -> Origin:
-    """The origin of password checks in a session, so that other people's guesses cannot use up the session's limit."""
+    """The origin of password guesses in this session, whose limit other people's guesses cannot use up."""
     return Origin(client_address(request), f"session {request.session.session_key}")
 
 

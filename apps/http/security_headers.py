@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase
 
-# Browser features that pages do not use; they do use passkeys, sharing and the clipboard. Names that browsers do not
-# know are left out, because browsers log a warning about them.
+# Browser features that no page uses; passkeys, sharing and the clipboard are used, so they are not listed. Names that
+# browsers do not know are left out, because browsers log a warning about them.
 REFUSED = (
     "accelerometer", "browsing-topics", "camera", "display-capture", "geolocation", "gyroscope", "hid",
     "idle-detection", "local-fonts", "magnetometer", "microphone", "midi", "otp-credentials", "payment",

@@ -125,8 +125,8 @@ def pass_second_factor(request: SiteRequest, user: User, device: Any) -> None:
 def has_passed_second_factor(request: HttpRequest | Request) -> bool:
     """Whether the viewer has passed a second factor that the account still has.
 
-    API clients cannot pass a second factor. But turning it on revokes all tokens, and later ones are issued only
-    to sessions that have passed it, so every token of an account with a second factor counts as verified.
+    API clients cannot pass a second factor. But setting one up revokes all tokens, and new tokens are issued only to
+    sessions that have passed it. So every token of an account with a second factor counts as verified.
     """
     viewer = viewer_of(request)
     if viewer is None:

@@ -70,7 +70,7 @@ OTHER_NUMBERS = 0x40000000  # the first call number of x32 programs on x86-64
 Program = list[tuple[int, int, int, int]]
 
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT, LANDLOCK_VERSION = 444, 445, 446, 1
-# Rights by the Landlock version that introduced them: access to files; TCP; other processes' sockets and signals.
+# The rights that each Landlock version added: for files, for TCP, and for the sockets and signals of other processes.
 FILE_ACCESS = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 NETWORK_ACCESS = {4: 0b11}
 SCOPES = {6: 0b11}
@@ -114,7 +114,8 @@ def limit(seconds: int) -> None:
 def missing() -> list[str]:
     """The protections that this machine lacks.
 
-    Any version of Landlock is enough, because seccomp covers later additions: truncation, network and signals.
+    Any version of Landlock is enough, because seccomp also forbids what only later versions can restrict: truncation,
+    network and signals.
     """
     if sys.platform != "linux":
         return ["Landlock", "seccomp"]

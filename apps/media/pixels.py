@@ -19,8 +19,8 @@ from PIL import AvifImagePlugin, ExifTags, Image, ImageMath, ImageOps, ImageSequ
 from apps.media.sizes import MAX_PIXELS, TOO_LARGE, UNFIT
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "AVIF", "HEIF")
-# In files of other formats only the first picture counts: the others are previews, gain maps or the second of a stereo
-# pair.
+# Formats that can be animated. In all others, only the first picture counts: any further ones are previews, gain maps
+# or the second of a stereo pair.
 MOVING = {"PNG", "WEBP", "GIF", "AVIF"}
 COPIED = {"WEBP", "AVIF"}
 # The limit for all frames together if the decoder holds several copies: for `COPIED` formats and animations.

@@ -50,7 +50,7 @@ class ReportAdmin(SearchedByAccount):
     actions = ("resolve", "reopen", "suspend")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
-        """Leave out reports about the viewing member of staff, who would see who filed them."""
+        """Leave out reports about the viewing member of staff, who would otherwise see who filed them."""
         return super().get_queryset(request).exclude(target=staff_of(request))
 
     @admin.display(description=gettext_lazy("account"))

@@ -94,7 +94,7 @@ def tell_of_moderation(user: User) -> None:
 def change_policy(viewer: User, **verdicts: str) -> None:
     """Change the given fields of the viewer's `NotificationPolicy`. They apply only to new notifications."""
     policy, _is_new = NotificationPolicy.objects.update_or_create(user=viewer, defaults=verdicts)
-    # True if notifications are held back now, or can be under the new policy.
+    # True if notifications are held back now, or the new policy can hold some back.
     holds = (
         any(getattr(policy, name) != Treatment.ACCEPT for name in CONDITIONS)
         or _held_back(viewer).exists()
@@ -142,7 +142,7 @@ def clear(viewer: User) -> None:
 
 
 def purge(*, seconds: float = PURGE_SECONDS) -> int:
-    """Delete notifications older than `NOTIFICATION_DAYS` in batches, oldest first; begin none after `seconds`.
+    """Delete notifications older than `NOTIFICATION_DAYS` in batches, oldest first; no batch begins after `seconds`.
 
     Returns the number of deleted rows. They are read in the order of their ids, because ids are indexed and have nearly
     the same order as `created_at`.

@@ -61,8 +61,8 @@ _QUOTERS = """
 SELECT id, author_id AS user_id FROM posts_post
 WHERE source_id = %(post)s AND kind = 'quote' AND deleted_at IS NULL AND id > %(after)s
 """
-# The voter's id serves as the id, because the index of a poll's votes is sorted by it. A voter with several choices
-# gets one notification.
+# `id` is the voter's id, because the index of a poll's votes is sorted by voter. A voter with several choices gets one
+# notification.
 _VOTERS = """
 SELECT user_id AS id, user_id FROM engagement_vote
 WHERE poll_id = %(post)s AND user_id > %(after)s GROUP BY user_id

@@ -46,7 +46,8 @@ WHERE c.user_id = %(viewer)s AND c.is_unread AND NOT c.is_request AND NOT c.has_
 LIMIT {MAX_UNREAD}
 """  # noqa: S608 -- a constant
 
-# An expression for the numbers of unread notifications and conversations; a statement that adds the home read marker.
+# The first is an SQL expression for the numbers of unread notifications and conversations. The second is a statement
+# that also reads the read marker of home.
 _NUMBERS_OF_UNREAD = f"""ARRAY[
     (SELECT count(*) FROM ({_UNREAD}) AS unread), (SELECT count(*) FROM ({_UNREAD_CONVERSATIONS}) AS unread)]"""  # noqa: S608 -- constants
 _UNREAD_AND_HOME = f"""

@@ -99,7 +99,10 @@ def issue_access(
 
 
 def purge() -> None:
-    """Delete expired codes and tokens, and after 30 days revoked refresh tokens, used codes and unused applications."""
+    """Delete expired codes and tokens, and rows that have been of no use for 30 days.
+
+    The latter are revoked refresh tokens, used codes, and applications without codes or tokens.
+    """
     now = timezone.now()
     idle = Application.objects.filter(created__lt=now - APPLICATION_IDLE)
     for model in (Grant, AccessToken, RefreshToken):
@@ -117,7 +120,7 @@ def purge() -> None:
 @transaction.atomic
 def end_access(user_id: int, **application: int) -> None:
     """Revoke all codes and tokens of a user; with `application_id`, only those of one application."""
-    # in this order, so that no code or refresh token can be exchanged for a token that would stay
+    # in this order: otherwise, a code or refresh token could be exchanged meanwhile for a token that stays valid
     for model in (Grant, RefreshToken, AccessToken):
         model.objects.filter(user_id=user_id, **application).delete()
     access_changed(user_id)

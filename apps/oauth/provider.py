@@ -42,7 +42,7 @@ class Core(OAuthLibCore):
         ]
 
     def validate_authorization_request(self, request: Any) -> tuple[list[str], dict[str, Any]]:
-        """Before the consent page, refuse a plain code challenge, and drop scopes that the user cannot grant."""
+        """Before the consent page, refuse a plain PKCE challenge, and drop scopes that the user cannot grant."""
         scopes, credentials = super().validate_authorization_request(request)
         if credentials.get("code_challenge_method", "S256") != "S256":
             message = 'Unsupported code_challenge_method; use "S256".'
@@ -126,7 +126,7 @@ class Validator(OAuth2Validator):
         return False
 
     def get_code_challenge(self, code: str, request: Any) -> str | None:
-        """The challenge of a code. If the code has none, a request with a verifier is refused (RFC 9700, 2.1.1),
+        """The PKCE challenge of a code. If the code has none, a request with a verifier is refused (RFC 9700, 2.1.1),
         because an attacker may have removed the challenge from the first request.
         """
         challenge: str | None = super().get_code_challenge(code, request)

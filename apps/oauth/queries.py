@@ -78,7 +78,7 @@ def connections_of(user_id: int) -> list[Connection]:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A token that was read, and the epoch of its user's cached `Viewer` then; valid while that epoch is the same."""
+    """A token that this process has read, valid until the `epoch` of its user's cached `Viewer` changes."""
 
     epoch: str
     user_id: int

@@ -49,8 +49,8 @@ from feedcache.topology import (
 
 logger = logging.getLogger(__name__)
 
-# The wait between the steps of a move. In this time, the reports of processes that are dead, or cut off from the Redis
-# that stores the topology, expire.
+# The wait between the steps of a move. It is long enough for the reports of dead processes, and of processes that are
+# cut off from the Redis with the topology, to expire.
 SETTLE_SECONDS = topology_listener.REPORT_TTL_SECONDS + 2
 
 Change = Callable[
@@ -185,7 +185,7 @@ def switch_server(name: str, *, by: Author) -> TopologyVersion:
 
 def leave_server(name: str, *, by: Author) -> TopologyVersion:
     """The last step of a move: stop writing to the server that is not read, and delete those of its keys that would be
-    outdated if the class came back. Before the switch, this cancels the move. Raises Conflict, Invalid or NotFound.
+    outdated if the data moved back. Before the switch, this cancels the move. Raises Conflict, Invalid or NotFound.
     """
     _require_settled()
     former = topology_in_force().tenant(name).also

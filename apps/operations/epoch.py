@@ -1,8 +1,8 @@
 """The epoch of all caches. It ends when the database goes back in time, or the Memcached nodes in the settings change.
 
 Caches stay current because revisions in the database only grow, and because every process that changes a row updates
-them. They may be outdated if the database is restored to an earlier state, if a standby takes over (it may lack the
-newest changes), or if a Memcached node returns to the settings after an absence. Then a new epoch begins, and
+the caches. They may be outdated if the database is restored to an earlier state, if a standby takes over (it may lack
+the newest changes), or if a Memcached node returns to the settings after an absence. Then a new epoch begins, and
 everything cached before is ignored. The epoch is part of all keys in Memcached; copies of PostgreSQL's data in Redis
 are deleted.
 
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 BEATS = "topology:beats"  # the highest count of beats
 EPOCH_BITS = 48
-LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # recent changes may be lost then
+LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # these may lose recent changes
 NOTICE = timedelta(days=7)  # how long pages show that the database went back
 # Clients store the highest id that they have seen, for example of notifications, and request higher ones. So ids that
 # were used after the backup was made must not be used again. A tenth of the ids, but at least 1000, is skipped.

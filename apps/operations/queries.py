@@ -124,7 +124,7 @@ def _rate(counts: Mapping[tuple[str, str], int], subject: str) -> Rate:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Calls to a backend, or requests of a class of interfaces, and how long they took."""
+    """Calls to a backend, or requests of an interface class (`apps.http.interfaces`), and how long they took."""
 
     name: str
     number: int
@@ -145,7 +145,7 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class ServiceLevel:
-    """Counts of all processes. `requests` has one entry per class of interfaces; `total` is their sum."""
+    """Counts of all processes. `requests` has one entry per interface class; `total` is the sum of these."""
 
     requests: list[Calls]
     calls: list[Calls]

@@ -35,7 +35,7 @@ from feedcache.topology import Group, Node, Phase, Pool, Resize, Topology
 
 STEP_SECONDS = LEASE_SECONDS + 2  # the time between steps, so that no process is two steps behind
 FILLED = 0.02  # the new slots are filled when at most this share of the pool's hits comes from the old slots
-MOVING_MOST_SECONDS = 600.0  # the longest time in MOVING; keys that are still only in the old slots then become misses
+MOVING_MOST_SECONDS = 600.0  # after this time in MOVING, keys left in the old slots become misses
 NEXT = {Phase.JOINING: Phase.MOVING, Phase.MOVING: Phase.LEAVING}
 
 

@@ -3,9 +3,9 @@
 The content of a restricted post never enters a cache.
 
 The entry of a single post is as current as its row in PostgreSQL (decision 0019), because every change of a post
-updates its entry after the commit and before it is acknowledged: a publication adds it, an edit replaces an older one,
+updates its entry after the commit and before the response: publishing adds an entry, an edit replaces an older entry,
 and a deletion leaves a tombstone. A reader that loads a missing entry overwrites none of these. If a writer dies
-between the commit and the update, the change has not been acknowledged yet, and its event repairs the entry
+between the commit and the update, no response has been sent yet, and the event of the change repairs the entry
 (`repair_edited` and similar functions). An author's recent posts (`recent`) are checked by a revision instead.
 """
 
@@ -247,7 +247,8 @@ def _reposted(user_id: int) -> NewestIds:
 class HotAuthorEntry:
     """An author's newest open posts, newest first, as of a revision of the outbox.
 
-    No post with an id of `complete_to` or more is missing. `is_whole`: no older posts of the two weeks were cut off.
+    No post with an id of `complete_to` or more is missing. `is_whole` is False if older posts of
+    this week and last week were cut off.
     """
 
     posts: tuple[PostContent, ...]

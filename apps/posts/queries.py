@@ -64,7 +64,7 @@ Preloaded = dict[int, PostContent]  # by post id
 class VisiblePosts:
     """The posts that a viewer may see and their sources, with counts and the viewer's relations to the authors.
 
-    `circles` contains the names of those circles of the posts that the viewer belongs to now.
+    `circles` contains the names of the posts' circles, by id; only of circles to which the viewer belongs now.
     """
 
     posts: dict[int, PostContent] = field(default_factory=dict)
@@ -208,7 +208,7 @@ class ViewerMarks(NamedTuple):
 
 
 def ask_viewer_marks(batch: Batch, viewer_id: int | None) -> Future[ViewerMarks]:
-    """Queue the read of the marks in a batch. Use it only with a fresh context."""
+    """Queue the read of the marks in a batch. Call this only with a fresh context."""
     if viewer_id is None:
         return ViewerMarks
     reposted = batch.get_many(REPOSTED, [viewer_id], load_reposted)
@@ -241,8 +241,8 @@ def ask_posts(
     """Queue the read of up to 400 posts, without their sources. Posts that the viewer may not see now are left out.
 
     `parents` are the ids of up to 400 more posts, which are only checked for visibility. `preloaded` contains open
-    posts that the caller has just read from PostgreSQL or by the author's revision; these are not read again. Use it
-    only with a fresh context. Raises ValueError beyond 400 ids.
+    posts that the caller has just read from PostgreSQL or by the author's revision; these are not read again. Call
+    this only with a fresh context. Raises ValueError beyond 400 ids.
     """
     ids = set(post_ids)
     if len(ids) > MAX_PAGE_IDS:

@@ -2,8 +2,8 @@
 
 Redis has one hash per week. Both weeks are read in one round trip and without SQL. `UserCounts.outbox_revision`
 validates the cached weeks: it grows in the transaction of every change to an open post, each bucket stores the revision
-it was built from, and a bucket older than the reader's `author.counts` is a miss. So a failed write to Redis costs a
-rebuild, but never a wrong page.
+it was built from, and a bucket is a miss if the caller has read a newer revision (`author.counts`). So a failed write
+to Redis costs a rebuild, but never a wrong page.
 
 Restricted posts are never stored: pages get their ids from other sources. This module does not decide who may see
 a post.
@@ -46,8 +46,8 @@ LOAD_BATCH_SIZE = 200
 class Recent:
     """Posts in the order of the cursor, and the id down to which they are complete.
 
-    No open post of the author with an id of `complete_to` or more that the cursor admits is missing, unless `count` was
-    reached before. `complete_to` is None if nothing was read.
+    `posts` contains all requested posts that the cursor admits and whose ids are at least `complete_to`, or the first
+    `count` of them. `complete_to` is None if nothing was read.
     """
 
     posts: tuple[PostContent, ...] = ()

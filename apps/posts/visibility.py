@@ -165,8 +165,10 @@ def facts_about(reader_id: int | None, posts: Iterable[Judged]) -> Standing:
 
 
 def may_see(post: Judged, reader: Standing) -> bool:
-    """Whether a reader may see a post, judged by its visibility and, if the facts include its author, by blocks. Only
-    its author may see a post that staff have hidden.
+    """Whether a reader may see a post, by its visibility and by blocks. Only its author may see a post that staff have
+    hidden.
+
+    Blocks count only if `reader` has the relations to the author; `facts_about` reads them only for restricted posts.
     """
     if post.author_id == reader.reader_id:
         return True
@@ -196,7 +198,7 @@ def where_visible(
     follows: str | None = None,
     author: str | None = None,
 ) -> str:
-    """The SQL condition for posts of these visibilities that `%(reader)s` may see, and for the reader's own posts.
+    """The SQL condition for posts with a visibility in `among` that `%(reader)s` may see, and for the reader's own.
 
     `post` is the table of posts or its alias. `follows` is SQL that tells whether the reader follows the author, if the
     query knows it already, such as `true` in a scan of the reader's followees. `author` is SQL for the author, if all
@@ -235,7 +237,7 @@ def visible_to(reader_id: int | None, *, follows: bool, author_id: int) -> Q | R
 
 
 def addressees(post: Judged) -> set[int]:
-    """The users on whose home pages an `ADDRESSED` post belongs, except its author. Raises ValueError for others."""
+    """The users on whose home pages an `ADDRESSED` post belongs, except its author. ValueError for other posts."""
     match RULES[post.visibility].audience:
         case Audience.FOLLOWERS:
             raise ValueError(f"post {post.id} goes to all followers")

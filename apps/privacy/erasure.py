@@ -139,7 +139,7 @@ def second_factor(user: User, limit: int) -> int:
 
 
 def posts(user: User, limit: int) -> int:
-    """Delete posts and reposts as their author would, with their pictures, counts, timelines and search entries."""
+    """Delete posts and reposts as their author would, with their pictures, counts, timeline and search entries."""
     ids = Post.objects.filter(author=user, deleted_at=None).order_by("-pk")
     return _each(
         ids.values_list("pk", flat=True)[:limit], lambda pk: publishing.delete(pk, by=user)

@@ -21,7 +21,7 @@ class Part:
     """A file in an archive: `rows` finds a user's rows, `written` turns a batch of them into records.
 
     In a `.csv` file all records need the same keys. `about` describes an optional app's file in the archive's README.
-    `pictures` names the pictures of a batch of rows, in the archive and in the storage.
+    `pictures` yields, for each picture of a batch of rows, its name in the archive and its name in the storage.
     """
 
     file: str

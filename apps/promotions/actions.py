@@ -50,7 +50,7 @@ SWEEP_EVERY = timedelta(hours=1)  # some rules depend on the age of the last pos
 SWEEP_TASK = "apps.promotions.tasks.sweep_segments"
 KEEP_DAYS = 2  # a reader's impressions of today, and of yesterday for pages shown around midnight
 
-# A page counts once for each campaign, no matter how many of its posts are on it.
+# A page counts once for each campaign, no matter how many posts of the campaign it shows.
 _COUNT = """
 INSERT INTO promotions_readerimpressions AS r (user_id, campaign_id, day, number, pages)
 SELECT %(user)s, id, %(day)s, 1, ARRAY[%(page)s::bigint]

@@ -114,7 +114,7 @@ class OwnSegment:
 
 
 class Audience(NamedTuple):
-    """The least number of people that a campaign reaches. `too_few`: a segment is too small, or there is none."""
+    """A lower bound for the number of people that a campaign reaches. `too_few`: a segment is too small, or missing."""
 
     people: int
     too_few: bool = False
@@ -171,7 +171,7 @@ def ask_promotions(batch: Batch, reader_id: int) -> Future[Mapping[int, Promotio
 
 
 def _chosen(reader: ReaderEntry, campaigns: Iterable[LiveCampaign]) -> dict[int, Promotion]:
-    """For each virtual followee, the first campaign that may be shown now, with the reader's first segment in it."""
+    """For each virtual followee, the first campaign to show now, with its first segment that the reader is in."""
     now, day = timezone.now().timestamp(), today().isoformat()
     shown = {one.campaign_id: one for one in reader.shown if one.day == day}
     found: dict[int, Promotion] = {}
@@ -202,8 +202,9 @@ def _chosen(reader: ReaderEntry, campaigns: Iterable[LiveCampaign]) -> dict[int,
 def promotions_of(reader_id: int) -> dict[int, Promotion]:
     """The promotions that a reader may see now, by the promoted account's id, from one query and the cached campaigns.
 
-    The campaign must be live, within its time and budget, and below the reader's cap for today. Accounts that
-    the reader follows, mutes or blocks, or that block the reader, are left out. At most 100, one per account.
+    The campaign must be live, within its time and budget, and below the reader's cap for today. Accounts that the
+    reader follows, mutes or blocks, that block the reader, or that are suspended, are left out. At most 100, one per
+    account.
     """
     values = {"reader": reader_id, "now": timezone.now(), "today": today()}
     rows = rows_of(_PROMOTIONS, values)

@@ -21,7 +21,7 @@ def preferences_of(user: User) -> Preferences:
 
 
 def access_of(bearer: Bearer) -> dict[str, int]:
-    """The field of a subscription that this kind of token fills, with the token's id from `Bearer.key`."""
+    """The field of `Subscription` for this kind of token, and the id of the token, which is part of `Bearer.key`."""
     is_personal = bearer.key.startswith("p")
     return {"personal_token_id" if is_personal else "program_token_id": int(bearer.key[1:])}
 

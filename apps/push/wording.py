@@ -15,7 +15,7 @@ from apps.push.models import Subscription, Texts
 from apps.timeline.pipeline.items import FeedItem
 
 TITLE_MAX_CHARACTERS = 100
-# of at most 4 bytes, because push services accept 4096 bytes for the whole message
+# A character takes up to 4 bytes, and push services accept 4096 bytes for the whole message.
 BODY_MAX_CHARACTERS = 240
 
 

@@ -201,7 +201,7 @@ def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> lis
 def score(
     algorithm: Algorithm, viewer: User, items: Sequence[FeedItem], weights: Mapping[str, float]
 ) -> list[Scored]:
-    """Score the items. Raises TypeError if an explanation has the wrong factors, ValueError if one is missing."""
+    """Score the items. Raises TypeError if an explanation has the wrong factors, ValueError for too few or too many."""
     explanations = algorithm.scorer(viewer, items) if items else ()
     return [
         Scored(item.id, item.shown.id, _parts(algorithm, explanation, weights))

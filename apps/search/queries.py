@@ -135,8 +135,8 @@ MAX_CANDIDATES = 200  # the accounts from which `offset` and `limit` select
 _HANDLE = re.compile(HANDLE_PATTERN.replace("{3,30}", "{1,30}"), re.ASCII)
 
 # Four bounded subqueries: the viewer's followees (separate, so that others cannot crowd them out); a prefix of the
-# handle; words of the name; and guesses by a similar handle (trigrams). The viewer's follows of the found accounts are
-# read from the lists of their followers, which are on the same server as their counts.
+# handle; words of the name; and guesses by a similar handle (trigrams). Whether the viewer follows a found account
+# is read from the account's list of followers, which is on the same server as its counts.
 _PEOPLE = """
 SELECT u.id
 FROM (

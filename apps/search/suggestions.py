@@ -31,13 +31,13 @@ from feedcache.servers.topology_listener import current, listener
 
 logger = logging.getLogger(__name__)
 
-# The numbers of newest accounts, and of newest public posts with their authors, from which the directory is made.
+# `listed_people` reads this many newest accounts, or the authors of this many newest public posts.
 MAX_YOUNGEST, MAX_NEWEST_POSTS = 500, 2_000
 MAX_DISMISSED = 200  # per account; the oldest beyond this number are deleted
 MAX_PACKS = 6  # on a page
 # The number of most followed accounts from which `people_to_begin_with` chooses.
 MANY = 40
-# It also chooses from the authors of the 50 newest posts of each of the 10 tags that the viewer followed last.
+# `people_to_begin_with` also chooses from the authors of the 50 newest posts with each of the viewer's 10 latest tags.
 POSTS_OF_TAG, MAX_TAGS = 50, 10
 
 # One subquery selects all accounts to leave out, so that PostgreSQL scans the index of follower counts up to the limit.
@@ -198,7 +198,7 @@ class Pack:
 
 
 def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
-    """The non-empty packs in these languages, without people whom the viewer mutes or who are separated by a block."""
+    """The non-empty packs in these languages, without people whom the viewer mutes or with whom there is a block."""
     rows = StarterPack.objects.filter(is_active=True, language__in=languages)
     packs = list(rows.order_by("place", "pk").prefetch_related("members")[:MAX_PACKS])
     ids = {pack.pk: {person.pk for person in pack.members.all()} for pack in packs}

@@ -54,9 +54,9 @@ def _enqueue_fill(reader_id: int, below: int | None) -> None:
 
 
 def fill(reader_id: int, below: int | None) -> None:
-    """Store the next `FILL_COUNT` ids below `below`; if it is None, extend the span up to ids five minutes old.
+    """Store the next `FILL_COUNT` ids below `below`; if `below` is None, extend the span up to ids five minutes old.
 
-    Ids that the span already covers are not written again. Without `below`, a new span gets enough for a home cache.
+    Ids that the span already covers are not written again. Without `below`, a new span gets the ids for a home cache.
     """
     if below is None:
         _fill_top(reader_id)

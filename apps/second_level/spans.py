@@ -64,7 +64,7 @@ SELECT id, {reader} FROM {table} edge WHERE {author} = %(author)s AND id > %(aft
 
 
 class Entries:
-    """The rows, with the same interface as `HomeWindows`; a range is complete only within the reader's span."""
+    """The rows, with methods like those of `HomeWindows`; a range is complete only within the reader's span."""
 
     def read(
         self, reader_id: int, *, newest: int | None, oldest: int, count: int
@@ -206,7 +206,7 @@ def sync_follow(reader_id: int, author_id: int) -> None:
 
 
 def _sync(span: TimelineSpan, author_id: int, revision: int) -> bool:
-    """Update the rows of a span to the reader's current follows; False if the span must be dropped."""
+    """Make the rows of a span match the reader's current follows; False if the span must be dropped."""
     reader_id, store = span.pk, timeline_store()
     if not store.holds(span):
         return False

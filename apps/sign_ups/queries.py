@@ -75,7 +75,7 @@ def current_wave() -> Wave | None:
         return None
     if number == _NEWEST:
         return Wave(number, None)
-    # a large wave fills _NEWEST with the accounts of less than a day
+    # in a large wave, the newest _NEWEST accounts may all be less than a day old
     if found["known"] < KNOWN and number + before < _NEWEST:
         return None
     usual = before / (found["known"] / timedelta(hours=1))

@@ -67,7 +67,7 @@ def _count_step() -> tuple[int, bool]:
 
 
 def _end_of_day(second: int) -> int:
-    """The end of the day of a second. No step crosses it, so the posts of a step belong to one week."""
+    """The Unix time at which the day of `second` ends. No step crosses it, so the posts of a step are in one week."""
     return (second // 86_400 + 1) * 86_400
 
 

@@ -1,4 +1,4 @@
-"""Examines posts, and reports or takes measures as the site itself, as far as staff have switched that on."""
+"""Examines posts. Reports them and takes measures in the name of the site itself, as far as staff have allowed it."""
 
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
@@ -32,8 +32,8 @@ from apps.sql import purge as purge_rows
 from feedcache.ids import first_id_at
 
 CHANGE_POLICY = "spam.change_policy"
-HANDLE = "site"  # a reserved one, so that no member has it
-LEAST_CHARACTERS = 12  # of a text that is compared with others
+HANDLE = "site"  # a reserved handle, which members cannot choose
+LEAST_CHARACTERS = 12  # shorter texts are not compared with others
 VERDICT_RETENTION = timedelta(days=30)
 FINGERPRINT_RETENTION = timedelta(
     days=3
@@ -67,7 +67,7 @@ def remember(posts: Sequence[Candidate]) -> None:
 
 
 def _digests(post: Candidate) -> Iterator[tuple[int, bool]]:
-    """The digests of a post's text, without mentions, links, case and blanks, and of its links."""
+    """The digest of a post's text (without mentions, links, case and blanks), and the digest of each of its links."""
     plain = (one.text for one in segments(post.body) if one.kind in {"text", "tag"})
     text = unicodedata.normalize("NFKC", " ".join("".join(plain).split())).casefold()
     if len(text) >= LEAST_CHARACTERS:
@@ -116,12 +116,12 @@ def _act(post: Candidate, finding: Finding, policy: Policy) -> None:
 
 
 def has_measures() -> bool:
-    """Whether the site may hide and limit: only with strikes, with which people can appeal and staff undo it."""
+    """Whether the site may hide posts and limit accounts: only with `apps.strikes`, so that people can appeal."""
     return apps.is_installed("apps.strikes")
 
 
 def _file(verdict: Verdict, author: User, site: User) -> Report | None:
-    """Report the post, or use the site's open report about its author. None while the site has reported too much."""
+    """Report the post, or use the site's open report about its author. None while the site's rate limit is used up."""
     report = Report.objects.filter(reporter=site, target=author, resolved_at=None).first()
     if report is None:
         with override(settings.LANGUAGE_CODE):
@@ -139,7 +139,7 @@ def _file(verdict: Verdict, author: User, site: User) -> Report | None:
 
 
 def file_waiting() -> None:
-    """File reports that waited for the site's limit, oldest first, unless the post or the account is gone by now."""
+    """File reports that waited for the rate limit, oldest first, unless the post is deleted or the author suspended."""
     waiting = Verdict.objects.filter(is_waiting=True).order_by("pk")
     for verdict_id, author_id in waiting.values_list("pk", "author_id")[:SWEEP_LIMIT]:
         with transaction.atomic():
@@ -201,8 +201,8 @@ def save_policy(
     hide_from: int | None,
     limit_from: int | None,
 ) -> None:
-    """Save what the site does, with a line in the log. Raises NotAllowed without the permission, or if `by` sets the
-    score of a measure that `by` may not take; Invalid for thresholds that cannot work.
+    """Save what the site does, and log the change. Raises NotAllowed without the permission, or if `by` sets the
+    score of a measure that `by` may not take; Invalid as `require_sound`.
     """
     require_permission(by, CHANGE_POLICY)
     row, _is_new = Policy.objects.get_or_create(pk=1)
@@ -223,7 +223,7 @@ def save_policy(
 
 
 def require_sound(policy: Policy) -> None:
-    """Raise Invalid for thresholds out of range, and for measures below the score of a report, or without one."""
+    """Raise Invalid for thresholds out of range, and for measures that would be taken without a report."""
     errors: dict[str, str] = {}
     try:
         policy.clean_fields(exclude=["account", "id", "switched_off"])
@@ -242,7 +242,7 @@ def require_sound(policy: Policy) -> None:
 
 
 def purge() -> None:
-    """Delete verdicts and fingerprints whose time is over."""
+    """Delete verdicts and fingerprints after their retention."""
     before = first_id_at(int((timezone.now() - FINGERPRINT_RETENTION).timestamp()))
     purge_rows(Fingerprint.objects.filter(post_id__lt=before).order_by("post_id"))
     purge_rows(

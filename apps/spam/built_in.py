@@ -15,14 +15,14 @@ from apps.sql import rows_of
 from feedcache.ids import answers_another, author_of, first_id_at, second_of
 
 COPIES_WITHIN = timedelta(days=1)
-TEXTS, LINKS = 4, 10  # posts with the same text or link, from which on they are suspicious
-MAX_COPIES = 100  # that are counted
+TEXTS, LINKS = 4, 10  # from this number on, posts with the same text or link are suspicious
+MAX_COPIES = 100  # further copies are not counted
 STRANGERS = 5
 LINKS_AFTER = timedelta(days=1)  # how long a new account's links are suspicious
 CONTACTS, CONTACTS_WITHIN = 60, timedelta(hours=1)
 MAX_CONTACTS = 5_000  # rows that are read for a batch of posts
 
-# An id begins with the second, so a difference of ids is a time.
+# The high bits of a post's id are the second of its creation, so a difference of ids is a span of time.
 _COPIES = f"""
 SELECT mine.post_id, count(*), count(DISTINCT copies.author_id)
 FROM spam_fingerprint mine CROSS JOIN LATERAL (

@@ -38,15 +38,15 @@ MAX_PENDING = 3  # at a time, on the whole site
 MAX_SHOWN = 50  # posts
 RETENTION = timedelta(days=7)
 
-Advance = Callable[[int, int], None]  # gets the numbers of examined posts, and of all
+Advance = Callable[[int, int], None]  # takes the numbers of posts examined so far, and of all posts
 
 
 @dataclass(slots=True)
 class Result:
-    """`caught` are the posts that reach the lowest threshold: as many as `outcomes` says, by what staff decided.
+    """`caught` is the number of posts that reach the lowest threshold; `outcomes` counts them by what staff decided.
 
-    `acted` counts the examined posts about which staff acted, caught or not. `posts` is a sample of the caught posts,
-    spread over all scores, highest first: id, score, reasons and outcome of each.
+    `acted` counts the examined posts about which staff took measures, caught or not. `posts` is a sample of the caught
+    posts, spread over all scores, highest first: the id, score, reasons and outcome of each.
     """
 
     examined: int = 0
@@ -61,7 +61,7 @@ class Result:
 
     @property
     def decided(self) -> int:
-        """How many of the caught posts staff decided about."""
+        """The number of caught posts about which staff have decided."""
         return self.outcomes.get(ACTED, 0) + self.outcomes.get(DISMISSED, 0)
 
 
@@ -176,7 +176,7 @@ class CaughtPost:
 
 
 def shown_posts(result: Result) -> list[CaughtPost]:
-    """The sample of caught posts, without those that were deleted since. Posts for few people are never in it."""
+    """The sample of caught posts, without those that have been deleted. Restricted posts are never shown."""
     rows = Post.objects.filter(
         pk__in=[one[0] for one in result.posts], deleted_at=None, visibility__in=OPEN
     )

@@ -1,7 +1,7 @@
 """Heuristics against spam: plug-ins that the setting SPAM_HEURISTICS names by their dotted paths.
 
 A heuristic gets a batch of posts and returns the values of its reason for each post to which it applies. The score of a
-post is the sum of the points of these heuristics. docs/spam.md shows how to write one.
+post is the sum of the points of the heuristics that apply. docs/spam.md shows how to write one.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 ID_MAX_CHARACTERS = 40
-BATCH = 100  # posts at most that a heuristic gets at once
+BATCH = 100  # the maximum number of posts that a heuristic gets at once
 NEW = timedelta(days=7)  # an account is new for this long
 
-Values = Mapping[str, Any]  # of a reason: numbers and short texts, as JSON
+Values = Mapping[str, Any]  # the numbers and short texts in a reason; stored as JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _named(path: str) -> list[Any]:
 
 
 def judge(heuristics: Collection[Heuristic], posts: Sequence[Candidate]) -> dict[int, Finding]:
-    """The findings about the posts, at most `BATCH`, to which a heuristic applies."""
+    """The finding about each post to which a heuristic applies, by post id. Takes at most `BATCH` posts."""
     scores: dict[int, int] = {}
     reasons: dict[int, dict[str, Values]] = {}
     for heuristic in heuristics:
@@ -96,7 +96,7 @@ def judge(heuristics: Collection[Heuristic], posts: Sequence[Candidate]) -> dict
 
 
 def sentences(reasons: Mapping[str, Values]) -> list[str]:
-    """The reasons in the current language; only the id of a heuristic that the site no longer has."""
+    """The reasons in the current language. For a heuristic that the site no longer has, only its id."""
     known = available()
     return [
         str(known[id_].reason % values) if id_ in known else id_ for id_, values in reasons.items()

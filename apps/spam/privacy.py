@@ -1,4 +1,4 @@
-"""Exports verdicts into the archive of the account, and erases them with it."""
+"""Exports verdicts about an account's posts into its archive, and erases them with the account."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""The hub of a streaming process: receives announcements and queues events for the listeners who may see the change.
+"""The hub of a streaming process: turns announcements (Redis messages) into events for users who may see the change.
 
 Everything runs on one event loop; queries run in a few threads. Posts are handled one after another, so that an edit
 never arrives before its post. Revoked tokens have a separate queue, so that a revocation never waits behind posts.
@@ -235,7 +235,7 @@ class Hub:
             self._deliver(await self.run_in_thread(queries.events_of_markers, listener_id))
 
     def _deliver_progress(self, post_id: int) -> None:
-        """Notify an author that a delivery has progressed, but not for each chunk: thousands may finish in a second."""
+        """Notify an author of a delivery's progress, at most every PROGRESS_SECONDS: many chunks may end at once."""
         author_id, now = author_of(post_id), time.monotonic()
         if author_id in self._by_listener and now >= self._next_progress.get(author_id, 0.0):
             self._next_progress[author_id] = now + PROGRESS_SECONDS

@@ -32,7 +32,7 @@ class Known:
         return Known(settled[-1] if settled else self.floor, frozenset(kept))
 
     def missing(self, listener_id: int) -> QuerySet[Notification]:
-        """The listener's notifications that are not in this object, oldest first, without those that are held back."""
+        """The listener's notifications that are not in this object, oldest first, without held-back (filtered) ones."""
         rows = notifications_of(User(pk=listener_id)).filter(pk__gt=self.floor)
         return rows.exclude(pk__in=self.had).order_by("pk")
 

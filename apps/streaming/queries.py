@@ -87,8 +87,10 @@ def events_of_missed(
 
 
 def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[StreamEvent]:
-    """Events for a post that was deleted or hidden by staff, for listeners who may have it on a page. There are
-    none for listeners who have blocked the author or are blocked, nor for the author of a hidden post, who can see it.
+    """Events for a post that was deleted or hidden by staff, for listeners who may have it on a page.
+
+    Listeners who have blocked the author, or whom the author has blocked, get none. Neither does the author of a
+    hidden post, who can still see it.
     """
     post = Post.objects.filter(pk=post_id).exclude(deleted_at=None, hidden_at=None).first()
     if post is None:
@@ -103,7 +105,7 @@ def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[S
 
 
 def events_of_notifications(listener_id: int, known: Known) -> tuple[Known, list[StreamEvent]]:
-    """Events for up to 40 of the listener's notifications not in `known`, oldest first; and `known` with them added."""
+    """`known` with up to 40 more of the listener's notifications, and the events for these, oldest first."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return known, []
@@ -119,10 +121,11 @@ def events_of_notifications(listener_id: int, known: Known) -> tuple[Known, list
 def events_of_conversation(
     listener_id: int, post_id: int, *, is_new: bool = True
 ) -> list[StreamEvent]:
-    """Events for the last message of a conversation, which is new or, if `is_new` is false, has been seen.
+    """Events for the last message of a conversation: a new one or, if `is_new` is false, one that was seen.
 
-    Returns none if the message is hidden from the listener, or is no longer the last. Mastodon sends new messages only
-    on the stream `direct`, and has no event for seen ones; `feedsite.conversation` on the stream `user` covers both.
+    The list is empty if the message is hidden from the listener, or is no longer the last. Mastodon sends new messages
+    only on the stream `direct`, and has no event for seen ones; `feedsite.conversation` on the stream `user` is sent
+    for both.
     """
     listener = users_by_id([listener_id]).get(listener_id)
     conversation = conversation_with_last_post(listener, post_id) if listener else None
@@ -177,7 +180,7 @@ def _events_for(
     event: str,
     content: Preloaded,
 ) -> Iterator[StreamEvent]:
-    """One event for each post that the listener may see and that the rules of at least one stream's page admit."""
+    """One event for each post that the listener may see and that belongs on the page of at least one stream."""
     found = hydrate(listener.pk, post_ids, preloaded=content)
     facts = ReaderFacts(listener, None, active_filters_of(listener), found.relations)
     shown = {stream: _belonging(stream, found.items, facts) for stream in streams}
@@ -203,7 +206,7 @@ def _belonging(stream: Stream, items: Sequence[FeedItem], facts: ReaderFacts) ->
 
 
 def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Stream]]:
-    """The listeners who may get a post, with the streams on which they may get it. Not all of them may see it."""
+    """The listeners on whose streams a post may belong, with these streams. The caller checks who may see the post."""
     streams_by_listener: dict[int, set[Stream]] = {}
     is_public = post.visibility == Visibility.PUBLIC and post.kind != Kind.REPOST
     tags = tag_names(post.body)
@@ -233,7 +236,7 @@ def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
 
 
 def _in_list(post: Post, owner_id: int, list_id: int) -> bool:
-    """Whether a post is on the timeline of a list or, if it is deleted, whether it was open and by a member."""
+    """Whether a post is on a list's timeline; for a deleted post, whether it was public or unlisted and by a member."""
     lists = UserList.objects.filter(pk=list_id, owner=owner_id, members__member=post.author_id)
     user_list = lists.first()
     if user_list is None or post.deleted_at is not None:

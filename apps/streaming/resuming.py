@@ -36,7 +36,8 @@ HomeIds = Callable[[int, Cursor, int], list[int]]
 
 logger = logging.getLogger(__name__)
 
-MAX_MISSED = 400  # posts, and as many notifications; with more, the client reloads its pages
+# Posts, and as many notifications; a client that has missed more reloads its pages.
+MAX_MISSED = 400
 MAX_MISSED_MESSAGES = 40  # on the stream of conversations, which are read one by one
 # The maximum age of a position, on streams for which posts of many authors are read.
 MAX_MISSED_SECONDS = 2 * 24 * 3600
@@ -55,8 +56,8 @@ _TEXT = re.compile(
 class Position:
     """The events of a stream that a client has: all posts up to `floor`, those in `had`, and `notifications`.
 
-    The position of a new stream includes everything that exists when it starts. `repeated` contains the posts that a
-    resumed client already had or is sent as missed; later announcements of them are skipped. None for a new stream.
+    The position of a new stream includes everything that exists when it starts. `repeated` is None for a new stream;
+    for a resumed one, it contains the posts that the client had or is sent as missed, whose later events are skipped.
     """
 
     floor: int
@@ -66,7 +67,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """Parse an event id, or a post id, which means everything up to that post. Otherwise, raises BadRequest."""
+        """Parse an event id; a bare post id means everything up to that post. Raises BadRequest for any other text."""
         match = _TEXT.fullmatch(text)
         try:
             floor, below, had, above = match.groups("") if match else ("", "", "", "")
@@ -173,7 +174,8 @@ def position_now(listener_id: int, stream: Stream, notifications: Known) -> Posi
     ids = candidate_ids(listener_id, stream, newest, MAX_HAD, home_ids=sql.home_ids_nearby) or []
     if len(ids) == MAX_HAD:
         floor = ids[-1]
-    # the newest `NEARBY` posts, read after the ids, so that the floor is not below the posts among which ids were found
+    # the search covered only the site's newest `NEARBY` posts, so the floor must not be below the oldest of them; posts
+    # published since then only raise this limit
     posts = Post.objects.filter(pk__gt=floor).order_by("-pk").values_list("pk", flat=True)
     for lowest in posts[sql.NEARBY - 1 : sql.NEARBY] if stream == USER else ():
         floor = lowest - 1

@@ -1,4 +1,4 @@
-"""Tickets authenticate streams of the site's own pages, which cannot set headers; the streaming server ignores cookies.
+"""Tickets authenticate the streams of the site's pages: scripts cannot set headers, and the server ignores cookies.
 
 A ticket identifies a login. It is valid only for streams, until the login ends, but at most for an hour.
 """

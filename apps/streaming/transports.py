@@ -99,7 +99,7 @@ def message(delivered: Delivered) -> dict[str, Any]:
 
 
 def handle_command(connection: Connection, text: str) -> None:
-    """Subscribe or unsubscribe as a client's message requests. Raises StreamError or NotAllowed."""
+    """Execute a client's message, which subscribes or unsubscribes. Raises StreamError or NotAllowed."""
     command = _command(text)
     arguments = {key: str(value) for key, value in command.items()}
     stream = Stream.parse(arguments.get("stream", ""), arguments)

@@ -1,6 +1,6 @@
 """Takes measures and undoes them; records strikes, appeals, notes and evidence.
 
-Except for `warn`, every measure is an act of `apps.moderation.actions`, which the queue, the admin and programs call.
+Except for `warn`, measures are taken by `apps.moderation.actions`, whose functions the admin and the API also call.
 `record` adds the strike in the transaction of the measure.
 """
 
@@ -149,7 +149,7 @@ def _answers(measure: str, other: Report, decided: Collection[int]) -> bool:
 def _take(
     measure: Measure, report: Report, *, by: User, text: str, post_ids: Collection[int]
 ) -> None:
-    """Take a measure. One about the account that is already in force is not taken again, except a warning."""
+    """Take a measure. A measure about the account that is in force already is not taken again, except a warning."""
     if measure in PER_POST:
         there = Post.objects.filter(pk__in=post_ids, deleted_at=None).exclude(kind=Kind.REPOST)
         posts = sorted(there.values_list("pk", flat=True))

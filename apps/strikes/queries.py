@@ -295,7 +295,7 @@ def owner_of(token: str) -> User:
 def what_notifications_are_about(
     viewer: User, rows: Sequence[Notification]
 ) -> dict[int, OwnStrike]:
-    """The viewer's newest strike, by the id of the notification about strikes in `rows`; {} if either is missing."""
+    """The viewer's newest strike, by the id of each notification about strikes in `rows`; {} if there is no strike."""
     told = [row.pk for row in rows if row.kind == NotificationKind.STRIKE]
     newest = (
         Strike.objects.filter(user=viewer).select_related("appeal").order_by("-pk").first()

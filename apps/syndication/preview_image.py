@@ -27,8 +27,8 @@ from feedcache.ids import author_of
 
 WIDTH, HEIGHT = 1200, 630
 FORM = 1  # part of the key; raise it when the rendering changes
-# Each folder holds one image of 20 to 60 KB. An author's images spread over PLACES folders, which authors of the same
-# group share.
+# Each folder holds one image of 20 to 60 KB. Authors are divided into GROUPS groups. The images of all authors of a
+# group are spread over PLACES folders.
 GROUPS, PLACES = 64, 64
 WAIT_SECONDS = 2.0  # for the lock: only one image is drawn at a time, so that pages stay fast
 TEXT_CHARACTERS = 600

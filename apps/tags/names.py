@@ -8,7 +8,7 @@ import regex
 NAME_MAX_CHARACTERS = 100
 MAX_ROUNDS = 4  # more than Unicode needs for normalization to become stable
 # Characters that may be inside words, between letters: the middle dots of Catalan and of names in Chinese and Japanese,
-# Japanese dashes, the marks of Hebrew and Tibetan, and joiners in scripts whose letters they shape.
+# Japanese dashes, the marks of Hebrew and Tibetan, and joiners in scripts in which they shape letters.
 _INSIDE = (
     r"(?:[·・･゠־״་༌]|(?<=[\p{Hiragana}\p{Katakana}ー])[〜～]"
     r"|(?<=[\p{Arabic}\p{Syriac}\p{Mn}\p{Mc}])[\u200c\u200d])"

@@ -27,8 +27,8 @@ TRENDING_CACHE: "LocalCache[str, list[TagUsage]]" = LocalCache(
     maximum=1, ttl_seconds=TRENDING_CACHE_SECONDS
 )
 
-# A post id contains its author and its time. A tag that lost all uses of a day gets a zero. Posts by suspended authors
-# are not counted.
+# A post id contains its author and its time. If all uses of a tag on a day are gone, the count becomes zero. Posts by
+# suspended authors are not counted.
 _COUNT = """
 WITH counted AS (
     SELECT tag_id, count(*) AS uses, count(DISTINCT post_id >> %(bits)s & %(authors)s) AS accounts

@@ -120,7 +120,7 @@ def look_up(viewer: User, post_id: int) -> Look | None:
 
 
 def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) -> list[FeedItem]:
-    """The posts among up to 200 that belong on the viewer's home now, in the given order; used for late arrivals.
+    """Of up to 200 posts, those that belong on the viewer's home now, in the given order; used for late arrivals.
 
     Posts that the viewer has read are included.
     """
@@ -134,7 +134,7 @@ def home_items(viewer: User, post_ids: Sequence[int], *, promoted: bool = True) 
 def _facts(
     viewer: User, found: Hydrated, promotion_of: PromotionOf, *, hides_read: bool = False
 ) -> ReaderFacts:
-    """The facts for posts that are not candidates of a page; the rules are the same."""
+    """The facts with which home's rules are applied to posts that are not candidates of a page."""
     facts = facts_now(viewer, FilterContext.HOME, found.relations)
     complete_facts = facts_of_home(viewer, promotion_of=promotion_of, hides_read=hides_read)
     return complete_facts(facts, found.items)

@@ -1,7 +1,8 @@
 """The profile timeline: one author's posts as a viewer sees them.
 
-Open posts, which are the same for every viewer, come from the author's outbox; for visitors, the last two weeks come
-from a cache, with their contents. Restricted posts for this viewer come from PostgreSQL, if the author ever wrote any.
+Open posts, which are the same for every viewer, come from the author's outbox; for visitors (people who are not signed
+in), the posts of the last two weeks come from a cache that contains their contents. Restricted posts for this viewer
+come from PostgreSQL, if the author ever wrote any.
 """
 
 from collections.abc import Sequence
@@ -63,7 +64,7 @@ class ProfileFilter:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether only PostgreSQL can filter the posts, because the caches mark only replies."""
+        """Whether only PostgreSQL can filter the posts, because cached ids only tell replies from other posts."""
         return self.only_pictures or not self.reposts or not self.mentioned
 
 

@@ -1,7 +1,8 @@
 """The only module through which people publish, edit, delete and repost posts.
 
 The rows, their counts and the event are written in one transaction (`apps.posts`). After the commit, home caches and
-outboxes are updated here, so that authors see the change on their next page. If the process dies, the event does it.
+outboxes are updated here, so that authors see the change on their next page. If the process dies before that, the
+handlers of the event update them.
 """
 
 from collections.abc import Sequence
@@ -49,7 +50,7 @@ def publish(
         counted=counted,
         more_writes=_own_timelines,
     )
-    # a repeated key: the process that published the post may have died before it updated any pages
+    # the key was repeated: the process that published the post may have died before it updated these caches
     if published.content is None:
         write_together([dispatch.own_timeline_writes(published.post)])
         outbox.repair(author.pk)
@@ -57,7 +58,7 @@ def publish(
 
 
 def _own_timelines(new: Changed) -> list[QueueWrites]:
-    """The writes before the response: the author's home cache or inbox, the square, and the outbox get the new post."""
+    """Writes that add a post to the author's home cache or inbox, the square and the outbox, before the response."""
     return [dispatch.own_timeline_writes(new.post), *outbox.additions(new)]
 
 
@@ -150,7 +151,7 @@ def _publish_scheduled(row: ScheduledPost) -> None:
         with (
             override(None),
             transaction.atomic(),
-        ):  # so that error messages are stored untranslated, and translated when they are read
+        ):  # error messages are stored untranslated, and translated when they are read
             author = User.objects.filter(
                 pk=row.author_id, is_active=True, suspended_at=None
             ).first()

@@ -33,11 +33,12 @@ from feedcache.ids import author_of, first_id_at, is_possible, second_of
 
 MAX_ANCESTORS = 60  # shown on a page
 MAX_CONTEXT_ANCESTORS = 240  # in an API response, which has no link to earlier ancestors
-MAX_DESCENDANTS = 120  # a page hydrates them with MAX_ANCESTORS and the post itself in one step
+MAX_DESCENDANTS = 120  # shown on a page; with the post and MAX_ANCESTORS ancestors, few enough for one call of hydrate
 MAX_OPEN_LEVEL = 2  # a reply and the replies to it are shown; deeper ones are folded
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
 MAX_NEARBY = 300  # posts of the thread that are read together for ancestors
-# no clock is ever set back by more; costs time only in threads of thousands of posts
+# A reply may have a lower id than its parent if a clock was set back in between, but no clock is set back by more than
+# this. Looking so far back costs time only in threads of thousands of posts.
 CLOCK_SLACK_SECONDS = 900
 
 # Posts of the thread of a post: the possible descendants of the post, oldest first, and its possible ancestors, nearest
@@ -254,7 +255,7 @@ def fold_replies(focus: FeedItem, replies: Sequence[FeedItem]) -> list[ReplyRow]
 
 
 def _folds(focus: FeedItem, replies: Sequence[FeedItem]) -> dict[int, list[FeedItem]]:
-    """The replies below `MAX_OPEN_LEVEL`, by the nearest reply above them that is shown."""
+    """The replies deeper than `MAX_OPEN_LEVEL`, grouped by the nearest reply above them that is shown."""
     level, folded_into, own_thread = {focus.id: 0}, {focus.id: focus.id}, {focus.id}
     folds: dict[int, list[FeedItem]] = defaultdict(list)
     for item in replies:

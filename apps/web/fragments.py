@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 MAX_FRAGMENTS = MAX_OWN_FRAGMENTS = 2048  # each about 2 KB
-RARE = 1.05  # how much longer a fragment may become through references
+RARE = 1.05  # how much longer references may make the HTML; if they would exceed it, only emoji are replaced
 _EMOJI = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -36,9 +36,9 @@ def render_fragment(template: str, **context: Hashable) -> SafeString:
 
 
 def compact(html: str) -> SafeString:
-    """The same HTML with its rare characters as references, for caching.
+    """The same HTML with characters outside Latin-1 as references such as `&#128512;`, so that it takes less memory.
 
-    Python uses as many bytes for each character as the widest one needs: with one emoji four, with one ellipsis two.
+    Python stores all characters of a string as wide as the widest: one emoji makes each take 4 bytes, one ellipsis 2.
     """
     narrow = _EMOJI.sub(lambda found: f"&#{ord(found[0])};", html)
     short = narrow.encode("latin-1", "xmlcharrefreplace")

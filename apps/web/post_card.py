@@ -122,7 +122,7 @@ class PostCard(NamedTuple):
     times: tuple[datetime, ...]  # the times whose ages are on the card
     place: int  # in the feed, at most LAZY_FROM
     is_ballot: bool  # whether the viewer may vote
-    is_open: bool  # whether all its posts are open
+    is_open: bool  # whether all posts on the card are public or unlisted, and not hidden
     csrf_token: str = ""  # of the form for voting
     is_focused: bool = False  # the post that a thread is about, with its counts and full text
     is_pinned: bool = False
@@ -135,7 +135,7 @@ class PostCard(NamedTuple):
 
     @property
     def is_cached(self) -> bool:
-        """Whether the card is cached: all its posts are open, and it has no form with a token."""
+        """Whether the card is cached: `is_open` is true, and the card has no form with a token."""
         return self.is_open and not self.is_ballot
 
     @property
@@ -218,7 +218,7 @@ def _card_item(item: FeedItem, quoted: FeedItem | None) -> CardItem:
 
 
 def _shown_counts(item: FeedItem) -> Counts:
-    """The counts without those that the card does not show."""
+    """The counts that the card shows; the others are 0."""
     counts = item.counts
     if not (counts.bookmarks or counts.quotes or counts.reads):
         return counts

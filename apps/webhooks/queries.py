@@ -22,7 +22,7 @@ def token_of(bearer: Bearer) -> dict[str, int]:
 def endpoints_of(owner: User, bearer: Bearer | None = None) -> QuerySet[Endpoint]:
     """An account's endpoints, oldest first; with a token, only those that were made with it.
 
-    An endpoint is deleted when its token ends, so a program must not change an endpoint of a longer-lived token.
+    With an endpoint of another token, a program could still get messages after its own token has ended.
     """
     made = token_of(bearer) if bearer else {}
     access = ("owner", "personal_token", "program_token__application")

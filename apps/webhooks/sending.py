@@ -37,7 +37,7 @@ MAX_ATTEMPTS = len(WAITS) + 1
 FAILING_MAX = timedelta(days=3)  # endpoints that fail for longer are switched off
 RETENTION = timedelta(days=7)  # for rows that are done, and for dead letters
 MAX_WAITING = 1000  # messages to an endpoint; no more are made until some are sent
-BATCH_SIZE, BATCH_SECONDS = 10, 5.0  # limits of a task: messages; time after which none begins
+BATCH_SIZE, BATCH_SECONDS = 10, 5.0  # limits of a task: messages; seconds in which it begins them
 SWEEP_BATCH_SIZE = 100
 
 _INTO = """{first}
@@ -75,7 +75,7 @@ WHERE id = %(endpoint)s AND off = '' AND coalesce(leased_until <= statement_time
 RETURNING id
 """
 
-# Endpoints with due messages to which no worker is sending; those whose messages are due longest come first.
+# Endpoints with due messages to which no worker is sending; those whose messages have been due longest come first.
 _DUE = """
 SELECT d.endpoint_id FROM webhooks_delivery d JOIN webhooks_endpoint e ON e.id = d.endpoint_id
 WHERE d.state = %(pending)s AND d.due_at <= statement_timestamp()

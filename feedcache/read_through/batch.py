@@ -6,7 +6,7 @@ threads (source 000: concurrent fetch and assembly).
 **Revision check.** A write is acknowledged when every node has it, or when Redis records that a node missed it. Other
 processes see this record within a second, which is too late for a reader who must not see a post that has just been
 deleted. So a page reads the generations of the nodes and the version of the topology in the same round trip as its ids.
-The values of a node are used only if the answer of Redis, which is newer than the request, still allows this.
+The values of a node are used only if Redis confirms the generation and the version under which they were read.
 """
 
 import json

@@ -105,9 +105,9 @@ class ReadThrough(Generic[K, V]):
         ]
 
     def prepare(self, key: K) -> Callable[[V], None]:
-        """Call this in the transaction of a new value; call the function that it returns after the commit.
+        """Call this in the transaction that creates a value, and call the returned function after the commit.
 
-        That function stores the value, unless another change came first.
+        The returned function stores the value, unless another change came first.
         """
         cache = tiers()
         name = self.name_of(key, cache)

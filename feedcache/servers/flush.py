@@ -1,7 +1,8 @@
 """Deletes keys in Redis that can be rebuilt from PostgreSQL.
 
 Memcached does not need this, because its keys contain the epoch of their class of data. Keys are scanned a thousand at
-a time and freed in the background, so that no client waits. Increments of counters that PostgreSQL lacks are lost.
+a time and freed in the background, so that no client waits. Increments of counters that were not yet written to
+PostgreSQL are lost.
 """
 
 from itertools import islice

@@ -33,7 +33,7 @@ MAX_PARALLEL = 16  # servers probed at once, so that a page waits only for the s
 # Data of these classes is expensive to rebuild, so their servers must refuse writes instead of evicting keys.
 PERSISTENT_CLASSES = ("counters", "existence")
 REPLICA = "graph replica"
-# In these classes, a missing key costs a query. In the timelines, it mostly means that a post has no tombstone.
+# In these classes, a missing key costs a query. In the timelines, most misses only show that a post has no tombstone.
 READ_THROUGH_CLASSES = ("graph", REPLICA, "cache")
 
 

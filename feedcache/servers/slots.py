@@ -63,7 +63,7 @@ class Move:
 
 
 def masters(cluster: Cluster) -> list[Master]:
-    """All masters, sorted by address. Raises SlotError if a master does not answer, because only it knows its slots."""
+    """All masters, sorted by address, with the slots that each reports. Raises SlotError if one does not answer."""
     try:
         return [_master(cluster, *address) for address in cluster.masters()]
     except RedisError as error:

@@ -1,14 +1,14 @@
 """The topology that this process uses, and the thread that keeps it up to date.
 
-Each process has one daemon thread. The first `current` or `Listener.known` starts it (or `start`, in processes that may
-call neither); a forked child has its own. The thread listens on a channel of the Redis at `redis_url`, and reads the
-topology's key there every second, in case a message was lost. If the key is missing, or contains an older version than
-this process uses, Redis has lost the newest topology, and the process writes it again.
+Each process has one daemon thread; a forked child has its own. The thread is started by `start`, or else by the first
+call of `current` or `Listener.known`. It listens on a channel of the Redis at `redis_url`, and reads the topology's key
+there every second, in case a message was lost. If the key is missing, or contains an older version than this process
+uses, Redis has lost the newest topology, and the process writes it again.
 
-A store that outlives Redis has a copy (`set_store`). A process reads this copy when it starts, because Redis may have
-lost the newest versions, and again whenever Redis does not answer. Until Redis or the store has answered, the process
-uses neither Memcached nor the classes of data that staff can move to another Redis, because these may no longer be at
-the address in the settings.
+A store that outlives Redis, such as a database, has a copy (`set_store`). A process reads this copy when it starts,
+because Redis may have lost the newest versions, and again whenever Redis does not answer. Until Redis or the store has
+answered, the process uses neither Memcached nor the classes of data that staff can move to another Redis, because these
+may no longer be at the address in the settings.
 
 Reading the copy *confirms* the topology for `LEASE_SECONDS`. Until this time has passed, finding the same version in
 Redis confirms it again. Afterwards, for example if the process was suspended or Redis does not answer, the thread reads

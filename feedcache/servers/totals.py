@@ -50,7 +50,7 @@ def last_day(*, hours: int = 24) -> list[tuple[int, Counts]]:
 
 
 def since(second: float) -> Counts | None:
-    """The counts of the complete five-second spans that began at a Unix second or later, but only in the last minute.
+    """The counts of the complete five-second spans of the last minute that began at `second` (Unix time) or later.
 
     None if no such span is complete yet. Raises RedisError.
     """

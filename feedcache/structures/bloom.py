@@ -6,10 +6,11 @@ of the mark, so one lookup is enough, and old segments expire as a whole. If the
 lost, the answer is "unknown" (for marks without database rows: "no").
 
 **Chunks.** A segment consists of chunks: plain strings, used as bitmaps, each just under 64 KiB, so that the allocator
-wastes nothing. A record is in one chunk; its k positions in it come from one 128-bit hash by double hashing. The number
-of positions is prime, so that every stride visits k different bits. At its design load, a segment gets another layer
-with more hashes, so that the false-positive rate stays as designed. All chunks of a layer are made at the same time,
-with their last bit set, and marking never makes a chunk. So a chunk without that bit was lost, together with its marks.
+wastes nothing. A record (a user and a post) is in one chunk; the positions of its k bits there come from one 128-bit
+hash by double hashing. The number of positions is prime, so that every stride visits k different bits. At its design
+load, a segment gets another layer of chunks with more hashes, so that the false-positive rate stays as designed. All
+chunks of a layer are made at the same time, with their last bit set, and marking never makes a chunk. So a chunk
+without that bit was lost, together with its marks.
 
 **Generations.** A filter that was lost and started again would answer "no" for earlier marks. So each filter has a
 random token, which is stored under `live` only once the filter contains every row, and is lost together with the store.
@@ -83,8 +84,8 @@ class Sizing:
     def full_at(self) -> float:
         """The share of set bits at which a chunk needs another layer.
 
-        Chunks fill unevenly, so this is the share at the design load plus a margin, which all chunks stay below with a
-        probability of 95 % (19 of 20).
+        Chunks fill unevenly, so this is the share at the design load plus a margin: with a probability of 95 % (19 of
+        20), all chunks of a segment are below it when the segment reaches its design load.
         """
         records = POSITIONS / (8 * self.bytes_per_record)
         ahead = sqrt(2 * log(20 * self.chunks) / records) if self.chunks > 1 else 0
@@ -436,7 +437,7 @@ class Marks:
 
     @cached_property
     def name(self) -> str:
-        """Contains the kind, and everything that decides where its marks are. Another name means another filter."""
+        """The kind, and everything that decides where the bits of its marks are. Another name means another filter."""
         return f"{self.kind}:{self.sizing.signature}x{self.horizon_days}d"
 
     @property
@@ -480,7 +481,7 @@ def open_layer(marks: Marks, generation: Generation, segment: int, layer: int) -
 
 
 def handle_lost(marks: Marks, generation: Generation, lost: Mapping[str, int]) -> None:
-    """Handle missing or garbage chunks (key -> segment): drop the filter or, without rows, make them again."""
+    """Handle missing or garbage chunks (key -> segment): drop the filter or, without rows, make the chunks again."""
     logger.warning("the existence filter for %s has lost %s of its chunks", marks.kind, len(lost))
     if marks.has_rows:
         delete_chunks(marks, drop_filters(marks.name, token=generation.token))
@@ -723,7 +724,10 @@ def _found(
 
 
 def _mark(marks: Marks, records: Records, new: set[Pair]) -> bool:
-    """Mark records, in one round trip if their segments are open. Adds to `new`; False if it must be repeated."""
+    """Mark records, in one round trip if their segments are open.
+
+    Adds the pairs that were not marked before to `new`. Returns False if it must be called again.
+    """
     state = _states.get(marks.name, _NONE)
     filters = [(generation, _groups(marks, generation, records)) for generation in state.all]
     commands = [read_command([marks.name])]

@@ -650,7 +650,7 @@ local function note(live, member)
 end
 """
 
-# For one server: building the keys here from the readers' ids is a quarter of the work of sending them.
+# For one server. The script builds the keys from the readers' ids: a quarter of the work of sending the keys.
 # KEYS: a tombstone per member. ARGV: limit, whether the members are news, prefix, comma-separated readers, members.
 # Returns a byte for each reader, 1 for those online; nil when all members have tombstones.
 PUSH = (

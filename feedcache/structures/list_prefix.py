@@ -18,8 +18,9 @@ from feedcache.structures.restore import replace
 NO_MORE = "~"
 CHUNK = 100  # entries in one ZADD, which takes the server half a millisecond
 
-# KEYS: the list. ARGV: old fence, new fence, length, command or '', id, score. The new fence is added first, because a
-# list that became empty would come back without its time to live. The length includes the sentinel, which is cut first.
+# KEYS: the list. ARGV: old fence, new fence, length, command or '', id, score. The new fence is added before anything
+# is removed: Redis deletes an empty key, and a new one would have no time to live. The length includes the sentinel,
+# which is cut first.
 _CHANGE = """
 if type(redis.pcall('ZSCORE', KEYS[1], ARGV[1])) ~= 'string' then return 0 end
 redis.call('ZADD', KEYS[1], '-inf', ARGV[2])
@@ -72,8 +73,8 @@ class ListPrefixes:
         start = "(-inf" if newest is None else f"({-newest}"
 
         def read(client: Redis) -> ListPrefix | None:
-            # no transaction in a cluster, where the library leaves its answers unparsed; without one, the entries
-            # may be a moment newer than their fence
+            # no transaction in a cluster, because redis-py does not parse the answers there; without a transaction,
+            # the entries may be a moment newer than their fence
             pipeline = client.pipeline(transaction=not is_cluster(client))
             pipeline.zscore(key, _fence(revision))
             pipeline.zrange(key, start, "+inf", byscore=True, offset=0, num=count, withscores=True)

@@ -2,7 +2,7 @@
 
 An intset is a sorted array of 4-byte numbers: it takes 4.1 bytes per member, and 54 us to restore 20,000 members. SADD
 would block the server for 2.5 ms, and a hash table would take 60 bytes per member. The client builds the array, as in
-the source.
+source 002.
 
 **The revision is a member.** The sets of one owner are made from one revision of the owner, and each contains that
 revision as a negative number (the fence). So one SMISMEMBER returns whether the set exists, whether it is current, and
@@ -51,7 +51,7 @@ return found
 """
 
 # KEYS: the sets. ARGV: `_TOO_MANY`, most members; then per set: old fence, new fence, command or '', id. The new fence
-# is added first, because a set that became empty would come back without its time to live.
+# is added before anything is removed: Redis deletes an empty key, and a new one would have no time to live.
 _CHANGE = """
 local moved = 0
 for i, key in ipairs(KEYS) do

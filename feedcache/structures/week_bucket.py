@@ -2,10 +2,10 @@
 
     week:<form>:{owner}:2026-W47 = {post id: value, ..., "~": revision, "#": bytes of all values}
 
-A bucket is complete or missing; an empty bucket means that nothing was written that week. `~` is the revision that its
-owner had when it was made; a reader with a newer revision treats the bucket as a miss. A bucket expires a week after
-the last write. A week with more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts and 100
-KB): for an hour, a mark takes its place, so that no process builds it again only to find that it is too large.
+A bucket is complete or missing; an empty bucket means that nothing was written that week. `~` is the owner's revision
+up to which the bucket has all changes; a reader with a newer revision treats the bucket as a miss. A bucket expires a
+week after the last write. A week with more than `max_values` or `max_bytes` is not cached (source 004 expects 100 posts
+and 100 KB): for an hour, a mark takes its place, so that no process builds it again only to find that it is too large.
 
 The builder of a bucket holds the owner's lock. A change deletes the lock, so values read before it are never stored.
 """

@@ -1,6 +1,6 @@
 """The folder of a backup.
 
-backup.json       what the backup contains; written at the start, and again when it is complete
+backup.json       what the backup contains; written at the start, and again when the backup is complete
 database.dump     the output of pg_dump, in its custom format
 media/ private/   uploads, and archives for members; missing if they are in a bucket
 keys/             a file for each key, in the form that SECRET_KEY_FILE and similar settings accept

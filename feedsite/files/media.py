@@ -1,7 +1,7 @@
 """Serves uploaded files, with headers that keep browsers from treating them as anything but pictures, video and sound.
 
-PostgreSQL decides at each request whether a file may be shown. After its post was deleted, or while its owner is
-suspended, it is not shown. Browsers may cache files that their user has seen; shared caches must revalidate after a
+PostgreSQL decides at each request whether a file may be shown. A file is not shown after its post was deleted, or while
+its owner is suspended. Browsers may cache files that their user has seen; shared caches must revalidate after a
 minute.
 """
 
@@ -36,7 +36,7 @@ PLAYED = (".mp4", ".m4a")  # served with range requests
 # video in memory.
 PART_BYTES = 1024 * 1024
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
-# The column's length. Longer names cannot exist, and may be errors of the file system.
+# The column's length. Longer names cannot exist, and the file system may raise an error for them.
 NAME_MAX_CHARACTERS = 100
 SHARED_SECONDS = 60  # how long shared caches may serve a deleted picture
 PUBLIC = f"public, max-age={365 * 24 * 3600}, s-maxage={SHARED_SECONDS}, immutable"
@@ -46,11 +46,11 @@ PUBLIC = f"public, max-age={365 * 24 * 3600}, s-maxage={SHARED_SECONDS}, immutab
 def media_file(request: HttpRequest, name: str) -> HttpResponseBase:
     """A stored file.
 
-    Names are random and never reused, so browsers cache open files for a year, and restricted files for a day.
+    Names are random and never reused, so browsers cache public files for a year, and restricted files for a day.
     """
     suffix = PurePosixPath(name).suffix
     content_type = TYPES.get(suffix)
-    # such a path is refused, because the first folder decides who may see a file
+    # a path such as a/../b is refused, because the first folder decides who may see a file
     is_indirect = normpath(name) != name
     if content_type is None or len(name) > NAME_MAX_CHARACTERS or is_indirect:
         raise Http404

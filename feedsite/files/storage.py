@@ -22,7 +22,7 @@ MISSING = "MEDIA_BUCKET is set, but there is no S3 storage: pip install 'django-
 
 
 class Folder(FileSystemStorage):
-    """A folder that keeps no part of a file for which the disk has no space."""
+    """A folder. If the disk becomes full while a file is written, the partial file is deleted."""
 
     def _save(self, name: str, content: Any) -> str:
         try:

@@ -1,7 +1,8 @@
 """Decides which databases can be migrated: empty ones, and those with only known migrations and without split tables.
 
-The version of the last `migrate` is the comment of the table of migrations. Data of the next release is accepted,
-although nothing is migrated, because a release only adds to tables, and a later one removes (`docs/decisions/0201`).
+`migrate` stores its version as the comment of the table `django_migrations`. Data of the next release is accepted
+and left as it is, because a release only adds to the tables, and only a later one removes what it no longer needs
+(`docs/decisions/0201`).
 
 Squashed or renamed migrations without `replaces` would fail halfway, and no version could then continue
 (`docs/decisions/0144`). So a database is inspected before anything is migrated.
@@ -24,7 +25,7 @@ Name = tuple[str, str]  # a migration: its app and its file
 MAX_NAMED = 2
 COMMENT = "migrated by feedsite "
 _COMMENT = "SELECT obj_description(to_regclass('django_migrations'))"
-# The tables that `manage shards` of 0.2.0 could distribute over several servers, and has split.
+# Of the tables that `manage shards` of 0.2.0 could distribute over several servers, those that it has split.
 _SPLIT = """
 SELECT relname FROM pg_class WHERE relkind = 'p' AND pg_table_is_visible(oid)
 AND relname IN ('graph_followee', 'graph_follower', 'posts_post', 'posts_postcounts', 'posts_revision')

@@ -1,7 +1,7 @@
 """ETags of the API, and 304 if the client already has the same response. The tag is a digest of the body.
 
 A version counter of posts would not suffice: a like, or a block that hides a post from this viewer, changes the
-response without changing the post's row. The response is built in both cases; only its transfer is saved.
+response without changing the post's row. The response is built even for a 304; only its transfer is saved.
 """
 
 import hashlib

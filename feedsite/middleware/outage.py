@@ -112,7 +112,7 @@ got_request_exception.connect(note_outage)
 
 
 def _unavailable(error: BaseException | None = None) -> Unavailable:
-    """The 503 for an error: PostgreSQL, or a disk, refuses changes; or PostgreSQL cancelled it, or is away."""
+    """The 503 for an error: a disk is full, or PostgreSQL refuses changes, cancelled the statement, or is down."""
     state = sqlstate(error) if error is not None else None
     if is_disk_full(error):
         return Unavailable(_("We have no space for new files right now. Try again in a moment."))

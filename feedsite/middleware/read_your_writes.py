@@ -1,4 +1,7 @@
-"""Notes PostgreSQL's log position after each change, so that its author's next pages show it (`apps.replicas`)."""
+"""Notes PostgreSQL's log position after each change, so that the account's next pages show the change.
+
+A replica that has not replayed this position is not read for the account (`apps.replicas`).
+"""
 
 from collections.abc import Callable
 
@@ -13,7 +16,7 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class ReadYourWritesMiddleware:
-    """Used only with replicas. Positions are stored per account, because people may write in an app and read pages."""
+    """Used only with replicas. Positions are per account, because people may write in an app and read in a browser."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         if not settings.REPLICA_DATABASES:

@@ -3,7 +3,7 @@
 Counts are kept per class of request (`apps.http.interfaces`) and per objective (`apps.operations.objectives`), and
 added to those of all processes (`feedcache.servers.totals`). `Server-Timing` lists the steps of a page (source 000);
 browsers show it with the request. Times are in milliseconds; stages that wait at the same time each count the whole
-wait. Only staff get the header, because the time of a stage may reveal what it read; with DEBUG, everybody does.
+wait. Only staff get the header, because the time of a stage may reveal what it read; with DEBUG, everybody gets it.
 """
 
 import logging

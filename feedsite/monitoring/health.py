@@ -1,6 +1,6 @@
 """Health checks: whether the process is alive, and which servers it reaches.
 
-They are answered before the checks of host and HTTPS, and before load shedding: probes may use any Host and plain HTTP,
+Probes are answered before the checks of host and HTTPS, and before load shedding: they may use any Host and plain HTTP,
 and must work under overload. One request in the process checks the servers, at most once a second, and all others use
 its result. Only staff and programs on this machine see details. The site is ready without caches, but slower; it is not
 ready without PostgreSQL.
@@ -250,7 +250,10 @@ def _dead_letters() -> bool | str:
 
 
 def _deliveries() -> bool | str:
-    """Whether no delivery is late. One due only far in the future also fails: PostgreSQL's clock went back."""
+    """Whether no delivery is late.
+
+    Also fails if the next delivery is due only far in the future, because PostgreSQL's clock then went back.
+    """
     if behind := lag.measure().seconds:
         return f"deliveries are {behind} s behind"
     ages = [

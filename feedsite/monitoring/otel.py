@@ -103,7 +103,7 @@ class _Events:
 
     @contextmanager
     def handling(self, subscriber: str, context: Mapping[str, str]) -> Iterator[None]:
-        """Open a span in the trace of the request, or in the task's if the event belongs to no trace."""
+        """Open a span in the trace in which the event was recorded, or in the task's trace if there was none."""
         parent = propagate.extract(context) if context else None
         with _tracer.start_as_current_span(
             subscriber.removeprefix("apps."), parent, kind=trace.SpanKind.CONSUMER

@@ -22,7 +22,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """The backend, whose pool never hands out a connection that the server has closed.
 
     Django's own test (`CONN_HEALTH_CHECKS`) costs a round trip per request. This one queries the server only if the
-    socket is readable, which it is after the connection was closed, but not while it is idle.
+    socket is readable. After the server has closed a connection, its socket is readable; while it is idle, it is not.
     """
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:

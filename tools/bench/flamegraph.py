@@ -11,7 +11,7 @@ from zlib import crc32
 
 WIDTH, ROW, MARGIN, HEAD = 1200, 17, 10, 30
 NARROWEST = 0.6  # narrower boxes are left out
-LETTER = 6.2  # the width of one, on average
+LETTER = 6.2  # the average width of a letter
 COLOURS = {"apps": 150, "feedcache": 185, "feedsite": 120, "django": 40, "rest_framework": 28}
 OTHER_COLOUR = 265  # hues
 STYLE = """
@@ -83,7 +83,7 @@ def _drawn(box: _Box, left: float, top: float, scale: float, total: int) -> str:
 
 
 def _colour(name: str) -> str:
-    """A hue each for the site, its caches, the frameworks and the rest, with the lightness depending on the name."""
+    """The hue tells the site, its caches, the frameworks and the rest apart; the lightness depends on the name."""
     package = name.partition("(")[2].partition("/")[0]
     hue = COLOURS.get(package, OTHER_COLOUR)
     return f"hsl({hue} 55% {68 + crc32(name.encode()) % 14}%)"

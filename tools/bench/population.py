@@ -68,7 +68,7 @@ def forget_owed() -> None:
 
 
 def add_posts(authors: Sequence[int], numbers: range, *, begin: int, apart: int) -> None:
-    """Add posts: each account writes those with these numbers, one every `apart` seconds from `begin` on."""
+    """Add posts: each account writes one for every number in `numbers`, at about `begin` + number * `apart`."""
     step = max(ROWS // len(authors), 1)
     with connection.cursor() as sql:
         for first in range(numbers.start, numbers.stop, step):

@@ -48,7 +48,7 @@ def bar(console: Console, parts: Sequence[str]) -> Iterator[Callable[[str], None
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Raise OvertimeError in a block that takes longer than `seconds`; by a signal, so only in the main thread."""
+    """Raise OvertimeError in a block that takes longer than `seconds`. Uses a signal, so it needs the main thread."""
 
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise OvertimeError(f"not done in {seconds:.0f} s")

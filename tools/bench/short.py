@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from importlib import import_module
 
-# The constants of each module. Modules are imported in this order: each imports the small numbers of earlier ones.
+# The constants of each module. Modules are imported in this order, so one that imports a constant from an earlier one
+# gets the small number.
 SMALL: Mapping[str, Mapping[str, object]] = {
     "measure": {"ROUNDS": 2, "ROUND_SECONDS": 0.001},
     "caches.flapping": {"KEYS": 200, "FLAPS": 4, "WRITTEN": 20},
@@ -62,7 +63,7 @@ SHARED = {
 
 
 def use_small_numbers(suite: str) -> None:
-    """Replace the constants of a suite, and the shared ones, by small numbers. Django is set up."""
+    """Replace the constants of a suite, and the shared ones, by small numbers. Django must be set up."""
     for name, numbers in SMALL.items():
         if name.split(".")[0] in {"measure", suite, *SHARED.get(suite, ())}:
             module = import_module(f"tools.bench.{name}")

@@ -26,7 +26,7 @@ class Refusal:
 
 
 def refusals(variables: Mapping[str, Sequence[str]], names: set[str]) -> list[Refusal]:
-    """All messages about the settings `names`, by code. `variables` maps attributes of settings to their names."""
+    """All messages about the settings `names`, by code. `variables` maps attributes of Django's settings to them."""
     found: dict[tuple[str, str], Refusal] = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
@@ -67,7 +67,7 @@ class _Checks:
                 )
 
     def _text(self, node: ast.expr, call: ast.Call, function: ast.FunctionDef) -> str:
-        """A message, with a gap for each value in it."""
+        """A message, with `_GAP` in place of each value that is only known when the check runs."""
         match node:
             case ast.Constant(str() as text):
                 return text

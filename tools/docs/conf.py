@@ -7,7 +7,7 @@ version = release = __version__
 extensions = ["myst_parser"]
 root_doc = "docs/README"
 myst_heading_anchors = 5
-# Blocks of code with gaps, and shells that Pygments does not support.
+# Pygments cannot highlight blocks of code with omissions, nor some shells.
 suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"

@@ -1,6 +1,6 @@
 """The drawings of the documentation, made from the data of the code where possible.
 
-Every other statement in a drawing names the function that it is about ("module: name"); a test looks each of them up.
+All other statements in a drawing name the function that they are about ("module: name"); a test checks that it exists.
 """
 
 import tomllib

@@ -12,7 +12,7 @@ from tools.docs.pages import INDEX, links_of, navigation, pages
 DECISIONS = ROOT / "docs" / "decisions"
 EXTRA = Path("extra")  # served as it is
 PICTURES = ("docs/img", "docs/bench")  # also named by HTML in pages, which Sphinx does not follow
-# The start page leads to the first page.
+# The start page of the website redirects to docs/README.md.
 HOME = """<!doctype html>
 <meta charset="utf-8">
 <meta http-equiv="refresh" content="0; url=docs/README.html">
@@ -38,7 +38,7 @@ def lay_out(directory: Path) -> Path:
 
 
 def _files() -> dict[Path, bytes]:
-    """The content of each file of the site's source, by its place in it."""
+    """The content of each file that Sphinx gets, by its path."""
     files = {EXTRA / "index.html": HOME.encode()}
     for page in pages():
         text = page.read_text() + "".join(_navigation(page))

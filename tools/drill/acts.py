@@ -43,7 +43,8 @@ class Acts:
         self._wire = wire
         self._history = history
         self._chance = chance
-        # (person, verb) -> accounts that the verb can be applied to: followed ones can be unfollowed, blocked and muted
+        # (person, verb) -> accounts for which the verb makes a difference; at first, followees, who can be unfollowed,
+        # blocked and muted
         self._stands: dict[tuple[int, str], list[int]] = defaultdict(list)
         people = {one.id for one in world.people}
         for follower, followee in sorted(world.follows):

@@ -25,7 +25,8 @@ LOOK_SECONDS = 1.0
 SLACK_SECONDS = 5.0  # tolerance for reported ages, in addition to the time since the start
 # Pending work that was written while PostgreSQL's clock was wrong has a wrong age until it is done.
 OWED_SECONDS = 60.0
-# The ages in the site's reports that lie within this run; a round of the auditor or the year of days may be older.
+# Ages in the site's reports, in seconds, that cannot exceed the duration of the run. The auditor's figures by day can,
+# and are not checked.
 AGES = ("deliveries_behind_seconds", "p50_seconds", "p95_seconds", "oldest_seconds", "last_seconds")
 RECEIPTS = 300
 ADDRESS = "/api/v1/statuses/{}/receipt"
@@ -80,7 +81,7 @@ class Clocks:
         }
 
     def python(self, name: str, environment: Mapping[str, str]) -> dict[str, str]:
-        """The same for a Python process, which cannot sleep under libfaketime (`tools.drill.entry`)."""
+        """The same for a Python process. `tools.drill.entry` replaces its `time.sleep`, which libfaketime breaks."""
         return {**environment, **self.environment(name), **on_the_path(environment)}
 
     def set(self, name: str, offset: float) -> None:
@@ -113,7 +114,7 @@ class Clocks:
         return self.directory / name
 
     def _write(self, name: str, offset: float) -> None:
-        """Written atomically, because it may be read at any time."""
+        """Written atomically, because the process may read it at any time."""
         new = self.directory / f"{name}.new"
         new.write_text(f"{offset:+.0f}\n")
         new.replace(self._file(name))

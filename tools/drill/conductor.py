@@ -50,7 +50,7 @@ def conduct(options: Options, console: Console) -> int:
 
 
 def _disks(place: Path, stack: ExitStack) -> Disks:
-    """The small disks, until the end of the run. LaunchError."""
+    """The small disks, until the end of the run. Raises LaunchError if they cannot be mounted."""
     disks = Disks(place / "site")
     stack.callback(disks.unmount)
     try:

@@ -29,12 +29,13 @@ from tools.drill.wire import NoAnswerError, Wire
 
 WAL, MEDIA, LOG = "write-ahead log", "media", "log"
 MEGABYTES = {POSTGRES: 256, WAL: 256, BROKER: 32, TIMELINES: 32, MEDIA: 16, LOG: 64}
-# PostgreSQL ends without a log, and with it everything else: last, and excused like its death.
+# PostgreSQL ends when it cannot write its log, and the site cannot work without PostgreSQL. So this disk comes last,
+# and errors meanwhile are excused, as when PostgreSQL is killed.
 ORDER = (LOG, MEDIA, BROKER, TIMELINES, POSTGRES, WAL)
-BEGIN, END, SHARE = 0.05, 0.85, 0.6  # of the load, and of the time that each disk has
+BEGIN, END, SHARE = 0.05, 0.85, 0.6  # shares of the load; SHARE: of the time that each disk has
 LONGEST_SECONDS = 15.0
 BLOCK = 4096
-# The checks of /healthz/ready that must fail while a disk is full; the others say nothing about it.
+# By disk, the check of /healthz/ready that must fail while the disk is full; the other checks may say anything.
 CHECKS = {
     POSTGRES: "postgresql writes",
     WAL: "postgresql",
@@ -92,7 +93,7 @@ class Disk:
         self.top_up()
 
     def top_up(self) -> None:
-        """Fill what has become free since."""
+        """Fill the blocks that have become free since the last call."""
         with suppress(OSError), self._filler.open("ab", buffering=0) as filler:
             while filler.write(b"\0" * BLOCK):
                 pass
@@ -101,7 +102,7 @@ class Disk:
         self._filler.unlink(missing_ok=True)
 
     def unmount(self) -> None:
-        """Remove it with its files, even if a process still uses them."""
+        """Remove the disk with its files, even if a process still uses them."""
         subprocess.run(["umount", "--lazy", str(self.place)], check=True)  # noqa: S603, S607 -- as above
 
     @property
@@ -118,7 +119,7 @@ class Disks:
     times: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def mount(self) -> None:
-        """OSError if this machine does not allow it."""
+        """Mount all disks. Raises OSError if this machine does not allow it."""
         own = {MEDIA: self.site / "media", LOG: self.site / "log"}  # as in DataDir
         for name in ORDER:
             place = own.get(name, self.site / "sockets" / "disks" / name.split("-")[0])
@@ -132,7 +133,7 @@ class Disks:
         return self.by_name[name].place
 
     def begin(self, fault: Fault, services: Mapping[str, Any]) -> Callable[[], None]:
-        """Fill a disk. Returns a function that frees it, and starts PostgreSQL if it has ended for want of a log."""
+        """Fill a disk. Returns a function that frees it, and restarts PostgreSQL if the disk was that of its log."""
         disk, began = self.by_name[fault.target], time.time()
         postgres = services[POSTGRES]
         if fault.target == TIMELINES:

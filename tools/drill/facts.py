@@ -27,7 +27,7 @@ class Register:
     writes: list[_Write] = field(default_factory=list)
 
     def write(self, operation: Operation, *, value: bool) -> None:
-        """Add an operation that made it `value`, or may have done so."""
+        """Add an operation that set the fact to `value`, or may have done so."""
         is_certain = operation.outcome == OK
         self.writes.append(_Write(operation.begin, operation.settled, value, is_certain))
 
@@ -46,7 +46,7 @@ class Register:
         )
 
     def surely(self, value: object, begin: float, end: float) -> bool:
-        """Whether it had this value the whole time."""
+        """Whether the fact had this value the whole time."""
         return self.possible(begin, end) == {value}
 
 

@@ -94,7 +94,7 @@ def _rabbitmq(outage: Outage, fault: Fault, broker: RabbitMQ) -> Iterator[None]:
 
 
 def _drain(outage: Outage, _fault: Fault, worker: Node) -> Iterator[None]:
-    """All shards of a worker move to the others, and its share moves back, while they are written to."""
+    """All shards of a worker move to the others, and then its share moves back, while the site writes to them."""
     cluster = worker.cluster
     cluster.drain(worker)
     while cluster.is_moving():

@@ -51,11 +51,12 @@ LINK_FAULTS = (
 RANDOM = (
     Kind.KILL, Kind.KILL_CHILD, Kind.FREEZE, Kind.FLUSH, Kind.FORGET, Kind.FULL, *LINK_FAULTS,
 )  # fmt: skip
-# Targets of faults. `possible` gets the others, Memcached nodes and web servers, by their names.
+# Targets of faults. The names of the others, Memcached nodes and web servers, are arguments of `possible`.
 WORKER, BEAT, TIMELINES, BROKER, POSTGRES = "worker", "beat", "timelines", "broker", "postgres"
 COUNTERS = "counters"  # a Redis for data that cannot be on a cluster, with sessions and broadcasts
 SINGLE, SENTINEL, CLUSTER, REDIS, RABBITMQ = "single", "sentinel", "cluster", "redis", "rabbitmq"
-# Clients connect to the primary directly, not through a link; its kill or freeze is the failover.
+# What is not done to Redis behind Sentinels or on a cluster: its clients connect without a link, and the kill of a
+# primary is a separate kind of fault, the failover.
 NOT_BEHIND_SENTINELS = {
     (TIMELINES, kind) for kind in (Kind.KILL, Kind.FREEZE, Kind.FULL, *LINK_FAULTS)
 }

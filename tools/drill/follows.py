@@ -73,7 +73,7 @@ def _differs(verdict: Verdict, pair: Pair, *, is_there: bool) -> None:
 def lists_read(
     verdicts: Verdicts, facts: Facts, initial: set[Pair], operations: Iterable[Operation]
 ) -> None:
-    """Check that each list of followees read during the run, moves included, was complete and had nobody else."""
+    """Check that each list of followees that was read on one page during the run was complete and had nobody else."""
     verdict = verdicts["I31"]
     starts: dict[int, set[int]] = {}
     for follower, followee in initial | facts.follows.keys():
@@ -95,7 +95,7 @@ def lists_read(
 
 
 def lists_shown(verdicts: Verdicts, world: World, reader: Reader) -> None:
-    """Check that both lists of everybody, as shown by the API at the end, match the rows of the other table."""
+    """Check that both lists of everybody, as shown by the API at the end, match the rows of `Follower`."""
     verdict = verdicts["I31"]
     following = set(Follower.objects.values_list("follower_id", "owner_id"))
     for person in world.people:

@@ -60,10 +60,11 @@ MEMORY = "CONFIG SET maxmemory {}"  # in bytes; 0 is without a limit
 POSTGRES_SECONDS = (
     10.0  # until each process has noticed that PostgreSQL is back, or that a connection is dead
 )
-# Until each process has tried each of its connections; until Redis has saved again, and accepts writes.
+# Seconds after a fault's end in which writes may still fail: until each process has tried each of its connections, and
+# until Redis has saved again.
 LASTS_ON = {Kind.VANISH: 15.0, Kind.DISK: RECOVERY_SECONDS}
-AGAIN_SECONDS = 0.5  # before a disk is filled whose server is down
-GIVES_UP_SECONDS = 10.0  # after losing a child, or the broker
+AGAIN_SECONDS = 0.5  # until the next try to fill a disk, while its server is down
+GIVES_UP_SECONDS = 10.0  # a process that lost a child or the broker may end within this time
 CONSUMERS = (BEAT, WORKER)
 END = object()  # the end of an outage's steps
 

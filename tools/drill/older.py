@@ -37,7 +37,7 @@ class OlderCode:
         archive.unlink()
 
     def environment(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """The environment in which processes run this code instead of the checkout's, with separate static files."""
+        """The environment in which processes run the older code, with separate static files."""
         return {
             **environment,
             "PYTHONPATH": str(self.root),
@@ -45,7 +45,7 @@ class OlderCode:
         }
 
     def command(self, command: Sequence[str]) -> list[str]:
-        """The command with the programs of this code; the interpreter stays the same, even that of `.venv`."""
+        """The command with the programs of the older code; the interpreter stays this checkout's."""
         interpreter, *rest = command
         return [interpreter, *(part.replace(f"{ROOT}/", f"{self.root}/") for part in rest)]
 
@@ -60,7 +60,7 @@ class OlderCode:
     def make_world(
         self, seed: int, *, people: int, crowd: int, environment: Mapping[str, str]
     ) -> Any:
-        """The people, made by this code, whose tables they are in; `world.world_of` reads them."""
+        """People made by the older code, because its tables are in the database; `world.world_of` reads the result."""
         made = self._run(["-c", MAKE_WORLD, str(seed), str(people), str(crowd)], environment)
         return json.loads(made.splitlines()[-1])
 

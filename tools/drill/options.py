@@ -28,6 +28,6 @@ class Options:
     citus: bool = False
     with_disks: bool = False
     with_tasks: bool = False
-    upgrade: str = ""  # a commit, whose site becomes one of this checkout
+    upgrade: str = ""  # the commit from which a site is upgraded to this checkout
     back: bool = False  # and then the older version returns, and is upgraded once more
     rows: int = 0  # in each large table of the older site

@@ -15,7 +15,7 @@ from tools.drill.faults import BEAT, WORKER
 from tools.drill.older import OlderCode
 from tools.drill.proxy import Link, Proxy
 
-PLACE, VICTIM = "FEEDSITE_DRILL_TASKS", "tools.drill.victim"  # see there
+PLACE, VICTIM = "FEEDSITE_DRILL_TASKS", "tools.drill.victim"  # see tools/drill/victim.py
 WEB_SERVERS = 2
 WORKER_PROCESSES = 8  # most of the time they wait for the proxy
 STOP_SECONDS = 8.0
@@ -83,7 +83,7 @@ class Processes:
         *,
         victims: Path | None = None,
     ) -> None:
-        """`victims` is the directory of the tasks to be killed.
+        """`victims` is the directory of the orders to kill tasks (tools/drill/victim.py).
 
         With `older`, `by_name` has processes of that code, and `new` those of this checkout for later."""
         self.environment = environment

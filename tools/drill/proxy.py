@@ -17,7 +17,7 @@ from runner.checkout import ROOT
 from tools.drill.relay import Behave, Mode, Open, Order, Reset, Vanish
 
 CONTROL_SECONDS = 10.0
-# Not `-m`: orders are pickled, so their classes must have the same module there.
+# Not `-m tools.drill.relay`, which would name the module `__main__` there: pickled orders name it `tools.drill.relay`.
 RELAY = "import sys; from tools.drill.relay import main; main(int(sys.argv[1]))"
 
 

@@ -23,7 +23,7 @@ GONE_SECONDS = (
 SO_ATTACH_FILTER = 26  # Linux; Python does not name it
 _DROP_ALL = ctypes.create_string_buffer(
     struct.pack("HBBI", 6, 0, 0, 0)
-)  # one instruction of BPF: return 0
+)  # a packet filter (BPF) of one instruction, `return 0`: accept no byte of any packet
 
 
 class Mode(StrEnum):

@@ -17,7 +17,8 @@ from psycopg import sql
 
 from feedcache.ids import EPOCH, first_id_at
 
-# Settings of the server: a log that `TRUNCATE` does not need, and memory for large tables.
+# Settings of the server: with the minimal log level, PostgreSQL does not log rows of a table truncated in the same
+# transaction; and memory for large tables.
 WITHOUT_LOG = {
     "wal_level": "minimal",
     "max_wal_senders": "0",
@@ -44,7 +45,7 @@ _LEASED = {
     "finished_at": "at",
 }
 # By table: its columns, as expressions of `_SOURCE`. Columns that the older site does not have are left out. The first
-# one is the id of the post.
+# column is the id of the post.
 TABLES = {
     "posts_post": {
         "id": "post", "kind": "'text'", "body": _TEXT, "content_warning": "''", "language": "'en'",
@@ -130,7 +131,7 @@ class Rows:
         return self.number // 10 if table in OF_FEW else self.number
 
     def _fill(self, connection: psycopg.Connection, table: str) -> None:
-        """Fill a table, with the indexes that are not those of constraints built afterwards."""
+        """Fill a table. Its indexes, except those of constraints, are dropped before and built again afterwards."""
         indexes = connection.execute(_INDEXES, [table]).fetchall()
         for name, _ in indexes:
             connection.execute(sql.SQL("DROP INDEX {}").format(sql.SQL(name)))

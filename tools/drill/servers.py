@@ -191,7 +191,7 @@ class Servers:
         return self._settings(services)
 
     def spare_addresses(self) -> dict[Pool, str]:
-        """For the site: the additional nodes for Main and Backup."""
+        """The addresses, behind links, of the additional nodes for Main and Backup."""
         return {pool: self.links[f"spare-{pool}"].address for pool in SPARE if self.tiers}
 
     def _single_postgres(self, options: Options) -> Postgres:

@@ -27,7 +27,10 @@ NOBODY = 2**62  # an id that no row has
 
 
 class Tasks:
-    """Runs in a separate thread, until each task has been killed. `shaken` is told before each kill."""
+    """Runs in a separate thread, until each task has been killed.
+
+    `shaken` is called when a kill is ordered, and again when the task has begun.
+    """
 
     def __init__(
         self, place: Path, seed: int, history: History, shaken: Callable[[], None]
@@ -49,7 +52,7 @@ class Tasks:
         return self._thread.is_alive()
 
     def judge(self, verdicts: Verdicts) -> None:
-        """I37."""
+        """I37: every task that was killed has succeeded when it ran again."""
         verdict = verdicts["I37"]
         verdict.checked += len(self.killed)
         for what in self.failed:
@@ -113,7 +116,7 @@ def names() -> list[str]:
 
 
 def send(name: str) -> None:
-    """Send a task to the workers; one that needs an id gets one that nothing has."""
+    """Send a task to the workers. A task that needs an id gets one that no row has."""
     app.tasks[name].apply_async(tuple(_nothing(one) for one in _needed(name)))
 
 

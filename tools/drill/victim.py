@@ -1,5 +1,5 @@
 """The worker of a drill `--with-tasks` imports this (`celery worker --include`): in the middle of the task that a file
-names, its process is killed as the kernel kills one for which there is no memory.
+names, its process gets SIGKILL, as from the kernel when memory runs out.
 
 Nothing here catches or delays anything: the task gets no chance to clean up.
 """

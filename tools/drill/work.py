@@ -21,7 +21,7 @@ from tools.drill.reader import Reader
 from tools.drill.verdict import Verdicts, p99
 from tools.drill.world import World
 
-STALL_SECONDS = LEASE_SECONDS + 30  # without any progress: a slow machine is not a stuck one
+STALL_SECONDS = LEASE_SECONDS + 30  # without any progress, after which the work counts as stuck
 CANARY_SECONDS = 15.0
 POLL_SECONDS = 0.25
 WORK: tuple[type[LeasedRow], ...] = (Event, FanoutJob, FanoutChunk)

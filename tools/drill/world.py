@@ -57,7 +57,7 @@ class World:
 
 
 def world_of(made: Mapping[str, Any]) -> World:
-    """A world from JSON, which has lists for sets and texts for numbers that are keys."""
+    """A world from JSON, in which sets are lists, and the integer keys of dictionaries are strings."""
     return World(
         people=[Person(**one) for one in made["people"]],
         weights=made["weights"],

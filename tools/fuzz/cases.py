@@ -1,4 +1,4 @@
-"""A request to send, as bytes, without its meaning."""
+"""The fuzzer's requests, as the bytes to send, and odd texts to put into them."""
 
 import random
 import shlex

@@ -1,4 +1,4 @@
-"""People with some of everything, so that requested things exist; created again for each round, which deletes much."""
+"""People with some of everything, so that requested things exist. Each round deletes much, so each gets new people."""
 
 import random
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The run itself, once the servers are up and Django is set up: rounds with new people, of API and forms."""
+"""The run, once the servers are up and Django is set up: rounds of API and form requests, each with new people."""
 
 import json
 import time

@@ -75,7 +75,7 @@ def fuzzed_site(processes: int) -> Iterator[Site]:
         for place in places.values():
             Path(place).mkdir()
         os.environ.update({**SETTINGS, **places, **services.settings(), "PYTHONPATH": str(ROOT)})
-        os.environ["CACHE_TOPOLOGY_LISTENS"] = "0"  # here; the web processes listen
+        os.environ["CACHE_TOPOLOGY_LISTENS"] = "0"  # for this process; the web processes listen
         django.setup()
         make_tables(os.environ["DATABASE_URL"])
         site = Site([], [], directory / "web", {})

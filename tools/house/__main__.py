@@ -55,7 +55,7 @@ def command_parser() -> argparse.ArgumentParser:
 
 
 def _traces(*, short: bool) -> Mapping[str, Trace]:
-    os.environ["OPTIONAL_APPS"] = ""  # the walks of the core (docs/decisions/0168)
+    os.environ["OPTIONAL_APPS"] = ""  # only the core is traced (docs/decisions/0168)
     servers = import_module("tools.bench.servers")
     with servers.site_servers():
         # imports models, which need the settings set up just now

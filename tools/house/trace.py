@@ -31,8 +31,8 @@ def trace(
 ) -> Trace:
     """Run an action and record the calls, in this thread, of functions in `packages`, folders of `root`.
 
-    Of the package `library` only calls into it are recorded, not those inside, because nobody opens a library to follow
-    a page. Its callbacks are recorded.
+    Calls into the package `library` only count as ways in. Functions inside it are not recorded, because nobody opens a
+    library to follow a page; our functions that it calls back are.
     """
     found, folders = Trace(), list[str]()
     door = f"{root / library}/"

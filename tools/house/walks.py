@@ -1,4 +1,4 @@
-"""A warm home page of the demo, and a publication on it; import it after Django is set up."""
+"""Traces of a warm home page of the demo site and of a publication. Import this module after Django is set up."""
 
 from functools import partial
 

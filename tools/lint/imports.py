@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-# By the contract's name. lint-imports reports the line that breaks it; this is the advice.
+# What to do instead, by the name of the contract. lint-imports itself reports the import that breaks it.
 INSTEAD = {
     "Imports point down: web and api know requests, the domain does not": (
         "The domain below records an event (apps/events), and the app above subscribes with a handler"

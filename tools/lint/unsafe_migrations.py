@@ -15,7 +15,8 @@ from pathlib import Path
 
 import sqlparse
 
-# Matters of taste, and the time-outs of locks, which `manage migrate` sets for every migration.
+# Rules of squawk that are not checked: matters of taste, and lock time-outs, which `manage migrate` sets for every
+# migration.
 NOT_ASKED = (
     "ban-char-field",
     "prefer-bigint-over-int",
@@ -68,7 +69,8 @@ _TARGET = re.compile(
     re.IGNORECASE,
 )
 _CREATES = re.compile(r"\s*CREATE TABLE (?:IF NOT EXISTS )?\"?(\w+)", re.IGNORECASE)
-# Statements that can be repeated: `manage migrate` looks for the index first; the others then change nothing.
+# Statements that may run again after a migration was interrupted: `manage migrate` first looks whether an index exists;
+# the second run of the others changes nothing.
 _REPEATABLE = re.compile(
     r"\s*(?:CREATE (?:UNIQUE )?INDEX CONCURRENTLY\b"
     r"|ALTER TABLE \S+ (?:ALTER COLUMN \S+ SET NOT NULL|VALIDATE CONSTRAINT \S+);?$)",

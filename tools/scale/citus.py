@@ -32,7 +32,7 @@ _OPTIONS = {
     "citus.shard_count": str(SHARDS),
     "citus.enable_statistics_collection": "off",  # no reports to the vendor
     "citus.node_connection_timeout": "5000",
-    # how often commits on several servers that were left unfinished are resolved; until then their rows are locked
+    # how often Citus completes or rolls back unfinished two-phase commits, whose rows stay locked until then
     "citus.recover_2pc_interval": "2s",
     "citus.background_task_queue_interval": "500ms",  # so that each move of shards begins soon after the previous one
     "max_worker_processes": "16",

@@ -87,7 +87,7 @@ class RedisBehindSentinels:
     """A primary, its replica, and three Sentinels, which replace a primary that is silent for `down_after_ms`."""
 
     name = "Redis behind Sentinels"
-    child: Child | None = None  # there are several
+    child: Child | None = None  # a group has several processes
 
     def __init__(self, directory: Path, program: Path, *, down_after_ms: int = 30_000) -> None:
         self._directory = directory
@@ -161,7 +161,7 @@ class RedisCluster:
     """Three primaries that share the slots, each optionally with a replica, which takes over if its primary is lost."""
 
     name = "Redis Cluster"
-    child: Child | None = None  # there are several
+    child: Child | None = None  # a group has several processes
 
     def __init__(
         self, directory: Path, program: Path, *, replicas: bool = False, timeout_ms: int = 15_000

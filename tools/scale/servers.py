@@ -122,7 +122,7 @@ class RabbitMQ:
         ]
         self._mapper: Child | None = None
         self.child: Child | None = None
-        self._begin = 0  # the position in its log since the last start
+        self._begin = 0  # where the last start begins in its log
 
     def start(self) -> None:
         self.launch()

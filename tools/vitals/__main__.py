@@ -35,7 +35,7 @@ from tools.vitals.survey import WIDTHS, survey
 
 TIMED = ("home", "ranked", "local", "profile", "thread", "notifications", "explain", "landing")
 HOME = "home"
-# For --short: a page that is pressed, and one that a visitor is refused, in both languages and widths.
+# For --short: home with an open menu, in Chinese in a narrow window, and the error page, in English in a wide one.
 SHORT_SURVEY = {
     ("zh-hans",): (named(("home-menu",)), (390,)),
     ("en",): (named(("missing",)), (1280,)),
@@ -125,7 +125,7 @@ def _parts(
         yield "times", lambda: _time(console, scene, timed, rounds)
     if home := [page for page in pages if page.name == HOME]:
         yield "presses", lambda: _press(console, scene, home[0], rounds)
-        if not options.short:  # it runs tests, which the checks also do
+        if not options.short:  # it runs tests that `./run check` also runs
             yield "a warm home page", lambda: _warm(console)
 
 

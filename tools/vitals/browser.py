@@ -15,8 +15,8 @@ ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
     # With every new window Chromium loads the list below its address bar: a page of 350 modules, during our
-    # measurement. This switch replaces Playwright's own, so it repeats those of its features that would use the network
-    # or delay paints.
+    # measurement. This switch replaces Playwright's, so it also names features from there, those that would use the
+    # network or delay paints.
     "--disable-features=WebUIOmniboxPopup,PaintHolding,HttpsUpgrades,MediaRouter,OptimizationHints,NetworkTimeServiceQuerying",
 ]  # fmt: skip
 WAIT_MS = 15_000

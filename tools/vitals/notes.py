@@ -27,7 +27,7 @@ class Notes:
             file.write(json.dumps(row) + "\n")
 
     def read(self, pages: Sequence[Page]) -> list[Look]:
-        """The looks at these pages; the newer one of two. A line that was cut off is ignored."""
+        """The latest look at each of these pages, by language and width. A line that was cut off is ignored."""
         by_name = {page.name: page for page in pages}
         looks: dict[str, Look] = {}
         for line in self._place.read_text().splitlines() if self._place.exists() else []:

@@ -1,4 +1,4 @@
-"""Sets, confirms and changes e-mail addresses. No response reveals whether another account has an address.
+"""Sets, confirms and changes e-mail addresses. No response reveals whether an address belongs to another account.
 
 With EMAIL_CONFIRMATION_REQUIRED an address can be used (to log in or to get a new password) only after its owner has
 confirmed it by a mailed link. Otherwise it can be used immediately, unless another account has it.

@@ -153,7 +153,7 @@ def _account_json(user: User) -> AccountJson:
         "followers_count": user.counts.followers,
         "following_count": user.counts.following,
         "statuses_count": user.counts.posts,
-        # only the day, because later posts of the same day do not drop the cached account with this JSON
+        # only the day: the cached account with this JSON stays valid when another post is published on the same day
         "last_status_at": day_of(user.counts.last_open_post_id),
         "emojis": [],
         "roles": [],

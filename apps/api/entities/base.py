@@ -1,8 +1,8 @@
 """Field formats shared by the entities of the API.
 
-An entity is a TypedDict next to the function that builds it. mypy checks the function against it, and
-`apps.api.openapi` derives the OpenAPI document from it: its docstring describes the entity, and
-`Annotated[..., "text"]` a field.
+An entity is a TypedDict next to the function that builds it. mypy checks that the function returns this type, and
+`apps.api.openapi` derives the OpenAPI document from the type: the docstring describes the entity, and
+`Annotated[..., "text"]` describes a field.
 """
 
 from collections.abc import Iterator

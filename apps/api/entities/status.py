@@ -40,8 +40,8 @@ from apps.tags.names import tag_address
 from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from apps.timeline.pipeline.reasons import reasons
 
-# The maximum number of JSON texts that are cached for one version of a post, each with its own `_cache_key`. Before
-# another one is cached, all are dropped.
+# The maximum number of JSON texts that are cached for one version of a post, each with its own `_cache_key`. When it is
+# reached, all of them are dropped before another one is cached.
 MAX_VARIANTS = 8
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
@@ -490,8 +490,8 @@ def statuses_as_bytes(items: Sequence[FeedItem]) -> list[StatusJson | orjson.Fra
 def _cache_key(item: FeedItem, site: str) -> tuple[Hashable, ...] | None:
     """Everything that the JSON of a status depends on in addition to the content of its post.
 
-    For a repost or quote this includes the shared post. None for statuses that are not cached: restricted posts, polls,
-    and posts that match a filter or are promoted.
+    The key of a repost or quote includes the key of the shared post. None for statuses that are not cached: restricted
+    posts, polls, and posts that match a filter or are promoted.
     """
     post = item.post
     if item.filtered or item.promotion or not post.is_open or post.poll:

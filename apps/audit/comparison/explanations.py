@@ -13,7 +13,8 @@ from apps.timeline.fanout.receipts import unpack
 from apps.timeline.pipeline.reasons import Reason
 
 PAIRS_PER_READER = 20
-# Two pairs in three take one of this many newest posts of the home or the site: readers mostly ask about those.
+# Two posts in three are drawn from this many newest posts of the reader's home or of the site, because readers mostly
+# ask about new posts.
 NEWEST = 2_000
 FOLLOWED = {Reason.PUSH, Reason.BACKFILL, Reason.REBUILT, Reason.FOLLOWED, Reason.PULL, Reason.STORAGE}  # fmt: skip
 LATE = {Reason.WAITING: "pending", Reason.FAILED: "dead"}

@@ -299,7 +299,7 @@ def _missing(read_at: float, dates: dict[str, Any]) -> Difference | None:
 def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Difference | None:
     """The difference for an extra post; None if one of `_MAKES_ABSENT` happened, but only after the page was made."""
     if dates is None:
-        return Difference(Kind.EXTRA, post_id, certain=True)  # not even a deleted post
+        return Difference(Kind.EXTRA, post_id, certain=True)  # no row, not even of a deleted post
     whens = [dates[name] for name in _MAKES_ABSENT if dates[name] is not None]
     if any(when < sample.at - SLACK_SECONDS for when in whens):
         return Difference(Kind.EXTRA, post_id, certain=True)
@@ -307,7 +307,7 @@ def _extra(sample: Sample, post_id: int, dates: dict[str, Any] | None) -> Differ
 
 
 def missing_in_windows(reader_id: int) -> tuple[list[int], int]:
-    """The ids missing from the ranges that a reader's windows cover, and the number of those still being delivered."""
+    """The ids missing from the ranges of a reader's windows, and how many more are still being delivered."""
     now, missing, policies = time.time(), set(), policy.refresh()
     for windows in (INBOX,) if policies.pulls_all else (HOME, INBOX):
         window = windows.whole(reader_id)

@@ -28,7 +28,7 @@ class Replay:
     then: set[int]
     cached: set[int]
     lacking: set[int]  # missing from the home cache or the inbox within the range that it covers
-    late: int  # the number of posts of any time that are missing there and still being delivered
+    late: int  # the number missing there (not only of the period) because they are still being delivered
     is_cached: bool
 
     @property
@@ -44,7 +44,7 @@ class Replay:
 
 
 def replay(viewer: User, since: datetime, until: datetime) -> Replay:
-    """Read a period of a reader's home from each source. Raises Invalid if it is negative or over `MAX_DAYS`."""
+    """Read a period of a reader's home from each source. Raises Invalid if the period is negative or too long."""
     if not timedelta() <= until - since <= timedelta(days=MAX_DAYS):
         raise Invalid(f"The end must be 0 to {MAX_DAYS} days after the beginning.")
     above, below = max(first_id_at(int(since.timestamp())) - 1, 0), id_after(until)

@@ -27,7 +27,8 @@ from apps.timeline.models import FanoutJob, Mode
 from apps.timeline.pipeline.hydrate import hydrate
 
 MAX_SECONDS = 600  # seconds listed separately; the last entry is the sum of all later ones
-FINISHED_WITHIN = timedelta(seconds=10)  # an event ends at most this long after its job begins
+# The event of a post is done at most this long after it has created the job of the delivery.
+FINISHED_WITHIN = timedelta(seconds=10)
 
 # The event of a publication and, once it is done, the time when a worker took it (the beginning of its lease). A done
 # event is found by the creation time of its job. Events are kept for some days (`EVENT_DAYS`).

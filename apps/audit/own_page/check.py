@@ -9,8 +9,8 @@ from apps.pagination import Cursor
 from apps.throttling import check_rate_limit
 from apps.timeline.home import home_timeline
 
-# A change between the read of the page and the comparison looks like a difference. A second comparison after this time
-# does not find it.
+# A change between the read of the page and the comparison looks like a difference. A second comparison after this
+# time does not find this difference again.
 LOOK_AGAIN_SECONDS = 0.5
 
 

@@ -40,7 +40,7 @@ def objective_name(objective: Objective) -> str:
 
 @register.filter
 def slowest_of_most(result: Result) -> str:
-    """The time that the required share of events did not exceed: “0.25 s” or “over 60 s”; a dash without events."""
+    """The time within which the required share of events ended: “0.25 s” or “over 60 s”; a dash without events."""
     if not result.bounds or not result.events:
         return "–"
     if result.within is None:
@@ -50,7 +50,7 @@ def slowest_of_most(result: Result) -> str:
 
 @register.filter
 def interface_name(name: str) -> str:
-    """The name of a class of interfaces (`apps.http.interfaces`)."""
+    """The name of a class of pages and endpoints that have the same limits (`apps.http.interfaces`)."""
     names = {"core": _("core reads"), "writes": _("writes"), "rest": _("the rest")}
     return names.get(name, name)
 

@@ -90,7 +90,7 @@ class Conversation:
 class Pattern:
     """A sentence with slots that reads well with every combination of words.
 
-    A text of two sentences joins a pattern with `opens` and one with `follows`: for example, rain, and then a meal.
+    A text of two sentences is a pattern with `opens` and then one with `follows`: for example, about rain and a meal.
     """
 
     frame: str

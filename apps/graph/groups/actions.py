@@ -122,7 +122,10 @@ def remove_members(
 
 @transaction.atomic
 def remove_from_lists(owner_id: int, member_id: int) -> None:
-    """Remove an account from an owner's lists, unless the owner follows it or has asked to. Pages skip it already."""
+    """Remove an account from an owner's lists, unless the owner follows it or has asked to.
+
+    Pages check this too, so they leave the account out even before its rows are deleted.
+    """
     _lock(owner_id)
     follows = Followee.objects.filter(owner=owner_id, followee=member_id)
     requests = FollowRequest.objects.filter(requester=owner_id, owner=member_id)

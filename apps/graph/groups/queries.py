@@ -69,7 +69,7 @@ def members_page(group: Group, cursor: Cursor) -> Page[User]:
         rows = rows.filter(is_followed | Q(member__in=requested.values("owner")))
     page = page_of_rows(rows, cursor)
     users = users_by_id([row.member_id for row in page.items])
-    if isinstance(group, UserList):  # blocks have removed such accounts from circles already
+    if isinstance(group, UserList):  # a block also removes the account from circles
         for user_id in exact_relations(group.owner_id, users).severed:
             users.pop(user_id, None)
     return page.with_items([users[row.member_id] for row in page.items if row.member_id in users])
@@ -81,7 +81,7 @@ def groups_with(kind: type[G], owner: User, member_id: int) -> list[G]:
 
 
 def exclusive_member_ids(owner: User, *, among: Collection[int] | None = None) -> frozenset[int]:
-    """The members of an account's exclusive lists, who are not on its home page. Runs no query if it has no such list.
+    """The members of an account's exclusive lists, whose posts its home page leaves out. No query if there are none.
 
     `among` limits the lookup to these accounts, such as a page's authors, because the lists can have 25,000 members.
     """

@@ -116,7 +116,7 @@ def load_edges(digest: str, edges: Sequence[Edge], *, after: int, upto: int) -> 
     blocked = sorted(line for line, pair in pairs.items() if pair in refused)
     made = _insert([pair for pair in pairs.values() if pair not in refused])
     if made:
-        # one event per batch, because one per edge would flood the outbox
+        # one event per batch, because one per edge would fill the table of events
         follower_ids = sorted({follower for follower, _followee in made})
         record("graph_loaded", user_ids=follower_ids)
         transaction.on_commit(lambda: forget_graph_revisions(follower_ids), robust=True)

@@ -20,7 +20,7 @@ from apps.graph.management.bulk import Edge
 
 BLOCK_BYTES = 1 << 18
 LINE_MAX_BYTES = 1000  # two handles need 61; a longer line is not part of an edge list
-BINARY_SHARE = 0.1  # the minimum share of control characters in the first block of a binary file
+BINARY_SHARE = 0.1  # of control characters in its first block; a file with more is binary
 EXCERPT_CHARACTERS = 40
 HANDLE_MIN_CHARACTERS = 3
 

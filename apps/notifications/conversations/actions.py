@@ -42,7 +42,7 @@ def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
 
 
 def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency_key: str) -> Post:
-    """Send a message to the author and the addressees of the message `seen_id`, the last one on the author's page.
+    """Answer the message `seen_id`, the last one on the page that `author` saw: write to its author and its addressees.
 
     Raises Invalid, NotFound, NotAllowed, TooMany or Unavailable.
     """
@@ -120,12 +120,12 @@ def accept_request(viewer: User, number: int) -> None:
 
 
 def mute_conversation(viewer: User, number: int) -> None:
-    """Mute a conversation: it stays in the list, but its new messages neither count nor notify. Raises NotFound."""
+    """Mute a conversation: it stays listed, but new messages neither notify nor count as unread. Raises NotFound."""
     mute_thread(viewer, get_conversation(viewer, number).item.id)
 
 
 def unmute_conversation(viewer: User, number: int) -> None:
-    """Let the new messages of a conversation count and notify again. Raises NotFound."""
+    """Let new messages of a conversation notify, and count as unread, again. Raises NotFound."""
     unmute_thread(viewer, get_conversation(viewer, number).item.id)
 
 

@@ -74,10 +74,11 @@ def add_post(post_id: int) -> None:
 
 
 def _strange_to(author_id: int, user_ids: Collection[int]) -> set[int]:
-    """The users in `user_ids` to whom an author is a stranger: a conversation that the author begins is a request.
+    """The users in `user_ids` to whom an author is a stranger.
 
-    An author is not a stranger to users who have written to the author, or have exempted the author from their
-    notification policy. Staff are never strangers. The caller leaves out the author's followers.
+    For them, a conversation that the author begins is a request. An author is not a stranger to users who have written
+    to the author, or have exempted the author from their notification policy. Staff are never strangers. The caller
+    leaves out the author's followers.
     """
     if user_ids and User.objects.filter(pk=author_id, is_staff=True).exists():
         return set()

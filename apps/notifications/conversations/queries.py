@@ -133,7 +133,10 @@ def conversation_with_last_post(viewer: User, post_id: int) -> ConversationItem 
 
 
 def conversation_with(viewer: User, people: Sequence[User]) -> ConversationItem | None:
-    """The newest conversation with exactly these people that began as a message; None if there is none or one left."""
+    """The newest conversation with exactly these people that began as a message; None if there is none.
+
+    Also None if one of these people has left that conversation.
+    """
     wanted = {person.pk for person in people} - {viewer.pk}
     rows = Conversation.objects.filter(user=viewer, has_left=False).order_by("-last_post")
     newest = list(rows[:MAX_SEARCHED])
@@ -158,7 +161,7 @@ def people_of(viewer: User, message: FeedItem) -> list[User]:
 
 
 def seen_by(viewer: User, conversation: ConversationItem, message_id: int) -> list[User]:
-    """The people with read receipts who saw a message by the viewer; none if the viewer has disabled read receipts."""
+    """The people who share read receipts and saw a message by the viewer; none if the viewer does not share them."""
     if not viewer.tells_seen:
         return []
     rows = Conversation.objects.filter(

@@ -150,9 +150,9 @@ def pictures_of(post: Post) -> list[Picture]:
 
 
 def detach(post: Post, *, keep: bool) -> None:
-    """Delete the pictures of a deleted post or, with `keep`, hold its current ones for a day for another post.
+    """Delete the pictures of a deleted post. With `keep`, its current ones stay for a day, for use in a new post.
 
-    Pictures that are held are renamed, so that their earlier addresses stop working.
+    Pictures that stay are renamed, so that their earlier addresses stop working.
     """
     discard(Attachment.objects.filter(past_post_id=post.pk))
     attachments = Attachment.objects.filter(post=post)

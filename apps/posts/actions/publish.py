@@ -117,8 +117,8 @@ def repost_of(author: User, post_id: int) -> Post | None:
 def delete_post(post_id: int, *, by: User, keep_pictures: bool = False) -> Changed:
     """Delete a post, so that the next read no longer shows it. The row stays as a tombstone without the text.
 
-    Its pictures are deleted or, if its author deletes it with `keep_pictures`, held for a day for another post. Returns
-    the post as it was before. The permissions and errors are those of `require_deleter`.
+    Its pictures are deleted. If its author deletes it with `keep_pictures`, they stay for a day, for use in a new post.
+    Returns the post as it was before. The permissions and errors are those of `require_deleter`.
     """
     owner = require_deleter(post_id, by=by)
     with transaction.atomic():

@@ -1,7 +1,7 @@
 """The text of posts and profiles: its mentions, tags, addresses, length and HTML, each computed in linear time.
 
-Texts are stored as written (`apps.texts.normalise`) and never contain markup: only `html` and `line_html` render them,
-and they escape everything.
+Texts are stored as plain text (see `apps.texts.normalise`) and never contain markup: only `html` and `line_html` render
+them, and they escape everything.
 """
 
 from collections.abc import Collection, Iterator
@@ -62,7 +62,7 @@ _MENTION = (
     rf"(?:(?<!{_WORD}|[@＠\/])|(?<=(?<!{_WORD})[Rr][Tt])|(?<=(?<![:\/])\/\/))[@＠](?P<mention>[A-Za-z0-9_]{{3,30}}+)"
     rf"(?:@(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?)|(?!{_WORD}|[@＠]|:\/\/))"
 )
-# A tag is #tag, or #tag# as on Weibo; after "/" only in a chain of tags, not in a path.
+# A tag is #tag, or #tag# as on Weibo. It may follow "/" after one word or tag (#a/#b), but not in a path.
 _TAG = (
     r"(?:(?<![\p{L}\p{M}\p{N}_\/&])|(?<=(?:^|[\s#＃])[\p{L}\p{M}\p{N}_]+\/))[#＃]"
     rf"(?P<tag>(?!https?:\/\/){FIRST}(?:(?!https?:\/\/){NEXT}){{0,{NAME_MAX_CHARACTERS - 1}}}+)"
@@ -111,7 +111,7 @@ def _segment(match: "regex.Match[str]") -> Segment | None:
 
 
 def _address(match: "regex.Match[str]") -> str:
-    """The address of a match, without a mark of emphasis at its end that is also directly before it."""
+    """The address of a match, without the closing mark of emphasis in a text such as *https://example.org*."""
     mark = match.string[max(0, match.start() - 1) : match.start()]
     address: str = match[0]
     return address.rstrip(mark) if mark and mark in EMPHASIS else address

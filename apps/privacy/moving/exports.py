@@ -11,7 +11,7 @@ from apps.privacy.archive import PARTS, batches, escape_formula
 from apps.privacy.models import ImportKind
 from apps.privacy.moving.files import COLUMNS, WITHOUT_HEADER
 
-# Maps Mastodon's file names to the kind of list and the file in archives with the same rows.
+# Maps Mastodon's file names to the kind of list, and to the file of our archives that has the same rows.
 FILES = {
     "following_accounts.csv": (ImportKind.FOLLOWS, "following_accounts.csv"),
     "blocked_accounts.csv": (ImportKind.BLOCKS, "blocked_accounts.csv"),

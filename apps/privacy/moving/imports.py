@@ -44,7 +44,7 @@ POSTS_SECONDS = 4.0
 PAUSE = timedelta(seconds=1)
 LONGEST_PAUSE = timedelta(
     minutes=4
-)  # for a rate limit or a suspended user; below `leases.FARTHEST`, so that it does not look like an error of the clock
+)  # for a rate limit or a suspended user; below `leases.FARTHEST`, because a later `due_at` counts as a clock error
 ROWS_AT_ONCE = 1000
 PURGED = 100  # imports in one run
 LISTED = 20  # imports on the page

@@ -30,7 +30,7 @@ from feedcache.ids import author_of
 MAX_POINTS = 60  # points on the curve
 MIN_FOLLOWERS = 10  # authors with fewer do not see when a follower first read a post
 UNDER_WAY = timedelta(minutes=1)  # a post younger than this may not have a job yet
-VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission that staff need
+VIEW_RECEIPTS = "timeline.view_fanoutjob"  # the permission that staff need to see receipts
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,9 +139,9 @@ def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
 
 
 def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
-    """The readers of a chunk that `whole` made. Followers come from the list in Redis, which is loaded if it is not at
-    the account's current revision, read now. If the list does not have as many members as the split counted, and for
-    virtual followers, the chunk is read from PostgreSQL.
+    """The readers of a chunk that `whole` made. Followers come from the list in Redis, which is loaded again unless it
+    has the account's current revision (read here, after the split). Virtual followers come from PostgreSQL, and so do
+    followers if the list does not have as many members as the split counted.
     """
     cached = None
     if not chunk.is_virtual:

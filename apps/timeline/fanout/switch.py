@@ -43,7 +43,7 @@ from apps.timeline.sources.home_cache import HOME
 from feedcache.connections import written
 
 AUTHORS_BATCH_SIZE = 500  # interrupted switches continued per run
-NOW = timedelta()  # the `overdue` that claims rows as soon as they are due
+NOW = timedelta()  # as the argument `overdue`: rows are claimed as soon as they are due
 POSTS_PER_CALL = 100  # each script pushes this many to one reader, so it blocks Redis only briefly
 R = TypeVar("R", bound=leases.LeasedRow)
 
@@ -123,7 +123,7 @@ def maintain() -> None:
     apply_site_policy()
     _continue_switches()
     with transaction.atomic():
-        # no switch runs while this lock is held, so the version may be lowered, as after a restore of the database
+        # `_site` locks the row, so no switch runs now, and Redis may get a lower version (after a backup was restored)
         version = _site().version
         for client in written("timelines"):
             client.set(policies.VERSION_KEY, version)

@@ -52,7 +52,7 @@ _UNTOUCHED, _OWN = ViewerFlags(), ViewerFlags(own=True)
 
 
 class Links(NamedTuple):
-    """The posts that a post, or its source, reposts or quotes, and the parents of the post and its source."""
+    """The posts to read with a post: its source, the source of a reposted quote, and the parents of post and source."""
 
     sources: AbstractSet[int]
     parents: AbstractSet[int]

@@ -1,8 +1,8 @@
 """The rules of timelines: which of the posts that a reader may see belong on a page, and why the others do not.
 
 `decide` applies the rules of a book in order, then the reader's filters; the first rule that drops a post is the
-verdict. All timelines, streams, ranked orders and pages of the past use it, and `/explain` applies the same rules, so a
-page and its explanation cannot disagree. Only the auditor's oracle has rules of its own, to find mistakes here.
+verdict. All timelines, streams, ranked orders and pages of the past use these rules, and so does `/explain`, so a page
+and its explanation cannot disagree. Only the auditor's oracle has rules of its own, to find mistakes here.
 
 A rule is given only an item and the `ReaderFacts` of its page. Whether the reader may see a post at all has already
 been decided, in `apps.posts.queries`.

@@ -81,7 +81,7 @@ def rebuild(windows: HomeWindows, reader_id: int, snapshot: Callable[[int], list
         except DatabaseError:
             windows.abandon(reader_id, token)
             raise
-        # the sentinel takes one slot, so a full window cannot contain the end of the timeline
+        # the sentinel (NoMore) takes one place, so a window of `length` ids has no room for it
         return windows.swap(reader_id, token, ids, complete=len(ids) < windows.length)
     except RedisError as error:
         logger.warning("no window %s for %s: %s", windows.prefix, reader_id, error)

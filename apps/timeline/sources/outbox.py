@@ -74,7 +74,7 @@ _REVISIONS = (
     "SELECT user_id, outbox_revision FROM accounts_usercounts WHERE user_id = ANY(%(authors)s)"
 )
 
-# Includes virtual followees. For a join with 2,000 authors instead of an array, the planner would read all counts.
+# Includes virtual followees. Builds an array, because for a join with 2,000 authors the planner would read all counts.
 _FOLLOWEES = """
 SELECT user_id, outbox_revision, graph_revision FROM accounts_usercounts
 WHERE user_id = ANY({followees} || %(reader)s::bigint
@@ -166,7 +166,7 @@ def ids_of_author(
     replies: bool = True,
     short: Future[Vectors] | None = None,
 ) -> tuple[list[int], int | None]:
-    """Up to `count` ids of an author's open posts in the cursor's order, and the total if the vector is complete."""
+    """Up to `count` ids of an author's open posts in the cursor's order, and the number of all open posts, if known."""
     vectors = short() if short else _vectors(SHORT_OUTBOXES, {author_id: revision})
     ids, vectors = _read(vectors, cursor, count, replies=replies)
     vector = vectors.get(author_id)

@@ -65,7 +65,7 @@ def newest(
     reader_id: int, author_ids: Collection[int], cursor: Cursor, count: int
 ) -> list[int] | None:
     """Up to `count` ids of authors' open posts in the cursor's bounds; None if the shard does not reach that far."""
-    # read before the shard: if an event is no longer pending by then, its post is on the shard
+    # read before the shard: if an event is not pending now, its post is already on the shard
     pending = _pending_ids(author_ids, cursor)
     values: dict[str, Any] = {
         "authors": list(author_ids),

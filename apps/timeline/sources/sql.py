@@ -37,7 +37,7 @@ from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
 NEARBY = 2_000  # the number of posts of the whole site scanned for a page; costs as much as probing 100 followees
 
-# the parent's author, from its id
+# the author of the parent, whose id contains it
 _ANSWERED = f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"
 # Continuing one's own thread does not count as a reply to others (Mastodon's rule).
 ANSWERS_ANOTHER = f"COALESCE({_ANSWERED} <> author_id, FALSE)"
@@ -47,7 +47,7 @@ _WITH_REPLIES = f"(%(replies)s OR NOT {ANSWERS_ANOTHER})"
 _RESTRICTED_OF_FOLLOWEE = where_visible(follows="true", among=RESTRICTED_BY_FOLLOW)
 _OF_FOLLOWEE = where_visible(follows="true", among=(*OPEN, *RESTRICTED_BY_FOLLOW))
 _IS_RESTRICTED = has_visibility(RESTRICTED)  # the condition of the index `post_restricted`
-# One list of ids for all posts of a statement, whereas `FOLLOWS` would look up a row for each post.
+# One list of ids for all posts of a statement. `posts.visibility.FOLLOWS` would look up a row for each post instead.
 _FOLLOWEE_IDS = "SELECT followee_id FROM graph_followee WHERE owner_id = %(reader)s"
 
 
@@ -70,7 +70,8 @@ class Slice(NamedTuple):
         """One bounded index scan of posts for each of the `authors`, which is SQL for an array of their ids.
 
         The scan starts from the authors' rows of counts, which are on the same server as the posts, so each server
-        scans its own rows. For a join with thousands of authors instead of an array, the planner would read all counts.
+        scans its own rows. The authors are an array, because for a join with thousands of authors the planner would
+        read the whole table of counts.
         """
         first = self._replace(limit=limit or self.limit)
         condition = f"author_id = author.user_id AND {condition} AND deleted_at IS NULL"

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 SQUARE = HomeWindows(
     "square:2", length=settings.HOME_WINDOW_LENGTH, ttl_seconds=settings.HOME_WINDOW_TTL_SECONDS
 )
-EVERYBODY = 0  # the only reader of these windows
+EVERYBODY = 0  # the reader id of the only window of this kind
 
 
 def ids(reader_id: int | None, cursor: Cursor, count: int) -> list[int]:

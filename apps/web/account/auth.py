@@ -40,7 +40,7 @@ from apps.web.hooks import CLOSED
 @sensitive_post_parameters("password")
 @require_get_or_post
 def log_in(request: SiteRequest) -> HttpResponseBase:
-    """Log in. Attempts are counted before the password is checked; the count of a success is then undone."""
+    """Log in. Each attempt is counted before the password is checked; a successful one is then uncounted."""
     if viewer_of(request):
         return redirect(next_url(request))
     clear_pending_login(request)
@@ -104,7 +104,7 @@ def password_reset(request: SiteRequest) -> HttpResponseBase:
     """Request a link for choosing a new password. The response does not reveal whether any account has the address."""
     if request.method == "POST":
         check_rate_limit("password_reset", client_address(request))
-        # cost=0 only checks this limit; the worker that sends the mail counts addresses without an account.
+        # Only checked here (cost=0); the worker that sends mail counts the requests for addresses without an account.
         check_rate_limit("password_reset_site", SITE, cost=0)
     view = auth.PasswordResetView.as_view(
         template_name="accounts/password_reset.html", form_class=ResetForm, success_url="/login"

@@ -244,7 +244,7 @@ def passkey_add_options(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def _added(request: AuthenticatedRequest, device: Any, codes: list[str]) -> HttpResponseBase:
-    """The response after a factor was added. It marks the session as verified, unless it was before."""
+    """The response after a factor was added. Also marks the session as verified, unless it already is."""
     if not has_passed_second_factor(request):
         pass_second_factor(request, request.user, device)
     if codes:

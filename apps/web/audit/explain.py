@@ -101,9 +101,9 @@ def audit(request: SiteRequest) -> HttpResponse:
 
 
 def _round_text(progress: AuditRound) -> tuple[Any, str]:
-    """The name of a round, and a text about its progress.
+    """The name of a round, which compares all rows of one kind, and a text about its progress.
 
-    In the first round the text has the number of rows compared so far, later the total and the duration of a round.
+    In the first round, the text has the number of rows compared so far; later, the total and the duration of a round.
     """
     if progress.seconds is None or progress.total is None:
         text = _("%(compared)s so far, in the first round") % {"compared": exact(progress.compared)}

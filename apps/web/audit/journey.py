@@ -25,10 +25,11 @@ from apps.web.audit.picture import REPLAY_SECONDS, picture_of
 from apps.web.plots import bars
 
 MAX_BARS = 40
-# the page polls for a first read by a follower until the post is this old
+# until the post is this old, the page polls to find out whether a follower has read it
 LOOKED_AT = timedelta(minutes=10)
 
-Row = tuple[str, str, str]  # an event, its term in the articles, and its time or number
+# An event, its name in the articles of docs/sources.md, and its time or number.
+Row = tuple[str, str, str]
 
 
 @require_safe
@@ -36,8 +37,9 @@ Row = tuple[str, str, str]  # an event, its term in the articles, and its time o
 def journey(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
     """The journey page, or a part of it.
 
-    With `after` (the number of receipts on the page), the picture marks later receipts as new; with `both`, it adds the
-    viewer's home page by push and by pull. Staff see only figures; views of restricted posts by staff are recorded.
+    With `after` (the number of receipts on the page), the picture marks later receipts as new. With `both`, the page
+    also compares the viewer's home page by push with the same page by pull. Staff see only figures; views of restricted
+    posts by staff are recorded.
     """
     as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
     found = journey_of(request.user, post_id, as_staff=as_staff)

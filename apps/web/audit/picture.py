@@ -11,7 +11,7 @@ from apps.audit.journey.post import ChunkPlace, Journey, Stage
 
 WIDTH, TOP, BOX_TOP, DOTS_TOP = 600, 12, 96, 126
 MAX_BOXES, MAX_DOTS = 40, 520
-# The largest number of dots, and the distance between them up to that number.
+# Pairs: a number of dots, and the distance between the dots if there are at most that many.
 PITCHES = ((60, 24.0), (160, 18.0), (MAX_DOTS, 12.0))
 TICKS = 24  # of the replay; the style sheet sets their length
 REPLAY_SECONDS = 6

@@ -13,7 +13,7 @@ FIELD_NAMES = {"status": "body", "allowed_mentions": "body"}
 
 
 class MessageForm(forms.Form):
-    """A message. It replies to the newest message on the page (its id is `seen`), and has the same audience."""
+    """A reply to the newest message on the page, whose id is `seen`. The reply has the same audience."""
 
     body = forms.CharField(
         required=False,

@@ -287,7 +287,7 @@ SAVED = (
 
 
 def saved_fields(data: QueryDict) -> dict[str, str | list[str]]:
-    """The non-empty fields of a submitted form that a draft stores, unchanged."""
+    """The fields of a submitted form to store in a draft, as they were sent; empty ones are left out."""
     fields: dict[str, str | list[str]] = {name: str(data[name]) for name in SAVED if data.get(name)}
     if more := next_posts_in(data):
         fields["more"] = [post.text for post in more]

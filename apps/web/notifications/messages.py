@@ -142,9 +142,9 @@ def _to_conversation(request: AuthenticatedRequest, people: Sequence[User]) -> H
 def _sent(
     request: AuthenticatedRequest, form: MessageForm, send: Callable[[Draft], Post]
 ) -> tuple[Post | None, PictureFields, int]:
-    """Send a message.
+    """Send a message or, if the button to remove a picture was pressed, only remove that picture from the form.
 
-    Returns the message or, after an error, the pictures that the form should show again, and the status.
+    Returns the message (None if it was not sent), the pictures in the form, and the status of the response.
     """
     picture_form = PictureForm.of(request)
     if "take_out" in request.POST:

@@ -1,4 +1,4 @@
-"""Notifications, held-back notifications, announcements, and the notification settings."""
+"""Notifications, held-back ones (Mastodon's notification requests), announcements, and the notification settings."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -135,7 +135,7 @@ def read_all(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def grouped(items: list[NotificationItem]) -> list[Row]:
-    """Rows for the page: events of a kind with a `group` about one post are one row, in the place of the newest."""
+    """Rows for the page. If a kind has a `group`, its notifications about one post are one row, where the newest is."""
     rows: dict[tuple[str, int], Row] = {}
     for item in items:
         post_id = item.item.id if item.item else 0
@@ -192,7 +192,7 @@ def requests_of(request: AuthenticatedRequest, handle: str) -> HttpResponse:
 @require_POST
 @login_required
 def answer(request: AuthenticatedRequest, handle: str, verb: str) -> HttpResponseBase:
-    """Accept an account's notifications, also those held back, or delete those that are held back."""
+    """Accept an account's notifications, including the held-back ones, or delete the held-back ones."""
     actor = user_by_handle(handle)
     ANSWERS[verb](request.user, [actor.pk])
     messages.success(request, MESSAGES[verb] % {"handle": actor.handle})

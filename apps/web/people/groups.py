@@ -162,7 +162,10 @@ def leave(request: AuthenticatedRequest, group_id: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def of_person(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
-    """Choose which of the viewer's lists (if followed or requested) and circles (if a follower) an account is in."""
+    """Choose the viewer's lists and circles that contain an account.
+
+    Lists are offered if the viewer follows the account or has asked to; circles, if the account follows the viewer.
+    """
     other = user_by_handle(handle)
     related = relationships(request.user.pk, [other.pk])[0]
     possible = [LISTS] if related.following or related.requested else []

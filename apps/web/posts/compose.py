@@ -268,7 +268,7 @@ def _insert(
         form.fields["body"].widget.attrs["autofocus"] = True
         context = {"items": items, "inline": HOME_COMPOSER, **composer_context(form)}
         response = reswap(render(request, "timeline/_posted.html", context), "afterbegin")
-        # trigger the event on receipt: it deletes the draft, which the new composer would otherwise restore
+        # trigger the event on receipt: the script deletes the draft, which the new composer would otherwise restore
         return trigger_client_event(retarget(response, "#feed"), "posted", detail, after="receive")
     context = {
         "rows": [ReplyRow(item, in_thread=True, joined=False, folded=0)],
@@ -331,7 +331,7 @@ def composer(
     asks: bool = False,
     note: str = "",
 ) -> HttpResponse:
-    """The composer below `note`: a page, or for htmx only the form. With `asks`, it asks for descriptions."""
+    """The composer with `note` above it: a page, or for htmx only the form. `asks`: ask for picture descriptions."""
     strict = status == 200
     parent = item_of(request, form["reply_to"].value(), strict=strict)
     quoted = item_of(request, form["quote"].value(), strict=strict)

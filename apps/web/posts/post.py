@@ -158,7 +158,7 @@ def quotes(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
 @xframe_options_exempt
 @csp_replace({"frame-ancestors": ["*"]})  # type: ignore[arg-type]  # typed for views without arguments
 def embed(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """An open post as visitors see it, for iframes on other sites."""
+    """A public or unlisted post as visitors see it, for iframes on other sites."""
     item = visible_item(None, post_id).shown
     if item.author.handle != handle:
         raise NotFound(_("This post isn't here."))

@@ -76,7 +76,7 @@ def in_sight(picture: Picture) -> str:
 
 @register.filter
 def fold(body: str) -> str:
-    """CSS classes of a text: `tall` if cards cut it off, `tall narrow` if only narrow ones do, or else none."""
+    """CSS classes of a text: `tall` if all cards cut the text off, `tall narrow` if only narrow cards do, else none."""
     if _lines(body, columns=WIDE_COLUMNS) > TALL_LINES:
         return "tall"
     return "tall narrow" if _lines(body, columns=NARROW_COLUMNS) > TALL_LINES else ""
@@ -144,9 +144,9 @@ def post_meta(item: FeedItem) -> SafeString:
 
 @register.simple_tag
 def menu_pattern() -> dict[str, Any]:
-    """A placeholder item for the menu template that `app.js` copies for each card.
+    """A placeholder for a post, with which the menu template is rendered once.
 
-    The script replaces `~handle~`, `~post~` and `~short~`.
+    For each card, `app.js` copies that menu, and replaces `~handle~`, `~post~` and `~short~`.
     """
     author = {"url": "/@~handle~", "handle": "~handle~"}
     return {

@@ -18,7 +18,10 @@ MAX_KEY_MAPS = 1024  # each about 400 bytes
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
-    """`action`: a name in app.js, a path, PROFILE, or empty if only listed. Spaces separate the keys of a sequence."""
+    """`action`: a name in app.js, a path, PROFILE, or empty if the shortcut is only listed.
+
+    Any one of `keys` triggers the action. Spaces in one separate the keys of a sequence, as in `g h`.
+    """
 
     keys: tuple[str, ...]
     action: str

@@ -1,4 +1,4 @@
-"""The posts on the home timeline that are newer than the last one that its reader has read."""
+"""The posts on the home timeline that are newer than the newest post that the reader has read."""
 
 from django.http import HttpResponse
 from django.shortcuts import render

@@ -157,7 +157,7 @@ def end_tour(_request: SiteRequest) -> HttpResponseBase:
 
 @require_safe
 def home_new(request: SiteRequest) -> HttpResponseBase:
-    """A link with the number of posts that arrived after `last_id`, without own and promoted ones; 204 if none did.
+    """A link with the number of posts by others that arrived after `last_id`, without promoted ones; 204 if none did.
 
     At most MAX_NEW_SHOWN posts are counted.
     """

@@ -9,9 +9,9 @@
     closed   exists while another server takes the increments, because the part is moving to or from it
     builder  the rebuilding process; `lease` is the end of its lease, `cursor` its position, `on` the server's run id
     b<n>     512 bits: which of the buckets from 512 * n on were begun in this store; shows whether one was lost
-A bucket has records under the names of ids. Names that begin with a zero byte, which names of ids never do, are the
-mark (the byte alone) and the aux dict (the byte, the index of the field, the name of the id; a decimal number). The
-mark comes first, so it is found at once:
+A bucket has records under the names of ids. Two other kinds of names begin with a zero byte: the mark (the byte alone),
+and the aux dict (the byte, the index of the field, the name of the id), whose values are decimal numbers. The mark
+comes first, so it is found at once:
     hot             an id without a record was never counted, as long as the store is whole
     0:              the bucket was begun a second time: its first records are lost, so it must be loaded
     time:token      a process is loading the bucket, and has a lease until that time

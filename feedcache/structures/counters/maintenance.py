@@ -24,7 +24,7 @@ ROWS = 2000  # read from PostgreSQL at once
 BUCKETS = 500  # dropped or measured at once
 DIRTY = 20  # buckets written back at once: about two thousand records
 SAMPLE = 2000  # buckets measured to estimate the memory of all
-MAX_SWEEPS = 20  # attempts for a batch, in which the counts of some buckets may change all the time
+MAX_SWEEPS = 20  # attempts to drop a batch, which fail while counts in it keep changing
 GRACE_SECONDS = 0.5  # longer than the time from a commit to its put
 Advance = Callable[[int], None]  # receives the id up to which all rows are done
 
@@ -296,7 +296,7 @@ def _wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row 
         return []
     time.sleep(GRACE_SECONDS)
     records = service.store.records(suspects)
-    # read after Redis, whose counts must have been committed by now
+    # read after Redis: by now, the counts read from Redis must have been committed
     now = service.source.rows(suspects)
     found = []
     for id_, record in records.items():

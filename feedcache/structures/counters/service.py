@@ -34,8 +34,8 @@ logger = logging.getLogger(__name__)
 
 # Cold buckets loaded per read; the counts of further ids are only read from PostgreSQL.
 MAX_LOADED = 50
-# Attempts of `count_part`, after which PostgreSQL counts. The store may be lost, lack the row of an id, and a bucket
-# that was just loaded may expire.
+# Attempts of `count_part`, after which PostgreSQL counts. An attempt fails if the store was lost or lacks the row of an
+# id, or if a bucket that was just loaded has expired.
 MAX_TRIES = 4
 CLOSED_TRIES, CLOSED_SECONDS = 40, 0.05  # while a part is handed over to another server
 

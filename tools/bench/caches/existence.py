@@ -92,7 +92,7 @@ def _false_positives(marks: Marks, first: int) -> float:
 
 
 def _bytes_of_a_set() -> float:
-    """Bytes of a member in the set of a reader who has liked this many posts."""
+    """Bytes per member of a set with the `SAMPLE` posts that a reader has liked."""
     client: Any = existence()
     client.sadd("bench:set", *(compose(1_790_000_000 + n, 7, 0) for n in range(SAMPLE)))
     return float(client.memory_usage("bench:set", samples=0)) / SAMPLE

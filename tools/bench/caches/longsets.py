@@ -31,7 +31,7 @@ def run(_directory: Path) -> list[Line]:
     spent, size = {}, {}
     plain_limit = client.config_get("set-max-intset-entries")["set-max-intset-entries"]
     for name, (key, load) in loads.items():
-        # the others get the default limit of Redis, as without knowledge of intsets: 512
+        # the others get Redis's default limit of 512, since only ours depends on large intsets
         client.config_set("set-max-intset-entries", plain_limit if name == "ours" else 512)
         spent[name] = Spread.of([_server_microseconds(client, key, load) for _ in range(ROUNDS)])
         size[name] = Spread.exact(client.memory_usage(key, samples=0) / USERS)

@@ -12,7 +12,7 @@ POLICIES = {
     "online": "online push, offline pull",
     "auto": "hybrid, chosen by cost",
 }
-READERS = "readers"  # of readers with thousands of followees, by push and by pull
+READERS = "readers"  # the part about readers with thousands of followees, by push and by pull
 PARTS = [*POLICIES, READERS]
 NOTE = (
     "A hundred home pages are read for each publication (source 003). The tables count PostgreSQL statements and rows,"

@@ -143,7 +143,7 @@ def _people() -> _Cast:
 
 
 def begin(policy: Policy) -> None:
-    """Switch the site to a policy, without page data of an earlier one in the caches."""
+    """Switch the site to a policy, and drop all home caches, second levels and contents of Memcached."""
     switch.set_site_policy(policy, by="bench")
     policies.load()
     client: Any = timelines()
@@ -156,7 +156,7 @@ def begin(policy: Policy) -> None:
 
 
 def _change_to(policy: Policy, cast: _Cast) -> None:
-    """Put the policy in force, remove copies of earlier ones, and warm the pages of readers who are online."""
+    """Put the policy in force, remove the home caches of earlier ones, and warm the pages of readers who are online."""
     begin(policy)
     if policy == Policy.AUTO:
         auto_policy.measure_all()
@@ -260,7 +260,7 @@ def _each(work: Work, number: int) -> dict[str, float]:
 
 
 def _copies() -> float:
-    """Home caches that a post was delivered to, by the receipts of the newest deliveries."""
+    """The average number of home caches that a post was delivered to, according to the receipts of the newest posts."""
     newest = list(FanoutJob.objects.order_by("-pk").values_list("pk", flat=True)[:PUBLICATIONS])
     chunks = FanoutChunk.objects.filter(job__in=newest)
     return round(sum(chunks.values_list("delivered", flat=True)) / PUBLICATIONS, 1)

@@ -64,7 +64,7 @@ def run(part: str, directory: Path) -> list[Line]:
     module = (PARTS | MORE_PARTS)[part]
     if module.startswith(
         "timeline."
-    ):  # its workers and their logs have the same names as those of other parts
+    ):  # the workers of these parts, and their logs, have the same names
         directory /= part
         directory.mkdir()
     try:

@@ -29,7 +29,7 @@ FOLLOWEES = (50, 500, 2000, 5000)
 DEPTHS = (1, 100, 1000, 10_000)
 DEEP_PAGES, PAGE = 40, 20
 NAIVE_PAGES = 5  # few, because each takes long
-FEW, FAR = 10, 25_000  # followees who wrote at that time, and about how many posts down that is
+FEW, FAR = 10, 25_000  # followees who wrote long ago, and about how many posts down theirs are
 WARM = 3
 OURS, NAIVE = "feedsite", "naive DRF pull"
 Ask = Callable[[], float]  # milliseconds
@@ -103,7 +103,7 @@ def _by_depth(ours: Visitor, naive: Visitor) -> Line:
 
 
 def _far_apart(ours: Visitor) -> Line:
-    """Deep pages of a time at which few followees, but many other authors, wrote: a page's posts lie far apart."""
+    """Deep pages whose posts lie far apart: at that time few followees, but many other authors, wrote."""
     doing("pages deep down, far apart")
     here = people()
     few = random.Random(2).sample(here.crowd, FEW)
@@ -134,7 +134,7 @@ def line_of(
     curves: Mapping[str, Curve],
     value: Callable[[list[float]], float] = median,
 ) -> Line:
-    """The cost at the largest size, compared with that of the others."""
+    """Our cost at the largest size, compared with ours at smaller sizes and with the others' at the largest."""
     ours = curves[OURS]
     sizes = list(ours)
     times = value(ours[sizes[-1]]) / value(ours[sizes[0]])

@@ -72,7 +72,7 @@ def _promote_to(readers: Readers) -> None:
         campaign.segments.set([segment])
         with override_settings(CAMPAIGN_MIN_PEOPLE=0):
             start_campaign(campaign.pk, by=staff)
-        begin_batch(campaign.pk, segment.pk, 0)  # as its event does
+        begin_batch(campaign.pk, segment.pk, 0)  # as the event of the campaign's start does
         publish_post(author, Draft(body=f"Promoted, number {number}."))
 
 

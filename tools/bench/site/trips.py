@@ -160,7 +160,7 @@ def _peer(one: socket.socket) -> str:
 
 @contextmanager
 def postgres_counted(place: Path) -> Iterator[Counter[str]]:
-    """How many responses this thread's connection waited for, and how many of these were to checks of the pool.
+    """How many responses this thread's connection waited for, and how many of these answered the pool's checks.
 
     The counts are read at the end of the block from libpq's trace, which is written to a file.
     """

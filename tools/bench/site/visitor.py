@@ -100,10 +100,10 @@ class Visitor:
 
 
 def insist(port: int, path: str, header: Header, number: int, stop: Any, found: Any) -> None:
-    """Send requests without pause, in `number` threads of this process, until an event.
+    """Send requests without pause, in `number` threads of this process, until the event `stop` is set.
 
-    Puts a message into a queue at the start; at the end, the number of requests, and how many of them were refused
-    (503).
+    Puts "begun" into the queue `found` once each thread has had a response; at the end, the number of requests and the
+    number of those that were refused (503).
     """
     visitor = Visitor(port)
     asked = [0] * number
@@ -135,7 +135,7 @@ def in_turn(
 ) -> dict[str, list[float]]:
     """The results of each way, in rotation: each runs for `seconds`, at least once, in `ROUNDS` rounds by default.
 
-    A way that takes longer than a second is not repeated: it would take the time that the others need.
+    A way that has taken longer than a second is left out of later rounds, because it would take the others' time.
     """
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for _round in range(rounds or ROUNDS):

@@ -33,6 +33,6 @@ def longest() -> float:
 
 
 def run(_part: str, directory: Path) -> list[Line]:
-    """Import the module here, because it imports models, which need Django to be set up."""
+    """Measure. The module is imported here because it imports models, which need Django to be set up."""
     found: list[Line] = import_module("tools.bench.soak.hour").run(directory, MINUTES)
     return found

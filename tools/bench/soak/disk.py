@@ -15,7 +15,7 @@ from tools.bench.report import Line
 
 DAY = 86_400
 POSTS_A_DAY = (1_000, 100_000, 1_000_000)
-SMALL = 1  # byte per post: smaller tables have no line
+SMALL = 1  # byte per post: tables that grow less have no line
 _TABLES = """
 SELECT relname, pg_table_size(relid), pg_indexes_size(relid), n_tup_ins, n_tup_upd, n_tup_del
 FROM pg_stat_user_tables
@@ -24,7 +24,7 @@ _WAL = "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn, (SELECT sum(size) FROM pg_l
 
 
 class Table(NamedTuple):
-    """Bytes of rows and of indexes, and numbers of statements' rows, since the database was created."""
+    """Bytes of rows and of indexes, and how many rows statements have inserted, updated and deleted so far."""
 
     rows: int
     indexes: int
@@ -46,7 +46,7 @@ EMPTY = Table(0, 0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """Everything at one time; sizes in bytes. `wal`: written in all, of which `wal_kept` is still there."""
+    """All sizes at one time, in bytes. `wal` is all write-ahead log written so far; `wal_kept` of it is still there."""
 
     seconds: float
     posts: int
@@ -146,7 +146,7 @@ class _Known(NamedTuple):
 
     def __str__(self) -> str:
         first, *_rest = (self.model.__doc__ or "").strip().splitlines()
-        if first.startswith(f"{self.model.__name__}("):  # Django's own, for a model without one
+        if first.startswith(f"{self.model.__name__}("):  # the docstring that Django generates
             first = f"{self.model.__name__}."
         days = days_of(self.retention)
         kept = self.retention.time if days is None else f"{days:g} days" if days else "for ever"

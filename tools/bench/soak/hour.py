@@ -35,7 +35,7 @@ PEOPLE, FOLLOWED, MOST_FOLLOWERS = 5_000, 2_000, 1_000
 CROWD = 400  # the people who act: the most followed ones
 POSTS_EACH, APART = 20, 97
 LATEST = 400  # posts that are read, liked and answered
-LOOK_SECONDS, LOOKS = 30.0, 48  # how often at most, and how many at least
+LOOK_SECONDS, LOOKS = 30.0, 48  # at most this long between two looks; at least this many
 STOP_SECONDS = 15
 WORKER_PROCESSES = 2
 CACHE_MEGABYTES = 256  # TIMELINE_MAXMEMORY in deploy/small.env
@@ -154,7 +154,7 @@ def _site(
 
 
 def _limits() -> dict[str, float]:
-    """The megabytes that each store may have, with what its container leaves it besides its data."""
+    """The megabytes that each store may have: PostgreSQL its shared memory, a cache `CONTAINER` times its own limit."""
     with connection.cursor() as sql:
         sql.execute("SELECT setting::int FROM pg_settings WHERE name = 'shared_memory_size'")
         [shared] = sql.fetchone() or (0,)

@@ -43,7 +43,7 @@ MIX = {
 OPENED, HEARD = "opened", "events heard"
 THREADS = 16
 STREAM_SECONDS = 60  # how long a stream stays open
-READ_SECONDS = 20  # longer than a heartbeat takes
+READ_SECONDS = 20  # longer than a stream is silent between two heartbeats
 WORDS = (
     "river", "window", "lamp", "paper", "cloud", "garden", "bridge", "letter", "stone", "early", "quiet", "green",
     "under", "harbour", "seven",

@@ -8,9 +8,9 @@ from tools.bench.measure import Spread
 from tools.bench.report import Line
 from tools.bench.site.clock import kilobytes, tree
 
-SHARE, MEGABYTES = 0.03, 2.0  # a process grows if it gains more than both together
+SHARE, MEGABYTES = 0.03, 2.0  # a process may gain both together; if it gains more, it grows
 ENDED = "processes that ended although nobody stopped them"
-CONTAINER = 1.5  # of the limit of a cache: what its container may have (docker-compose.yml)
+CONTAINER = 1.5  # a container's limit as a multiple of its cache's (docker-compose.yml)
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Series:
     points: list[tuple[float, float]] = field(default_factory=list)
 
     def between(self, begin: float, end: float) -> float:
-        """The median of a time; NaN if nothing was read in it."""
+        """The median between two minutes; NaN if nothing was read in this time."""
         found = [size for minute, size in self.points if begin <= minute <= end]
         return statistics.median(found) if found else float("nan")
 
@@ -52,7 +52,7 @@ class Watch:
         self._last: set[int] = set()
 
     def look(self, minute: float) -> None:
-        """Read everything once. Processes that are missing later, or appear later, do not last."""
+        """Read everything once. `lasting` has the processes that both the first and the latest look have found."""
         names = {pid: name for name, root in self._roots.items() for pid in tree(root)}
         sizes = {pid: kilobytes(pid) / 1024 for pid in names}
         found = {

@@ -13,6 +13,6 @@ event loop, on the same machine, and take a share of its processors."""
 
 
 def run(_part: str, directory: Path) -> list[Line]:
-    """Import the module here, because it imports models, which need Django to be set up."""
+    """Measure. The module is imported here because it imports models, which need Django to be set up."""
     found: list[Line] = import_module("tools.bench.streams.listening").run(directory)
     return found

@@ -55,7 +55,7 @@ class Client(asyncio.Protocol):
 
 
 async def open_streams(port: int, tokens: Sequence[str], crowd: Crowd) -> dict[str, int]:
-    """Open a stream for each token; returns the other answers, by their status lines."""
+    """Open a stream for each token. Returns how many were refused or failed, by status line or "no answer"."""
     refused: dict[str, int] = {}
     seats = asyncio.Semaphore(OPENING)
 

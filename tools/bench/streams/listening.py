@@ -31,7 +31,7 @@ from tools.bench.timeline.people import SMALL, author, reader_ids
 from tools.bench.timeline.workers import wait_until, workers
 
 QUEUES = "sweep,default,fanout"
-LISTENERS, PROCESSES = 20_000, 4  # STREAMING_CONNECTIONS is 5,000 per process
+LISTENERS, PROCESSES = 20_000, 4  # 5,000 each, the default of STREAMING_CONNECTIONS
 REST_SECONDS = 30
 POSTS, HEAR_SECONDS = 5, 120
 QUIET_POSTS = 30  # by an author whom no listener follows
@@ -148,7 +148,7 @@ class _Clients:
         self._processes = processes
 
     def opened(self) -> tuple[int, float, list[str]]:
-        """How many streams are open, the seconds that it took, and the answers to the others."""
+        """How many streams are open, the seconds that it took, and the answers to those that did not open."""
         found = self._read()
         refused = [
             f"{number} x {answer}" for one in found for answer, number in one["refused"].items()

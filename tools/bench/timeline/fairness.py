@@ -31,7 +31,7 @@ PROCESSES = 2  # a large author's post also causes six other tasks
 
 
 def run(directory: Path) -> list[Line]:
-    """The 99th percentile of both, and how often the large delivery ran meanwhile."""
+    """The 99th percentile with and without large deliveries, and how many of these ran meanwhile."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, (10**9, 60))
     author(CROWD), author(SMALL)
     with (

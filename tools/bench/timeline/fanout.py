@@ -89,7 +89,7 @@ def _plainly(push: Callable[[Any, list[int], str], None]) -> Spread:
     for start in range(0, len(online), PIPELINE):
         pipeline = client.pipeline(transaction=False)
         for reader in online[start : start + PIPELINE]:
-            # their ids are larger than any real one, so every later post would seem late
+            # the members just pushed are larger than any real id, so every later post would seem late
             pipeline.lpop(HOME.key(reader), PLAIN_ROUNDS)
         pipeline.execute()
     for start in range(0, len(dormant), PIPELINE):

@@ -81,7 +81,7 @@ def _rebuilds(reader: User) -> Line:
 
 
 def _pages(reader: User) -> Line:
-    """The first page of a new order, for which light rank scores `RANK_CANDIDATES` posts."""
+    """The first page, for which light rank scores `RANK_CANDIDATES` posts each time."""
 
     def page_of(name: str) -> Spread:
         choose_algorithm(reader, name)

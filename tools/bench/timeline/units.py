@@ -149,7 +149,7 @@ def _page(reader: User) -> float:
 
 
 def _rebuilds() -> list[Line]:
-    """Both windows of a reader, for two readers with different numbers of followees; the outboxes are warm."""
+    """Home cache and inbox of two readers with different numbers of followees; the outboxes are warm."""
     ids = list(User.objects.filter(handle__startswith="unitauthor").values_list("pk", flat=True))
     make_follower("unitfew", ids[:1])
     readers = {1: user_by_handle("unitfew"), AUTHORS: user_by_handle("unitreader")}

@@ -163,7 +163,7 @@ class Command(BaseCommand):
         self.stdout.write(f"The counters were built in {time.monotonic() - start:.1f} s.")
 
     def _move(self, options: dict[str, Any]) -> None:
-        """Take the remaining steps of a move; each waits until every process has taken the previous step."""
+        """Take the remaining steps of a move; each waits until every process has finished the previous one."""
         if not options["url"]:
             raise CommandError("Specify the counts and the address of a Redis server.")
         [service] = [one.service for one in SUBJECTS if one.name == options["kind"]]

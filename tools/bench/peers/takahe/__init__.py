@@ -1,6 +1,6 @@
 """Takahē's home API compared with ours, in rotation, on the same PostgreSQL and with as many followees and posts.
 
-It runs with its own Python, its own pinned packages and its own server; README.md lists the requirements.
+Takahē runs with its own Python, its own pinned packages and its own server; README.md lists the requirements.
 """
 
 import json
@@ -48,8 +48,8 @@ def run(directory: Path) -> list[Line]:
     environment = _environment()
     _make_database()
     doing("Takahē: its static files and tables")
-    # Into static-collected of the checkout. This must come first, because Takahē's models use the names of the
-    # collected files.
+    # Static files are collected into static-collected of the checkout. This must come first, because Takahē's models
+    # use the names of the collected files.
     collect = ["manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
     _ask_python(python, checkout, environment, collect, seconds=MIGRATE_SECONDS)
     _ask_python(python, checkout, environment, ["manage.py", "migrate"], seconds=MIGRATE_SECONDS)
@@ -119,7 +119,7 @@ def _environment() -> dict[str, str]:
         "TAKAHE_CACHES_DEFAULT": "locmem://",
         "TAKAHE_EMAIL_SERVER": "console://localhost",
         "TAKAHE_MEDIA_BACKEND": "local://",
-        "TAKAHE_MEDIA_URL": f"https://{DOMAIN}/media/",  # it refuses to start without one
+        "TAKAHE_MEDIA_URL": f"https://{DOMAIN}/media/",  # Takahē refuses to start without one
     }
 
 
@@ -160,7 +160,7 @@ def _ask_python(
 def _served(
     python: Path, checkout: Path, environment: dict[str, str], directory: Path
 ) -> Iterator[Web]:
-    """Takahē served by gunicorn, from its own requirements: one process with threads, so that connections stay open."""
+    """Takahē, served by the gunicorn of its requirements: one process with threads, which keep connections open."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
