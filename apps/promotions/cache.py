@@ -187,14 +187,14 @@ def load_campaigns(_keys: Collection[int]) -> dict[int, tuple[LiveCampaign, ...]
 
 
 def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
-    """The id of each account's newest open post that is text only: no repost, quote, reply or attachment."""
+    """The id of each account's newest open post that is no repost, quote or reply."""
     if not account_ids:
         return {}
     # other people's words must not appear as promoted by this account
     newest = f"""
         SELECT author_id, max(id) FROM posts_post
         WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND hidden_at IS NULL AND {is_open()}
-          AND kind = 'text' AND reply_to_id IS NULL
+          AND kind NOT IN ('repost', 'quote') AND reply_to_id IS NULL
         GROUP BY author_id"""  # noqa: S608 -- constants
     return dict(rows_of(newest, {"accounts": list(account_ids)}))
 

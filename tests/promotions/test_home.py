@@ -4,6 +4,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from io import BytesIO
 from random import Random
 
 import pytest
@@ -22,6 +23,7 @@ from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.moderation.actions import hide_post, show_post
 from apps.pagination import Cursor
 from apps.posts.actions.publish import delete_post
+from apps.posts.actions.uploads import upload_picture
 from apps.promotions.actions import (
     opt_in,
     opt_out,
@@ -56,6 +58,7 @@ from tests.promotions.conftest import (
 )
 from tests.support.factories import deliver, delivered, make_user, moderator, publish, repost
 from tests.support.faults import dead_redis
+from tests.support.pictures import picture
 from tests.timeline.outboxes import write
 from tests.timeline.short_caches import shorten
 from tests.timeline.test_warm import build_filters
@@ -226,6 +229,13 @@ class TestBackfill:
 
 
 class TestSources:
+    @pytest.mark.usefixtures("media")
+    def test_a_post_with_a_picture_is_promoted_like_any_other(self, campaign, reader, shop):
+        publish(shop)
+        wall = upload_picture(shop, BytesIO(picture()), alt="A wall.")
+        post = delivered(shop, media_ids=[wall.pk])
+        assert equals_oracle(reader) == [post.pk]
+
     @pytest.mark.slow
     def test_rebuilt_and_without_redis(self, campaign, reader, shop):
         own, post = publish(reader), publish(shop)
