@@ -42,7 +42,7 @@ from apps.timeline.pipeline.reasons import reasons
 
 # The maximum number of JSON texts that are cached for one version of a post, each with its own `_cache_key`. When it is
 # reached, all of them are dropped before another one is cached.
-MAX_VARIANTS = 8
+MAX_VARIANTS = 3  # of a post's JSON, about 3 KB each; most variants become useless when a count changes
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
 _MASTODON: dict[str, StatusVisibility] = {
