@@ -18,12 +18,13 @@ class DatabaseFeatures(features.DatabaseFeatures):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    features_class = DatabaseFeatures
     """The backend, whose pool never hands out a connection that the server has closed.
 
     Django's own test (`CONN_HEALTH_CHECKS`) costs a round trip per request. This one queries the server only if the
     socket is readable. After the server has closed a connection, its socket is readable; while it is idle, it is not.
     """
+
+    features_class = DatabaseFeatures
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:
         """A working connection. Raises `psycopg_pool.PoolTimeout` if the pool does not have one in time."""

@@ -8,8 +8,8 @@ from tools.bench.report import Line
 PARTS = ("open",)
 NOTE = """\
 `./run bench streams` starts streaming processes as `docker-compose.yml` does, opens one stream (server-sent events) for
-each of many accounts, and publishes posts by an author whom all of them follow. The clients are one process with an
-event loop, on the same machine, and take a share of its processors."""
+each of many accounts, and publishes posts by an author whom all of them follow. The clients are a few processes, each
+with an event loop, on the same machine, and take a share of its processors."""
 
 
 def run(_part: str, directory: Path) -> list[Line]:
