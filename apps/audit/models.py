@@ -92,7 +92,9 @@ class AuditRound(models.Model):
     compared = models.BigIntegerField(default=0)  # rows compared in this round
     began_at = models.DateTimeField(default=database_time)
     ended_at = models.DateTimeField(null=True)  # end of the last complete round, if there is one
-    seconds = models.FloatField(null=True)  # of the last complete round, since the end of the round before
+    seconds = models.FloatField(
+        null=True
+    )  # of the last complete round, since the end of the round before
     total = models.BigIntegerField(null=True)  # rows compared in the last complete round
 
     def __str__(self) -> str:

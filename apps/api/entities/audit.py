@@ -44,7 +44,9 @@ class RoundJson(TypedDict):
     last_ended_at: Annotated[
         DateTime | None, "When the last complete round ended; null during the first."
     ]
-    last_seconds: Annotated[float | None, "Seconds of the last complete round, since the end of the round before."]
+    last_seconds: Annotated[
+        float | None, "Seconds of the last complete round, since the end of the round before."
+    ]
     last_compared: int | None
 
 

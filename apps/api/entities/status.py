@@ -41,8 +41,9 @@ from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from apps.timeline.pipeline.reasons import reasons
 
 # The maximum number of JSON texts that are cached for one version of a post, each with its own `_cache_key`. When it is
-# reached, all of them are dropped before another one is cached.
-MAX_VARIANTS = 3  # of a post's JSON, about 3 KB each; most variants become useless when a count changes
+# reached, all of them are dropped before another one is cached. A text takes about 3 KB, and most become useless when a
+# count changes.
+MAX_VARIANTS = 3
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
 _MASTODON: dict[str, StatusVisibility] = {
