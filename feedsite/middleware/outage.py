@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 REFUSES_WRITES = ("25006", "53100")  # read-only; no space left on the disk
 # PostgreSQL answers, but a lock was taken, time was up, or there was a deadlock or a serialization failure.
 BUSY = ("55P03", "57014", "40P01", "40001")
-EXEMPT = ("/healthz/", "/static/")
+EXEMPT = ("/healthz/", "/static/", "/metrics")  # they respond without PostgreSQL
 ERROR = "_postgresql_error"  # an attribute of the request
 
 

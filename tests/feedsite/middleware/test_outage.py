@@ -6,9 +6,10 @@ import psycopg
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection
+from django.http import HttpResponse
 
 from apps.posts.models import Attachment
-from feedsite.middleware.outage import is_away
+from feedsite.middleware.outage import ERROR, OutageMiddleware, is_away
 from tests.support.factories import publish
 from tests.support.pictures import picture
 from tools.drill.disks import Disk, why_not
@@ -138,3 +139,19 @@ def test_another_server_that_postgresql_cannot_reach_is_not_postgresql_that_is_a
         )
     assert not is_away(reported.value)
     assert is_away(OperationalError("connection refused"))
+
+
+def test_figures_can_be_read_during_an_outage_and_do_not_end_it(rf):
+    """/metrics responds without PostgreSQL, so its response does not show that PostgreSQL is back."""
+    asked = []
+
+    def respond(request):
+        asked.append(request.path)
+        if request.path == "/home":
+            setattr(request, ERROR, OperationalError("connection refused"))
+        return HttpResponse()
+
+    middleware = OutageMiddleware(respond)
+    statuses = [middleware(rf.get(path)).status_code for path in ("/home", "/metrics", "/home")]
+    assert statuses == [503, 200, 503]
+    assert asked == ["/home", "/metrics"]  # the breaker is still open
