@@ -254,3 +254,9 @@ def test_redis_is_healthy_when_it_has_loaded_its_data(tmp_path, answer, is_healt
         ["/bin/sh", "-c", line], env={"PATH": str(tmp_path)}, capture_output=True, check=False
     )
     assert (done.returncode == 0) is is_healthy
+
+
+def test_postgresql_is_healthy_when_other_containers_can_connect():
+    """While the image prepares an empty volume, its server listens only on a socket."""
+    test = SERVICES["postgres"]["healthcheck"]["test"]
+    assert test[test.index("-h") + 1] == "127.0.0.1"

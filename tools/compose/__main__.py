@@ -42,7 +42,8 @@ def _works(profile: str, options: argparse.Namespace, console: Console) -> bool:
         directory = Path(place)
         directory.chmod(0o755)  # the users of the images read it
         try:
-            with project(directory, profile, with_engines=options.engines) as made:
+            more = {"with_engines": options.engines, "with_replica": options.alerts}
+            with project(directory, profile, **more) as made:
                 _start(made, say)
                 flow(made, say)
                 say("back up")
@@ -73,7 +74,9 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument("profiles", nargs="*", metavar="PROFILE", help=f"of {', '.join(PROFILES)}")
     parser.add_argument("--engines", action="store_true", help="with RabbitMQ and PgBouncer")
     parser.add_argument(
-        "--alerts", action="store_true", help="then cause each fault, with a Prometheus"
+        "--alerts",
+        action="store_true",
+        help="with a replica of PostgreSQL; then cause each fault, with a Prometheus",
     )
     return parser
 

@@ -9,6 +9,7 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -100,6 +101,7 @@ class Container:
         self.environment, self.volumes = environment, volumes
         self.user, self.directory, self.is_on_host = user, directory, is_on_host
         self.child: Child | None = None
+        self._lock = threading.Lock()  # against a restart of what is being stopped
         (place / "layer").mkdir(parents=True)
 
     @property
@@ -157,15 +159,26 @@ class Container:
         )  # fmt: skip
 
     def stop(self) -> None:
-        if self.child is not None:
-            self.child.stop(STOP_SECONDS)
-            self.child = None
+        with self._lock:
+            if self.child is not None:
+                self.child.stop(STOP_SECONDS)
+                self.child = None
 
     def kill(self) -> None:
         """SIGKILL, as when its machine is lost."""
-        if self.child is not None:
-            self.child.kill()
-            self.child = None
+        with self._lock:
+            if self.child is not None:
+                self.child.kill()
+                self.child = None
+
+    def restart_if_ended(self) -> bool:
+        """Start it again if it has ended by itself. Returns whether it had."""
+        with self._lock:
+            if self.child is None or self.child.running():
+                return False
+            self.child.kill()  # what it has left behind
+            self.start()
+            return True
 
 
 def run(*command: str | Path) -> None:

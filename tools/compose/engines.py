@@ -1,4 +1,4 @@
-"""What docs/deployment.md offers besides docker-compose.yml: RabbitMQ as the broker, PgBouncer before PostgreSQL."""
+"""What docs/deployment.md offers besides docker-compose.yml: RabbitMQ, PgBouncer, and a replica of PostgreSQL."""
 
 import secrets
 from collections.abc import Mapping
@@ -10,9 +10,15 @@ from tools.compose.file import Service
 # epmd would put itself into the background, and outlive the server.
 RABBITMQ_COMMAND = ["sh", "-c", "epmd & exec /usr/lib/rabbitmq/bin/rabbitmq-server"]
 
+REPLICA = "postgres-replica"
+REPLICA_COMMAND = (
+    'test -s "$PGDATA/PG_VERSION" || pg_basebackup -h postgres -U feedsite -D "$PGDATA" -R -c fast;'
+    " exec postgres -c max_connections=200"
+)
+
 
 def engines(env: Mapping[str, str], directory: Path) -> tuple[dict[str, str], dict[str, Service]]:
-    """The settings for both, and their services, as an operator would add them."""
+    """The settings for RabbitMQ and PgBouncer, and their services, as an operator would add them."""
     password, database_password = secrets.token_urlsafe(16), env["POSTGRES_PASSWORD"]
     settings = {
         "CELERY_BROKER_URL": f"amqp://feedsite:{password}@rabbitmq:5672//",
@@ -36,6 +42,25 @@ def engines(env: Mapping[str, str], directory: Path) -> tuple[dict[str, str], di
         "healthcheck": _listens(6432),
     }
     return settings, {"rabbitmq": rabbitmq, "pgbouncer": pgbouncer}
+
+
+def replica(env: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Service]]:
+    """The setting for a streaming replica of PostgreSQL, and its service."""
+    password = env["POSTGRES_PASSWORD"]
+    service = {
+        "image": "postgres:18",
+        "user": "postgres",
+        "environment": {"PGPASSWORD": password},
+        "command": ["sh", "-ec", REPLICA_COMMAND],
+        "volumes": ["replica:/var/lib/postgresql"],
+        "healthcheck": {
+            "test": ["CMD", "pg_isready", "-U", "feedsite", "-h", "127.0.0.1"],
+            "timeout": "2s",
+        },
+        "depends_on": {"postgres": {"condition": "service_healthy"}},
+    }
+    address = f"postgres://feedsite:{password}@{REPLICA}:5432/feedsite"
+    return {"REPLICA_DATABASE_URLS": address}, {REPLICA: service}
 
 
 def _pgbouncer_ini(directory: Path) -> Path:

@@ -109,7 +109,10 @@ class Person:
             "/join", handle=self.handle, display_name=self.handle.title(), email=f"{self.handle}@example.org",
             password=self.password,
         )  # fmt: skip
-        expect(f"sign-up answers 303, not {answer.status_code}", answer.status_code == 303)
+        expect(
+            f"sign-up answers 303, not {answer.status_code}: {_errors(answer)}",
+            answer.status_code == 303,
+        )
         link = mails.link(rf"@{self.handle} .*\n(?:.*\n)*?({re.escape(SITE)}/\S+)")
         path = link.removeprefix(SITE)
         expect("the address is confirmed", self.browser.submit(path).status_code == 303)
@@ -257,6 +260,11 @@ def _heard(project: Project, person: Person) -> Iterator[set[str]]:
         yield found
     finally:
         connection.close()
+
+
+def _errors(page: requests.Response) -> str:
+    """What the form on a page says is wrong, for example that a handle is taken."""
+    return " ".join(re.findall(r'class="errorlist[^>]*>\s*<li>(.*?)</li>', page.text, re.DOTALL))
 
 
 def _picture() -> bytes:

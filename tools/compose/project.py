@@ -10,6 +10,7 @@ import secrets
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from runner.environment import UNCOMPRESSED
 from runner.processes import Child, spawn
 from tools.compose import file
 from tools.compose.containers import GATEWAY, Container, Network
-from tools.compose.engines import engines
+from tools.compose.engines import engines, replica
 from tools.compose.file import Service
 
 DOMAIN = "feed.example.org"  # as in the examples and deploy/nginx.conf
@@ -30,6 +31,7 @@ SITE_USER = "10001:10001"  # as in the Dockerfile
 PATHS = (
     f"{Path(sys.executable).parent}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 )
+RESTART_SECONDS = 2.0  # until a service that has ended is started again
 START_SECONDS = 240.0  # for a healthy service, on a busy machine
 _OF_SITE = {  # ENV in the Dockerfile
    
@@ -39,8 +41,7 @@ _OF_SITE = {  # ENV in the Dockerfile
 _OF_RABBITMQ = {"HOME": "/var/lib/rabbitmq", "RABBITMQ_NODENAME": "rabbit@localhost"}
 # What the entry point of the official image does before it starts the server.
 _POSTGRES_ENTRY = """
-export PGDATA=/var/lib/postgresql/data
-if [ ! -s $PGDATA/PG_VERSION ]; then
+if [ "$1" = postgres ] && [ ! -s $PGDATA/PG_VERSION ]; then
     printf %s "$POSTGRES_PASSWORD" > /tmp/password
     initdb --username="$POSTGRES_USER" --pwfile=/tmp/password $POSTGRES_INITDB_ARGS
     echo "listen_addresses = '*'" >> $PGDATA/postgresql.conf
@@ -48,6 +49,7 @@ if [ ! -s $PGDATA/PG_VERSION ]; then
     createdb --username="$POSTGRES_USER" --maintenance-db=postgres "$POSTGRES_DB" || true
     pg_ctl --wait stop
     echo "host all all all scram-sha-256" >> $PGDATA/pg_hba.conf
+    echo "host replication all all scram-sha-256" >> $PGDATA/pg_hba.conf  # as docs/deployment.md says, for replicas
 fi
 exec "$@"
 """
@@ -74,7 +76,7 @@ class ServiceFailed(Exception):
 
 @dataclass
 class Project:
-    """A running project. `env`: the variables of its .env."""
+    """A running project. `env`: the variables of its .env. `restarted`: services that ended by themselves."""
 
     directory: Path
     env: dict[str, str]
@@ -83,6 +85,9 @@ class Project:
     containers: dict[str, Container] = field(default_factory=dict)
     certificate: Path = Path()
     forwarders: list[Child] = field(default_factory=list)
+    restarted: list[str] = field(default_factory=list)
+    _healthy: set[str] = field(default_factory=set)
+    _is_stopping: threading.Event = field(default_factory=threading.Event)
 
     def start(self, name: str) -> None:
         """Start a service that does not run, and wait until it is healthy, or has ended if it is to end."""
@@ -96,6 +101,14 @@ class Project:
         for published in service.get("ports", ()):
             self._forward(name, published)
         self.wait_until_healthy(name)
+        self._healthy.add(name)
+
+    def restart_ended(self) -> None:
+        """Start services again that have ended by themselves, as `restart: unless-stopped` says, until `stop`."""
+        while not self._is_stopping.wait(RESTART_SECONDS):
+            for name in list(self._healthy):
+                if self.containers[name].restart_if_ended():
+                    self.restarted.append(name)
 
     def wait_until_healthy(self, name: str) -> None:
         """Run the service's own health check until it passes. Raises ServiceFailed."""
@@ -132,6 +145,7 @@ class Project:
         self.start(name)
 
     def stop(self) -> None:
+        self._is_stopping.set()
         for forwarder in self.forwarders:
             forwarder.stop(2)
         for container in reversed(self.containers.values()):
@@ -148,11 +162,19 @@ class Project:
 
 
 @contextmanager
-def project(directory: Path, profile: str, *, with_engines: bool = False) -> Iterator[Project]:
-    """The containers of a profile with proxy and backup, none of them started; perhaps with those of `engines`."""
+def project(
+    directory: Path, profile: str, *, with_engines: bool = False, with_replica: bool = False
+) -> Iterator[Project]:
+    """The containers of a profile with proxy and backup, none of them started; perhaps with more of `engines`."""
     env = make_env(profile, directory)
-    settings, found = engines(env, directory) if with_engines else ({}, {})
-    env |= settings
+    found: dict[str, Service] = {}
+    if with_engines:
+        settings, found = engines(env, directory)
+        env |= settings
+    if with_replica:
+        settings, services = replica(env)
+        env |= settings
+        found |= services
     found |= file.services(env, profile, "proxy", "backup")
     order = file.in_order(found)
     network = Network(order, directory / "hosts", {"mail": GATEWAY, DOMAIN: "127.0.0.1"})
@@ -161,10 +183,13 @@ def project(directory: Path, profile: str, *, with_engines: bool = False) -> Ite
     app = _app(directory, env)
     for name in order:
         made.containers[name] = _container(made, name, app)
+    restarts = threading.Thread(target=made.restart_ended, daemon=True)
+    restarts.start()
     try:
         yield made
     finally:
         made.stop()
+        restarts.join()
 
 
 def make_env(profile: str, directory: Path) -> dict[str, str]:
@@ -182,6 +207,9 @@ def make_env(profile: str, directory: Path) -> dict[str, str]:
         "REDIS_TIMEOUT_SECONDS": "5",
         "MEMCACHED_TIMEOUT_SECONDS": "2",
         "REQUEST_BUDGET_SECONDS": "10",
+        "SLO_HOME_SECONDS": "2",
+        # one failure among the few hundred requests of a trial is within the budget
+        "SLO_AVAILABILITY": "0.99",
         "COMPOSE_PROFILES": f"{profile},proxy",
         "MEDIA_ACCEL_URL": "/_media/",
         "BACKUPS": str(directory / "backups"),
@@ -275,8 +303,8 @@ def _image_of(made: Project, name: str, user: str, app: Path) -> _Image:
         case "postgres":
             programs = max(Path("/usr/lib/postgresql").glob("*/bin"))
             entry = ["sh", "-ec", _POSTGRES_ENTRY, "entry", *command]
-            path = {"PATH": f"{programs}:{PATHS}"}
-            image = _Image(entry, path, {"/run/postgresql": _owned(own, user)})
+            variables = {"PATH": f"{programs}:{PATHS}", "PGDATA": "/var/lib/postgresql/data"}
+            image = _Image(entry, variables, {"/run/postgresql": _owned(own, user)})
         case "pgbouncer":
             image = _Image(command, {}, {"/run/postgresql": _owned(own, user)})
         case "rabbitmq":
