@@ -162,9 +162,9 @@ class Hub:
     async def _handle(self, name: str, ids: Mapping[str, Any]) -> None:
         try:
             if name in {"post_published", "post_edited", "post_previewed", "post_deleted"}:
-                deliver = partial(asyncio.get_running_loop().call_soon_threadsafe, self._deliver)
+                loop = asyncio.get_running_loop()
                 await self.run_in_thread(
-                    self._deliver_post, name, ids["post_id"], self._listeners(), deliver
+                    self._deliver_post, name, ids["post_id"], self._listeners(), loop
                 )
             elif name == "delivered":
                 self._deliver_progress(ids["post_id"])
@@ -192,7 +192,7 @@ class Hub:
         name: str,
         post_id: int,
         listeners: dict[Stream, list[int]],
-        deliver: Callable[[list[StreamEvent]], object],
+        loop: asyncio.AbstractEventLoop,
     ) -> None:
         """Deliver the events of a post in batches, so that with many listeners the first do not wait for the last."""
         if not listeners:
@@ -203,7 +203,7 @@ class Hub:
             event = "update" if name == "post_published" else "status.update"
             events = queries.events_of_post(post_id, event, listeners)
         while batch := list(islice(events, BATCH)):
-            deliver(batch)
+            loop.call_soon_threadsafe(partial(self._deliver, batch))
 
     def _listeners(self) -> dict[Stream, list[int]]:
         listeners_by_stream: dict[Stream, set[int]] = defaultdict(set)
