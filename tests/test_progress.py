@@ -22,7 +22,7 @@ def test_every_fixture_that_marks_its_tests_exists():
 def test_every_marker_is_left_out_of_a_quick_run(pytestconfig):
     registered = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
     left_out = set(re.findall(r"\w+", QUICK)) - {"not", "or"}
-    assert left_out == {"flows", "browser", "clusters", "long"}
+    assert left_out == {"flows", "browser", "clusters", "long", "slow"}
     assert left_out | {"gate"} <= registered
 
 
