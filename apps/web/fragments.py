@@ -14,8 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 MAX_FRAGMENTS = MAX_OWN_FRAGMENTS = 2048  # each about 2 KB
-RARE = 1.05  # how much longer references may make the HTML; if they would exceed it, only emoji are replaced
-_EMOJI = re.compile("[\U00010000-\U0010ffff]")
+_WIDE = re.compile("[\u2000-\u2bff\ufe0f\U00010000-\U0010ffff]")
 
 
 def kept(maximum: int) -> int:
@@ -36,13 +35,12 @@ def render_fragment(template: str, **context: Hashable) -> SafeString:
 
 
 def compact(html: str) -> SafeString:
-    """The same HTML with characters outside Latin-1 as references such as `&#128512;`, so that it takes less memory.
+    """The same HTML with punctuation and emoji outside Latin-1 as references such as `&#8230;`, to take less memory.
 
-    Python stores all characters of a string as wide as the widest: one emoji makes each take 4 bytes, one ellipsis 2.
+    Python uses as many bytes for each character as the widest one needs: with one emoji four, with one ellipsis two.
+    Letters stay, because texts in other scripts would become longer.
     """
-    narrow = _EMOJI.sub(lambda found: f"&#{ord(found[0])};", html)
-    short = narrow.encode("latin-1", "xmlcharrefreplace")
-    return SafeString(short.decode("latin-1") if len(short) <= len(html) * RARE else narrow)
+    return SafeString(_WIDE.sub(lambda found: f"&#{ord(found[0])};", html))
 
 
 def _render(template: str, items: tuple[tuple[str, Hashable], ...], *_key: Hashable) -> SafeString:

@@ -1,6 +1,7 @@
 """Making, changing and deleting feeds: the limits, the pages without JavaScript, the endpoints, the tabs, RSS."""
 
 import re
+from html import unescape
 
 import pytest
 
@@ -143,7 +144,7 @@ def test_a_whole_life(alice, bob, page_of):
     assert EMPTY in browser.get("/feeds").text
     preview = browser.post("/feeds", {**FORM, "name": "", "preview": "1"})
     assert (preview.status_code, shown(preview)) == (200, [post])
-    assert "Because of <bdi>@alice, #river, “tea”</bdi>" in preview.text
+    assert "Because of <bdi>@alice, #river, “tea”</bdi>" in unescape(preview.text)
     assert "storm</textarea>" in preview.text  # and what was typed
     assert not Feed.objects.exists()
     answer = browser.post("/feeds", FORM)

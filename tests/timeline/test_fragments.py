@@ -137,5 +137,4 @@ def test_rare_characters_do_not_widen_all_others():
     """Python uses four bytes for each character of a string with an emoji, and two with an ellipsis."""
     card = "<p>" + "words " * 100 + "👍…</p>"
     assert compact(card).isascii()
-    chinese = "中文" * 50 + "👍"
-    assert compact(chinese) == "中文" * 50 + "&#128077;"
+    assert compact("中文👍") == "中文&#128077;"
