@@ -208,8 +208,8 @@ def test_nginx_sends_pictures_and_the_site_decides_who_sees_them(site, author):
     assert "X-Accel-Redirect" not in answer.headers
     part = site.get(address, headers={"Range": "bytes=5-14"})
     assert (part.status_code, part.content) == (206, data[5:15])
-    kept = site.get(address, headers={"If-None-Match": answer.headers["ETag"]})
-    assert kept.status_code == 304
+    unchanged = site.get(address, headers={"If-None-Match": answer.headers["ETag"]})
+    assert unchanged.status_code == 304
     assert site.get(f"/_media/{row.file.name}").status_code == 404  # only the site can ask for it
     row.delete()
     assert site.get(address).status_code == 404
