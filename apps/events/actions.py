@@ -34,6 +34,7 @@ EVENTS = {
     "post_published": "post_id",
     "post_edited": "post_id, mentioned (user ids that only the new version mentions)",
     "post_pinned": "post_id (pinned or unpinned)",
+    "post_changed": "post_id (another quote policy, mark of staff or end of its poll, or its quoted post was removed)",
     "poll_ended": "post_id",
     "post_deleted": "post_id",
     "post_hidden": "post_id (hidden by staff, or shown again)",

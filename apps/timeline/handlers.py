@@ -39,6 +39,12 @@ def refresh_pinned_post(payload: Payload) -> None:
     outbox.repair(author_of(payload["post_id"]))
 
 
+@handles("post_changed")
+def refresh_changed_post(payload: Payload) -> None:
+    """Refresh the caches, because such a change makes a new version of the content."""
+    refresh_pinned_post(payload)
+
+
 @handles("post_hidden")
 def refresh_hidden_post(payload: Payload) -> None:
     """Refresh the caches. The id stays in outboxes and home caches, because every read skips hidden posts."""

@@ -3,13 +3,14 @@
 import pytest
 
 from apps.errors import NotFound
+from apps.moderation.actions import mark_sensitive
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
-from apps.timeline.publishing import revoke_quote
+from apps.timeline.publishing import revoke_quote, set_quote_policy
 from apps.timeline.thread import quotes_timeline, visible_item
-from tests.support.factories import publish, repost
+from tests.support.factories import deliver, moderator, publish, repost
 from tests.support.pages import ids
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("memcached")]
@@ -31,6 +32,24 @@ def test_a_revoked_quote_is_a_quote_of_nothing(alice, bob, carol):
         assert seen.post.version == before + 1
     assert item(carol, quoted).counts.quotes == 0
     assert quotes_timeline(carol, quoted.pk, Cursor()).items == []
+
+
+def test_a_writer_that_died_before_it_updated_the_caches_leaves_nothing_stale(
+    alice, bob, carol, monkeypatch
+):
+    quoted = publish(alice, "Mine")
+    quote = publish(bob, "Look", quote_of_id=quoted.pk)
+    deliver()
+    for module in ("quotes", "edit"):
+        monkeypatch.setattr(f"apps.posts.actions.{module}.cache_edited", lambda *_what: None)
+    assert item(carol, quote).quoted.id == quoted.pk
+    revoke_quote(alice, quoted.pk, quote.pk)
+    set_quote_policy(alice, quoted.pk, "nobody")
+    mark_sensitive(quote.pk, by=moderator())
+    deliver()
+    seen = item(carol, quote)
+    assert (seen.quoted, seen.post.sensitive) == (None, True)
+    assert item(carol, quoted).post.quote_policy == "nobody"
 
 
 def test_a_repost_of_it_shows_nothing_either(alice, bob, carol):

@@ -95,6 +95,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Chang
         mentions = user_ids_by_handle(mentioned_handles(post.body))
         if _parts(post, pictures) == before:
             if edit.poll is not None:  # only the end of the poll can differ
+                record("post_changed", post_id=post.pk)
                 return _save_version(counts, post, pictures, mentions)
             return Changed(post)
         revision.save(force_insert=True)
@@ -137,6 +138,7 @@ def set_quote_policy(author: User, post_id: int, policy: str) -> Changed:
         if post.quote_policy == policy:
             return Changed(post)
         post.quote_policy = policy
+        record("post_changed", post_id=post.pk)
         return _new_version(counts, post)
 
 
@@ -165,6 +167,7 @@ def mark_sensitive(author: User, post_id: int, *, is_marked: bool) -> Changed:
         if post.is_marked_sensitive == is_marked:
             return Changed(post)
         post.is_marked_sensitive = is_marked
+        record("post_changed", post_id=post.pk)
         return _new_version(counts, post)
 
 

@@ -5,6 +5,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User, UserCounts
 from apps.errors import NotFound
+from apps.events.actions import record
 from apps.events.live import announce
 from apps.posts import store
 from apps.posts.actions.attachments import pictures_of
@@ -32,5 +33,6 @@ def revoke_quote(owner: User, post_id: int, quote_id: int) -> Changed:
         quote, pictures=pictures_of(quote), mentions=mentions_of(quote), poll=poll_of(quote)
     )
     cache_edited(counts, content)
+    record("post_changed", post_id=quote_id)
     announce("post_edited", post_id=quote_id)
     return changed
