@@ -9,7 +9,7 @@ MAX_BYTES = 256 * 1024
 MAX_CUES = 5000
 _TIME = r"(?:\d{2,4}:)?[0-5]\d:[0-5]\d\.\d{3}"
 _TIMING = re.compile(rf"({_TIME})[ \t]+-->[ \t]+({_TIME})(?:[ \t].*)?")
-_LEFT_OUT = ("NOTE", "STYLE", "REGION")
+_LEFT_OUT = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
 
 
 def clean_captions(data: bytes) -> bytes:
@@ -21,7 +21,7 @@ def clean_captions(data: bytes) -> bytes:
     header, *blocks = re.split(r"\n{2,}", text.strip("\n"))
     if header.split("\n")[0].split(" ")[0].split("\t")[0] != "WEBVTT" or "\0" in text:
         raise ValueError("not WebVTT")
-    cues = [_cue(block) for block in blocks if block and not block.startswith(_LEFT_OUT)]
+    cues = [_cue(block) for block in blocks if block and not _LEFT_OUT.match(block)]
     if not 0 < len(cues) <= MAX_CUES:
         raise ValueError("no cues, or too many")
     return ("\n\n".join(["WEBVTT", *cues]) + "\n").encode()

@@ -43,8 +43,6 @@ UNREADABLE = (
     ZeroDivisionError,
     OverflowError,
     struct.error,
-    Image.DecompressionBombError,
-    Image.DecompressionBombWarning,
 )
 
 
@@ -71,7 +69,7 @@ def outcome(work: Callable[[bytes], bytes], data: bytes) -> tuple[int, bytes]:
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     try:
         return 0, work(data)
-    except TooManyPixels:
+    except (TooManyPixels, Image.DecompressionBombError, Image.DecompressionBombWarning):
         return TOO_LARGE, b""
     except UNREADABLE:
         return UNFIT, b""
@@ -82,8 +80,8 @@ def limit(rehearse: Callable[[], object]) -> None:
     rehearse()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    # standard input, output and error, which are open already
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+    # no further file, not even after closing another; standard input, output and error stay open
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # does not apply to pipes
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -10,7 +10,7 @@ CUE = "00:01.000 --> 00:02.500\nHello."
 def test_the_cues_are_kept_without_anything_else():
     text = (
         "\ufeffWEBVTT - a title\r\nX-TIMESTAMP-MAP=1\r\n\r\nSTYLE\r\n::cue { color: red }\r\n\r\nNOTE none\r\n\r\n"
-        "intro\r\n00:00:01.000 --> 00:00:02.500 line:0 position:20%\r\n<v Mei>河水\r\nof today\r\n\r\n\r\n"
+        "NOTES\r\n00:00:01.000 --> 00:00:02.500 line:0 position:20%\r\n<v Mei>河水\r\nof today\r\n\r\n\r\n"
         "00:03.000   -->\t00:04.000\r\nEnd\r\n"
     )
     assert clean_captions(text.encode()).decode() == (
