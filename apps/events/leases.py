@@ -257,9 +257,9 @@ def fail(row: LeasedRow, error: BaseException) -> None:
 
 
 def postpone(row: LeasedRow) -> None:
-    """Retry a row soon, without counting the attempt."""
-    _update(
-        [row],
+    """Retry a row soon, without counting the attempt; does nothing if another worker has claimed it since."""
+    manager: Any = type(row)._default_manager
+    manager.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts).update(
         attempts=row.attempts - 1,
         due_at=Now() + RETRY_AFTER,
         last_error="postponed: not possible just now",

@@ -110,7 +110,12 @@ def purge() -> None:
     for rows in (
         Grant.objects.filter(expires__lt=now),
         RefreshToken.objects.filter(revoked__lt=now - APPLICATION_IDLE),
-        AccessToken.objects.filter(expires__lt=now),
+        # a token that can still be refreshed stays: without it, its refresh token is refused
+        AccessToken.objects.filter(expires__lt=now).exclude(
+            pk__in=RefreshToken.objects.filter(revoked=None)
+            .exclude(access_token=None)
+            .values("access_token")
+        ),
         UsedCode.objects.filter(used_at__lt=now - APPLICATION_IDLE),
         idle,
     ):

@@ -85,7 +85,8 @@ def act() -> TopologyVersion | None:
     policy = burst_policy()
     if not policy.is_automatic:
         return None
-    found, seen = heat(), topology_in_force().version
+    seen = topology_in_force().version  # before `heat`, so that a change in between is a conflict
+    found = heat()
     if found.proposal is None:
         return None
     return carry_out(found.proposal, policy, by=Author(BY, seen=seen))

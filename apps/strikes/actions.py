@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from apps import sql
 from apps.accounts.models import User
-from apps.accounts.staff import log_action, require_permission
+from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
 from apps.errors import Conflict, Invalid, NotAllowed, NotFound, invalid
 from apps.moderation import actions as acts
 from apps.moderation.actions import CHANGE_REPORTS, require_other, resolve_report
@@ -160,6 +160,8 @@ def _take(
         return
     # locked, because somebody may close the account now without a report
     target = User.objects.select_for_update(no_key=True).get(pk=report.target_id)
+    if measure != Measure.WARN:  # even if it is in force already, because it closes reports
+        require_permission(by, CHANGE_USERS, over=target)
     if measure == Measure.WARN or not acts.is_taken(measure, target):
         _ABOUT_ACCOUNT[measure](target, by=by, reason=text, report=report)
 

@@ -116,6 +116,17 @@ def test_a_late_failure_does_not_undo_what_another_worker_finished():
     assert (event.state, event.last_error) == (State.DONE, "")
 
 
+def test_a_late_postponement_leaves_the_lease_of_another_worker():
+    make_events()
+    (slow,) = leases.claim(Event, limit=1)
+    lease_runs_out()
+    (quick,) = leases.claim(Event, limit=1)
+    before = Event.objects.get()
+    leases.postpone(slow)
+    after = Event.objects.get()
+    assert (after.attempts, after.due_at) == (before.attempts, before.due_at) == (2, quick.due_at)
+
+
 def test_pauses_grow_with_the_tries():
     (event,) = make_events()
     pauses = []

@@ -224,6 +224,24 @@ def test_what_ended_is_forgotten_and_what_lives_is_kept(alice, api_of, program):
     assert me(api_of(None), token).status_code == 200
 
 
+def test_an_expired_token_stays_while_it_can_be_refreshed(api_of, alice, program):
+    found = api_of(None).post(TOKEN, with_password(program), format="json").json()
+    AccessToken.objects.update(expires=timezone.now() - timedelta(days=1))
+    purge()
+    said = {
+        "grant_type": "refresh_token",
+        "refresh_token": found["refresh_token"],
+        "client_id": program.application.client_id,
+        "client_secret": program.secret,
+    }
+    fresh = api_of(None).post(TOKEN, said, format="json").json()
+    assert me(api_of(None), fresh["access_token"]).status_code == 200
+    AccessToken.objects.update(expires=timezone.now() - timedelta(days=1))
+    RefreshToken.objects.update(revoked=timezone.now())
+    purge()
+    assert not AccessToken.objects.exists()
+
+
 def test_the_end_of_a_token_is_told_to_those_who_hold_streams_open(
     alice, api_of, program, monkeypatch
 ):

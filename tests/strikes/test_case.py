@@ -13,6 +13,7 @@ from apps.errors import Conflict, NotAllowed, NotFound
 from apps.moderation.actions import (
     assign_report,
     file_report,
+    freeze_user,
     hide_post,
     mark_sensitive,
     reopen_report,
@@ -26,7 +27,7 @@ from apps.strikes.actions import answer_appeal, appeal, decide, take_back
 from apps.strikes.models import Note, Strike
 from apps.timeline.publishing import edit
 from tests.support.cases import each
-from tests.support.factories import publish, repost
+from tests.support.factories import moderator, publish, repost
 from tests.support.staff import MAX_QUERIES, browser_of, make_staff
 from tests.support.threads import together
 
@@ -259,6 +260,15 @@ def test_a_measure_that_is_in_force_is_not_taken_twice(report, mod, alice):
     measures = sorted(Strike.objects.values_list("measure", flat=True))
     expected = ["freeze", "hide", "hide", "limit", "sensitive", "sensitive", "suspend"]
     assert measures == expected
+
+
+def test_a_measure_that_is_in_force_needs_its_permission_too(report, alice):
+    """Because it closes all reports about the account."""
+    freeze_user(alice, by=moderator())
+    with pytest.raises(NotAllowed):
+        decide(report, "freeze", by=make_staff(ACTS))
+    assert Report.objects.get(pk=report.pk).resolved_at is None
+    assert decide(report, "freeze", by=make_staff(ACTS, "accounts.change_user")) == 1
 
 
 @pytest.mark.long

@@ -29,10 +29,15 @@ def require_rescuer(user: User, by: User) -> None:
 
 
 def mail_new_password(user: User, *, by: User) -> None:
-    """Mail the owner a link for choosing a new password. Raises NotAllowed, or Invalid if there is no address."""
+    """Mail the owner a link for choosing a new password.
+
+    Raises NotAllowed, or Invalid if there is no address or the account is frozen or suspended.
+    """
     require_rescuer(user, by)
     if user.email is None:
         raise Invalid(_("This account has no e-mail address."), code="email")
+    if user.is_suspended or not user.is_active:
+        raise Invalid(_("This account is frozen or suspended: its password cannot be changed."))
     sending.enqueue_mail(MailKind.PASSWORD_RESET, address=user.email)
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core import mail
+from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from apps.accounts.authentication import second_factor
@@ -69,6 +70,14 @@ def test_without_an_address_there_is_no_link(alice):
     alice.email = None
     alice.save()
     with pytest.raises(Invalid):
+        mail_new_password(alice, by=make_staff(superuser=True))
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"suspended_at": timezone.now()}])
+def test_who_may_not_log_in_gets_no_link(alice, change):
+    User.objects.filter(pk=alice.pk).update(**change)
+    alice.refresh_from_db()
+    with pytest.raises(Invalid, match="frozen or suspended"):
         mail_new_password(alice, by=make_staff(superuser=True))
 
 
