@@ -236,7 +236,10 @@ def _still_wrong(suspect: Suspect) -> dict[int, Difference]:
     """The suspected posts or cache keys that still differ, with their differences."""
     posts = set(suspect.posts)
     if suspect.cache:
-        _compared, wrong = caches()[suspect.cache].compare(suspect.posts)
+        cache = caches().get(suspect.cache)
+        if cache is None:  # its app has been removed since
+            return {}
+        _compared, wrong = cache.compare(suspect.posts)
         return {key: Difference(Kind.CACHED, key) for key in wrong}
     if suspect.sample is None:
         missing, _late = missing_in_windows(suspect.viewer)

@@ -83,12 +83,12 @@ def repair_follow(follower_id: int, followee_id: int) -> bool:
     """
     edges = Followee.objects.filter(owner=follower_id, followee=followee_id)
     both = follower_id, followee_id
-    if len(lock_each(UserCounts, both)) < len(both):  # an account has been deleted
-        edges.delete()
+    is_gone = len(lock_each(UserCounts, both)) < len(both)  # an account has been deleted
+    removed = edges.delete()[0] if is_gone else 0
     edge = edges.first()
     mirrors = Follower.objects.filter(owner=followee_id, follower=follower_id)
     if edge is None:
-        differed = mirrors.delete()[0] > 0
+        differed = mirrors.delete()[0] + removed > 0
     elif mirrors.exists():
         differed = mirrors.exclude(notifies=edge.notifies).update(notifies=edge.notifies) > 0
     else:

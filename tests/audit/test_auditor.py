@@ -1,7 +1,8 @@
 """The auditor: it is silent while all is right, finds what is wrong, and repairs it."""
 
+import json
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 
 import pytest
@@ -261,6 +262,20 @@ def test_half_a_follow_is_made_whole_or_removed(alice, bob, half):
     audited(1)
     assert AuditFinding.objects.get(kind=Kind.MIRROR).repaired_at
     assert other.objects.count() == half.objects.count() == (0 if half is Followee else 1)
+
+
+def test_what_a_deleted_account_left_of_a_follow_is_removed(alice, bob):
+    Followee.objects.filter(owner=bob).update(followee=alice.pk + 10**6)
+    Follower.objects.all().delete()
+    audited(1)
+    assert AuditFinding.objects.get(kind=Kind.MIRROR).repaired_at
+    assert not Followee.objects.exists()
+
+
+def test_a_suspect_of_a_cache_whose_app_was_removed_is_settled():
+    suspect = auditor.Suspect(viewer=0, posts=[1], cache="of an app that is gone", due=0)
+    timelines().rpush(auditor.SUSPECTS_KEY, json.dumps(asdict(suspect)))
+    assert audited(1)["settled"] == 1
 
 
 @pytest.mark.slow

@@ -90,7 +90,8 @@ def _fault_of_present(viewer: User, found: Explanation, oracle: Oracle, ledger: 
     """The fault in the explanation of a post that belongs on the home page, or is missing only because it was read."""
     source = found.reason
     if not found.on_home:
-        is_late = LATE.get(source) == (ledger["state"] or ledger["job"])
+        # without a job, the event of the publication has not been handled
+        is_late = LATE.get(source) == (ledger["state"] or ledger["job"] or "pending")
         return (
             ""
             if is_late or (source == Reason.READ and viewer.hides_read)

@@ -21,7 +21,10 @@ MAX_DAYS = 31
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Ids of posts of a period. `then` is the home page as of the end of the period; `cached` is the part in Redis."""
+    """Ids of posts of a period, without promoted ones.
+
+    `then` is the home page as of the end of the period; `cached` is the part in Redis.
+    """
 
     expected: set[int]  # according to the tables, now
     shown: set[int]  # according to the pages, now
@@ -54,8 +57,12 @@ def replay(viewer: User, since: datetime, until: datetime) -> Replay:
     windows = [window.whole(viewer.pk) for window in (HOME.of(policy.refresh().generation), INBOX)]
     cached = {post_id for window in windows if window is not None for post_id in window.ids}
     return Replay(
-        expected=set(oracle.home(viewer.pk)),
-        shown=_walk(lambda cursor: home_timeline(viewer, cursor, exclude_read=False), above, below),
+        expected=set(oracle.home(viewer.pk, promoted=False)),
+        shown=_walk(
+            lambda cursor: home_timeline(viewer, cursor, exclude_read=False, promoted=False),
+            above,
+            below,
+        ),
         then=_walk(lambda cursor: home_as_of(viewer, until, cursor).page, above, below),
         cached={post_id for post_id in cached if above < post_id < below},
         lacking={post_id for post_id in lacking if above < post_id < below},

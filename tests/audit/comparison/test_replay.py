@@ -6,11 +6,15 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from apps.accounts.queries import user_by_id
 from apps.audit.comparison import pages as comparison
 from apps.graph.actions import follow_user, unfollow_user
 from apps.pagination import Cursor
+from apps.promotions.actions import state_trait
 from apps.timeline.home import home_timeline
+from apps.timeline.pipeline import rulebook
 from apps.timeline.sources.home_cache import HOME
+from tests.promotions.conftest import make_campaign, make_segment, start, trait
 from tests.support.factories import deliver, delivered, make_user, publish
 
 pytestmark = pytest.mark.django_db
@@ -42,6 +46,19 @@ def test_a_right_stretch_is_right(posts):
     assert (code, report["right"], report["posts"]) == (0, True, [])
     assert {report[name] for name in ("tables", "pages", "then", "cached")} == {12}
     assert "sha256:" in report["code"]
+
+
+def test_promoted_posts_make_no_difference(posts, bob, carol, monkeypatch):
+    monkeypatch.setattr(rulebook, "OTHERS_BETWEEN", 0)  # no limit on their share of a page
+    segment = make_segment("students", "", ("trait", trait()))
+    state_trait(bob, trait().slug)
+    deliver()
+    start(make_campaign(carol, segment))
+    promoted = delivered(carol, "Promoted.")
+    home = home_timeline(user_by_id(bob.pk), Cursor(limit=40))
+    assert promoted.pk in {item.id for item in home.items}
+    code, text = run("--json")
+    assert (code, json.loads(text)["posts"]) == (0, [])
 
 
 @pytest.mark.slow
