@@ -79,6 +79,8 @@ def _put(container: Any, path: list[str], value: Any) -> None:
         container = _child(container, step, list if after == "" else dict, name=path[-1])
     if isinstance(container, list):
         container.append(value)
+    elif isinstance(container.get(last), dict | list):
+        raise ParseError("The field names of the form contradict each other.")
     else:
         container[last] = value
 

@@ -63,7 +63,10 @@ class _Connection(StreamRequestHandler):
                     answer = b"VERSION 1.0 feedcache\r\n"
                 case _:
                     answer = ERROR
-        except ValueError:  # wrong number of words, invalid number or key, too large a value
+        except (
+            ValueError,
+            OverflowError,
+        ):  # wrong number of words, invalid number or key, too large a value or flags
             answer = BAD_LINE
         return b"" if is_silent else answer
 
@@ -154,6 +157,8 @@ def _cas(key: str, value: bytes, seconds: int, unique: int) -> bytes:
     before, token = found
     if _unique(before) != unique:
         return EXISTS
+    if seconds <= 0:
+        return _set(key, value, seconds)
     return STORED if cache.cas(key, value, token, ttl_seconds=seconds) else EXISTS
 
 

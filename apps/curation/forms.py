@@ -52,7 +52,8 @@ class CollectionForm(forms.Form):
         )
         language = collection.language if collection else ""
         if language not in dict(self.fields["language"].choices):  # type: ignore[attr-defined]  # a ChoiceField has choices
-            self.fields["language"].choices.append((language, language))  # type: ignore[attr-defined]  # an API client may set any language
+            # an API client may set any language
+            self.fields["language"].choices += [(language, language)]  # type: ignore[attr-defined]  # as above
 
 
 class PeopleForm(forms.Form):

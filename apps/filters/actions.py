@@ -119,7 +119,8 @@ def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> N
     found = own_keyword(owner, keyword_id).filter
     if found.keywords.count() > 1:
         places = found.places if change.places is None else _clean_places(change.places)
-        if change.expires_in or (places, change.act or found.act) != (found.places, found.act):
+        expires = change.expires_in is not None and (change.expires_in or found.expires_at)
+        if expires or (places, change.act or found.act) != (found.places, found.act):
             raise invalid("context", _("This filter has several keywords: edit the whole filter."))
         change = FilterChange(keywords=change.keywords)
     _apply(owner, own_filter(owner, found.pk), change)

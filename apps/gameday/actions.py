@@ -70,11 +70,13 @@ def request(fault: Fault, *, by: str) -> Run:
 
 
 def carry_out(row: Run, *, prometheus: str = "", report: Report = logger.info) -> ReportCard | None:
-    """Put the fault into the site, and store the report card. None if another process has begun the run.
+    """Put the fault into the site, and store the report card.
+
+    Returns None if another process has begun the run, or if it was ended because nobody began it in time.
 
     Raises Unavailable if the site is not well before the fault.
     """
-    if not Run.objects.filter(pk=row.pk, started_at=None).update(started_at=Now()):
+    if not Run.objects.filter(pk=row.pk, started_at=None, ended_at=None).update(started_at=Now()):
         return None
     try:
         card = _measure(fault_of(row.fault), row.seconds, prometheus, report)

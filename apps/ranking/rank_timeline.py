@@ -152,7 +152,7 @@ def is_consistent(reader_id: int) -> bool | None:
             for member, position in positions
             if member in values
         )
-    except (ValueError, TypeError):
+    except (KeyError, ValueError, TypeError):  # KeyError: the algorithm has other factors now
         return False
 
 

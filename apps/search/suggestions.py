@@ -248,10 +248,10 @@ def people_to_begin_with(
 
 
 def _welcome_people(viewer: User, ids: Collection[int]) -> tuple[list[User], ExactRelations]:
-    """The accounts, most followed first, except those with a block in either direction or a mute by the viewer."""
+    """The accounts, most followed first, without limited ones, blocks in either direction and mutes by the viewer."""
     known = exact_relations(viewer.pk, ids)
     left = set(ids) - known.severed - known.muting - {viewer.pk}
-    people = users_by_id(left).values()
+    people = [one for one in users_by_id(left).values() if one.limited_at is None]
     return sorted(people, key=lambda one: (-one.counts.followers, one.pk)), known
 
 

@@ -211,6 +211,11 @@ def test_a_name_of_nothing_is_the_handle(alice, name):
     assert update_profile(alice, display_name=name).name == "alice"
 
 
+def test_lines_of_a_name_are_joined_by_blanks(alice):
+    name = "Alice\nof\twonder\u2028land\u200b \x00 \u202e."
+    assert update_profile(alice, display_name=name).display_name == "Alice of wonder land ."
+
+
 def test_the_host_of_the_site_belongs_to_a_handle(alice, bob, api_of, settings):
     host = settings.SITE_URL.partition("://")[2]
     program = api_of(alice)

@@ -78,6 +78,10 @@ def test_what_is_deleted_or_has_expired_is_nowhere(client):
     client.set("colour", b"blue")
     client.set("colour", b"green", expire=-1)
     assert client.get("colour") is None
+    client.set("colour", b"blue")
+    _value, unique = client.gets("colour")
+    assert client.cas("colour", b"green", unique, expire=-1)
+    assert client.get("colour") is None
 
 
 def test_times_to_live_are_seconds_or_dates(monkeypatch):
@@ -132,6 +136,8 @@ def test_it_says_what_it_does_not_take(client, port):
     assert told(port, b"\r\nget\r\nset a 0 60 2\r\nlong\r\n") == (
         b"ERROR\r\nERROR\r\nCLIENT_ERROR bad command line format\r\nERROR\r\n"
     )
+    for flags in (b"-1", b"4294967296"):
+        assert told(port, b"set a %s 60 1\r\nx\r\n" % flags).startswith(b"CLIENT_ERROR")
     assert told(port, b"set %s 0 60 1\r\nx\r\n" % (b"k" * 201)).startswith(b"CLIENT_ERROR")
     assert told(port, b"get k" + b"k" * 300_000 + b"\r\n") == b""
     assert client.version() == b"1.0 feedcache"

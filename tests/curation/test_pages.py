@@ -39,6 +39,15 @@ def test_a_collection_is_made_and_filled(alice, bob, carol, page_of):
     assert not Collection.objects.exists()
 
 
+def test_a_language_that_only_programs_can_choose_stays(alice, collection, page_of):
+    change_collection(alice, collection.pk, language="nl")
+    form = page_of(alice).get(f"{collection.url}/edit").text
+    assert '<option value="nl" selected>' in form
+    page_of(alice).post(f"{collection.url}/edit", {"name": "Better people", "language": "nl"})
+    collection.refresh_from_db()
+    assert (collection.name, collection.language) == ("Better people", "nl")
+
+
 def test_bad_input_is_said_beside_the_field(alice, bob, collection, page_of):
     page = page_of(alice)
     answer = page.post("/collections", {"name": "x", "tag": "two words"})

@@ -207,6 +207,10 @@ def test_of_a_filter_with_more_keywords_the_first_version_changes_one(bob, api_o
     for more in ({"context": ["public"]}, {"irreversible": True}, {"expires_in": 60}):
         answer = client.put(tea, {"phrase": "sugar", **more}, format="json")
         assert (answer.status_code, list(answer.json()["errors"][0])) == (422, ["field", "detail"])
+    never = {"phrase": "sugar", "expires_in": 0}
+    assert client.put(tea, never, format="json").status_code == 200  # as before
+    client.put(f"{FILTERS}/{made['id']}", {"expires_in": 60}, format="json")
+    assert client.put(tea, never, format="json").status_code == 422
     assert client.delete(tea).status_code == 200
     assert [word["phrase"] for word in client.get(OLD).json()] == ["milk"]
 

@@ -81,6 +81,12 @@ def test_it_is_carried_out_once_and_only_on_a_site_that_answers():
     assert carry_out(row) is None
 
 
+def test_a_run_that_was_ended_before_it_began_is_not_carried_out():
+    row = begin(faults()["posts_locked"], seconds=60, by="ops", by_lot=False)
+    Run.objects.filter(pk=row.pk).update(ended_at=timezone.now())
+    assert carry_out(row) is None
+
+
 def test_old_report_cards_are_deleted(monkeypatch):
     monkeypatch.setattr(actions, "MAX_RUNS", 2)
     for _number in range(3):

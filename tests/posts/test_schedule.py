@@ -87,7 +87,10 @@ def test_many_sweepers_at_once_publish_each_once(alice):
 
 
 def test_what_it_answers_is_gone_so_it_becomes_a_dead_letter_that_says_why(alice, bob):
-    row = schedule(bob, reply_to_id=publish(alice).pk)
+    draft = Draft("Later.", reply_to_id=publish(alice).pk)
+    row = scheduled.schedule_post(
+        bob, draft, timezone.now() + HOUR, idempotency_key="once", content_digest=["x"]
+    )
     delete_post(Post.objects.get(author=alice).pk, by=alice)
     for _try in range(5):
         due(row)

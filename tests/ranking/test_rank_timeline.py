@@ -234,6 +234,16 @@ def test_without_redis_the_page_is_there(alice, reader, monkeypatch):
     assert set(ids(ranked_page(reader, limit=9))) == {post.pk for post in posts}
 
 
+def test_values_of_other_factors_are_inconsistent(alice, reader):
+    publish(alice)
+    deliver()
+    ranked_page(reader, limit=1)
+    assert rank_timeline.is_consistent(reader.pk) is True
+    _key, reasons = rank_timeline.keys_of(reader.pk)
+    timelines().hset(reasons, rank_timeline.VERSION, '["heavy", {}]')
+    assert rank_timeline.is_consistent(reader.pk) is False
+
+
 @pytest.mark.slow
 def test_it_is_bounded(alice, reader, settings):
     settings.RANK_CANDIDATES, settings.RANK_ITEMS_PER_RUN = 5, 2

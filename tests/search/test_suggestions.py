@@ -7,7 +7,7 @@ from apps.accounts.models import UserCounts
 from apps.errors import NotFound, TooMany
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.models import Followee, FollowRequest
-from apps.moderation.actions import suspend_user
+from apps.moderation.actions import limit_user, suspend_user
 from apps.search.models import StarterPack
 from apps.search.suggestions import (
     dismiss_suggestion,
@@ -136,6 +136,8 @@ def test_to_begin_with_who_writes_about_it_comes_before_who_is_much_followed(wri
     assert found[:2] == ["third", "painter"]
     assert sorted(found[2:]) == ["first", "fourth", "second"]
     assert handles(people_to_begin_with(reader, languages=["en"], limit=2)) == found[:2]
+    limit_user(painter, by=moderator())
+    assert "painter" not in handles(people_to_begin_with(reader, languages=["en"], limit=10))
 
 
 def test_to_begin_with_who_writes_in_a_language_that_is_read_comes_first(writers, reader):

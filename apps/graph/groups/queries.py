@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Value
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
@@ -131,13 +131,14 @@ def circles_to_post_to(user: User) -> list[CircleChoice]:
         return []
     shared = Circle.objects.filter(pk__in=joined_circle_ids(user.pk), is_shared=True)
     shared = shared.filter(deleted_at=None, owner__suspended_at=None)
-    columns = "id", "name", "is_shared", "owner_id"
-    rows = Circle.of(user).values_list(*columns).union(shared.values_list(*columns))
-    circles = [
-        CircleChoice(circle_id, name, is_shared, owner_id == user.pk)
-        for circle_id, name, is_shared, owner_id in rows.order_by("name", "id")[:MAX_LISTED]
+    columns = "rank", "name", "id", "is_shared"
+    own = Circle.of(user).annotate(rank=Value(0)).values_list(*columns)
+    others = shared.exclude(owner=user).annotate(rank=Value(1)).values_list(*columns)
+    rows = own.union(others, all=True).order_by(*columns[:3])
+    return [
+        CircleChoice(circle_id, name, is_shared, rank == 0)
+        for rank, name, circle_id, is_shared in rows[:MAX_LISTED]
     ]
-    return sorted(circles, key=lambda circle: not circle.is_own)
 
 
 def circle_audience(circle_id: int) -> set[int]:

@@ -155,10 +155,9 @@ def retry_dead(numbers: Sequence[int]) -> int:
 
 def discard_dead(numbers: Sequence[int]) -> int:
     """Delete failed posts; returns their number."""
-    deleted, _by_model = ScheduledPost.objects.filter(
-        pk__in=numbers, state=leases.State.DEAD
-    ).delete()
-    return deleted
+    rows = ScheduledPost.objects.filter(pk__in=numbers, state=leases.State.DEAD)
+    _deleted, by_model = rows.delete()
+    return by_model.get(ScheduledPost._meta.label, 0)
 
 
 def _pending(author: User) -> QuerySet[ScheduledPost]:

@@ -37,6 +37,8 @@ def read_lines(kind: ImportKind, data: bytes) -> list[Line]:
     columns = COLUMNS[kind]
     if lines and lines[0][1][0] in {ADDRESS, *columns[:1]}:
         lines = _in_order(lines, columns)
+    else:
+        lines = [(number, row[: len(columns)]) for number, row in lines]
     needed = NEEDED.get(kind, 1)
     what = _POST if kind == ImportKind.BOOKMARKS else _ACCOUNT
     if not any(len(row) >= needed and what.fullmatch(row[needed - 1]) for _number, row in lines):

@@ -33,6 +33,7 @@ def test_columns_are_found_by_their_names():
     ("kind", "data", "cells"),
     [
         ("blocks", "bob@a.example\n", ["bob@a.example"]),
+        ("blocks", "bob@a.example,,more\n", ["bob@a.example"]),
         ("blocks", "Account address\nbob@a.example\n", ["bob@a.example"]),
         (
             "mutes",

@@ -335,8 +335,6 @@ def walk(reader, moment, limit):
         cursor = Cursor(max_id=past.page.older, limit=limit)
 
 
-@pytest.mark.long
-@pytest.mark.gate
 @pytest.mark.parametrize(
     ("steps", "pairs"),
     [
