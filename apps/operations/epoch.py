@@ -30,6 +30,9 @@ from feedcache.slot_map import BUCKETS
 logger = logging.getLogger(__name__)
 
 BEATS = "topology:beats"  # the highest count of beats
+FORGETTING = (
+    "topology:forgetting"  # exists until the data of earlier epochs in Redis has been deleted
+)
 EPOCH_BITS = 48
 LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # these may lose recent changes
 NOTICE = timedelta(days=7)  # how long pages show that the database went back
@@ -79,7 +82,10 @@ def watch() -> int:
     if not newest.table:  # an older release wrote the row
         CacheEpoch.objects.filter(pk=newest.pk).update(table=table)
     client.set(BEATS, newest.beats + 1)
-    if published != newest.value:
+    is_published = published == newest.value
+    if client.exists(FORGETTING) or (published and not is_published):
+        _forget_everything(newest)  # whoever began the epoch died, or Redis failed
+    elif not is_published:
         publish_epoch(newest.value, by=client)
     return newest.value
 
@@ -145,11 +151,13 @@ def _skip_ids() -> None:
 def _forget_everything(epoch: CacheEpoch) -> None:
     logger.error("everything cached before is ignored from now on: %s", epoch.get_reason_display())
     try:
+        configuration().set(FORGETTING, epoch.value)
         publish_epoch(epoch.value)
         configuration().set(BEATS, epoch.beats)
         delete_everything()
+        configuration().delete(FORGETTING)
     except RedisError as error:
-        logger.warning("could not delete the data in Redis: %s", error)
+        logger.warning("could not delete the data in Redis, will try again: %s", error)
 
 
 def _nodes() -> str:

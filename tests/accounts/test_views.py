@@ -189,6 +189,8 @@ class TestSettings:
         assert 'lang="zh-hans"' in page
         assert 'data-theme="dark"' in page
         assert 'data-size="large"' in page
+        browser.post("/settings/appearance", fields | {"language": ""})
+        assert 'lang="en"' in browser.get("/").text
 
     def test_account_asks_for_the_password(self, alice, page_of):
         browser = page_of(alice)

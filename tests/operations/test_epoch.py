@@ -1,6 +1,7 @@
 """After the database went back, or the nodes changed, nothing counts that was cached before."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from django.db import connection, transaction
@@ -9,7 +10,7 @@ from apps.operations import epoch, tasks
 from apps.operations.models import CacheEpoch, Reason
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
-from feedcache.connections import configuration, configured_topology
+from feedcache.connections import RedisError, configuration, configured_topology
 from feedcache.memcached_tiers import tiers
 from feedcache.servers.topology_listener import published_epoch
 from tests.support import memory
@@ -134,6 +135,28 @@ def test_what_redis_lost_is_told_again_and_nothing_begins(first):
     configuration().flushdb()
     assert epoch.watch() == published_epoch() == first
     assert begun() == [Reason.INSTALLED]
+
+
+def test_data_that_could_not_be_deleted_is_deleted_later(first, monkeypatch):
+    deleted = []
+    with monkeypatch.context() as broken:
+        broken.setattr(epoch, "delete_everything", Mock(side_effect=RedisError))
+        value = epoch.begin_by_hand()
+    monkeypatch.setattr(epoch, "delete_everything", lambda: deleted.append(1))
+    assert [epoch.watch() for _ in range(3)] == [value] * 3
+    assert deleted == [1]
+
+
+def test_a_process_that_died_before_it_deleted_anything_is_replaced(first, monkeypatch):
+    with monkeypatch.context() as dying:
+        dying.setattr(epoch, "_forget_everything", lambda _epoch: None)
+        second = epoch.begin_by_hand()
+        epoch.publish_epoch(second)
+        third = epoch.begin_by_hand()
+    deleted = []
+    monkeypatch.setattr(epoch, "delete_everything", lambda: deleted.append(1))
+    assert [epoch.watch() for _ in range(2)] == [third] * 2
+    assert (deleted, published_epoch()) == ([1], third)
 
 
 def test_without_redis_nothing_is_decided(first):

@@ -7,8 +7,8 @@ from django.contrib import messages
 from django.forms import ChoiceField, Form
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
+from django.utils.translation import get_language_from_request, override
 from django.utils.translation import gettext as _
-from django.utils.translation import override
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
@@ -126,8 +126,13 @@ def appearance(request: AuthenticatedRequest) -> HttpResponseBase:
             text_size=data["text_size"],
             interface_language=data["language"],
         )
-        with override(data["language"] or None):  # the message is in the new language
+        if not data["language"]:  # the browser's language applies again
+            request.COOKIES.pop(settings.LANGUAGE_COOKIE_NAME, None)
+        # the message is in the new language
+        with override(data["language"] or get_language_from_request(request)):
             response = _saved(request)
+        if not data["language"]:
+            response.delete_cookie(settings.LANGUAGE_COOKIE_NAME, samesite="Lax")
         return _store_in_cookies(response, language=data["language"], theme=data["theme"])
     return _settings(request, "accounts/settings_appearance.html", "appearance", form)
 

@@ -3,8 +3,10 @@
 from datetime import timedelta
 from typing import Any
 
+from django.contrib.admin.models import LogEntry
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 from django.views.decorators.http import require_safe
@@ -43,6 +45,8 @@ def journey(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
     """
     as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
     found = journey_of(request.user, post_id, as_staff=as_staff)
+    if not (found.is_open or found.receipt.is_own):
+        _record_view(request, found.author_id)
     context: dict[str, Any] = {"here": "home", "journey": found}
     if "both" in request.GET:
         check_rate_limit("check", str(request.user.pk))
@@ -55,10 +59,18 @@ def journey(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
         return render(request, "audit/_journey.html", context)
     if found.receipt.is_own:
         context["item"] = visible_item(request.user.pk, post_id)
-    elif not found.is_open:
-        author = users_by_id([found.author_id])[found.author_id]
-        log_action(request.user, author, f"read {request.path}")
     return render(request, "audit/journey.html", context)
+
+
+def _record_view(request: AuthenticatedRequest, author_id: int) -> None:
+    """Add an entry to the admin's history. A page that polls adds at most one an hour."""
+    message = f"read {request.path}"
+    if request.htmx:
+        entries = LogEntry.objects.filter(user=request.user, object_id=str(author_id))
+        hour_ago = timezone.now() - timedelta(hours=1)
+        if entries.filter(action_time__gt=hour_ago, change_message__contains=message).exists():
+            return
+    log_action(request.user, users_by_id([author_id])[author_id], message)
 
 
 def _asks_every(journey: Journey) -> int:

@@ -205,6 +205,11 @@ def test_only_the_author_and_staff_see_it(alice, readers, page_of, api_of, visib
     assert page_of(alice).get(page, headers={"HX-Request": "true"}).content.startswith(b"<div id")
 
     staff = make_staff(VIEW_RECEIPTS)
+    for _poll in range(2):  # one entry, even if the page itself was never read
+        assert browser_of(staff).get(page, headers={"HX-Request": "true"}).status_code == 200
+    entries = LogEntry.objects.filter(user=staff, object_id=str(alice.pk))
+    assert entries.count() == (visibility == "followers")
+    entries.delete()
     seen = browser_of(staff).get(page).content.decode()
     assert "Reached 6 of 10 followers" in seen
     assert "Hear, hear." not in seen
