@@ -3,6 +3,7 @@
 from apps.events.actions import Payload, handles
 from apps.posts.actions.publish import delete_reposts_of
 from apps.posts.cache import repair_deleted, repair_edited, repair_hidden, repair_published
+from apps.timeline import policy
 from apps.timeline.fanout import backfill, dispatch
 from apps.timeline.sources import outbox, replica
 from apps.timeline.sources.home_cache import HOME, INBOX
@@ -93,6 +94,7 @@ def remove_deleted_post(payload: Payload) -> None:
 @handles("graph_loaded")
 def drop_home_caches(payload: Payload) -> None:
     """Drop the home caches of the followers in a bulk load of follows; each follower's next read rebuilds them."""
+    policy.refresh()  # the keys contain its generation
     for store in (HOME, INBOX):
         store.drop_many(payload["user_ids"])
 

@@ -353,7 +353,7 @@ class Listener:
             stopping.wait(LOOK_SECONDS)
 
     def _listen(self, client: Redis, stopping: threading.Event) -> None:
-        channel: Any = cast("Any", client).pubsub(ignore_subscribe_messages=True)
+        channel: Any = cast("Any", client).pubsub()
         try:
             channel.subscribe(CHANNEL)
             while not stopping.is_set():
@@ -372,21 +372,22 @@ class Listener:
 
     def _subscribe_others(self, channel: Any) -> None:
         """Subscribe to those of this process's other channels that this connection has not subscribed to yet."""
-        for name, callback in list(self._channels.items()):
+        for name in list(self._channels):
             if name.encode() not in channel.channels:
                 channel.subscribe(name)
-                callback(None)
 
     def _wait(self, channel: Any, stopping: threading.Event) -> None:
         """Wait up to a second for a message about the topology, and pass on other messages while waiting."""
         deadline = time.monotonic() + LOOK_SECONDS
         while not stopping.is_set() and time.monotonic() < deadline:
             message = channel.get_message(timeout=SLICE_SECONDS)
-            callback = message and self._channels.get(message["channel"].decode())
-            if callback:
-                callback(message["data"])
-            elif message:
+            if not message:
+                continue
+            callback = self._channels.get(message["channel"].decode())
+            if callback is None:
                 return
+            # The client also subscribes again by itself if a connection ends: messages in between were lost.
+            callback(None if message["type"] == "subscribe" else message["data"])
 
     def _report(self, client: Redis) -> None:
         text = json.dumps({"role": self.role, "version": self.topology.version})

@@ -114,8 +114,11 @@ def refuse_content(*, replaces: bool) -> None:
     """Raises CommandError if the database has accounts and must not be replaced, or has other software's tables."""
     tables = set(connection.introspection.table_names())
     ours = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
-    if tables and "django_migrations" not in tables:
-        other = min(tables - ours, default=min(tables))
+    others = tables - ours - {"django_migrations"}
+    if tables and (
+        "django_migrations" not in tables or (others and User._meta.db_table not in tables)
+    ):
+        other = min(others or tables)
         raise CommandError(
             f"This database belongs to other software: it has the table {other}. Use an empty one."
         )

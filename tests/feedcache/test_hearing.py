@@ -51,11 +51,20 @@ def test_a_channel_may_be_added_while_the_thread_runs(listener):
 
 
 def test_a_thread_that_starts_again_may_have_missed_some(listener, heard):
-    for _start in range(2):
+    for start in (1, 2):
         listener.start()
-        assert subscribed("news")
+        wait_until(lambda start=start: heard == [None] * start, "it has begun")
         listener.stop()
+
+
+def test_a_connection_that_ended_may_have_missed_some(listener, heard):
+    """The client connects and subscribes again by itself."""
+    listener.start()
+    wait_until(lambda: heard == [None], "it has begun")
+    timelines().client_kill_filter(_type="pubsub")
     wait_until(lambda: heard == [None, None], "it has begun again")
+    timelines().publish("news", "one")
+    wait_until(lambda: heard[-1] == b"one", "the message is heard")
 
 
 def test_other_news_do_not_keep_the_topology_waiting(listener, heard):

@@ -3,6 +3,7 @@
 import socket
 import time
 from datetime import timedelta
+from threading import Timer
 from types import SimpleNamespace
 
 import pytest
@@ -343,6 +344,18 @@ def test_a_server_that_answers_byte_by_byte_is_cut_off(alice, hooked, sent, serv
     sent()
     row = Delivery.objects.get()
     assert (row.outcome, row.last_error) == (Outcome.WAITING, Failure.TIMEOUT)
+
+
+def test_time_that_is_up_while_connecting_is_up(alice, hooked, sent, server, monkeypatch):
+    class Elapsed(Timer):
+        def start(self):
+            self.function(*self.args)
+
+    monkeypatch.setattr("apps.webhooks.messages.posting.Timer", Elapsed)
+    endpoint, _secret = hooked(alice)
+    send_test(endpoint)
+    assert sent() == []
+    assert Delivery.objects.get().last_error == Failure.TIMEOUT
 
 
 def test_one_worker_at_a_time_sends_to_an_endpoint(alice, bob, hooked, server, monkeypatch):

@@ -22,12 +22,12 @@ from typing import Any, TypeVar
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
-from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.events import leases
 from apps.events.actions import enqueue
 from apps.posts.models import OPEN, Post
+from apps.sql import database_time
 from apps.timeline import policy as policies
 from apps.timeline.fanout import split
 from apps.timeline.models import (
@@ -182,7 +182,7 @@ def _start_pulling(author_id: int) -> datetime:
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().get(pk=author_id)
         if row.pulled_since is None:
-            row.pulled_since = timezone.now()
+            row.pulled_since = database_time()  # compared with `created_at` of jobs
             row.save(update_fields=["pulled_since"])
             _bump()
         return row.pulled_since

@@ -32,6 +32,9 @@ def post(address: str, body: bytes, headers: Mapping[str, str]) -> Reply:
     deadline.start()
     try:
         path = urlsplit(address)._replace(scheme="", netloc="", fragment="").geturl()
+        connection.connect()
+        if is_late.is_set():  # before there was a socket for `_cut` to end
+            raise TimeoutError
         connection.request("POST", path or "/", body, headers)
         status = connection.getresponse().status
     except (OSError, HTTPException, UnicodeError) as error:

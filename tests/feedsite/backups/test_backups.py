@@ -183,6 +183,20 @@ def test_accounts_are_only_replaced_when_that_is_said(some_backup):
     assert User.objects.count() == 1
 
 
+@pytest.mark.parametrize(
+    ("tables", "other"),
+    [
+        (["blog_entry"], "blog_entry"),
+        (["auth_user", "django_migrations", "django_session"], "auth_user"),  # another Django site
+    ],
+)
+@pytest.mark.parametrize("replaces", [False, True])
+def test_the_database_of_other_software_is_refused(monkeypatch, tables, other, replaces):
+    monkeypatch.setattr(connection.introspection, "table_names", lambda: tables)
+    with pytest.raises(CommandError, match=f"has the table {other}"):
+        database.refuse_content(replaces=replaces)
+
+
 def test_while_the_site_runs_nothing_is_restored(some_backup, monkeypatch):
     report = topology_listener.Report("host:1", "worker", 0)
     monkeypatch.setattr(topology_listener, "processes", lambda: [report])
