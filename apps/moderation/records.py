@@ -1,6 +1,7 @@
 """The records that staff read before a decision: the reported posts, then and now, and the history of an account."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -67,7 +68,12 @@ def _version_at(
 ) -> Version:
     before = [row for row in revisions if row.created_at <= moment]
     row = before[-1] if before else revisions[0]
-    shown = [known[pk] for pk, _alt in row.pictures if pk in known]
+    shown = []
+    for pk, alt in row.pictures:
+        if pk in known:
+            picture = copy(known[pk])
+            picture.alt = alt
+            shown.append(picture)
     return Version(row.body, row.content_warning, shown, row.created_at)
 
 

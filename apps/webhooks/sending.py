@@ -202,8 +202,8 @@ def _fail(endpoint: Endpoint, row: Delivery, reply: Reply) -> None:
 
 @transaction.atomic
 def switch_off(endpoint: Endpoint, reason: Off) -> None:
-    """Send nothing more to an endpoint; messages that wait become dead letters."""
-    Endpoint.objects.filter(pk=endpoint.pk).update(off=reason)
+    """Send nothing more to an endpoint; messages that wait become dead letters. A switch by staff stays."""
+    Endpoint.objects.filter(pk=endpoint.pk).exclude(off=Off.STAFF).update(off=reason)
     waiting = Delivery.objects.filter(endpoint=endpoint, state=State.PENDING)
     waiting.filter(last_error="").update(last_error=Failure.ENDPOINT_OFF)
     waiting.update(state=State.DEAD, finished_at=Now())

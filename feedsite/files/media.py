@@ -82,7 +82,8 @@ def _left_to_proxy(name: str, content_type: str) -> HttpResponseBase:
 
 def _part(name: str, header: str, content_type: str) -> HttpResponse | None:
     """206 with at most PART_BYTES from the start of a range, or 416. None unless the header has one range of bytes."""
-    match = RANGE.fullmatch(header.replace(" ", ""))
+    header = header.replace(" ", "")
+    match = RANGE.fullmatch(header)
     if match is None or header.endswith("=-"):
         return None
     size = default_storage.size(name)

@@ -70,12 +70,21 @@ _PARTS = (
             "postgresql writes": gettext_lazy(
                 "Nothing can be posted or changed right now, but everything can still be read."
             ),
+            "media": gettext_lazy("Pictures, videos and audio cannot be added right now."),
         },
     ),
     (
         gettext_lazy("Timelines"),
         dict.fromkeys(
-            ("redis", "relations", "relations replicas", "counters", "existence"), _SLOWER
+            (
+                "redis",
+                "timelines replicas",
+                "relations",
+                "relations replicas",
+                "counters",
+                "existence",
+            ),
+            _SLOWER,
         ),
     ),
     (

@@ -12,11 +12,12 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
 API = "/api/"
+FILES = {HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED}
 
 
 def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Whether the response is an uploaded file, which is the same for all viewers and languages."""
-    return request.path.startswith(settings.MEDIA_URL) and response.status_code == HTTPStatus.OK
+    """Whether the response is an uploaded file or a part of one, which is the same for all viewers and languages."""
+    return request.path.startswith(settings.MEDIA_URL) and response.status_code in FILES
 
 
 def is_for_everybody(request: HttpRequest, response: HttpResponseBase) -> bool:

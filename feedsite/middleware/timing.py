@@ -8,11 +8,13 @@ wait. Only staff get the header, because the time of a stage may reveal what it 
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.urls import Resolver404, resolve
 
 from apps.http.interfaces import class_of, is_home_page
 from apps.http.requests import viewer_of
@@ -82,6 +84,9 @@ def _log(request: HttpRequest, response: HttpResponseBase, seconds: float) -> No
 def _path(request: HttpRequest) -> str:
     """The path or, if it contains a secret, the route."""
     match = request.resolver_match
+    if match is None:  # the request was refused before its view was looked up
+        with suppress(Resolver404):
+            match = resolve(request.path_info)
     if match is not None and not SECRET_PARAMETERS.isdisjoint(match.kwargs):
         return f"/{match.route}"
     return request.path

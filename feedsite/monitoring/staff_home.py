@@ -123,16 +123,16 @@ def _late_deliveries() -> Iterator[Line]:
 
 def _dead_letters() -> Iterator[Line]:
     """Work that was given up after its last attempt."""
-    kinds: tuple[tuple[QuerySet[Any], str], ...] = (
-        (Event.objects.all(), "events_event_changelist"),
-        (FanoutJob.objects.all(), "timeline_fanoutjob_changelist"),
-        (FanoutChunk.objects.all(), "timeline_fanoutjob_changelist"),
-        (Backfill.objects.all(), "timeline_backfill_changelist"),
-        (BackfillChunk.objects.all(), "timeline_backfill_changelist"),
-        (ScheduledPost.objects.all(), "posts_scheduledpost_changelist"),
-        (Transcode.objects.all(), "posts_transcode_changelist"),
+    kinds: tuple[tuple[QuerySet[Any], str, str], ...] = (
+        (Event.objects.all(), "events_event_changelist", DEAD),
+        (FanoutJob.objects.all(), "timeline_fanoutjob_changelist", DEAD),
+        (FanoutChunk.objects.all(), "timeline_fanoutjob_changelist", "?chunks=dead"),
+        (Backfill.objects.all(), "timeline_backfill_changelist", DEAD),
+        (BackfillChunk.objects.all(), "timeline_backfill_changelist", ""),
+        (ScheduledPost.objects.all(), "posts_scheduledpost_changelist", DEAD),
+        (Transcode.objects.all(), "posts_transcode_changelist", DEAD),
     )
-    for rows, address in kinds:
+    for rows, address, query in kinds:
         dead = rows.filter(state=State.DEAD)
         if number := _count(dead):
             text = ngettext(
@@ -143,7 +143,7 @@ def _dead_letters() -> Iterator[Line]:
             kind = dead.model._meta.verbose_name_plural
             yield Line(
                 text % {"count": _counted(number), "kind": kind},
-                _address(address) + DEAD,
+                _address(address) + query,
                 is_bad=True,
             )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from io import BytesIO
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -20,14 +21,17 @@ from apps.moderation.actions import (
     resolve_report,
 )
 from apps.moderation.models import Measure, Report
+from apps.posts.actions.attachments import PictureChange
 from apps.posts.actions.drafts import NewPicture, PollDraft
 from apps.posts.actions.publish import delete_post
+from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Post
 from apps.strikes.actions import answer_appeal, appeal, decide, take_back
 from apps.strikes.models import Note, Strike
 from apps.timeline.publishing import edit
 from tests.support.cases import each
 from tests.support.factories import moderator, publish, repost
+from tests.support.pictures import picture as picture_file
 from tests.support.staff import MAX_QUERIES, browser_of, make_staff
 from tests.support.threads import together
 
@@ -105,6 +109,16 @@ def test_what_was_changed_after_the_report_is_shown_as_it_was(report, mod, alice
     assert "You are all fools." in text
     assert "Nor this." in text
     assert "I never said that." not in text
+
+
+def test_descriptions_of_pictures_are_shown_as_they_were(alice, carol, mod, settings, tmp_path):
+    settings.MEDIA_ROOT = str(tmp_path)
+    upload = upload_picture(alice, BytesIO(picture_file()), alt="A fool.")
+    post = publish(alice, "Look.", media_ids=[upload.pk])
+    report = file_report(carol, alice, post_ids=[post.pk])
+    edit(alice, post.pk, body="Look.", pictures=[PictureChange(upload.pk, alt="A friend.")])
+    text = browser_of(mod).get(page(report)).text
+    assert text.count('alt="A fool."') == text.count('alt="A friend."') == 1
 
 
 def test_what_was_changed_before_the_report_is_shown_once(alice, carol, mod):

@@ -162,7 +162,7 @@ def _added_up(
 ) -> AuthorReceipt:
     """The sums of a job and its chunks, as a receipt."""
     post_id, is_addressed = post.pk, post.visibility in ADDRESSED
-    if job is None or (is_addressed and job.state == State.PENDING):
+    if job is None or (is_addressed and job.state != State.DONE):
         is_new = post.created_at > database_time() - UNDER_WAY
         return AuthorReceipt(post_id, is_own, is_addressed, is_new=is_new)
     numbers = {state.value: 0 for state in State}

@@ -90,7 +90,8 @@ def _record_job(post: Post) -> tuple[FanoutJob, list[FanoutChunk]]:
         mode = policy.mode_for(post.author_id, post.visibility)
         is_addressed = post.visibility in ADDRESSED
         fields = leases.claimed_fields() if is_addressed else {}
-        followers, virtual = split.audience_sizes(post.author_id)
+        # of an addressed post, the audience is known when its only chunk is made
+        followers, virtual = (0, 0) if is_addressed else split.audience_sizes(post.author_id)
         if post.visibility not in OPEN:
             virtual = 0
         job = FanoutJob(post=post, mode=mode, followers=followers + virtual, **fields)

@@ -63,10 +63,14 @@ def test_status_says_what_people_notice_of_what_does_not_work(
     assert page.headers["Cache-Control"] == "no-store"
 
 
-def test_every_check_has_a_sentence_on_the_status_page():
+@pytest.mark.usefixtures("memcached")
+def test_every_check_has_a_sentence_on_the_status_page(settings, tmp_path, monkeypatch):
     told = {name for _part, sentences in static_pages._PARTS for name in sentences}
     assert set(health._CHECKS) <= told
-    assert {"workers", "beat", "memcached", "relations replicas"} <= told
+    (settings.MEDIA_ROOT, settings.MEDIA_BUCKET) = (str(tmp_path), "")
+    settings.REDIS_GRAPH_REPLICA_URLS = settings.REDIS_TIMELINES_REPLICA_URLS = ["redis://a"]
+    monkeypatch.setattr(health.connections, "listens", lambda: True)
+    assert set(health._all_checks()) == told
 
 
 def test_explore_shows_what_others_like_follow_and_talk_about(page_of, alice, bob, carol):

@@ -12,6 +12,7 @@ from apps.graph.actions import block_user
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from apps.timeline.fanout.author_receipts import MAX_POINTS, VIEW_RECEIPTS, receipt_of
+from apps.timeline.fanout.progress import delivery_progress, with_receipts
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
 from apps.web.plots import steps
@@ -65,6 +66,15 @@ def test_virtual_followers_are_no_followers(alice, readers):
         state=State.DONE, finished_at=timezone.now(),
     )  # fmt: skip
     assert sums(receipt_of(alice, post.pk)) == (10, 6, 4, 0, 0)
+
+
+def test_a_delivery_to_few_that_failed_counts_no_other_followers(alice, readers):
+    post = delivered(alice, "For friends.", visibility="friends")
+    FanoutChunk.objects.all().delete()
+    FanoutJob.objects.update(state=State.DEAD)
+    receipt = receipt_of(alice, post.pk)
+    assert (receipt.expected, receipt.failed, receipt.text) == (0, 0, "It is on its way.")
+    assert delivery_progress(with_receipts(FanoutJob.objects.all()).get()).expected == 0
 
 
 def test_a_pulled_post_is_read_from_the_profile(alice, readers):
