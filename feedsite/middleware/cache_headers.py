@@ -15,7 +15,7 @@ API = "/api/"
 
 
 def is_file(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Whether the response is an uploaded file, which is the same for all viewers and languages."""
+    """Whether the response is a whole uploaded file, which is the same for all viewers and languages."""
     return request.path.startswith(settings.MEDIA_URL) and response.status_code == HTTPStatus.OK
 
 
