@@ -1,4 +1,4 @@
-"""Times as text, in the reader's language and zone."""
+"""Time zones by name, and times as text in the active language."""
 
 from datetime import UTC, datetime
 from functools import cache, lru_cache

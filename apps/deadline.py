@@ -1,8 +1,8 @@
 """The time left for a request, and the data sources missing from its response.
 
-A read has a deadline. A source that does not answer within its share of the time is skipped; the page shows a notice,
-and a later read gets the data (source 003: trouble in one module must not block the key read path). Outside a request
-there is no deadline, and nothing is recorded.
+Each request has a deadline. A source that does not answer within its share of the time is skipped; the page shows a
+notice, and a later read gets the data (source 003: trouble in one module must not block the key read path). Outside a
+request there is no deadline, and nothing is recorded.
 """
 
 import time

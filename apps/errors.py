@@ -1,6 +1,6 @@
 """Errors with messages for people, raised by views and the code they call. Each has a stable code and an HTTP status.
 
-`apps.http.errors` renders them as pages and JSON, `apps.api.errors` does so inside DRF.
+`apps.http.errors` renders them as pages or JSON; inside DRF, `apps.api.errors` returns the same JSON.
 """
 
 from collections.abc import Mapping

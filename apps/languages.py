@@ -22,12 +22,12 @@ def language_by_script(text: str) -> str:
 
 
 def page_language() -> str:
-    """The language of the page as a code without region, as in posts: `zh`, not `zh-hans`."""
+    """The language of the page as a code without script or region, as in posts: `zh`, not `zh-hans`."""
     return (get_language() or "en").partition("-")[0]
 
 
 def in_page_language(text: str) -> str:
-    """A text that staff wrote in one language, or "" if its script shows that this is not the language of the page."""
+    """The text, or "" if `language_by_script` shows that it is not in the language of the page."""
     page = page_language()
     expected = page if page in dict(_SCRIPTS) else ""
     return text if language_by_script(text) == expected else ""

@@ -1,4 +1,4 @@
-"""Cursors and pages: keyset paging by id, the same for HTML and JSON. There are no offsets.
+"""Cursors and pages: keyset paging by id, the same for HTML and JSON, without offsets.
 
 All bounds are exclusive: `max_id` selects the newest items below an id, `since_id` the newest items above an id, and
 `min_id` the items immediately above an id. Pages are always newest first.
@@ -113,7 +113,10 @@ def page_of_rows(queryset: Any, cursor: Cursor) -> Page[Any]:
 
 
 def to_page(rows: Sequence[T], cursor: Cursor, *, id_of: Callable[[T], int]) -> Page[T]:
-    """Make a page from up to `limit + 1` rows in reading order; the extra row only shows that there are more."""
+    """Make a page from up to `limit + 1` rows in reading order; the extra row only shows that there are more.
+
+    If the cursor is ascending, `older` is set even if no older rows exist.
+    """
     more, items = len(rows) > cursor.limit, list(rows[: cursor.limit])
     if cursor.ascending:
         items.reverse()

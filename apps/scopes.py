@@ -24,11 +24,11 @@ COVERED = {
     "profile": frozenset[str](),  # only the account's identity
 }
 NAMES = set(COVERED).union(*COVERED.values())
-# The scopes shown to people and programs; the web push app adds its own.
+# The scopes shown to people and programs; optional apps add theirs.
 OFFERED = NAMES - {"push"}
 # Scopes that only staff can be granted; `apps.admin_api` adds its scopes here and to the sets above.
 STAFF = set[str]()
-ALL = " ".join(COVERED)  # the scopes of a personal token, unless its owner chooses fewer
+ALL = " ".join(COVERED)  # the default scopes of a token
 ANY_TOKEN: tuple[str, ...] = ()  # for endpoints that accept every token
 
 
@@ -45,6 +45,8 @@ def covered_by(granted: Iterable[str]) -> frozenset[str]:
 
 
 def needed_scopes(view: object, method: str) -> tuple[str, ...] | None:
-    """The scopes for a method of an endpoint; a token needs one of them. None if the endpoint declares none."""
+    """The scopes for a method of an endpoint: a token needs one of them, or none for `ANY_TOKEN`. None if the endpoint
+    declares nothing for the method; then no token is accepted.
+    """
     table: dict[str, tuple[str, ...]] = getattr(view, "needed_scopes", {})
     return table.get("GET" if method == "HEAD" else method)

@@ -84,8 +84,8 @@ def sqlstate(error: BaseException) -> str | None:
 def is_worker_away(error: BaseException) -> bool:
     """Whether the PostgreSQL server of this site answered, but the Citus worker that stores the rows did not."""
     diagnosis = getattr(error.__cause__, "diag", None)
-    if getattr(diagnosis, "severity_nonlocalized", None) != "ERROR":  # our own connection ended
-        return False
+    if getattr(diagnosis, "severity_nonlocalized", None) != "ERROR":
+        return False  # no error of a statement: perhaps our own connection ended
     return (sqlstate(error) or "").startswith(AWAY) or LOST_IN_TRANSACTION in str(error)
 
 
@@ -136,7 +136,7 @@ class TimeLimit:
 
 
 def rows_of_each(sql: str, params: Mapping[str, Any] | Sequence[Any]) -> list[list[Row]]:
-    """The rows of each statement in `sql`, which are separated by semicolons, in one round trip."""
+    """Run the statements in `sql`, separated by semicolons, in one round trip; returns the rows of each."""
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         results = []
@@ -170,10 +170,10 @@ def change(sql: str, **params: Any) -> int:
 
 
 def purge(rows: QuerySet[Any], *, seconds: float = PURGE_SECONDS) -> int:
-    """Delete rows in their order, a thousand per statement, until none are left or time is up; returns the number.
+    """Delete rows in their order, a thousand at a time, until none are left or time is up; returns the number.
 
     Rows deleted by cascade are not counted. A row that no longer matches when its batch is deleted stays, but is
-    counted. In autocommit each statement is a separate transaction, so no lock is held for long.
+    counted. In autocommit each batch is a separate transaction, so no lock is held for long.
     """
     until = monotonic() + seconds
     total = 0
@@ -236,7 +236,10 @@ def count_statements_of(connection: BaseDatabaseWrapper, **_signal: Any) -> None
 
 
 def _counted(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001 -- Django's interface
-    """Count a statement as a call to its database; only lost connections and time-outs count as failures."""
+    """Count a statement as a call to its database.
+
+    Errors of the connection or the server count as failures (time-outs, deadlocks); wrong statements do not.
+    """
     began, failed = perf_counter(), False
     try:
         return execute(sql, params, many, context)

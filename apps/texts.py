@@ -5,7 +5,7 @@ import unicodedata
 import regex
 
 _LINE_ENDS = regex.compile(r"[\v\f\x85\u2028\u2029]")
-# Characters that XML 1.0 cannot contain, other control characters, and the byte order mark. Some programs insert them.
+# Control characters, surrogates and noncharacters, which XML 1.0 forbids or discourages, and the byte order mark.
 _UNFIT = regex.compile(r"(?![\t\n\r])\p{Cc}|[\p{Cs}\p{Noncharacter_Code_Point}\ufeff]")
 _VISIBLE = regex.compile(r"[^\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
 _BLANK_LINES = regex.compile(r"\n{3,}")
@@ -22,7 +22,7 @@ def is_visible(text: str) -> bool:
 
 
 def normalise(text: str) -> str:
-    """The stored form: no control characters, NFC, `\\n` as line end, at most one blank line in a row, stripped."""
+    """The stored form: no control characters but tabs, NFC, `\\n` as line end, single blank lines at most, stripped."""
     text = without_control_characters(text.replace("\r\n", "\n").replace("\r", "\n"))
     lines = unicodedata.normalize("NFC", text).split("\n")
     tidy = "\n".join(line.rstrip() if is_visible(line) else "" for line in lines)

@@ -98,7 +98,7 @@ class Bulkhead:
     def call(self, work: Callable[[], T], *, seconds: float) -> T:
         """The result of `work`. Raises SourceUnavailable if it takes longer than `seconds`, or could not be started.
 
-        An error that `work` raises is raised here, too, and counts as a failure of the source.
+        An error of `work` counts as a failure of the source and is raised here; a TimeoutError as SourceUnavailable.
         """
         if seconds <= 0 or not self._breaker.allows():
             raise SourceUnavailable(self.name)

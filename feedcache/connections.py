@@ -1,7 +1,7 @@
 """Clients of Redis, and clients of Memcached for administration; reads from replicas.
 
 Each process has one pool of connections for each class of data (such as "timelines") and address. Timeouts are short,
-because pages wait for the answers. Only this module and `redis_clients` import the client libraries.
+because pages wait for the answers. On the site, only this module and `redis_clients` import the client libraries.
 """
 
 import random
@@ -249,7 +249,7 @@ def _login(url: str) -> dict[str, Any]:
 
 
 def forget_clients() -> None:
-    """Drop all clients; each connects again at its next use."""
+    """Drop all clients; new ones are made from the current settings when they are needed."""
     client_at.cache_clear()
     _replicas.cache_clear()
 
@@ -261,7 +261,7 @@ def _redis(
     pool: type[redis.BlockingConnectionPool] | None = None,
     login: Mapping[str, Any] | None = None,
 ) -> redis.Redis:
-    """A client with a separate pool. Its calls are counted under `role`, except those through a given `pool`."""
+    """A client with a separate pool. Its calls are counted under `role`, unless `pool` is given. Clusters ignore it."""
     settings = current_settings()
     timeout, tls = settings.redis_timeout_seconds, settings.redis_tls_files
     if url.startswith(CLUSTERS):
@@ -338,7 +338,7 @@ def listens() -> bool:
 def memcached_at(url: str) -> Iterator[Any]:
     """A separate connection to any Memcached node, for administration; every command waits for its reply.
 
-    It raises one of MEMCACHED_ERRORS when it is used, not when it is opened.
+    If the node fails, one of MEMCACHED_ERRORS is raised when the connection is used, not when it is opened.
     """
     client = Client(
         url,

@@ -103,7 +103,7 @@ def parse_id(text: str) -> int:
 
 
 def to_base36(post_id: int) -> str:
-    """The string form of source 004: 6 characters of time, 6 of author, 2 of sequence. It sorts like the number."""
+    """The 14 characters of source 004, with time (6) before author (6) and sequence (2). They sort like the number."""
     parts = (second_of(post_id) - EPOCH, 6), (author_of(post_id), 6), (sequence_of(post_id), 2)
     return "".join(_base36(number, width) for number, width in parts)
 

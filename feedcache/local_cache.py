@@ -121,8 +121,8 @@ class HotKeys(Generic[K]):
 class CachedDecoder(Generic[V]):
     """A decoder that caches the most recently used results for inputs of up to `max_bytes`.
 
-    It has two generations of up to `maximum` results each; when the young generation is full, the old generation is
-    dropped. It is thread-safe: two threads may decode the same bytes at the same time. Results are shared: treat them
+    It has two generations of up to `maximum` results each; when the young generation is full, it replaces the old one.
+    It is thread-safe: two threads may decode the same bytes at the same time. Results are shared: treat them
     as immutable. Errors are not cached.
     """
 

@@ -13,9 +13,9 @@ generation. So all processes that use a node always agree on its contents.
 
 **Missed writes.** A node that missed a write of this process (it failed, did not acknowledge, or was skipped because
 its breaker was open) may have older values than the other layers. It is not read until its generation has grown. The
-new generation is immediately announced through Redis, for the processes that saw no failure, and is written to the node
-by the first process that reaches it. The other processes receive the announcement within a second, and then read
-nothing older. Without Redis, they use the old generation until the new one is written to the node's stamp.
+new generation is announced through Redis (at most twice a second), for the processes that saw no failure, and is
+written to the node by the first process that reaches it. The other processes receive the announcement within a second,
+and then read nothing older. Without Redis, they use the old generation until the new one is in the node's stamp.
 
 **Breaker.** A node that does not answer costs one timeout, and is then skipped for a while.
 """
@@ -156,7 +156,7 @@ class Connection:
         self._socket: socket.socket | None = None
 
     def send(self, data: bytes, *, seconds: float) -> None:
-        """Send within `seconds`. Raises OSError."""
+        """Connect if necessary, then send; each may take up to `seconds`. Raises OSError."""
         if self._socket is None:
             self._socket = _connect(self._url, seconds)
         self._socket.settimeout(seconds)
@@ -200,7 +200,7 @@ def _connect(url: str, seconds: float) -> socket.socket:
 
 
 GENERATIONS_KEY = "memcached:generations"  # name of a node -> lowest generation that may be read
-RETRY_SECONDS = 2.0  # after a failure of Redis, writes do not query it during this time
+RETRY_SECONDS = 2.0  # after Redis has failed, `raise_lowest` does not call it for this long, unless given a client
 
 # KEYS: the hash. ARGV: node, minimum. Never returns a number twice, even if Redis has lost the last one.
 _RAISE = """
@@ -254,7 +254,7 @@ class NodeHealth:
         self._generation = 0  # the last stamp of the node
         self._lowest = 0  # the lowest readable generation, as announced
         self._missed = 0  # the number of missed writes
-        self._covered = 0  # missed writes for which the lowest generation was raised
+        self._covered = 0  # how many of them a raised generation covers
         self._announced_at = -ANNOUNCE_SECONDS
         self._held_until = 0.0
         self._is_ready = False
@@ -326,7 +326,7 @@ class NodeHealth:
         """The generation that a node with this stamp must have, and the number of missed writes that this covers."""
         with self._lock:
             missed, lowest = self._missed, self._lowest
-            # without a stamp, the node is empty or still has values, so the number must be one that was never used
+            # without a stamp, the node may be empty or still have values of any generation, so the number must be new
             if stamp is None:
                 return max(lowest, self._generation + 1, _new_generation()), missed
             if missed > self._covered:  # Redis did not receive the announcement
@@ -334,7 +334,7 @@ class NodeHealth:
             return max(lowest, stamp), missed
 
     def set_generation(self, generation: int, missed: int) -> None:
-        """Note that the node has this generation; it may be read unless another write has been missed since."""
+        """Note that the node has this generation; it may be read unless a write was missed since, here or elsewhere."""
         with self._lock:
             self._generation = generation
             self._covered = max(self._covered, missed)
@@ -367,7 +367,7 @@ RequestBuilder = Callable[[bytes], bytes]
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A request sent to a node. `lines`: the number of stores in it, each of which is answered with a line."""
+    """A request sent to a node. `lines`: the number of stores in it that are answered, each with a line."""
 
     node: "MemcachedNode"
     build: RequestBuilder
@@ -435,7 +435,7 @@ class PendingRequest:
 
 
 class MemcachedNode:
-    """A node in a fixed slot. `placed`, its generation in the topology, and the epoch are also parts of every key."""
+    """The client of a node. Every key also contains `placed`, the node's generation in the topology, and the epoch."""
 
     def __init__(self, url: str, placed: int = 0, epoch: int = 0, *, role: str = "") -> None:
         self.url = url
@@ -480,7 +480,7 @@ class MemcachedNode:
     def send(
         self, build: RequestBuilder, *, lines: int = 0, is_repeatable: bool = True
     ) -> PendingRequest | None:
-        """Send a request; returns None if the node may not be used."""
+        """Send a request; returns None if the node failed or may not be used."""
         generation = self.current()
         if generation is None:
             return None
@@ -497,11 +497,11 @@ class MemcachedNode:
         return pending is not None and pending.collect(time.monotonic() + self.timeout) is not None
 
     def is_current(self, answer: Answer, generation: int) -> bool:
-        """Whether the node answered under `generation`. If it did not, notes the node's generation."""
+        """Whether the node answered under `generation`. If not, notes a newer stamp, or requires a probe."""
         return self.health.confirms(generation, self.take_stamp(answer))
 
     def take_stamp(self, answer: Answer) -> int | None:
-        """Remove the stamp from an answer, and return the generation in it."""
+        """Remove the stamp from an answer, and return the generation in it; None if the node has no stamp."""
         item = answer.items.pop(self.stamp_key, None)
         return int(item.data) if item and item.data.isdigit() else None
 

@@ -72,7 +72,7 @@ UNKNOWN_TTL_SECONDS = 60  # for the copy of an item without an expiry
 
 @dataclass(slots=True)
 class Reading:
-    """The items of a layer, and the generations of the nodes that answered; refills use only these generations."""
+    """The items of a layer, and the generations under which its nodes answered."""
 
     items: dict[bytes, Item] = field(default_factory=dict)
     nodes: dict[MemcachedNode, int] = field(default_factory=dict)
@@ -95,8 +95,8 @@ class Slot:
 class Layer:
     """The nodes of Main, of Backup or of one L1 group, and the slot map that assigns keys to them.
 
-    `other`: the second slots of the keys that are moving to another slot. They contain values if `reads_other` is set;
-    otherwise, a change only writes tombstones to them.
+    `other`: the second slots of the keys that are moving to another slot. With `reads_other`, they are read and written
+    like the first slots; otherwise, a change only writes tombstones to them.
     """
 
     def __init__(
@@ -510,7 +510,7 @@ class Read:
         return {key: Item(item.data, item.flags, tokens.get(key, 0)) for key, item in items.items()}
 
     def forget(self) -> None:
-        """Treat everything as missing, so that nothing from this read is stored."""
+        """Treat everything as missing, so that neither this read nor what is loaded after it is stored."""
         self.items.clear()
         self.answers.clear()
         self.began = -math.inf
@@ -706,8 +706,8 @@ class TieredCache:
         """Append to values in all layers now. The returned function must be called: it waits until all layers have the
         bytes, and returns False if a node may lack them and this could not be announced to the other processes.
 
-        It takes one round trip. A tombstone in L1, in contrast, would send readers to Main, which may not have the new
-        value yet.
+        It takes one round trip, and sometimes another one while a pool is being resized. L1 gets the bytes too, because
+        a tombstone there would send readers to Main, which may not have them yet.
         """
         names, layers = named(appends), (self.main, self.backup, *self.groups)
         raw = {key: appends[name] for name, key in names.items()}
@@ -827,7 +827,9 @@ class TieredCache:
     # -- for loaders -----------------------------------------------------------------------------
 
     def fill(self, read: Read, items: Items, *, release: Collection[bytes] = ()) -> None:
-        """Store values loaded after `read`, unless `read` is too old or something newer is stored; release leases."""
+        """Release leases, and store values loaded after `read`, unless `read` is too old, something newer is stored, or
+        the topology may be outdated.
+        """
         if not read.is_fresh or not self.is_in_force:
             items = {}
         for layer in (self.main, self.backup):
@@ -856,7 +858,7 @@ class TieredCache:
         return bool(self.main.slots)
 
     def ping(self) -> bool:
-        """Whether every node answers."""
+        """Whether there are nodes, and all of them answer."""
         return self.is_configured and all(node.ping() for node in self.nodes())
 
     def nodes(self) -> Iterator[MemcachedNode]:
@@ -943,7 +945,8 @@ def _begin_to_follow() -> None:
 def use_topology(topology: Topology, *, hold_seconds: float = 0) -> None:
     """Switch to another topology. Operations in progress finish with the old topology.
 
-    Nodes that stay in the same places keep their clients. New nodes are not used for `hold_seconds`.
+    Nodes that stay in their places keep their clients, unless the epoch has changed. The other nodes are new, and are
+    not used for `hold_seconds`.
     """
     with _current.lock:
         old = {node.key: node for node in _current.cache.nodes()} if _current.cache else {}

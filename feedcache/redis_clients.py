@@ -1,4 +1,4 @@
-"""Redis clients: connections behind a circuit breaker, several commands per round trip, Sentinel, Redis Cluster.
+"""Redis clients for a server, Sentinel (both with a circuit breaker) and Redis Cluster; several commands per trip.
 
 The client of a cluster has the interface of a client of one server. The address of a cluster is
 `redis+cluster://user:password@host:port,host:port`. Its client connects when it is first used; each of the client's
@@ -174,7 +174,7 @@ class IdleFirst(redis.BlockingConnectionPool):
 
     def release(self, connection: Any) -> None:
         pool: Any = super()
-        # both need redis-py: it drops a connection of the parent process, or wakes a thread that waits for one
+        # redis-py must take it, to drop a connection of the parent process or to wake a thread that waits for one
         if connection.pid != os.getpid() or self.pool.empty():
             pool.release(connection)
         else:
@@ -515,7 +515,8 @@ class PendingCommands:
     """Commands that have been sent to a server. Their results are read later, so that several servers work at the same
     time.
 
-    Call `collect` or `discard` afterwards. A cluster receives its commands in `collect`.
+    Call `collect` or `discard` afterwards. `collect` sends the commands if the client is for a cluster, or (again) if
+    sending them has failed without a time-out.
     """
 
     def __init__(self, client: redis.Redis, commands: Sequence[Command]) -> None:

@@ -15,8 +15,8 @@ class Settings:
 
     `redis_url` is the server for all data in Redis that has no separate address. `topology` contains the Memcached
     nodes that are used until staff change them; with `follows_topology` the process adopts such changes while it runs.
-    `key_prefix` must differ between sites that share a Memcached. With `refills_all_l1`, loaded values are stored in
-    every L1 group, not only in the group that was read.
+    `key_prefix` must differ between sites that share a Memcached, or the Redis for broadcasts. With `refills_all_l1`,
+    loaded values are stored in every L1 group, not only in the group that was read.
     """
 
     redis_url: str

@@ -104,10 +104,10 @@ Group = tuple[Node, ...]
 
 
 class Phase(StrEnum):
-    """The steps by which a pool changes its number of slots. A step begins when all processes took the one before.
+    """The steps by which a pool changes its number of slots. A step begins when all processes have the one before.
 
-    So processes may differ by one step; each also deletes changed keys in slots that only processes at the other step
-    use.
+    So processes may differ by one step; each also deletes changed keys in slots that only processes one step
+    away use.
     """
 
     JOINING = "joining"  # the old slots are used; changed keys are also deleted in the new ones
@@ -160,8 +160,8 @@ class Topology:
     have moved. `counters`: the ranges of each kind of id ("posts", "users") whose counters are on several servers or
     have moved. `maps`: the slot maps of the pools whose number of slots has changed. `resizes`: the current changes.
 
-    `epoch` is another number, for everything cached: it is part of every Memcached key, and changes when the database
-    returns to an earlier state (docs/decisions/0135). It belongs to no version, so `to_json` does not include it.
+    `epoch` is another number, for everything cached: it is part of every Memcached key, and changes, for example, when
+    the database returns to an earlier state (docs/decisions/0135). It belongs to no version, so it is not in `to_json`.
     """
 
     version: int = 0

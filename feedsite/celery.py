@@ -43,8 +43,8 @@ def give_connections_back(sender: Any, **_signal: Any) -> None:
 
 @celeryd_init.connect
 def wait_longer_for_the_broker(conf: Any, **_signal: Any) -> None:
-    """Raise the timeout of workers' connections to the broker: no request waits for a worker, and the messages that a
-    worker has reserved belong to its connection.
+    """Raise the timeout of workers' connections to the broker: no request waits for them, and a worker that loses its
+    connection also loses the messages that it has reserved.
 
     More than a few seconds would be too long: a worker reads no results of its tasks while it waits for the broker.
     """
@@ -81,7 +81,7 @@ def follow_topology(**_signal: Any) -> None:
 @beat_init.connect
 @beat_embedded_init.connect
 def follow_topology_in_beat(**_signal: Any) -> None:
-    """Start the listener in beat, too: beat uses no caches, but reports its version like all processes."""
+    """Start the listener in beat, too: beat uses no caches, but its reports show that it is running."""
     topology_listener.start("beat")
     freeze_gc()
 
@@ -89,7 +89,7 @@ def follow_topology_in_beat(**_signal: Any) -> None:
 def freeze_gc() -> None:
     """Exempt everything that has been imported from garbage collection.
 
-    On a busy machine, the collection at exit took longer than the launcher waits, so beat was killed.
+    On a busy machine, the collection at exit can take longer than the launcher waits before it kills beat.
     """
     gc.collect()
     gc.freeze()

@@ -1,7 +1,8 @@
 """Checks for settings that Django accepts, but that no site should run with.
 
 `manage.py check` and `manage.py migrate` report them like all other checks. The web server, the streaming server, the
-workers and beat refuse to start if one fails: see `stop_if_refused`. PRODUCTION=0 is for tests and development.
+workers and beat refuse to start if one reports an error: see `stop_if_refused`. Checks that are `in_production` are
+skipped with PRODUCTION=0, which is for tests and development.
 """
 
 import math
@@ -117,7 +118,7 @@ def check_https() -> Iterator[CheckMessage]:
 
 @in_production
 def check_proxy() -> Iterator[CheckMessage]:
-    """Check the proxy: if it is not configured, all visitors seem to have one address, and share its rate limits."""
+    """Check the settings for a proxy: without TRUSTED_PROXY_HOPS, all visitors share the rate limits of its address."""
     if settings.SECURE_PROXY_SSL_HEADER and settings.TRUSTED_PROXY_HOPS < 1:
         yield Error(
             "SECURE_PROXY_SSL_HEADER is set, so there is a proxy, but TRUSTED_PROXY_HOPS is 0.",
@@ -267,7 +268,10 @@ def _wrong_with_redis() -> Iterator[CheckMessage]:
 
 @checks.register(checks.Tags.database, checks.Tags.caches)
 def check_tls_to_servers(**_options: object) -> list[CheckMessage]:
-    """Find unreadable TLS files, and servers whose certificates are refused. Servers that are down are skipped."""
+    """Find unusable TLS files, and the first of Redis, broker and PostgreSQL with which TLS fails.
+
+    Servers that are down are skipped. Replicas and Cassandra are not contacted.
+    """
     return list(_wrong_with_tls())
 
 
@@ -289,13 +293,13 @@ def _wrong_with_tls() -> Iterator[CheckMessage]:
         if reason := handshake_error(host, port, files):
             text = f"{name}: no TLS with {host}:{port}: {reason}"
             yield Error(text, hint=hint, id="feedsite.E024")
-            return  # one CA for all: the other servers would fail in the same way
+            return  # most sites have one CA for all: the other servers would fail in the same way
     if reason := _refused_by_postgresql(settings.DATABASES["default"].get("OPTIONS", {})):
         yield Error(f"DATABASE_URL: no TLS: {reason}", hint=hint, id="feedsite.E024")
 
 
 def _nodes_with_tls(broken: set[str]) -> Iterator[tuple[str, tuple[str, int], dict[str, str]]]:
-    """The servers with TLS: the setting that names each, its address, and the TLS files for it."""
+    """The Redis servers and brokers with TLS: the setting that names each, its address, and the TLS files for it."""
     if "REDIS" not in broken:
         for name in REDIS_ROLES:
             url = getattr(settings, name)
@@ -403,7 +407,7 @@ def check_media(**_options: object) -> list[CheckMessage]:
 
 @checks.register
 def check_objectives(**_options: object) -> list[CheckMessage]:
-    """Check the objectives: 1 leaves no error budget to divide by; with a low value, no alert can fire."""
+    """Check the objectives: availability 1 leaves no error budget to divide by; with a low one, no alert can fire."""
     return [
         Error(
             f"{name} is {getattr(settings, name)}.",
@@ -423,7 +427,7 @@ def check_objectives(**_options: object) -> list[CheckMessage]:
 
 @checks.register
 def check_logs(**_options: object) -> list[CheckMessage]:
-    """Refuse an unknown format and a file that cannot be written, because log lines would be lost silently."""
+    """Refuse an unknown format, which would silently be 'line', and a file that cannot be written."""
     messages: list[CheckMessage] = []
     if settings.LOG_FORMAT not in LOG_FORMATS:
         messages.append(
@@ -500,7 +504,7 @@ def check_ffmpeg(**_options: object) -> list[CheckMessage]:
 
 @in_production
 def check_confinement() -> Iterator[CheckMessage]:
-    """Warn if the kernel cannot confine ffmpeg: an exploited decoder bug would have the worker's rights."""
+    """Warn if the kernel cannot confine ffmpeg: whoever exploits a bug in a decoder would have the worker's rights."""
     if is_available() and (lacking := missing()):
         yield checks.Warning(
             f"ffmpeg runs without {' and '.join(lacking)}: a harmful video could do what a worker can.",

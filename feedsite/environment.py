@@ -11,7 +11,7 @@ from environ.fileaware_mapping import FileAwareMapping
 
 
 class _Files(FileAwareMapping):
-    """Removes the line break at the end of a file."""
+    """The environment. Line breaks at the end of the files that it names are removed."""
 
     def __getitem__(self, key: str) -> Any:
         value = super().__getitem__(key)
@@ -53,8 +53,8 @@ def tls_files(env: Environment, servers: str) -> dict[str, str]:
 def relying_party(site_url: str) -> tuple[str, str]:
     """The domain of passkeys, and the origin that may request them.
 
-    Browsers allow no passkeys at an IP address or without TLS. Passkeys of such a site are for http://localhost, with
-    the same port.
+    Browsers allow no passkeys at an IP address, nor without TLS except at localhost. Passkeys of such a site are for
+    http://localhost, with the same port.
     """
     parts = urlsplit(site_url)
     host = parts.hostname or ""

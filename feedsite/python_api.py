@@ -63,9 +63,10 @@ def add_activity(  # noqa: PLR0913 -- most are keyword arguments
     """Publish a post and return its id. The post is in the author's own feed immediately; workers deliver it to others.
 
     `verb` is text, picture, video or audio, which must match `media`; or post, which stands for any of these; or reply,
-    quote or repost, which need the id of a post as `target`. A repost cannot have media, and ignores `message`. Video
-    and audio are transcoded before this returns. Calls with the same idempotency key create one post. Raises Invalid,
-    NotFound, NotAllowed, TooMany, or OSError for a file that cannot be read.
+    quote or repost, which need the id of a post as `target`. A repost cannot have media, and ignores `message`,
+    `visibility` and `idempotency_key`; it is idempotent. Video and audio are transcoded before this returns. Calls with
+    the same idempotency key create one post. Raises Invalid, NotFound, NotAllowed, Conflict (a call with the same key
+    is running), TooMany, Unavailable, or OSError for a file that cannot be read.
     """
     author = _person(actor)
     if verb not in VERBS:
@@ -99,12 +100,15 @@ def add_activity(  # noqa: PLR0913 -- most are keyword arguments
 
 
 def follow(follower: Person, followee: Person) -> None:
-    """Follow an account; idempotent. Raises NotAllowed, NotFound or TooMany."""
+    """Follow an account, or request it if the account is locked; idempotent.
+
+    Raises Invalid, NotAllowed, NotFound or TooMany.
+    """
     follow_user(_person(follower), _person(followee))
 
 
 def unfollow(follower: Person, followee: Person) -> None:
-    """Stop following an account. Does nothing if there is no follow."""
+    """Stop following an account, or withdraw the request; idempotent. Raises Invalid or NotFound."""
     unfollow_user(_person(follower), _person(followee))
 
 
@@ -116,11 +120,11 @@ def get_activity(
     owner: Person | None = None,
     limit: int = 20,
 ) -> Activity:
-    """About `limit` (1 to 40) posts since `last_id`, newest first, including those delivered late.
+    """About `limit` (1 to 40) posts: the oldest since `last_id`, and on home those delivered late; newest first.
 
     Continue from the result's `last_id`. `kind` is home, or personal: the posts of `owner` (by default the reader) that
     the reader may see. Without `last_id`, returns the newest posts. Promoted posts are left out. Raises Invalid for any
-    other kind, BadRequest for a malformed `last_id`.
+    other kind, BadRequest for a malformed `last_id`, NotFound for an unknown person.
     """
     viewer, limit = _person(reader), min(max(limit, 1), MAX_LIMIT)
     if kind == "home":

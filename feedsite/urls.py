@@ -18,7 +18,7 @@ api_docs = csp_update({"style-src": ["'unsafe-inline'"]})(
 admin.site.index = staff_home.index  # type: ignore[method-assign]  # Django's documented way
 
 urlpatterns = [
-    # The API first, its most frequent routes first: Django tries them in order.
+    # Django tries routes in order: the API is first, and `apps.api.urls` begins with the most frequent routes.
     path("api/v2/instance", instance.instance),
     path("api/v1/", include(api.v1)),
     path("api/v1/instance", instance.instance_v1),

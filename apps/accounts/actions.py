@@ -157,8 +157,8 @@ def update_settings(user: User, **fields: Any) -> User:
 
 
 def issue_token(user: User, *, name: str, scopes: str = ALL) -> str:
-    """Create and return a bearer token, which cannot be shown again. A long name is truncated. Raises Invalid for a
-    scope that is unknown or not available to the user.
+    """Create and return a bearer token, which cannot be shown again. A long name is truncated. Raises Invalid if there
+    are no scopes, or one of them is unknown or not available to the user.
     """
     names = list(dict.fromkeys(scopes.split()))
     if not names or names != grantable(names, user):

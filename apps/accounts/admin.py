@@ -45,7 +45,9 @@ SEARCH_MAX_CHARACTERS = 100
 
 
 def log_in(request: HttpRequest, extra_context: object = None) -> HttpResponse:  # noqa: ARG001 -- Django's signature
-    """Redirect to the site's login or second-factor page, which counts failures. Raises NotAllowed for non-staff."""
+    """Redirect to the site's login or second-factor page, which count failures, or to the admin if neither is needed.
+    Raises NotAllowed for a logged-in user who is not staff.
+    """
     if admin.site.has_permission(request):
         return HttpResponseRedirect(reverse("admin:index"))
     onward = next_url(request, reverse("admin:index"))
@@ -77,12 +79,12 @@ def user_link(user: User) -> SafeString:
 
 
 def staff_of(request: HttpRequest) -> User:
-    """The member of staff who made the request; the admin admits nobody else."""
+    """The user who made the request, who is staff: the admin admits nobody else, except to `log_in`."""
     return cast("User", request.user)
 
 
 def account_ids(term: str) -> list[int]:
-    """A list with the id of the account with this handle, or an empty list. A join instead would scan the table."""
+    """The id of the account with this handle, in a list; [] without one. For searches: a join would scan the table."""
     handle = term.strip().removeprefix("@").lower()
     return list(User.objects.filter(handle=handle).values_list("pk", flat=True))
 
@@ -129,7 +131,7 @@ class SuspendedFilter(admin.SimpleListFilter):
 
 
 class ProfileForm(forms.ModelForm):
-    """The fields that staff may correct."""
+    """The fields that staff may change, some only with further rights (`UserAdmin.get_readonly_fields`)."""
 
     class Meta:
         model = User
@@ -351,8 +353,9 @@ class UserAdmin(StaffList, DjangoUserAdmin):
     ) -> TemplateResponse | None:
         """Show `question` and ask for a reason; once confirmed, call `act` for each account and show `done`.
 
-        Both texts may contain the placeholder `count` (the number of accounts); the question may also contain `posts`.
-        A `note` is added to each account's history, with the reason; omit it if `act` adds an entry itself.
+        Both texts may contain the placeholder `count`: the number of selected accounts, or in `done` of those for which
+        `act` succeeded. The question may also contain `posts`. A `note` is added to the history of each account for
+        which `act` succeeded, with the reason; omit it if `act` adds an entry itself.
         """
         users = self.chosen(request, queryset)
         if users:

@@ -30,8 +30,9 @@ logger = logging.getLogger(__name__)
 # (names and values) 8 KB.
 MAX_BYTES = 16 * 1024
 BATCH_SIZE = 1000
-MAX_ACCOUNTS = 4  # `User` objects kept with a card, one for each set of counts
-MAX_DECODED = 4096  # decoded cards in a process (about 2 KB each), and decoded viewers
+MAX_ACCOUNTS = 4  # `User` objects cached with a card, one for each set of counts
+# The size of a generation of a `CachedDecoder`, which has two, for cards (about 2 KB each) and for viewers.
+MAX_DECODED = 4096
 
 # Add new fields at the end, because records store counts by position.
 _FIELDS = (Field("followers"), Field("following"), Field("posts"))
@@ -184,8 +185,9 @@ def forget_cards(user_ids: Collection[int]) -> None:
             )
 
 
-# The account behind a request, without SQL (docs/decisions/0116). Code that changes it calls `viewer_changed`. Counts
-# that are not in `_VIEWER_COUNTS`, such as followers, change too often to be cached. They are deferred fields.
+# The account behind a request, without SQL (docs/decisions/0116). `handlers.forget_viewer` drops it when a `User` or
+# `UserCounts` is saved; code that changes their rows by SQL or `update` calls `viewer_changed`. Counts that are not in
+# `_VIEWER_COUNTS`, such as followers, change too often to be cached. They are deferred fields.
 _VIEWER_FIELDS = tuple(field for field in User._meta.concrete_fields if field.name != "password")
 _VIEWER_COLUMNS = tuple(field.attname for field in _VIEWER_FIELDS)
 _VIEWER_DATES = tuple(
@@ -267,7 +269,7 @@ def _load_viewers(user_ids: Collection[int]) -> dict[int, Viewer]:
 
 
 def cached_viewer(user_id: int, batch: Batch | None = None) -> Viewer | None:
-    """The cached account behind a request. Executes the batch.
+    """The account behind a request, from the cache, or else loaded from PostgreSQL. Executes the batch.
 
     None if the account does not exist, and while the caches may be outdated.
     """
@@ -275,7 +277,7 @@ def cached_viewer(user_id: int, batch: Batch | None = None) -> Viewer | None:
 
 
 def cached_viewers(user_ids: Collection[int]) -> dict[int, Viewer]:
-    """The cached accounts of any number of users, in batches; empty while the caches may be outdated."""
+    """The viewers of any number of accounts; those that are not cached, or may be outdated, are left out."""
     found, ids = dict[int, Viewer](), list(user_ids)
     for start in range(0, len(ids), BATCH_SIZE):
         batch = Batch()
@@ -299,8 +301,8 @@ def viewer_changed(*user_ids: int) -> None:
 
 
 def access_changed(user_id: int) -> None:
-    """Call this in the transaction that ends tokens or sessions. The account is dropped from the cache after the
-    commit, even if this process dies.
+    """Call this in the transaction that ends tokens or sessions. After the commit, the account is dropped from the
+    cache, even if this process dies, and the streams of these tokens and sessions end.
     """
     record("access_ended", user_id=user_id)
     viewer_changed(user_id)

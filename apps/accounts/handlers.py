@@ -46,7 +46,7 @@ def end_sessions_and_tokens(user_id: int, *, ends_sessions: bool = True, **_more
 
 @handles("counts_missed")
 def put_missed_user_counts(payload: Payload) -> None:
-    """Put the current counts of accounts into Redis, because an earlier attempt failed."""
+    """Put the current counts of accounts into Redis after a failed attempt. Ignores events about other counts."""
     put_missed(USER_COUNTS, payload["kind"], payload["ids"])
 
 

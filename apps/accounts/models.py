@@ -72,7 +72,7 @@ class PostVisibility(models.TextChoices):
 
 
 class QuotePolicy(models.TextChoices):
-    """Who may quote open posts, in addition to the author. Restricted posts cannot be quoted."""
+    """Who may quote open posts, in addition to the author. Only their authors may quote restricted posts."""
 
     PUBLIC = "public", _("Everybody")
     FOLLOWERS = "followers", _("Followers")

@@ -19,8 +19,8 @@ from apps.texts import is_visible, normalise, without_control_characters
 
 # Characters that embed or override a text direction, which would affect the text after them on the page.
 _OVERRIDES = re.compile("[\u202a-\u202e]")
-# Characters that reorder or hide text, except white space, and the joiners U+200C and U+200D, which emoji and several
-# scripts need.
+# Control characters except white space, and characters that reorder text or are invisible. U+200C and U+200D (joiners)
+# are not among them, because emoji and several scripts need them.
 _INVISIBLE = re.compile(
     "[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u115f\u1160\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\u3164\ufeff\uffa0]"
 )

@@ -22,7 +22,8 @@ ACCOUNT = f"{_USER.of('u')}, {_COUNTS.of('c')}"
 WITH_COUNTS = "JOIN accounts_usercounts c ON c.user_id = u.id"
 IS_ACTIVE = "u.is_active AND u.suspended_at IS NULL"
 
-# An account with its counts is always read by its id, which on a distributed site queries one server instead of all.
+# `user_by_handle` and `personal_token` read the account's id first, and then the account with its counts by this id: on
+# a distributed site, this queries one server instead of all.
 _BY_HANDLE = """
 SELECT id FROM accounts_user WHERE handle = %(handle)s AND suspended_at IS NULL
 """

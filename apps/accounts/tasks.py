@@ -13,13 +13,16 @@ REBUILD_SECONDS = 20.0
 
 @shared_task
 def maintain_counts() -> None:
-    """Rebuild the counters of accounts if necessary, for up to 20 seconds."""
+    """Rebuild the counters of accounts if necessary, for up to 20 seconds per part of the store."""
     maintenance.maintain(USER_COUNTS, seconds=REBUILD_SECONDS)
 
 
 @shared_task
 def send_mail(mail_id: int) -> None:
-    """Send an e-mail, unless another worker is sending it or has sent it."""
+    """Send an e-mail, unless another worker is sending it or has sent it.
+
+    If EMAIL_CONCURRENCY others are being sent, it stays due, and a sweep enqueues it again.
+    """
     sending.run_due(limit=1, only=[mail_id])
 
 

@@ -1,7 +1,8 @@
 """Actions of staff through the API. Most lock the account or report, and do nothing if it is already in the new state.
 
 The functions that they call (in `apps.moderation.actions`, and in `apps.strikes` if it is installed) check permissions
-and write the history and strikes.
+and write the history and strikes. The permission to change accounts is therefore not checked if an account is already
+in the new state. Nobody may act on their own account.
 """
 
 from collections.abc import Sequence
@@ -34,8 +35,8 @@ def take_measure(
 ) -> None:
     """Take a measure against an account; with `report_id`, this also decides that report.
 
-    Raises NotFound, Conflict for a resolved report, NotAllowed without the permission for the measure or for one's own
-    account, and Invalid for a warning if `apps.strikes` is not installed.
+    Raises NotFound, Conflict for a resolved report, NotAllowed for one's own account or without the permissions (for
+    the measure, and with a report to change reports), and Invalid for a warning if `apps.strikes` is not installed.
     """
     require_other(by, user_id)
     if report_id is not None:

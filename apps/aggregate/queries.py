@@ -29,9 +29,9 @@ from feedcache.ids import MAX_ID, first_id_at, second_of
 
 MAX_ROUNDS = 4  # queries for one result; if it is still short, it has a cursor for the rest
 
-# For each verb, first find the followees with the newest actions (at most as many as the page needs actions), then read
-# the actions of these followees. The queries start from the followees' rows in `accounts_usercounts`, because on a
-# distributed site these rows are on the same servers as the actions.
+# For each verb, first find the `count` followees who acted last, then read the newest actions of these followees. The
+# queries start from the followees' rows in `accounts_usercounts`, because on a distributed site these rows are on the
+# same servers as the actions.
 _ACTORS = """
 actor AS MATERIALIZED (
     SELECT f.followee_id AS id, f.shows_reposts
@@ -126,7 +126,7 @@ _POSITIONS = re.compile(r"([0-9]{1,19})-([0-9]{1,19})-([0-9]{1,19})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ActionCursor:
-    """The last id read for each verb; the next page reads lower ids. Actions of all verbs are merged by time."""
+    """An upper bound for each verb: the next page reads only lower ids. Actions of all verbs are merged by time."""
 
     like: int = MAX_ID
     repost: int = MAX_ID
@@ -151,7 +151,7 @@ class ActionCursor:
         return f"{self.like}-{self.repost}-{self.follow}"
 
     def below_news(self, rows: Mapping[str, Sequence[_Row]]) -> "ActionCursor":
-        """Lower the ids to just above the newest row of each verb, so that later results contain no newer actions.
+        """Lower the bounds to just above the newest row of each verb, so that later results contain no newer actions.
 
         For reposts, lower only to the end of the row's second, because the id of a hidden repost must stay secret.
         """
@@ -195,8 +195,8 @@ def aggregate_page(viewer: User, cursor: ActionCursor) -> ActionPage:
         if len(rows) <= cursor.limit:
             return ActionPage(actions)
         position = position.beyond(rows)
-    # Round the repost's id up to the end of its second or to the last visible repost, so that the cursor does not
-    # reveal the id of a hidden repost. The exact id stays only if the rounded cursor would not advance.
+    # Round the cursor's repost id up to the end of its second, or to the last visible repost if that is lower, so that
+    # the id of a hidden repost is not revealed. The exact id stays only if the rounded cursor would not advance.
     above = min(first_id_at(second_of(position.repost) + 1), cursor.beyond(actions).repost)
     if position.repost < above < cursor.repost:
         position = replace(position, repost=above)
@@ -212,7 +212,7 @@ def _rows(viewer_id: int, cursor: ActionCursor) -> dict[str, list[_Row]]:
 
 
 def _visible(viewer: User, rows: Sequence[_Row]) -> Iterator[Action]:
-    """The actions whose actor and object the viewer may see, and has neither muted nor filtered.
+    """The actions whose actor and object the viewer may see and has not muted, and whose post no filter hides.
 
     Likes of restricted posts appear only on the pages of those posts.
     """

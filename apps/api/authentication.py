@@ -26,7 +26,7 @@ class BearerAuthentication(BaseAuthentication):
     """Authenticates by `Authorization: Bearer TOKEN`, with the token of a person or of an application."""
 
     def authenticate(self, request: Request) -> tuple[User | AnonymousUser, Bearer] | None:
-        """The account and the token; None if the header is missing.
+        """The account and the token; None without a bearer token. An application's own token has no account.
 
         Raises AuthenticationFailed for an invalid token, and NotAllowed for missing scopes. Scopes are checked here and
         not by a permission class, because an endpoint with its own permission classes would skip that class. To save a
@@ -73,7 +73,7 @@ def viewer_of(request: Request) -> User:
 
 def staff_of(request: Request, permission: str) -> User:
     """The account of the request. Raises NotAllowed if it is not staff, lacks `permission` (such as
-    "timeline.change_sitepolicy"), or has not passed a second factor that is required.
+    "timeline.change_sitepolicy"), or has no second factor although the site requires one of staff.
     """
     viewer = viewer_of(request)
     if not is_permitted(viewer, permission):

@@ -21,8 +21,9 @@ def endpoint(
 ) -> Callable[[Endpoint], Endpoint]:
     """DRF's `api_view`, with the scopes that a token needs for each method; one of several scopes suffices.
 
-    `public`: requests without a token are accepted too. `limit`: the rate limit that the action of a POST checks; the
-    action is counted in the same round trip as the request. Raises ValueError for an unknown scope.
+    `public`: requests without a token are accepted too. `limit`: the rate limit that the action of a POST checks; if
+    this process remembers the token, one round trip counts both the request and the action. Raises ValueError for an
+    unknown scope.
     """
     needed = {
         method: (names,) if isinstance(names, str) else names for method, names in scopes.items()

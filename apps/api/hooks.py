@@ -43,7 +43,7 @@ VAPID_KEY = Hook[Callable[[], str]](maximum=1)  # the public key of web push
 STATUS_FIELDS = Hook[str]()  # dotted names of `StatusField`s, imported when first used
 NOTIFICATION_FIELDS = Hook[str]()  # dotted names of `NotificationField`s
 COLLECTIONS = Hook[Collections](maximum=1)
-# Called with the viewer's id and the posts of each page that a client of the viewer gets.
+# Called with the viewer's id and the posts of each page of a timeline that is sent to a client of the viewer.
 SHOWN = Hook[Callable[[int, Sequence[FeedItem]], None]]()
 
 

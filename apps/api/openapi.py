@@ -223,7 +223,10 @@ _LIMITS = [name for name in HEADERS if name.startswith("X-RateLimit")]
 
 
 def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-    """A drf-spectacular hook that adds to every operation the details that client generators need."""
+    """A drf-spectacular hook that adds to every operation the details that client generators need.
+
+    A document without the component `Problem` stays unchanged.
+    """
     schemas = result.get("components", {}).get("schemas", {})
     if "Problem" not in schemas:
         return result
@@ -247,7 +250,10 @@ def complete_document(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
 
 
 def _say_default(field: Object) -> None:
-    """Move the default into the description: openapi-typescript would mark a field that has a default as required."""
+    """Move the default into the description, or drop it if it is null, 0 or empty.
+
+    openapi-typescript would mark a field that has a default as required.
+    """
     default = field.pop("default", None)
     if default or default is False:
         said = f"By default {json.dumps(default)}."

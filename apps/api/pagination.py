@@ -39,11 +39,11 @@ def people_cursor(request: Request) -> Cursor:
 
 
 def paged(request: Request, page: Page[Any], body: object) -> Response:
-    """A response with the `Link` header of a page."""
+    """A response with the `Link` header of a page and, if the page ends early, the header that says so."""
     link = link_header(absolute(request.path), dict(request.query_params.lists()), page)
     return Response(body, headers=({"Link": link} if link else {}) | ends_early_header(page))
 
 
 def ends_early_header(page: Page[Any]) -> dict[str, str]:
-    """The header that marks a page as shorter than requested although more items follow."""
+    """The header that marks a page as shorter than requested although more items follow; empty for other pages."""
     return {ENDS_EARLY: "true"} if page.ends_early else {}

@@ -35,7 +35,7 @@ def shows_its_answer(request: Request) -> bool:
 
 
 def optional_bool(query: Mapping[str, str], name: str) -> bool | None:
-    """A boolean query parameter; None if it is missing. Raises BadRequest if it is neither true nor false."""
+    """A boolean query parameter; None if it is missing or empty. Raises BadRequest if it is neither true nor false."""
     text = query.get(name) or ""
     if text.lower() in {"0", "false", "f", "off", "no"}:
         return False
@@ -62,7 +62,7 @@ def id_in_body(text: str, field: str) -> int:
 
 
 def offset_of(query: Mapping[str, str]) -> int:
-    """The parameter `offset`, for the few endpoints that are paged by offset instead of by id. Raises BadRequest."""
+    """The parameter `offset`, up to `MAX_OFFSET`, of the few endpoints that are not paged by id. Raises BadRequest."""
     text = query.get("offset") or "0"
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise BadRequest("offset is not a number.", code="bad_offset")

@@ -1,7 +1,7 @@
 """The API's parsers for strict JSON, and for forms with nested data in field names: `a[]=1`, `a[b]=2`, `a[0][b]=3`.
 
 Clients send the format that their library prefers, so every endpoint accepts all formats and gets the same nested
-data. Control characters are removed from all strings (`apps.texts.without_control_characters`).
+data. Control characters are removed from all values (`apps.texts.without_control_characters`).
 """
 
 import re
@@ -24,7 +24,7 @@ _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 
 class NestedFormParser(FormParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """Parse into nested data. Raises ParseError for contradictory names, invalid text, or non-UTF-8 charsets."""
+        """The nested data. Raises ParseError for contradictory or too deep names, bad text, or non-UTF-8 charsets."""
         charset = parse_header_parameters(media_type or "")[1].get("charset", "utf-8")
         if charset.lower() not in {"utf-8", "utf8"}:
             raise ParseError("Forms must be encoded in UTF-8.")
@@ -39,7 +39,9 @@ class NestedFormParser(FormParser):
 
 class NestedMultiPartParser(MultiPartParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """The fields and files as nested data. Raises ParseError as for plain forms."""
+        """The fields and files as nested data. Raises ParseError as for plain forms, but accepts charsets other than
+        UTF-8, and decodes invalid bytes as replacement characters.
+        """
         parsed = super().parse(stream, media_type, parser_context)
         lists = (*parsed.data.lists(), *parsed.files.lists())
         return nested((name, value) for name, values in lists for value in values)
@@ -118,7 +120,7 @@ MAX_BYTES = 1024 * 1024
 class StrictJSONParser(BaseParser):
     """Parses JSON of bounded size; NaN, lone surrogates and NUL are refused (400).
 
-    orjson limits the depth of the JSON itself; MAX_DEPTH limits only the nesting in names with brackets.
+    orjson limits the depth of the JSON itself; MAX_DEPTH limits the nesting in names with brackets.
     """
 
     media_type = "application/json"
@@ -142,7 +144,10 @@ class StrictJSONParser(BaseParser):
 
 
 def without_brackets(data: dict[str, Any], depth: int = 0) -> dict[str, Any]:
-    """Nest JSON whose keys are written like the names of a form: `media_ids[]`, `poll[options]`."""
+    """Nest JSON whose keys are written like the names of a form: `media_ids[]`, `poll[options]`.
+
+    Objects in lists, and those more than MAX_DEPTH levels down, stay unchanged. Raises ParseError.
+    """
     if depth < MAX_DEPTH:
         data = {
             name: without_brackets(value, depth + 1) if isinstance(value, dict) else value
@@ -175,7 +180,7 @@ def _texts(data: Any) -> list[str]:
 
 
 def _remove_control_characters(data: dict[str, Any]) -> None:
-    """Remove control characters from all strings in a body, in place."""
+    """Remove control characters from all string values in a body, in place."""
     stack: list[dict[Any, Any] | list[Any]] = [data]
     while stack:
         container = stack.pop()

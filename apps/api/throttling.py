@@ -1,8 +1,8 @@
 """DRF's throttle, which counts API requests. `apps.throttling` contains the limits that actions check.
 
-Requests with a valid token count against its account, or against the token if it belongs to no account. All others,
-also those with an invalid token, count against their IP address. Requests beyond a limit count too, unless
-`refuse_early` refuses them.
+Requests with a valid token count against its account, or against the token if it belongs to no account. All others
+count against their IP address: those without a valid token, and those that end before the throttle and were not counted
+while the token was looked up. Requests beyond a limit count too, unless `refuse_early` refuses them.
 """
 
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ class ApiThrottle(BaseThrottle):
 def refuse_early(request: HttpRequest) -> None:
     """Raise TooMany if this process knows that the limit is used up, so that refusing many requests costs little.
 
-    A request with a token that was revoked in the meantime also gets TooMany, instead of 401, until the window ends.
+    If the token was revoked after this process read it, the request gets TooMany, not 401, until the window ends.
     """
     token = bearer_token(request)
     if token is None:

@@ -1,4 +1,7 @@
-"""The routes of the API: Mastodon's in `v1` and `v2`, this site's own in `extensions`, OAuth's in `protocol`."""
+"""The routes of the API: Mastodon's in `v1` and `v2`, this site's own in `extensions`, OAuth's in `protocol`.
+
+The instance itself, its rules, custom emoji and NodeInfo are in `feedsite.urls`.
+"""
 
 from django.urls import URLPattern, path
 

@@ -54,7 +54,7 @@ LOOKS = 3  # the number of looks, a grace period apart, that must confirm a diff
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """Differences to check again: posts that are wrong on the page `sample` or, without it, missing from home caches.
+    """Posts to check again: wrong on the page `sample` or, without it, missing from the viewer's home cache or inbox.
 
     With `cache`, `posts` are keys of that cache instead, and `viewer` is 0. Suspects are stored in Redis until the next
     look. If a suspect is lost, the next round finds a difference in a cache again, but not one on a page.
@@ -98,7 +98,8 @@ def _pop_suspects(maximum: int) -> list[Suspect]:
 def run_once() -> AuditRun:
     """Run the checks once, starting none after `RUN_SECONDS`, and save the report.
 
-    If Redis or PostgreSQL fails during a check, or no time remains for it, the next run begins at the same row.
+    If Redis or PostgreSQL fails during a check, or no time remains for it, the next run begins at the same row. Only
+    samples and suspects that a failed check had already taken from Redis are lost.
     """
     audit_pass, began = AuditPass(), time.monotonic()
     for check in CHECKS:
@@ -161,7 +162,7 @@ def check_pages(audit_pass: AuditPass) -> None:
 
 
 def check_page(audit_pass: AuditPass, sample: Sample) -> None:
-    """Compare one page. Differences that are not certain are checked again later."""
+    """Compare one page. Late posts are only counted; other differences that are not certain are checked again later."""
     audit_pass.run.pages += 1
     doubtful = []
     for difference in differences(sample):
@@ -265,7 +266,8 @@ def report_page(audit_pass: AuditPass, sample: Sample, difference: Difference) -
     """Report a violation on a page, and try to repair it.
 
     The repair delivers a missing post again, or stores a tombstone for an extra post that was deleted. Then it drops
-    the reader's home cache and inbox. It succeeds if the page, read again, no longer differs in this post.
+    the reader's home cache and inbox, and reloads the reader's cached relations. It succeeds if the page, read again,
+    no longer differs in this post.
     """
     post_id = difference.post_id
 

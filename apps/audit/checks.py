@@ -25,7 +25,7 @@ STUCK_SECONDS = 90  # a row overdue for longer is stuck: neither a worker nor a 
 
 # The posts of a slice and the newest posts, and whether each has neither a job nor a pending event, in which case
 # no worker will begin its delivery. Posts older than the first job (written before the ledger existed) or older than
-# LEDGER_DAYS (whose deliveries have been deleted) are left out.
+# LEDGER_DAYS (whose deliveries may have been deleted) are left out.
 _POSTS = """
 WITH post AS (
     (SELECT id FROM posts_post WHERE deleted_at IS NULL ORDER BY id DESC LIMIT %(maximum)s)
@@ -38,7 +38,8 @@ SELECT post.id, j.post_id IS NULL AND pending.id IS NULL AS undelivered
 FROM post LEFT JOIN timeline_fanoutjob j ON j.post_id = post.id LEFT JOIN pending ON pending.id = post.id
 WHERE post.id >= %(begin)s AND post.id >= (SELECT min(post_id) FROM timeline_fanoutjob)
 """
-# Receipts, each with the previous receipt of its job. If that receipt is missing, the seal cannot be checked.
+# Receipts, and whether each is falsified: without a number, or with a wrong digest of its readers, or with a wrong
+# seal. A seal depends on the previous receipt of the job, and is not checked if that receipt is missing.
 _RECEIPTS = f"""
 WITH picked AS (
     (SELECT id FROM timeline_fanoutchunk WHERE state = 'done' ORDER BY id DESC LIMIT %(maximum)s)
@@ -100,7 +101,7 @@ def check_deliveries(audit_pass: AuditPass) -> None:
 
 
 def check_jobs(audit_pass: AuditPass) -> None:
-    """Report deliveries that never began, were given up, are incomplete, or have a wrong seal.
+    """Report deliveries that never began, were given up, lack chunks or receipts, or have a wrong seal.
 
     Checks the next slice of posts, and the newest posts.
     """
@@ -207,13 +208,13 @@ def _unmirrored(part: Slice, statement: str, mirrors: str) -> list[tuple[int, in
 
 
 def check_counts(audit_pass: AuditPass) -> None:
-    """Compare the next counts of posts and accounts with the counted rows. Correct wrong counts if repairs are on."""
+    """Compare the next counts with the counted rows. With repairs, also compare Redis, and correct wrong counts."""
     for subject, counted in ((Subject.POST_COUNTS, POSTS), (Subject.USER_COUNTS, USERS)):
         with next_slice(subject, counted.table.model, COUNTS) as part:
             report = reconcile.Report()
             if audit_pass.repairs:
                 reconcile.reconcile_batch(counted, part.after, report, fix=True, limit=COUNTS)
-            else:  # compare only rows, because the counters in Redis do not belong to this database
+            else:  # without Redis, whose counters do not belong to this database
                 report.compared = part.compared
                 report.note(counted, counted.drifted(part.ids()))
             audit_pass.run.counts += report.compared

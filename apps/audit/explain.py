@@ -45,8 +45,9 @@ _FOLLOWS = """
 SELECT owner_id, id, created_at FROM graph_follower WHERE owner_id = ANY(%(authors)s) AND follower_id = %(viewer)s
 """
 # The job of a post, and the chunk that contains the viewer's follow or, otherwise, the viewer's virtual follow. A post
-# for friends, mentioned people or a circle has only one chunk (edge 0). `event_due` is the time of the next attempt if
-# the delivery has not begun. The follows are parameters, because they may be on other servers than the ledger.
+# for friends, mentioned people or a circle has only one chunk, which has no range of follows: its `first_edge` is 0.
+# `event_due` is the time of the next attempt if the delivery has not begun. The follows are parameters, because they
+# may be on other servers than the ledger.
 _DELIVERIES = """
 SELECT DISTINCT ON (p.id) p.id, j.mode, j.state AS job, j.created_at AS started_at, j.lost AS unsplit,
     coalesce(p.followed_at, v.created_at) AS followed_at, c.id AS chunk, c.state, c.attempts, c.due_at, c.finished_at,
@@ -126,9 +127,10 @@ def explain(viewer: User, post_id: int) -> Explanation:
 
 
 def _look_up(viewer: User, post_id: int) -> Look:
-    """Look up the post or, if it is not on the home page, the newest of its last `MAX_REPOSTS` reposts that is there.
+    """Look up the post or, if only a repost of it is on the home page, the newest such repost.
 
-    Raises NotFound if the viewer may not see the post.
+    The last `MAX_REPOSTS` reposts by the viewer and by followees are tried. Raises NotFound if the viewer may not see
+    the post.
     """
     look = look_up(viewer, post_id)
     if look is None:
@@ -157,7 +159,7 @@ def explained(
 ) -> list[Explanation]:
     """Explain the verdicts of a home page from the ledger, in a fixed number of queries.
 
-    `via` returns, for a post id, how the post came to the page; None if it is not there.
+    `via` returns, for a post id, how the post became a candidate; None if it did not.
     """
     if not verdicts:
         return []
@@ -319,7 +321,7 @@ class Checklist:
     """Whether a post is on a home page, and the questions that decide this, up to the first failure.
 
     `explanation` is None if the post does not exist or the viewer may not see it. `unasked` is the number of questions
-    after the failure.
+    after the failure; 0 if `explanation` is None.
     """
 
     outcome: str
@@ -499,7 +501,7 @@ def assembly(viewer: User, cursor: Cursor) -> Assembly:
 
 
 def _bar(stages: Mapping[str, float]) -> list[StageTime]:
-    """The stages one after another, in the order of `STAGES`; a wait that several stages share counts for each."""
+    """The stages in the order of `STAGES`, then the others. If several wait at once, each counts the whole wait."""
     total = sum(stages.values()) or 1.0
     bar: list[StageTime] = []
     start = 0.0

@@ -34,6 +34,6 @@ class AuditedCache:
 
 
 SECTIONS = Hook[Callable[[User, int], Section | None]]()  # called with a viewer and a post id
-# called with a viewer; returns short notes about posts on the viewer's home page, by post id
+# called with a viewer; returns short notes by post id, shown beside the candidates of the viewer's home page
 NOTES = Hook[Callable[[User], Mapping[int, str]]]()
 CACHES = Hook[AuditedCache]()

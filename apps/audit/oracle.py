@@ -48,11 +48,11 @@ _ACTIVE = """FROM filters_filter f JOIN filters_filter{what} k ON k.filter_id = 
              WHERE f.act = 'hide' AND f.places @> '["home"]' AND (f.expires_at IS NULL OR f.expires_at > now())"""
 _HIDDEN_WORDS = "SELECT f.owner_id, k.keyword, k.whole_word " + _ACTIVE.format(what="keyword")
 _HIDDEN_POSTS = "SELECT f.owner_id, k.post_id " + _ACTIVE.format(what="post")
-# All texts of posts: content warnings, bodies, descriptions of pictures, and options of polls.
+# All texts of posts: content warnings, bodies, descriptions of attachments, and options of polls.
 _TEXTS = """SELECT id, unnest(ARRAY[content_warning, body]) FROM posts_post WHERE id = ANY(%(posts)s)
             UNION ALL SELECT post_id, alt FROM posts_attachment WHERE post_id = ANY(%(posts)s)
             UNION ALL SELECT post_id, unnest(options) FROM posts_poll WHERE post_id = ANY(%(posts)s)"""
-# A word character in scripts that put spaces between words.
+# A word character, except in scripts without spaces between words, and in Hangul, where endings join the words.
 _IN_WORD = (
     r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]"
@@ -281,14 +281,14 @@ class Oracle:
         return bool(authors & self.mutes[viewer])
 
     def is_limited(self, viewer: int, post: Row) -> bool:
-        """Whether staff limited the author, or the author of a repost's source, and the viewer does not follow them."""
+        """Whether staff limited the author or the reposted author. The viewer and their followees do not count."""
         authors = {post["author_id"]}
         if post["kind"] == "repost":
             authors.add(self.posts[post["source_id"]]["author_id"])
         return bool((authors & self.limited) - self.follows[viewer] - {viewer})
 
     def is_filtered(self, viewer: int, post: Row) -> bool:
-        """Whether the viewer's filters hide a post, or the source of a repost, because of its id or its text."""
+        """Whether the viewer's filters hide a post, or a repost's source, by id or text. Own posts are never hidden."""
         post = self.posts[self.shown_id(post["id"])]
         if post["author_id"] == viewer:
             return False
@@ -297,7 +297,10 @@ class Oracle:
         return found or post["id"] in self.hidden_posts[viewer]
 
     def is_hidden_reply(self, viewer: int, post: Row) -> bool:
-        """Whether the post is a reply to somebody the viewer does not follow, and the viewer hides such replies."""
+        """Whether the post is a reply to somebody the viewer does not follow, and the viewer hides such replies.
+
+        False for the viewer's own posts, for replies to the viewer, and for replies of authors to themselves.
+        """
         if viewer not in self.hides_replies or post["reply_to_id"] is None:
             return False
         answered = self.answered[post["reply_to_id"]]
@@ -347,14 +350,14 @@ class Oracle:
         return author in self.promoted[viewer] and post["id"] in self.newest_promoted[author]
 
     def is_unwanted_language(self, viewer: int, post: Row) -> bool:
-        """Whether the viewer chose only other languages for the author; `pt` includes `pt-BR`."""
+        """Whether the viewer chose only other languages for the author (`pt` includes `pt-BR`); False for reposts."""
         chosen, language = self.languages[viewer, post["author_id"]], post["language"].lower()
         if not chosen or not language or post["kind"] == "repost":
             return False
         return chosen.isdisjoint({language, language.split("-")[0]})
 
     def home(self, viewer: int, *, promoted: bool = True) -> list[int]:
-        """All ids of a home timeline between `answers_above` and `answers_below`, newest first."""
+        """All ids of a home timeline between `answers_above` and `answers_below`, newest first; includes read posts."""
         delivered = self.delivered(viewer, tags=True, promoted=promoted)
         return [
             post_id
@@ -373,7 +376,7 @@ class Oracle:
         ]
 
     def profile(self, author: int, viewer: int, *, replies: bool) -> list[int]:
-        """All ids of a profile as a viewer sees it."""
+        """All ids of a profile as a viewer without filters sees it, newest first."""
 
         def belongs(post: Row) -> bool:
             if post["author_id"] != author:
@@ -384,7 +387,7 @@ class Oracle:
         return self._newest_first(viewer, belongs)
 
     def public(self, viewer: int) -> list[int]:
-        """All ids of the public timeline as a viewer sees it."""
+        """All ids of the public timeline as a viewer without filters sees it, newest first."""
 
         def belongs(post: Row) -> bool:
             is_public = post["visibility"] == "public" and post["kind"] != "repost"

@@ -77,9 +77,10 @@ def enqueue_now(chunk_ids: list[int]) -> None:
 
 @transaction.atomic
 def repair_follow(follower_id: int, followee_id: int) -> bool:
-    """Make the `Follower` row match the `Followee` row, under the locks of both accounts. Return whether they differed.
+    """Make the `Follower` row match the `Followee` row, under the locks of both accounts.
 
-    The counts are not changed here; the reconciliation continuously compares them with both tables.
+    If an account is gone, delete both rows. Return whether a row was created, changed or deleted. The counts are not
+    changed here; the reconciliation continuously compares them with both tables.
     """
     edges = Followee.objects.filter(owner=follower_id, followee=followee_id)
     both = follower_id, followee_id

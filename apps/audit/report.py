@@ -27,7 +27,7 @@ CACHE_SECONDS = 20.0  # how long each process caches the report
 MAX_RECEIPTS = 10_000
 
 # The median and 95th percentile of the seconds from a post's publication to a receipt, weighted by the receipt's
-# readers, for the newest receipts of the posts between two ids.
+# readers, for receipts of the newest posts between two ids.
 _SPEED = """
 WITH receipt AS (
     SELECT extract(epoch FROM c.finished_at - p.created_at)::float8 AS seconds, c.delivered AS readers
@@ -62,7 +62,7 @@ class AuditReport:
 
     `figures` are sums over the runs of the last 24 hours. `speed` contains the number of readers delivered to, and the
     seconds from publication until half and 95 % of them were reached (None if there were none). `backlog` contains the
-    numbers of waiting readers and posts, and the age of the oldest.
+    numbers of waiting readers and posts, and the age of the oldest waiting row.
     """
 
     made_at: datetime
@@ -109,7 +109,7 @@ def _make_report() -> AuditReport:
 
 
 def keep_days() -> None:
-    """Store today's and yesterday's figures (UTC), from the runs and the ledger; delete days older than 90 days."""
+    """Store today's and yesterday's figures (UTC), from the runs and the ledger; delete all but the last 90 days."""
     today = database_time().astimezone(UTC).date()
     for day in (today - timedelta(days=1), today):
         since = datetime.combine(day, clock.min, UTC)
@@ -121,7 +121,7 @@ def keep_days() -> None:
 
 
 def history(days: list[AuditDay], name: str, *, until: date) -> list[float]:
-    """A figure for each of the last 90 days, oldest first; 0 for days without data."""
+    """A figure for each of the 90 days up to and including `until`, oldest first; 0 for days without data."""
     by_day = {row.day: row.figures.get(name) or 0 for row in days}
     return [by_day.get(until - timedelta(days=KEEP_DAYS - 1 - number), 0) for number in range(KEEP_DAYS)]  # fmt: skip
 
@@ -134,7 +134,7 @@ def _sums(since: datetime, until: datetime) -> dict[str, int]:
 
 
 def _speed(since: datetime, until: datetime) -> dict[str, Any]:
-    """The delivery speed in the newest `MAX_RECEIPTS` receipts of posts published in a period."""
+    """The delivery speed in at most `MAX_RECEIPTS` receipts of the newest posts published in a period."""
     first, end = (first_id_at(ceil(moment.timestamp())) for moment in (since, until))
     return rows(_SPEED, {"first": first, "end": end, "maximum": MAX_RECEIPTS})[0]
 

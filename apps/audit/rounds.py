@@ -21,7 +21,7 @@ class Slice:
     after: int
     until: int
     compared: int
-    is_last: bool  # whether no rows follow
+    is_last: bool  # whether it is known that no rows follow
 
     def ids(self) -> list[int]:
         rows = self.model._default_manager.filter(pk__gt=self.after, pk__lte=self.until)

@@ -414,7 +414,7 @@ class BurstPolicyForm(forms.ModelForm):
         return ""
 
     def summary(self) -> str:
-        """The saved rules on one line, for the admin's history."""
+        """The main rules on one line, for the admin's history."""
         state = "automatic" if self.instance.is_automatic else "by hand"
         bounds = (
             f"from {self.instance.most_reads} reads a second, to {self.instance.most_groups} groups"

@@ -16,7 +16,7 @@ MAX_LINE_BYTES = 262_144
 MAX_VALUE_BYTES = 1_000_000  # Memcached's limit is 1 MiB for an item with its key
 MAX_KEY_BYTES = 200  # Memcached's limit is 250, including the prefixes of the proxy and of the site
 MAX_KEYS = 1_000  # in a request
-MONTH_SECONDS = 30 * 24 * 3600  # a greater time to live is a date, in seconds since the epoch
+MONTH_SECONDS = 30 * 24 * 3600  # a greater number is a date, in Unix time
 IDLE_SECONDS = 600.0
 FLAGS_BYTES = 4  # the client's flags, stored in front of each value
 
@@ -80,7 +80,7 @@ class _Connection(StreamRequestHandler):
         return _cas(_key(name), value, _seconds(exptime), int(number))
 
     def _data(self, size: int) -> bytes:
-        """Read a value. Raises ValueError if it is too large or does not end after `size` bytes."""
+        """Read a value. Raises ValueError if `size` is negative or too large, or if the value does not end there."""
         if size < 0:
             raise ValueError(size)
         if size > MAX_VALUE_BYTES:

@@ -1,4 +1,4 @@
-"""Data for the console's Redis page: classes of data, slots of clusters, and calls."""
+"""Data for the console's pages about hot keys and Redis: keys, classes of data, slots of clusters, and calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

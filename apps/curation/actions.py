@@ -97,8 +97,9 @@ def take_down(row: Collection) -> None:
 def add_account(owner: User, collection_id: int, member_id: int) -> CollectionItem:
     """Add an account that agrees to be in collections (`queries.approval`).
 
-    Raises NotFound; NotAllowed for an account that does not agree, has left this collection, or has blocked or is
-    blocked by the owner; Invalid if the account is already in it or the collection is full; and TooMany.
+    Raises NotFound; NotAllowed for another account's collection, and for an account that does not agree, has left the
+    collection, or has blocked or is blocked by the owner; Invalid if the account is already in it or the collection is
+    full; and TooMany.
     """
     return add_accounts(owner, collection_id, [member_id])[0]
 
@@ -127,7 +128,7 @@ def remove_item(owner: User, collection_id: int, item_id: int) -> None:
 
 @transaction.atomic
 def remove_hidden(owner: User, collection_id: int, shown_ids: Sequence[int]) -> int:
-    """Remove all items of a collection except `shown_ids`; returns how many. Raises NotFound or NotAllowed."""
+    """Remove all accounts except those with the items `shown_ids`; returns how many. Raises NotFound or NotAllowed."""
     lock_each(UserCounts, [owner.pk])
     rows = CollectionItem.objects.filter(
         collection=own_collection(owner, collection_id), left_at=None
@@ -141,7 +142,7 @@ def remove_hidden(owner: User, collection_id: int, shown_ids: Sequence[int]) -> 
 
 @transaction.atomic
 def leave(member: User, collection_id: int, item_id: int) -> None:
-    """Remove `member` from a collection permanently. Raises NotFound, or NotAllowed for another account's item."""
+    """Remove `member` from a collection permanently. Raises NotFound or NotAllowed."""
     row = collection_for(member.pk, collection_id)
     item = _item(row, item_id)
     if item.member_id != member.pk:

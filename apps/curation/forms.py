@@ -1,4 +1,4 @@
-"""Forms for collections. The actions validate the values."""
+"""Forms for collections. The actions also check the texts and the tag, but not the language."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Notifies people who are added to a collection or whose collection changes, and removes accounts after a block."""
+"""Notifies people who are added to a collection or are in one that changes, and removes accounts after a block."""
 
 from datetime import datetime
 
@@ -37,7 +37,7 @@ def notify_of_change(payload: Payload) -> None:
 
 @handles("uncollected")
 def delete_notifications(payload: Payload) -> None:
-    """Delete the collection notifications of accounts that are no longer in any of the owner's collections."""
+    """Delete the notifications about the owner's collections, for accounts that are no longer in any of them."""
     owner_id, gone = payload["owner_id"], set(payload["user_ids"])
     still = CollectionItem.objects.filter(
         collection__owner=owner_id, member__in=gone, left_at=None

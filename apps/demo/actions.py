@@ -1,6 +1,6 @@
 """Adds the demo data of one size in a single transaction.
 
-An interrupted run leaves only media files, which the next run overwrites.
+An interrupted run leaves only media files, which the next run of this size overwrites.
 """
 
 import time
@@ -56,7 +56,10 @@ class SeedResult:
 def seed(
     *, size: str, seed_number: int, advance: ReportProgress, now: float | None = None
 ) -> SeedResult:
-    """Add the demo data of one size, unless they exist. Raises Conflict if an account with a demo handle has posted."""
+    """Add the demo data of one size, unless they exist.
+
+    The first run of any size raises Conflict if an account with a handle of the cast has posted.
+    """
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])

@@ -77,7 +77,7 @@ def purge() -> None:
 
 
 def digest_of(user: User) -> Digest:
-    """The content of a member's e-mail. Leaves out the member's own posts, restricted posts and filtered posts."""
+    """The content of a member's e-mail. Leaves out restricted, promoted and filtered posts, and the member's own."""
     found = [item for item in catch_up(user, None).by_reactions if _may_be_mailed(user, item)]
     # a post that several people reposted appears once
     items = list({item.shown.id: item.shown for item in found}.values())
@@ -98,7 +98,7 @@ def _may_be_mailed(user: User, item: FeedItem) -> bool:
 
 
 def _send(row: Issue) -> None:
-    """Send an e-mail, unless the member has unsubscribed, is suspended, has no confirmed address, or missed nothing."""
+    """Send an e-mail, unless it is empty, or the member unsubscribed, is suspended or frozen, or has no address."""
     readers = DigestReader.objects.select_related("user__counts")
     reader = readers.filter(user=row.user_id).first()
     if reader is None or not _may_get_mail(reader.user):

@@ -15,7 +15,7 @@ def make() -> None:
 
 @shared_task
 def send(issue_id: int) -> None:
-    """Send an e-mail, unless another worker is sending it or has sent it."""
+    """Send an e-mail, unless another worker is sending it or has sent it, or enough workers are sending already."""
     sending.run_due(limit=1, only=[issue_id])
 
 

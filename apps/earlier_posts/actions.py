@@ -99,7 +99,10 @@ def remove_earlier_post(user: User, trace: Mapping[str, Any]) -> None:
 
 @transaction.atomic
 def delete_earlier_post(post_id: int, *, by: User) -> None:
-    """Delete a post. Raises NotFound unless `by` is its owner or may delete posts as staff."""
+    """Delete a post. Raises NotFound unless `by` is its owner or may delete posts as staff.
+
+    Raises NotAllowed if the owner is a superuser, unless `by` is one too.
+    """
     row = EarlierPost.objects.select_related("owner").filter(pk=post_id).first()
     if row is None or (row.owner_id != by.pk and not is_permitted(by, DELETE_POSTS)):
         raise NotFound(_("This post isn't here."))

@@ -45,7 +45,7 @@ _BROKEN = (BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, 
 
 
 class Archive:
-    """An open archive. Raises Invalid if the file is not a Mastodon archive."""
+    """An open archive. Raises Invalid if the file is not a Mastodon archive, or contains too many files."""
 
     def __init__(self, file: IO[bytes]) -> None:
         _check_directory(file)
@@ -112,7 +112,10 @@ class Archive:
 
 
 def posts_of(archive: Archive) -> Iterator[PostOfArchive]:
-    """The posts of an archive, including those that cannot be imported, with the reason. Boosts are skipped."""
+    """The posts of an archive, including those that cannot be imported, with the reason. Boosts are skipped.
+
+    Raises Invalid if there are no posts, or more than MAX_POSTS.
+    """
     actor, used, count = archive.actor(), set[str](), 0
     for activity in archive.activities():
         note = activity.get("object") if isinstance(activity, dict) else None

@@ -63,7 +63,11 @@ def _spaced(text: str) -> str:
 
 
 def _link(link: Tag, mentions: Collection[str]) -> str:
-    """The text of a link, followed by its address unless the text is the address, a tag or a mention."""
+    """The text of a link, followed by its web address in parentheses, if it has one.
+
+    A tag is returned without its address. A mention becomes a full handle, and a text that only repeats the address
+    becomes the full address.
+    """
     words, address = _spaced(link.get_text()).strip(), str(link.get("href") or "")
     host, classes = host_of(address), link.get_attribute_list("class")
     if not host or "hashtag" in classes or words.startswith("#"):

@@ -36,7 +36,7 @@ HAS_EARLIER_POSTS = f"""EXISTS (
 class Shown:
     """An earlier post for a page. `warnings`: the titles of the viewer's filters that match it.
 
-    `thread`: the id of the post that it answers, if that is also an earlier post.
+    `thread`: the id of the post that it answers, if that is an earlier post of the same owner that the viewer may see.
     """
 
     row: EarlierPost
@@ -83,7 +83,7 @@ def earlier_posts(
     """A page of an account's earlier posts, newest first.
 
     `text` selects posts that contain it, `day` those written up to that day, and `after` those older than the post with
-    that id. Raises BadRequest for an invalid day, and NotFound if the post `after` does not exist.
+    that id. Raises BadRequest for an invalid day, and NotFound if the viewer may not see the post `after`.
     """
     visible = rows = _visible(owner, viewer)
     if text:

@@ -88,7 +88,7 @@ def _counted(mark: RowMark, choice: str) -> Collection[str]:
     return [choice] if choice else mark.counts
 
 
-# The action for each verb in the URL of a page.
+# The action for each verb with which pages set or remove a mark.
 MARK_VERBS: dict[str, Callable[[User, int], None]] = {
     **{
         verb: partial(add_mark, mark, choice=choice)
@@ -102,7 +102,8 @@ MARK_VERBS: dict[str, Callable[[User, int], None]] = {
 def mark_post_read(user: User, post_id: int) -> bool:
     """Mark a post as read by a user. Returns whether the read was counted.
 
-    Repeated reads and the author's own reads are not counted. Does nothing while Redis is down.
+    Not counted are repeated reads, the author's own reads, and reads of posts older than EXISTENCE_READ_HORIZON_DAYS.
+    Does nothing while Redis is down.
     """
     if author_of(post_id) == user.pk:
         return False

@@ -26,7 +26,7 @@ class ViewerFlags(NamedTuple):
     own: bool = False
     muted: bool = False  # whether the viewer has muted the thread
     read: bool = False  # from a Bloom filter: wrong for about one unread post in a hundred
-    reaction: str = ""  # the name of the viewer's reaction
+    reaction: str = ""  # the viewer's reaction, a value of `ReactionName`
 
 
 class Endpoint(NamedTuple):
@@ -98,14 +98,14 @@ class RowMark(Mark):
 
     @property
     def verbs(self) -> dict[str, str]:
-        """The verbs that the site's pages use for the mark, each mapped to its choice ("" if there is none)."""
+        """The verbs with which the site's pages set the mark, each mapped to its choice ("" if there is none)."""
         return (
             {f"{self.kind}_{one}": one for one in self.counts} if self.choice else {self.kind: ""}
         )
 
     @property
     def names(self) -> dict[str, str]:
-        """The possible choices, by the names that people and the API use."""
+        """The possible choices, by their labels (for reactions, emoji), which people see and the API calls names."""
         if not self.choice:
             return {}
         field: Any = self.model._meta.get_field(self.choice)
@@ -152,7 +152,7 @@ REACTION = RowMark(
     archive="reactions.csv",
     erasure="reactions",
 )
-# The existence filter is the only record of reads.
+# The existence filter is the only record of who has read a post.
 READ = Mark(
     kind="read", model=None, counts=("reads",), flag="read", exists=READS, status=("reads_count",)
 )

@@ -1,4 +1,4 @@
-"""Likes, bookmarks, reactions and votes: unique rows, whose insertion changes the counts."""
+"""Likes, bookmarks, reactions and votes: unique rows. Their counts change in the same transaction."""
 
 from django.conf import settings
 from django.db import models

@@ -32,8 +32,8 @@ WAIT_SECONDS, POLL_SECONDS = 2, 0.05
 
 # The barrier is a transaction number. Every transaction that set a mark before the registration has a smaller number,
 # because it inserted its row first. The transactions still running are those that the snapshot lists, and those with
-# numbers from its xmax (one past the last transaction that ENDED) up to the barrier. All databases of a server share
-# the numbers, so transactions of other databases are excluded.
+# numbers from its xmax (one past the highest number of a transaction that has ended) to just below the barrier. All
+# databases of a server share the numbers, so transactions of other databases are excluded.
 _BARRIER = "SELECT pg_current_xact_id()::text"
 _STILL_RUNNING = """
 WITH now AS (SELECT pg_current_snapshot() AS seen),
@@ -63,7 +63,7 @@ class Outcome(Enum):
     UNFINISHED = "unfinished"  # out of time; the next step continues
     WAITING = "waiting"  # transactions from before the registration are still running
     BUSY = "busy"  # another process is building the filter
-    LOST = "lost"  # the filter was lost or dropped; the next step starts over
+    LOST = "lost"  # the filter was lost or dropped, so the next step starts over; or another process took over
 
 
 def maintain(marks: Marks, *, seconds: float) -> Outcome:
@@ -148,7 +148,7 @@ def _fill(
 
 
 def catch_up(marks: Marks) -> Outcome:
-    """Mark all rows since the filter was complete; drop it if that was MAX_GAP_SECONDS ago. Raises RedisError."""
+    """Mark all rows since the filter was complete; drop it if that is over MAX_GAP_SECONDS ago. Raises RedisError."""
     now, complete_until = int(time.time()), bloom.complete_until(marks.name)
     if now - complete_until > MAX_GAP_SECONDS:
         invalidate(marks)
@@ -161,15 +161,15 @@ def catch_up(marks: Marks) -> Outcome:
 
 
 def invalidate(marks: Marks) -> None:
-    """Stop using a filter until it is rebuilt, because rows were inserted without it.
+    """Stop using a filter that may lack rows, until it is rebuilt.
 
-    Call it in the transaction of those rows, after their insertion: a later rebuild waits for that transaction.
+    If rows are inserted without marks, call it in their transaction, after the insertion: a later rebuild waits for it.
     """
     delete_chunks(marks, bloom.drop_filters(marks.name))
 
 
 def invalidate_all() -> None:
-    """Invalidate all filters. Call it in a transaction that inserts marks in bulk, after the insertion."""
+    """Invalidate the filters of all marks with rows. Call it in a transaction that inserts such rows, at its end."""
     for marks in MODELS:
         try:
             invalidate(marks)

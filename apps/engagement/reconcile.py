@@ -1,8 +1,9 @@
 """Finds and repairs wrong counts: in PostgreSQL by counting the rows again, and in Redis by comparing with PostgreSQL.
 
-It works in batches of a few hundred ids, while other processes write. One statement compares the counts of a batch with
-the rows, so both are from the same snapshot. A difference is checked again while its row is locked, and a repair is a
-change with a new revision, so that it never overwrites anything newer.
+It works in batches of a few hundred ids, while other processes write. For posts and accounts, one statement compares
+the counts of a batch with the rows, so both are from the same snapshot, and a repair is a change with a new revision,
+so that it never overwrites anything newer. A difference in PostgreSQL (also of a poll) is checked again while its row
+is locked, a difference in Redis after a pause.
 """
 
 import logging
@@ -239,7 +240,7 @@ def _overwrite(subject: Subject, id_: int, record: Row | None) -> None:
 
 
 def recount_running_polls(*, seconds: float) -> int:
-    """Compare running polls, sorted by their end, for up to `seconds`; returns the number of repaired polls."""
+    """Repair the counts of running polls, soonest end first, for up to `seconds`; returns how many polls were wrong."""
     deadline, repaired = time.monotonic() + seconds, 0
     after: tuple[datetime, int] | None = None
     while (polls := _running(after)) and time.monotonic() < deadline:
@@ -273,7 +274,7 @@ def _running(after: tuple[datetime, int] | None) -> list[Poll]:
 
 
 def _wrong(polls: Sequence[Poll]) -> list[int]:
-    """The polls whose counts are wrong. Polls without options belong to deleted posts, and are skipped."""
+    """The ids of polls whose counts are wrong. Polls without options belong to deleted posts, and are skipped."""
     voted = _votes_of([poll for poll in polls if poll.options])
     by_id = {poll.pk: poll for poll in polls}
     return [key for key, counts in voted.items() if counts != (by_id[key].votes, by_id[key].voters)]

@@ -75,8 +75,8 @@ broker = Breaker(max_pause_seconds=1)
 # Leaves out the text form of the arguments, which only monitoring uses, and does not declare the queue, because workers
 # do so when they start. This saves a third of the work of sending a message.
 _PLAIN: dict[str, Any] = {"argsrepr": "", "kwargsrepr": "", "declare": ()}
-# The messages of rows that have been due for this long are lost or in a long queue. Rows that became due more recently
-# are probably about to be claimed.
+# A sweep claims rows that have been due for this long: their messages are lost or in a long queue, or they are retries,
+# which have none. Rows that became due more recently are probably about to be claimed.
 SWEEP_OVERDUE = timedelta(seconds=1)
 # SQL, because the ORM would build an object for each of an event's subscribers. `recording` returns the parameters.
 RECORD = """
@@ -98,7 +98,7 @@ def handles(
     """Subscribe a function to an event. It may run more than once for an event and must be idempotent.
 
     With `first`, it runs before the other subscribers; use this if a user is waiting for it. `when` is called for each
-    event and returns whether to record it for this subscriber; a recorded event is always handled.
+    event and returns whether to record it for this subscriber. It is not called again when the event is handled.
     """
     if name not in EVENTS:
         raise ValueError(f"there is no event {name!r}")
@@ -154,8 +154,8 @@ def enqueue(
 ) -> None:
     """Send a Celery task, given by its name, to `queue` or to the queue of its route.
 
-    The message is only a hint that rows are due: if it is lost, a sweep finds them. After a failure, nothing is sent
-    for a short time, so that requests do not wait for the broker. The message expires after `expires` seconds.
+    The message is only a hint and may be lost; a sweep then finds the rows that are due. After a failure, nothing is
+    sent for a short time, so that requests do not wait for the broker. The message expires after `expires` seconds.
     """
     if not broker.is_closed and not broker.allows():
         return
@@ -187,11 +187,12 @@ def _handle(event: Event) -> None:
 def sweep(
     task: str, run_batch: Callable[[], int], *, limit: int, seconds: float, helpers: int
 ) -> None:
-    """Find rows whose message was lost: call `run_batch`, which handles up to `limit` rows, until none are due.
+    """Handle overdue rows: call `run_batch`, which returns the number of rows that it claimed, until there are none.
 
     Stops after `seconds`, so that the task's time limit does not kill it while it holds leases; the next sweep
-    continues. A full batch means a backlog, as after a Redis outage: after the first one, `task` is enqueued `helpers`
-    times, and these runs enqueue no more. Their messages expire with the sweep, because their rows may be done by then.
+    continues. A batch of `limit` rows or more means a backlog, as after a Redis outage: after the first one, `task` is
+    enqueued `helpers` times, and these runs enqueue no more. Their messages expire after `seconds`, because the backlog
+    may be gone by then.
     """
     until = time.monotonic() + seconds
     while done := run_batch():

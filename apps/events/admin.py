@@ -120,7 +120,7 @@ class StaffList(admin.ModelAdmin):
         question: str,
         ask_reason: bool = False,
     ) -> TemplateResponse | None:
-        """The page that asks to confirm an action; None if the request confirms it, so that the action continues."""
+        """The page that asks to confirm an action; None if the request confirms it (with a reason if `ask_reason`)."""
         reason = reason_of(request)
         confirmed = "confirmed" in request.POST
         if confirmed and (reason or not ask_reason):

@@ -23,10 +23,11 @@ logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 5
 # The time after which a row is retried if its worker has died. Tasks that process such rows have a shorter time limit
-# (CELERY_TASK_ANNOTATIONS), because the general one, 50 s, is longer than the lease.
+# (CELERY_TASK_ANNOTATIONS), because the general one, 50 s, is longer than the lease; longer tasks extend the lease.
 LEASE = timedelta(seconds=30)
 
-# Longer than every lease and every pause: a row due later than this was written while PostgreSQL's clock was ahead.
+# Longer than every lease and every pause, except in models with `is_scheduled_by_people`: a row of another model that
+# is due later than this was written while PostgreSQL's clock was ahead.
 FARTHEST = timedelta(minutes=5)
 
 RETRY_AFTER = timedelta(seconds=2)  # multiplied by the attempts so far; models may override it
@@ -137,7 +138,8 @@ def run_due(
     """Claim due rows and process each; returns the number of claimed rows.
 
     The outcome that `work` returns is written when the row is marked done: by `write` if given, else by `finish`.
-    A row that fails is retried after a pause; if a store is down, the attempt is not counted.
+    A row that fails is retried after a pause. If `work` raises RetryLater, or Redis or a Citus worker does not answer,
+    the attempt is not counted.
     """
     rows = claim(model, limit=limit, only=only, overdue=overdue)
     run(rows, work, write=write)
@@ -187,7 +189,7 @@ def run_few(
 ) -> int:
     """Like `run_due`, but all workers together process at most `at_once` rows at a time.
 
-    A server that hangs must not occupy the workers that deliver posts.
+    A server that hangs must not occupy the workers that deliver posts. Several that claim at once may exceed the limit.
     """
 
     def marked(row: S) -> Outcome | None:

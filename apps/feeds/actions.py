@@ -51,8 +51,8 @@ def draft_feed(owner: User, **fields: Any) -> Feed:
 def create_feed(owner: User, **fields: Any) -> Feed:
     """Create a feed. `fields` are columns of `Feed`, with people as handles, and with tags and words as typed.
 
-    Raises Invalid if there is no name or no include rule, a person is unknown, a tag or word is impossible, or a limit
-    is exceeded.
+    Raises Invalid if there is no name or no include rule, a person is unknown, a tag is not valid, a line of words has
+    nothing to search for, or a limit is exceeded.
     """
     _lock(owner)
     if Feed.objects.filter(owner=owner).count() >= MAX_FEEDS:
@@ -116,7 +116,7 @@ def _lock(owner: User) -> None:
 
 
 def _count(owner: User) -> None:
-    """Store the number of pinned feeds in the owner's counts row, so that readers without tabs need no query."""
+    """Store the number of pinned feeds in the counts row, so that readers without any need no query."""
     number = Feed.objects.filter(owner=owner, is_pinned=True).count()
     UserCounts.objects.filter(pk=owner.pk).update(pinned_feeds=number)
     viewer_changed(owner.pk)

@@ -63,7 +63,7 @@ class FeedForm(forms.Form):
             self.fields["languages"].choices = [*WRITTEN, *more]  # type: ignore[attr-defined]  # a ChoiceField has choices
 
     def values(self) -> dict[str, Any]:
-        """Arguments for `create_feed` and `change_feed`."""
+        """Arguments for `create_feed`, `change_feed` and `draft_feed`."""
         data = dict(self.cleaned_data)
         for name in RULES:
             if name.endswith("_words"):

@@ -90,7 +90,7 @@ def delete(request: AuthenticatedRequest, feed_id: int) -> HttpResponseBase:
 
 
 def _save(request: AuthenticatedRequest, form: FeedForm, old: Feed | None) -> Feed | None:
-    """The saved feed; None if the request only shows or previews it, or if it is invalid (the form shows why)."""
+    """The saved feed; None if nothing was to be saved, or if the form is invalid, which then shows the errors."""
     if request.method != "POST" or "preview" in request.POST or not form.is_valid():
         return None
     try:

@@ -1,8 +1,8 @@
-"""The timeline of a feed: the posts that match its rules, newest first. PostgreSQL always finds their ids.
+"""The timeline of a feed: the posts that match its rules, newest first. Their ids always come from PostgreSQL.
 
 Each include rule scans a bounded range of an index: an author's posts, a tag's uses, the search index. One statement
-merges these candidates. Up to two more statements apply the other rules: to the posts, and to the posts that they share
-as reposts. The pipeline of all timelines removes posts that the viewer may not see.
+merges these candidates. Up to two more statements apply the other rules: to the posts, and to the posts that they show
+(a repost shows its source). The pipeline of all timelines removes posts that the viewer may not see.
 """
 
 from collections.abc import Collection, Mapping
@@ -126,7 +126,7 @@ class _Candidates:
         return sorted([*ids, *others[len(ids) - count :]], reverse=not cursor.ascending)
 
     def _caught(self, ids: Collection[int]) -> Collection[int]:
-        """The given posts, except those that a rule leaves out because of the post itself or the one that it shares."""
+        """The given posts, except those that a rule leaves out because of the post itself or the one that it shows."""
         of_both = _conditions(_OF_BOTH, self.feed)
         of_shown = _conditions(_OF_SHOWN, self.feed) + of_both
         if not self.is_own:

@@ -30,7 +30,7 @@ from apps.posts.queries import visible_posts
 MAX_FILTERS = 50  # per account
 MAX_KEYWORDS_OF_FILTER = 100
 MAX_POSTS = 100  # per filter
-MAX_SECONDS = 10 * 366 * 24 * 3600  # the longest time after which a filter may expire
+MAX_SECONDS = 10 * 366 * 24 * 3600  # later expiries are reduced to this
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class FilterChange:
 
 @transaction.atomic
 def create_filter(owner: User, change: FilterChange) -> Filter:
-    """Create a filter. Raises Invalid if there is no title or place, a place is unknown, or a limit is exceeded."""
+    """Create a filter. Raises Invalid if a value is missing or unknown, or if a limit is exceeded."""
     _lock(owner)
     if Filter.objects.filter(owner=owner).count() >= MAX_FILTERS:
         raise invalid("title", _("You can have up to %(count)d filters.") % {"count": MAX_FILTERS})
@@ -113,7 +113,8 @@ def delete_keyword(owner: User, keyword_id: int) -> None:
 def change_only_keyword(owner: User, keyword_id: int, change: FilterChange) -> None:
     """Change a keyword and, if its filter has no other keyword, the filter too, as version 1 of the API does.
 
-    Raises NotFound. If there are other keywords, the title is ignored; new places, actions or expiries raise Invalid.
+    Raises NotFound or Invalid. If there are other keywords, the title is ignored, and another expiry, other places or
+    another action raise Invalid.
     """
     _lock(owner)
     found = own_keyword(owner, keyword_id).filter
@@ -214,7 +215,7 @@ def _lock(owner: User) -> None:
 
 
 def _changed(owner: User) -> None:
-    """Increment the revision, so that the cached filters are no longer read, and announce the change to clients."""
+    """Store the number of filters, increment the revision so that the cached filters are not read, and tell clients."""
     owner.counts.filters = Filter.objects.filter(owner=owner).count()
     owner.counts.filters_revision += 1
     owner.counts.save(update_fields=["filters", "filters_revision"])

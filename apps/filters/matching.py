@@ -1,9 +1,9 @@
-"""Finds which of a reader's filters match a text. Keywords are never treated as regular expressions.
+"""Finds which of a reader's filters match a post. Keywords are never treated as regular expressions.
 
 Text and keywords are compared case-folded, in NFKC, and with each run of white space replaced by one space. "Whole
-words only" requires a word boundary where the keyword begins or ends with a letter of a script that separates words by
-spaces. Chinese does not separate words, and Korean does not separate words from their endings, so keywords in these
-languages need no word boundary.
+words only" requires a word boundary where the keyword begins or ends with a digit, or with a letter of a script that
+separates words by spaces. Chinese does not separate words, and Korean does not separate words from their endings, so
+keywords in these languages need no word boundary.
 
 Every page is searched for all keywords of its reader, so the cost must not grow with posts times keywords. Therefore
 keywords are folded when they are read from the database, folded texts are cached in the process, and `Automaton` finds
@@ -29,10 +29,10 @@ from apps.filters.models import FilterAction
 MAX_CHARACTERS = 40_000
 # Up to this many keywords are first searched one by one, which is faster for most posts.
 FEW = 50
-MAX_REMEMBERED = 200  # posts whose matches are kept for later pages
+MAX_REMEMBERED = 200  # texts whose matches are cached for later pages, per reader
 # The limits of the list of matching filters that a page shows for a post.
 MAX_TOLD = 10  # keywords per filter
-MAX_FILTERS_TOLD = 2  # filters; others are listed only if they add a place or an action
+MAX_FILTERS_TOLD = 2  # filters; others are listed only if they add an action in a place
 _BETWEEN = "\0"  # separates parts; no text in PostgreSQL contains it
 # separates texts; no keyword contains this noncharacter, so none matches across two texts
 _BETWEEN_TEXTS = "\uffff"
@@ -95,7 +95,7 @@ class Filters:
         return bool(self.filters)
 
     def matches(self, post_id: int, texts: Iterable[str], now: datetime) -> tuple[FilterMatch, ...]:
-        """The filters that match a post now: the first `MAX_FILTERS_TOLD`, and others that add an action or a place."""
+        """The filters that match a post now: the first `MAX_FILTERS_TOLD`, and others that add an action in a place."""
         found = self._remembered(_divided(_BETWEEN_TEXTS.join(texts)))
         if post_id in self._naming:
             found = self._with_those_that_name(post_id, found)
@@ -169,7 +169,8 @@ class Automaton:
     100 letters, each letter of a text that repeats "a" would give 100 occurrences.
 
     A state stands for the prefix of a sequence that was just read. `_next` has, for each state, the next state by item.
-    If it has none, `_shorter` has the state of the longest suffix of the prefix that is also a prefix of a sequence.
+    If it has none for an item, the search continues from `_shorter`, the state of the prefix's longest proper suffix
+    that is also a prefix of a sequence.
     """
 
     def __init__(self, sequences: Iterable[tuple[str, Sequence[str]]]) -> None:
@@ -229,7 +230,7 @@ class Automaton:
 
 
 def fold(text: str) -> str:
-    """A text in NFKC, case-folded, with each run of white space replaced by one space."""
+    """A text in NFKC, case-folded, stripped, with each run of white space replaced by one space."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

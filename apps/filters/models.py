@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 TITLE_MAX_CHARACTERS = 100
 KEYWORD_MAX_CHARACTERS = 200  # both before and after folding
 
-# For all filters of an account together, because every page of the account searches for all keywords.
+# For all filters of an account together, because every page that it reads is searched for all its keywords.
 MAX_KEYWORDS = 1_000
 MAX_FOLDED_CHARACTERS = 10_000
 

@@ -87,7 +87,7 @@ def _with_contents(rows: QuerySet[Filter]) -> QuerySet[Filter]:
 
 
 def _active_filters(rows: Iterable[Filter]) -> list[ActiveFilter]:
-    """Fold the keywords. Those beyond an account's limits, which older versions allowed, are ignored."""
+    """Filters with folded keywords. Keywords beyond an account's limits, which older versions allowed, are left out."""
     found = []
     count = characters = 0
     for row in rows:

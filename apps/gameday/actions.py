@@ -35,7 +35,7 @@ WELL_ROUNDS = 3  # the site has recovered after this many rounds of requests wit
 DELIVERY_SECONDS = 60  # how long the delivery of the last posts may take
 ASK_SECONDS = 5.0  # between two requests to Prometheus; also their time limit
 MAX_RUNS = 200  # older ones are deleted
-# A run whose process has died ends this long after its fault should have ended.
+# The next game day ends a run that is older than its fault's duration plus this: its process has died.
 GRACE = timedelta(seconds=BEFORE_SECONDS + MAX_RECOVERY_SECONDS + DELIVERY_SECONDS + 60)
 
 Report = Callable[[str], None]  # takes a sentence about what happens now
@@ -63,7 +63,7 @@ def begin(fault: Fault, *, seconds: int, by: str, by_lot: bool) -> Run:
 
 
 def request(fault: Fault, *, by: str) -> Run:
-    """Record a game day with a fault chosen at random, and let a worker carry it out. Raises the errors of `begin`."""
+    """Record a game day whose fault was chosen at random; a worker carries it out. Raises the errors of `begin`."""
     row = begin(fault, seconds=fault.seconds, by=by, by_lot=True)
     transaction.on_commit(partial(enqueue, TASK, row.pk))
     return row
@@ -72,9 +72,8 @@ def request(fault: Fault, *, by: str) -> Run:
 def carry_out(row: Run, *, prometheus: str = "", report: Report = logger.info) -> ReportCard | None:
     """Put the fault into the site, and store the report card.
 
-    Returns None if another process has begun the run, or if it was ended because nobody began it in time.
-
-    Raises Unavailable if the site is not well before the fault.
+    Returns None if another process has begun the run, or if it was ended because nobody began it in time. Stores
+    and raises every error, such as Unavailable if the site is not well before the fault.
     """
     if not Run.objects.filter(pk=row.pk, started_at=None, ended_at=None).update(started_at=Now()):
         return None
@@ -158,7 +157,7 @@ def _run_fault(
     states: list[tuple[float, bool, bool]] = []
     start, asked_at = sent.scrapes[-1], 0.0
     began = time.monotonic()
-    close_old_connections()  # the fault may end them; the next statement opens another
+    close_old_connections()  # back to the pool, because the fault may end them
     with fault.begin(seconds) as tick:
         while (now := time.monotonic()) - began < seconds:
             tick()
@@ -187,9 +186,9 @@ def _state_in(prometheus: str, name: str) -> str:
 
 
 def _recovery(sent: Probes, alert: Alert, known: set[str], *, since: float) -> float | None:
-    """The seconds until all requests are answered and no more checks fail than before; None if that takes too long.
+    """The seconds until requests succeed, the alert no longer holds, and no check fails that did not fail before.
 
-    Alerts about rates may still hold, because the rules average rates over minutes.
+    None if that takes too long. An alert about a rate may still hold, because its rule averages over minutes.
     """
     quiet_at: float | None = None
     while time.monotonic() - since < MAX_RECOVERY_SECONDS:
@@ -207,7 +206,7 @@ def _recovery(sent: Probes, alert: Alert, known: set[str], *, since: float) -> f
 
 
 def _well_from(sent: Probes, since: float) -> float | None:
-    """The time since which all requests begun after `since` have succeeded; None if they are fewer than WELL_ROUNDS."""
+    """The time since which requests begun after `since` only succeed; None if one kind has fewer than WELL_ROUNDS."""
     moments = []
     for who in (VISITOR, MEMBER, AUTHOR):
         own = [one for one in sent.answers if one.who == who and one.began >= since]

@@ -50,7 +50,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """The samples of /metrics at one moment, in seconds of the monotonic clock."""
+    """The samples of /metrics at one moment; `at` is a time of the monotonic clock."""
 
     at: float
     samples: tuple[tuple[str, Labels, float], ...]
@@ -100,7 +100,7 @@ def parse(text: str, *, at: float) -> Scrape:
 
 
 def missed(*, at: float) -> Scrape:
-    """A scrape without a response in time."""
+    """A scrape that failed or took too long."""
     return Scrape(at, (_up(0.0),))
 
 
@@ -137,7 +137,7 @@ def _gauges(alert: Alert, last: Scrape) -> Iterator[float]:
 def _growth(
     first: Scrape, last: Scrape, name: str, key: Callable[[Labels], str | None]
 ) -> dict[str, float]:
-    """How much a counter has grown, summed by the key of its labels. Labels whose key is None are left out."""
+    """How much a counter has grown, summed by `key(labels)`. Samples whose key is None are left out."""
     growth: defaultdict[str, float] = defaultdict(float)
     for scrape, sign in ((last, 1), (first, -1)):
         for labels, value in scrape.of(name):
@@ -147,7 +147,7 @@ def _growth(
 
 
 def _failures(first: Scrape, last: Scrape) -> Iterator[float]:
-    """The share of requests that were answered with 5xx, by class."""
+    """The share of requests in each class that were answered with 5xx; refused requests do not count as failed."""
     failed, number = (
         _growth(first, last, f"feedsite_{name}", itemgetter("class"))
         for name in ("requests_failed_total", "request_duration_seconds_count")
@@ -165,7 +165,7 @@ def _durations(first: Scrape, last: Scrape) -> Iterator[float]:
 
 
 def _hits(first: Scrape, last: Scrape) -> Iterator[float]:
-    """The hit rate of each class of data that is read more than `MIN_READS_A_SECOND` times a second."""
+    """The hit rate of each class of data in `_CACHES` that is read more than `MIN_READS_A_SECOND` times a second."""
 
     def read(labels: Labels) -> str | None:
         return labels["cache"] if labels["cache"] in _CACHES else None

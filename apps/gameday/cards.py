@@ -94,7 +94,7 @@ def requests_of(answers: Sequence[Answer], who: str, *, began: float, ended: flo
 def outcome(
     alert: Alert, fault: Fault, states: Sequence[tuple[float, bool, bool]], asked: str
 ) -> AlertOutcome:
-    """The outcome of an alert. `states`: seconds since the begin, whether the condition held, whether the alert fired.
+    """The outcome of an alert. `states`: seconds into the fault, whether the condition held, whether the alert fired.
 
     An alert also counts as fired once its condition has held for `for_seconds`, because `/metrics` has no alert states.
     """

@@ -52,7 +52,7 @@ class Fault:
     text: "StrOrPromise"
     alert: str
     within: float
-    seconds: int  # by default
+    seconds: int  # the default duration
     begin: Begin
     may_fail: frozenset[str] = frozenset()
     # the reason why the site cannot have this fault; empty if it can
@@ -118,7 +118,7 @@ def _memcached_empty(_seconds: float) -> Iterator[Tick]:
 
 @contextmanager
 def _workers_idle(seconds: float) -> Iterator[Tick]:
-    """Workers take no messages (`apps.gameday.tasks.pause`)."""
+    """Workers take no messages (`apps.gameday.tasks.gameday_pause`)."""
     control = current_app.control
     try:
         if not control.broadcast("gameday_pause", arguments={"seconds": seconds}, reply=True):

@@ -1,7 +1,7 @@
 """Requests to the site during a game day: every second, one by a visitor, one by a member and one by an author.
 
 They go to SITE_URL, like the requests of people. A request does not wait for the response to the one before, so a slow
-site gets as many requests as a fast one. /metrics is scraped in between.
+site gets as many requests as a fast one. /metrics is scraped at the same time.
 """
 
 import secrets
@@ -78,7 +78,7 @@ class Probes:
             scraper.join()
 
     def scrape(self) -> Scrape:
-        """The current metrics. Raises NotAllowed without access to /metrics, Unavailable if there is no answer."""
+        """The current metrics. Raises NotAllowed if access is refused, Unavailable if no valid answer comes in time."""
         headers = [("Authorization", f"Bearer {settings.METRICS_TOKEN}")]
         began, status, content = self._request("GET", "/metrics", headers)
         if status == 403:

@@ -1,8 +1,8 @@
 """Actions on the graph: follow, block, mute, note.
 
-Everywhere, the counts rows are locked in the same order, lower user id first. A follow, or edge, is two rows and two
-counts; `_insert_edge` and `_delete_edge` return the changes, and the caller passes them all to a single call of
-`_apply`, which increments each revision once.
+Counts rows are always locked in the same order, lower user id first. A follow, or edge, is two rows and two counts.
+`_insert_edge`, `_update_edge` and `_delete_edge` return the changes, and the caller passes them all to a single call
+of `_apply`, which increments each revision once.
 """
 
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ def follow_user(
     The options of the follow: `reposts` (default True) includes the account's reposts, `notify` (default False)
     notifies of each new post, and `languages` (default: all) limits its posts on the home page; None leaves an option
     unchanged. `limit` is the name of the rate limit; imports have their own. Raises NotAllowed if either account blocks
-    the other, TooMany, and Invalid beyond MAX_FOLLOWEES.
+    the other, TooMany, and Invalid beyond MAX_FOLLOWEES or if both accounts are the same.
     """
     _require_other(follower, followee)
     chosen = None if languages is None else tuple(dict.fromkeys(languages))
@@ -106,7 +106,8 @@ def unfollow_user(follower: User, followee: User) -> None:
 def approve_request(owner: User, requester: User) -> None:
     """Turn a follow request into a follow, with both rows, both counts and the event.
 
-    Raises NotFound if there is no request. Beyond MAX_FOLLOWEES accounts, raises Invalid, and the request stays.
+    Raises NotFound if there is no request. If the requester already follows MAX_FOLLOWEES accounts, raises Invalid, and
+    the request stays.
     """
     counts = _lock(owner, requester)
     if counts[requester.pk].following >= settings.MAX_FOLLOWEES:
@@ -197,7 +198,7 @@ def unblock_user(owner: User, other: User) -> None:
 def mute_user(
     owner: User, other: User, *, notifications: bool = True, seconds: int | None = None
 ) -> None:
-    """Hide an account's posts, and optionally its `notifications`, from the owner. Muting again replaces the mute.
+    """Hide an account's posts, and optionally its `notifications`, from the owner. Muting again replaces these options.
 
     `seconds` is the duration, at most a year (else Invalid is raised); with None or 0 the mute does not expire.
     """
@@ -334,7 +335,8 @@ def _lock(*users: User) -> Counts:
 def _insert_edge(follower: User, followee: User, options: Options) -> list[RelationChange]:
     """Insert an edge that does not exist, and record the event.
 
-    The edge is dated by PostgreSQL's clock, as posts are, because `/explain` compares the two times.
+    The edge is dated by PostgreSQL's clock, as fan-out jobs are, because `/explain` compares the date of a follow with
+    the start of a delivery.
     """
     edge = Followee(owner=follower, followee=followee, created_at=Now())
     options.put_into(edge)
@@ -439,7 +441,7 @@ def _is_blocked_between(one: User, other: User) -> bool:
 
 
 def _apply(counts: Counts, *changes: RelationChange) -> None:
-    """Increment the revisions of the accounts whose relations changed, once each; update Redis after the commit."""
+    """Increment the revisions of accounts whose relations changed, once each; update the caches after the commit."""
     changed = {each.owner_id for each in changes if each.name in RELATIONS.names}
     followed = {each.owner_id for each in changes if each.name == FOLLOWED}
     for column, owner_ids in (("graph_revision", changed), ("followers_revision", followed)):

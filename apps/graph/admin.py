@@ -119,7 +119,7 @@ class MuteAdmin(RelationAdmin):
 
 @admin.register(UserList)
 class UserListAdmin(OwnedRows):
-    """Lists. An exclusive list may be the reason why a post is not on a home page. Only its owner sees the members."""
+    """Lists. An exclusive list may be the reason why a post is not on a home page. Only the owner sees its members."""
 
     list_display = ("id", "owner_link", "name", "replies_policy", "is_exclusive", "created_at")
 

@@ -3,7 +3,7 @@
 Each entry stores a revision from its owner's counts row, which every change increments in its transaction:
 `graph_revision` for the owner's follows, hidden reposts, blocks (in both directions) and mutes, and
 `followers_revision` for followers. An entry with another revision is a miss. Entries are loaded on demand, and expire
-if their owner stays away. They never decide who may see a restricted post.
+when they are no longer read. They never decide who may see a restricted post.
 """
 
 import logging
@@ -54,8 +54,8 @@ FOLLOWERS_LIST = ListPrefixes(
     PREFIX, "followers_list", settings.GRAPH_LIST_LENGTH, settings.GRAPH_TTL_SECONDS
 )
 
-# Each reader's current `graph_revision`, so that reading the sets above needs no query. It is written after each
-# commit that changes it; if that write fails, the entry is deleted instead of left stale, and loaded again.
+# Each reader's current `graph_revision`, in Memcached, so that reading the sets above needs no query. After a commit
+# that changes it, it is written again; after a bulk load, or if the write fails, it is deleted, and loaded on demand.
 GRAPH_REVISION: ReadThrough[int, int] = ReadThrough(
     name="graph_revision",
     version=1,
@@ -71,7 +71,7 @@ GRAPH_REVISION: ReadThrough[int, int] = ReadThrough(
 
 RECENT_DAYS, MAX_RECENT = 2, 100
 
-# The accounts that a reader followed in the last days, with the times (Unix seconds), at one `graph_revision`.
+# The accounts that a reader followed recently, with the times (Unix seconds), at one `graph_revision`.
 RECENT_FOLLOWS: ReadThrough[tuple[int, int], dict[int, float]] = ReadThrough(
     name="recent_follows",
     version=1,
@@ -127,7 +127,7 @@ def forget_graph_revisions(user_ids: Sequence[int]) -> None:
 
 # One statement each, so that a revision and its ids come from the same snapshot. A statement fetches one id more than
 # the maximum of a set, to detect sets that are too large. The owner is a constant everywhere, so that Citus queries one
-# shard.
+# shard; only the accounts that block the owner are looked up in all shards.
 _LOAD_SETS = {
     RELATIONS.names: """
 SELECT graph_revision,

@@ -1,7 +1,7 @@
 """Familiar followers of an account: its followers that the viewer follows too (source 002: linked computation).
 
-If an account's followers are few enough to be cached, Redis intersects them with the viewer's followees; otherwise
-PostgreSQL does, within a bound. Suspended and blocked accounts are left out.
+If an account's followers are few enough to be cached, Redis intersects them with the viewer's followees. Otherwise, or
+if the result exceeds the limit, PostgreSQL does, within a bound. Suspended and blocked accounts are left out.
 """
 
 from collections.abc import Collection, Sequence
@@ -37,7 +37,10 @@ ORDER BY followee_id LIMIT %(enough)s
 
 @dataclass(frozen=True, slots=True)
 class FamiliarFollowers:
-    """The familiar followers, those with the most followers first. `more` is True if there are more than the limit."""
+    """Familiar followers, those with the most followers first.
+
+    `more` is True if there are more than the limit; then these are the ones with the lowest ids.
+    """
 
     people: list[User]
     more: bool = False
@@ -171,7 +174,7 @@ def _shared(viewer: User, other: User, found: list[int] | int | None, limit: int
 
 
 def _from_redis(viewer: User, others: Sequence[User], limit: int) -> dict[int, list[int] | int]:
-    """The common ids, or their number if above the limit, of accounts whose sets can be cached. Loads missing sets."""
+    """The common ids, or `limit + 1` if there are more, for accounts whose sets can be cached. Loads missing sets."""
     cacheable = [other for other in others if other.counts.followers <= FOLLOWERS.maximum]
     if not cacheable or viewer.counts.following > RELATIONS.maximum:
         return {}
@@ -188,7 +191,7 @@ def _from_redis(viewer: User, others: Sequence[User], limit: int) -> dict[int, l
 def _intersect(
     viewer: User, others: Sequence[User], limit: int
 ) -> dict[int, list[int] | int] | None:
-    """The common ids or their number, except for accounts whose set is missing; None if the viewer's set is missing."""
+    """The common ids or `limit + 1`, except for accounts whose set is missing; None if the viewer's set is missing."""
     mine = RELATIONS.at_revision(viewer.pk, viewer.counts.graph_revision, FOLLOWING)
     theirs = [
         FOLLOWERS.at_revision(other.pk, other.counts.followers_revision, FOLLOWED)

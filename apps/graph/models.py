@@ -1,6 +1,6 @@
-"""The follow graph in split tables, follow requests, blocks, mutes, notes, lists and circles.
+"""The follow graph in two tables, follow requests, blocks, mutes, notes, lists and circles.
 
-Every follow is written twice, once for each account (source 004), so that Citus keeps the followers and the followees
+Every follow is written twice, once for each account (source 004), so that Citus stores the followers and the followees
 of a user on one server. Both rows and both counts are written in one transaction. Pages are ordered by `id`.
 """
 

@@ -1,6 +1,7 @@
 """Follows, mutes and blocks at an earlier time, from the current rows and from relations that have ended since then.
 
-Of all rows for a pair of accounts, the first to end after the given time was in force at that time, if it had begun.
+Of the rows of one kind for a pair of accounts, the first to end at or after the given time was in force just before
+that time, if it had begun by then.
 """
 
 from collections.abc import Collection

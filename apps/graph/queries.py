@@ -236,8 +236,9 @@ def followee_ids(reader_id: int, *, revision: int | None = None) -> Collection[i
 def all_follower_ids(owner_id: int, *, expected: int) -> list[int] | None:
     """All followers of an account, from Redis or, on a miss, from PostgreSQL. None unless their number is `expected`.
 
-    This is for deliveries, which must not miss anybody. The revision is read after the caller has counted the
-    followers, so the result contains every counted follower who still follows.
+    Also None if Redis fails, or if `expected` exceeds the maximum of a set. This is for deliveries, which must not miss
+    anybody. The revision is read after the caller has counted the followers, so the result contains every counted
+    follower who still follows.
     """
     if expected > FOLLOWERS.maximum:
         return None
@@ -305,7 +306,7 @@ def _page_of_edges(edges: QuerySet[Any], name: str, cursor: Cursor) -> Page[Entr
 def _page_of_prefix(
     prefixes: ListPrefixes, owner_id: int, revision: int, cursor: Cursor
 ) -> Page[Entry] | None:
-    """A page of a long list from Redis. None below the cached prefix, for ascending cursors, and if Redis is down."""
+    """A page of a long list from Redis. None for ascending cursors, if Redis is down, and for uncached later pages."""
     if cursor.ascending:
         return None
     count, floor = cursor.limit + 1, cursor.floor

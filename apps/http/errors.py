@@ -158,7 +158,7 @@ def _error(request: HttpRequest, status: int, message: str) -> HttpResponse:
 
 
 class DomainErrorMiddleware:
-    """Turns DomainErrors into responses, and adds a page to Django's empty 405s. Django handles other exceptions."""
+    """Turns DomainErrors of views into responses, and adds a page to Django's empty 405s except below JSON_PATHS."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

@@ -58,7 +58,7 @@ def public_addresses(host: str, port: int) -> list[str]:
 class PublicHTTPSConnection(HTTPSConnection):
     """A connection to a public host whose certificate is verified.
 
-    It does not follow redirects: a caller opens a new connection for each redirect, so that each host is checked.
+    It does not follow redirects. A caller that does must open a new connection, so that the new host is checked.
     """
 
     def __init__(self, host: str, port: int | None = None, *, timeout: float) -> None:

@@ -137,7 +137,7 @@ def limit_searches(request: HttpRequest | Request) -> None:
 
 
 def session_origin(request: HttpRequest) -> Origin:
-    """The origin of password guesses in this session, whose limit other people's guesses cannot use up."""
+    """The origin of password guesses in this session. Its limit is its own: other people's guesses cannot use it up."""
     return Origin(client_address(request), f"session {request.session.session_key}")
 
 

@@ -1,4 +1,4 @@
-"""Addresses of stored files: permanent for open posts, signed and expiring for all others.
+"""Addresses of stored files: signed and expiring for the files of restricted posts, permanent for all others.
 
 The address of a restricted file expires within two days. It is signed when the post is read, and PostgreSQL authorizes
 every read, so readers who have lost access to the post get no new address.
@@ -27,7 +27,7 @@ def new_name(*, is_open: bool, suffix: str = ".webp") -> str:
 
 
 def is_restricted(name: str) -> bool:
-    """Whether a stored picture needs a signed address."""
+    """Whether a stored file needs a signed address."""
     return name.startswith(RESTRICTED_FOLDER)
 
 
@@ -39,7 +39,7 @@ def path_of(name: str) -> str:
 
 
 def address_of(name: str) -> str:
-    """The relative address of a stored picture; a restricted picture's address expires within two days."""
+    """The relative address of a stored file; a restricted file's address expires within two days."""
     url = path_of(name)
     if not is_restricted(name):
         return url
@@ -48,7 +48,7 @@ def address_of(name: str) -> str:
 
 
 def may_be_shown(name: str, *, until: str, key: str) -> bool:
-    """Whether the signature of an address is valid and has not expired; open pictures need none."""
+    """Whether the signature of an address is valid and has not expired; open files need none."""
     if not is_restricted(name):
         return True
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)

@@ -14,7 +14,7 @@ from apps.media.sizes import Box
 AVATAR_SIZE = (400, 400)
 HEADER_SIZE = (1500, 500)
 WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
-# Colours of drawn avatars: a dark background (contrast to white at least 7:1) and a lighter accent.
+# Colours of drawn avatars: a dark background (contrast to white at least 6:1) and a lighter accent.
 PALETTE = (
     ("#7A4A1E", "#E3B778"), ("#1F4E79", "#8FB7D9"), ("#2E6B5E", "#9BC8A8"), ("#4A4F1F", "#C9C77E"),
     ("#8C2F4B", "#E7A3A8"), ("#34495E", "#B7C4CF"), ("#6A3B6E", "#D3A9D6"), ("#235B6B", "#93C7D1"),
@@ -40,9 +40,9 @@ def parse_box(text: str) -> Box:
 
 
 def avatar_file(upload: IO[bytes] | Cropped) -> "ContentFile[bytes]":
-    """A WebP of 400 x 400 pixels with a random name. Raises Invalid if the upload cannot be decoded.
+    """A WebP of 400 x 400 pixels with a random name. Raises Invalid if the upload is too large or unreadable.
 
-    If the box is not square, only its middle is used.
+    If the box has different proportions, only its middle is used.
     """
     return _fitted(upload, AVATAR_SIZE, field="avatar")
 

@@ -13,7 +13,7 @@ _LEFT_OUT = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
 
 
 def clean_captions(data: bytes) -> bytes:
-    """The file with only its cues, in UTF-8. Raises ValueError if it is not WebVTT, or has too many cues or none."""
+    """The cues of a file, in UTF-8. Raises ValueError if it is too large, not WebVTT, or has too many cues or none."""
     if len(data) > MAX_BYTES:
         raise ValueError("too large")
     text = data.decode("utf-8-sig")  # UnicodeDecodeError is a ValueError

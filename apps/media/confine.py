@@ -2,10 +2,10 @@
 
     python -m apps.media.confine FOLDER SECONDS PROGRAM [ARGUMENT ...]
 
-The program can write in FOLDER and read system files, and nothing else (Landlock, if the kernel has it). It cannot open
-sockets or start processes, nor see, signal, limit or change other processes (seccomp, on x86-64 and 64-bit ARM). Its
-memory, CPU time and files are bounded. It runs at low priority, and ends with the process that started it. The caller
-passes an environment without the site's settings and secrets.
+The program can read and write files in FOLDER and read system files, but no others (Landlock, if the kernel has it). It
+cannot open sockets or start processes, nor see, signal, limit or change other processes (seccomp, on x86-64 and 64-bit
+ARM). Its memory, CPU time and files are bounded. It runs at low priority, and ends with the process that started it.
+The caller passes an environment without the site's settings and secrets.
 
 It can still start as many threads as fit into its memory, and replace itself with another system program, which is
 confined in the same way.
@@ -44,7 +44,7 @@ _CALLS: dict[str, tuple[int | None, int | None]] = {
     "migrate_pages": (256, 238), "move_pages": (279, 239),
     # new processes and namespaces
     "fork": (57, None), "vfork": (58, None), "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40),
-    # owner, mode, times and attributes of files, which Landlock does not protect
+    # owner, mode, times and attributes of files, which Landlock does not protect; length, which old versions do not
     "truncate": (76, 45), "chmod": (90, None), "fchmodat": (268, 53), "fchmodat2": (452, 452),
     "chown": (92, None), "lchown": (94, None), "fchownat": (260, 54), "utime": (132, None), "utimes": (235, None),
     "futimesat": (261, None), "utimensat": (280, 88), "setxattr": (188, 5), "lsetxattr": (189, 6),
@@ -134,7 +134,7 @@ def landlock_version(libc: ctypes.CDLL) -> int:
 
 
 def confine_files(libc: ctypes.CDLL, folder: Path, program: Path) -> None:
-    """Restrict access to files with Landlock; does nothing on kernels without it."""
+    """Restrict files and, if possible, TCP, sockets and signals with Landlock; does nothing on kernels without it."""
     version = landlock_version(libc)
     if version == 0:
         return
@@ -200,12 +200,12 @@ def rules(machine: str, own_id: int) -> Program:
 
 
 def _when(number: int, then: Program) -> Program:
-    """Instructions for one system call. Each path through them ends in a RETURN."""
+    """Instructions that run `then` for one system call. Each path through `then` must end in a RETURN."""
     return [(JUMP_IF_EQUAL, 0, len(then), number), *then]
 
 
 def _argument(place: int, jump: int, values: Sequence[int], *, hit: int) -> Program:
-    """Instructions that return `hit` if an argument is one of `values`, and the opposite result otherwise."""
+    """Instructions that return `hit` if an argument passes the test `jump` with one of `values`, else the opposite."""
     tests = [(jump, len(values) - index, 0, value) for index, value in enumerate(values)]
     miss = NOT_PERMITTED if hit == ALLOW else ALLOW
     return [(LOAD, 0, 0, place), *tests, (RETURN, 0, 0, miss), (RETURN, 0, 0, hit)]

@@ -1,7 +1,7 @@
 """Decodes untrusted pictures inside the restricted process that `apps.media.sandbox` starts.
 
 The program reads the picture from standard input and writes its result to standard output. An exploited decoder can do
-little harm: it has little memory and CPU time, cannot open files, and has none of the site's data.
+little harm: it has little memory and CPU time, no free file descriptor, and no settings or secrets in its environment.
 """
 
 import base64
@@ -53,7 +53,7 @@ pi_heif.register_heif_opener(thumbnails=False, depth_images=False, aux_images=Fa
 
 
 class TooManyPixels(Exception):
-    """A picture is too large, according to its header; raised before anything is decoded."""
+    """A picture has too many pixels or frames; raised before it is decoded."""
 
 
 def serve(work: Callable[[bytes], bytes], rehearse: Callable[[], object]) -> int:
@@ -76,7 +76,7 @@ def outcome(work: Callable[[bytes], bytes], data: bytes) -> tuple[int, bytes]:
 
 
 def limit(rehearse: Callable[[], object]) -> None:
-    """Give up all rights that decoding does not need. `rehearse` is called while files can still be opened."""
+    """Limit memory and CPU time, and forbid to open files. `rehearse` is called while files can still be opened."""
     rehearse()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
@@ -118,7 +118,7 @@ def flat(picture: Image.Image, side: int) -> Image.Image:
     """The first frame, upright, as RGB or RGBA with eight bits per channel.
 
     A picture at least twice as long as `side` is reduced by a whole factor, but not below `side`. This works tile by
-    tile, so that memory never holds two full copies.
+    tile, so that the whole picture is not converted before it is reduced.
     """
     picture.draft("RGB", (side, side))  # decodes a JPEG at 1/2, 1/4 or 1/8 of its size
     is_wide = any("16" in str(tile.args) for tile in getattr(picture, "tile", ()))

@@ -1,7 +1,7 @@
 """Re-encodes a picture and makes its preview. Runs as a separate program for `apps.media.sandbox`.
 
-Only the pixels of the original survive. The output is a line of JSON with metadata of the picture, then the bytes of
-the picture and of its preview.
+Only the pixels of the original, and the timing of an animation, are copied. The output is a line of JSON with metadata
+of the picture, then the bytes of the picture and of its preview.
 """
 
 import json

@@ -198,10 +198,10 @@ def probe(path: Path) -> Probe:
 
 
 def transcode(path: Path, renew: Callable[[], None]) -> Transcoded:
-    """Write the file to serve next to `path`. Raises Unfit, and any error that `renew` raises.
+    """Write the file to serve next to `path`. Raises Unfit, Invalid if the poster fails, and any error of `renew`.
 
-    `renew` is called every few seconds: it extends the worker's lease. The result is checked against the limits again,
-    because a container may lie about its duration.
+    While ffmpeg transcodes, `renew` is called every few seconds: it extends the worker's lease. The duration of the
+    result is checked again, because a container may lie about it.
     """
     source = probe(path)
     is_video = source.video is not None

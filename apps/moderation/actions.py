@@ -50,7 +50,7 @@ def file_report(  # noqa: PLR0913 -- the fields of a report; only two are positi
     """Report an account to staff. Posts that the account did not write or the reporter cannot see are left out.
 
     The default category is VIOLATION with `rule_ids`, else OTHER. Raises Invalid for the reporter's own account, an
-    unknown category or rule, or a comment that is too long, and TooMany.
+    unknown category or rule, or a comment that is too long; also TooMany, and what functions in `FILED` raise.
     """
     if reporter.pk == target.pk:
         raise Invalid(_("You can't do this to your own account."), code="self")
@@ -265,8 +265,9 @@ def is_taken(measure: Measure, user: User) -> bool:
 
 @transaction.atomic
 def restore_user(user: User, *, by: User, reason: str) -> None:
-    """End a suspension; sessions and tokens stay revoked. Raises NotAllowed in the same cases as `suspend_user`, and if
-    the account was deleted.
+    """End a suspension, and a freeze if there is one; sessions and tokens stay revoked.
+
+    Raises NotAllowed in the same cases as `suspend_user`, and if the account was deleted.
     """
     require_permission(by, CHANGE_USERS, over=user)
     if user.erased_at is not None:
@@ -283,7 +284,7 @@ def _save_suspension(user: User) -> None:
 
 
 def _locked_post(post_id: int, by: User) -> Post:
-    """A post with its author, whose writes are locked. Raises NotFound, or NotAllowed if `by` may not act on it."""
+    """A post with its author, whose counts row is locked. Raises NotFound, or NotAllowed if `by` may not act on it."""
     post = Post.objects.filter(pk=post_id, deleted_at=None).select_related("author").first()
     require_permission(by, DELETE_POSTS, over=post.author if post else None)
     if post is None:

@@ -116,7 +116,7 @@ class ReportAdmin(SearchedByAccount):
         return None
 
     def has_suspend_permission(self, request: HttpRequest) -> bool:
-        """Whether staff may suspend, as on the accounts page."""
+        """Suspending also needs the permission to change accounts, as on the accounts page."""
         return self.has_intervene_permission(request) and request.user.has_perm(
             "accounts.change_user"
         )

@@ -12,7 +12,7 @@ from apps.accounts.models import User
 from apps.moderation.models import Report
 from apps.posts.models import Attachment, Post, Revision
 
-MAX_SHOWN = 10  # of each kind
+MAX_SHOWN = 10  # rows of each kind of record
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _version_at(
 
 
 def record_of(user: User, *, without: int = 0) -> AccountRecord:
-    """An account's newest reports, posts and staff measures, except the report with the id `without`."""
+    """The newest reports about an account except the one with the id `without`, staff actions on it, and its posts."""
     reports = Report.objects.filter(target=user).exclude(pk=without).select_related("resolved_by")
     acts = LogEntry.objects.filter(
         content_type=ContentType.objects.get_for_model(User), object_id=str(user.pk)

@@ -94,7 +94,7 @@ def tell_of_moderation(user: User) -> None:
 def change_policy(viewer: User, **verdicts: str) -> None:
     """Change the given fields of the viewer's `NotificationPolicy`. They apply only to new notifications."""
     policy, _is_new = NotificationPolicy.objects.update_or_create(user=viewer, defaults=verdicts)
-    # True if notifications are held back now, or the new policy can hold some back.
+    # True if notifications are held back now, or the new policy holds back or drops some.
     holds = (
         any(getattr(policy, name) != Treatment.ACCEPT for name in CONDITIONS)
         or _held_back(viewer).exists()

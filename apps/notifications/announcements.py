@@ -91,7 +91,7 @@ def dismiss_announcement(viewer: User, announcement: Announcement) -> None:
 
 @transaction.atomic
 def add_reaction(viewer: User, announcement: Announcement, emoji: str) -> None:
-    """Add the viewer's reaction. Idempotent. Raises Invalid if `emoji` is not one emoji, or would be the ninth used."""
+    """Add the viewer's reaction. Idempotent. Raises Invalid if `emoji` is not one emoji, or a ninth different one."""
     if len(emoji) > EMOJI_MAX_CHARACTERS or not _EMOJI.fullmatch(emoji):
         raise invalid("name", _("This is not an emoji."))
     Announcement.objects.select_for_update().get(pk=announcement.pk)

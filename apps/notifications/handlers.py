@@ -1,6 +1,6 @@
 """Event handlers that create and delete notifications, and change conversations.
 
-An event creates its notification once, even if it is handled repeatedly.
+Handling an event again creates no second notification.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,8 @@ _CREATE = """
 INSERT INTO notifications_notification (user_id, kind, actor_id, post_id, created_at, is_held_back)
 VALUES (%(user)s, %(kind)s, %(actor)s, %(post)s, now(), %(is_held_back)s) ON CONFLICT DO NOTHING RETURNING id
 """
-# Each of these statements selects the recipients for `_notify_many` as (id, user_id). `_WATCHERS` leaves out mentioned
+# Each of these statements selects (id, user_id): the recipients for `_notify_many`, which reads them in batches ordered
+# by `id`. For `_QUOTERS`, `id` is also the post that the notification is about. `_WATCHERS` leaves out mentioned
 # followers, who get a notification of the mention.
 _WATCHERS = """
 SELECT id, follower_id AS user_id FROM graph_follower f
@@ -61,7 +62,7 @@ _QUOTERS = """
 SELECT id, author_id AS user_id FROM posts_post
 WHERE source_id = %(post)s AND kind = 'quote' AND deleted_at IS NULL AND id > %(after)s
 """
-# `id` is the voter's id, because the index of a poll's votes is sorted by voter. A voter with several choices gets one
+# Ordered by voter, as the index of a poll's votes is; so `id` is the voter's id. A voter with several choices gets one
 # notification.
 _VOTERS = """
 SELECT user_id AS id, user_id FROM engagement_vote
@@ -205,7 +206,7 @@ def delete_follow_request_notification(payload: Payload) -> None:
 def delete_notifications_of_deleted_post(payload: Payload) -> None:
     """Delete notifications about the post. For a repost, also delete the original author's notification of it.
 
-    If the same account has reposted the original post again, the author's notification is kept.
+    If the same account has reposted the original post again, the author's notification stays.
     """
     Notification.objects.filter(post=payload["post_id"]).delete()
     post = Post.objects.filter(pk=payload["post_id"], kind=Kind.REPOST).first()
@@ -250,7 +251,7 @@ def remove_post_from_conversations(payload: Payload) -> None:
 
 
 def _post(post_id: int) -> PostContent | None:
-    """A post as its author sees it; None if it was deleted."""
+    """A post as its author sees it; None if it was deleted, its author is suspended, or it reposts such a post."""
     return visible_posts(author_of(post_id), [post_id]).posts.get(post_id)
 
 
@@ -273,7 +274,7 @@ def _concerned(post: PostContent) -> dict[int, tuple[NotificationKind, int]]:
 def _notify_concerned(
     post: PostContent, concerned: Mapping[int, tuple[NotificationKind, int]]
 ) -> None:
-    """Notify the accounts in `concerned` that may see the post in question and have not muted its thread."""
+    """Notify the accounts in `concerned` that may see the post they are notified of and have not muted its thread."""
     for user_id, (kind, about) in concerned.items():
         visible = visible_posts(user_id, [about]).posts.get(about)
         if visible is not None and not who_muted(visible.thread_id, [user_id]):
@@ -283,9 +284,11 @@ def _notify_concerned(
 def notify(
     user_id: int, kind: NotificationKind, *, actor_id: int, post_id: int | None = None
 ) -> None:
-    """Notify a user, unless the action is their own, the kind is unwanted, the actor is muted, or there is a block.
+    """Notify a user, unless the action is their own, the kind is unwanted, the user's mute of the actor hides
+    notifications, there is a block, or `treatment_of` returns DROP.
 
-    The user's policy is applied only here, because `_notify_many` creates notifications of exempt kinds only.
+    The user's policy is applied only here: what `_notify_many` creates, the recipient has requested by subscribing,
+    reposting, quoting or voting.
     """
     if user_id == actor_id or UnwantedKind.objects.filter(user=user_id, kind=kind).exists():
         return

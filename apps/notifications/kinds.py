@@ -39,8 +39,8 @@ class Told:
     """The texts and the icon of a kind. `type` is the API's name for it, `setting` completes "Notify me when".
 
     `line` follows the name of the actor, who is the recipient if nobody acted. If the kind has a `group`, several
-    notifications can share a line, in which `line_of_several` follows the names of the actors. The keys of these groups
-    begin with `group`.
+    notifications can share a line, in which `line_of_several` follows the name of the first actor. The keys of these
+    groups begin with `group`.
     """
 
     type: str

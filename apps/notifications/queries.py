@@ -245,7 +245,10 @@ def unread_notifications(
     kinds: list[str] | None = None,
     actor_id: int | None = None,
 ) -> QuerySet[Notification]:
-    """A viewer's notifications above an id, except held-back ones and those by suspended or muted accounts."""
+    """A viewer's notifications above an id, except held-back ones and those by accounts that are suspended or muted.
+
+    Mutes that do not hide notifications do not count.
+    """
     rows = notifications_of(viewer, kinds=kinds, actor_id=actor_id).filter(pk__gt=above)
     silenced = Mute.objects.filter(owner=viewer, hides_notifications=True).values("muted_id")
     return rows.filter(actor__suspended_at=None).exclude(actor__in=silenced)

@@ -99,9 +99,10 @@ def issue_access(
 
 
 def purge() -> None:
-    """Delete expired codes and tokens, and rows that have been of no use for 30 days.
+    """Delete expired codes, expired access tokens that cannot be refreshed, and rows that nobody needs after 30 days.
 
-    The latter are revoked refresh tokens, used codes, and applications without codes or tokens.
+    The latter are refresh tokens (30 days after they were revoked), used codes, and applications that were registered
+    more than 30 days ago and now have no codes or tokens.
     """
     now = timezone.now()
     idle = Application.objects.filter(created__lt=now - APPLICATION_IDLE)

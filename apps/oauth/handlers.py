@@ -1,4 +1,4 @@
-"""Revokes applications' tokens when an account loses access, and drops changed tokens from caches."""
+"""Revokes applications' tokens when all access to an account is revoked, and drops changed tokens from caches."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from apps.oauth.models import Application
 
 @receiver(access_revoked)
 def end_access_of_applications(user_id: int, **_kwargs: Any) -> None:
-    """Revoke all tokens after a new password, a suspension, or the deletion of the account."""
+    """Revoke the tokens of all applications, for example after a new password or a suspension of the account."""
     end_access(user_id)
 
 

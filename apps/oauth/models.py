@@ -37,7 +37,7 @@ class Application(AbstractApplication):
         return not _GRANTS.isdisjoint(grant_types)
 
     def redirect_uri_allowed(self, uri: str) -> bool:
-        """Allow registered URIs only; a loopback URI may have any port."""
+        """Allow registered URIs only; those of http://127.0.0.1 and http://[::1] may have any port."""
         try:
             return bool(super().redirect_uri_allowed(uri))
         except ValueError:  # a malformed host or port

@@ -42,7 +42,7 @@ class Core(OAuthLibCore):
         ]
 
     def validate_authorization_request(self, request: Any) -> tuple[list[str], dict[str, Any]]:
-        """Before the consent page, refuse a plain PKCE challenge, and drop scopes that the user cannot grant."""
+        """For the consent page and its form: refuse a plain PKCE challenge, and drop scopes the user cannot grant."""
         scopes, credentials = super().validate_authorization_request(request)
         if credentials.get("code_challenge_method", "S256") != "S256":
             message = 'Unsupported code_challenge_method; use "S256".'
@@ -57,7 +57,7 @@ class Core(OAuthLibCore):
 
 
 class Validator(OAuth2Validator):
-    """Also allows the password grant, for command-line clients. Wrong passwords count as failed logins."""
+    """Also allows the password grant, for command-line clients; the view counts wrong passwords as failed logins."""
 
     def validate_scopes(
         self,
@@ -75,7 +75,7 @@ class Validator(OAuth2Validator):
         """
         lacking = STAFF - covered_by(client.scopes.split())
         known = [name for name in scopes if name in NAMES - lacking]
-        # for the consent page, `Core` checks this, because the user is not known here
+        # without a grant type, this is the consent page: the user is not known here, so `Core` checks the scopes
         if request.grant_type:
             known = grantable(known, request.user)
         request.scopes = known or DEFAULT_SCOPES

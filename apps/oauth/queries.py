@@ -101,8 +101,9 @@ def remembered_user_id(token: str) -> int | None:
 def bearer_of(token: str, batch: Batch | None = None) -> Bearer | None:
     """The bearer of a token; None if it is unknown or expired, or its account is not active.
 
-    Takes up to two queries, or none if this process remembers the token and its user is cached (docs/decisions/0116).
-    If the process remembers the token, the commands in `batch` are executed in the same round trip.
+    Takes no query if this process remembers the token and the same `Viewer` is still cached for its user; otherwise up
+    to three (docs/decisions/0116). If the process remembers the token, the commands in `batch` are executed in the same
+    round trip.
     """
     digest = _digest(token)
     known = _checked.get(digest)
@@ -120,7 +121,8 @@ def bearer_of(token: str, batch: Batch | None = None) -> Bearer | None:
     elif bearer.user is not None:
         if len(_checked) >= MAX_CHECKED:
             _checked.clear()
-        # the epoch from before the token was read, so that a change in between makes the entry invalid
+        # the epoch from before the token was read, so that a change in between makes the entry invalid; "" matches no
+        # epoch, so the entry is not valid yet: the next call reads the viewer first
         epoch = viewer.epoch if viewer else ""
         _checked[digest] = _Checked(epoch, bearer.user.pk, replace(bearer, user=None), expires)
     return bearer

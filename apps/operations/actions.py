@@ -145,8 +145,8 @@ def roll_back(version: int, *, by: Author) -> TopologyVersion:
 
 
 def join_server(name: str, url: str, *, by: Author) -> TopologyVersion:
-    """Begin to move a class of data to the Redis server at `url` (if empty, the one in the settings): from now on, the
-    data is also written there. Raises Invalid or Conflict.
+    """Begin to move a class of data to the Redis server at `url` (if empty, the one in the settings): from now on,
+    changes that no revision protects are also written there. Raises Invalid or Conflict.
     """
     if name not in TENANTS:
         message = _(
@@ -212,7 +212,7 @@ def require_counter_address(url: str) -> None:
 def join_counters(kind: str, low: int, url: str, *, by: Author) -> TopologyVersion:
     """Like `join_server`, for a range of counters of one kind: the ids from `low` to the next range.
 
-    Raises Invalid or Conflict.
+    Raises Invalid, Conflict or NotFound.
 
     `feedcache.structures.counters.moves` prepares the server before this call and fills it afterwards.
     """
@@ -340,7 +340,10 @@ def _next(before: Topology, change: Change) -> Topology:
 
 
 def _free_version(before: Topology) -> int:
-    """A version number higher than any that a process may have seen: a restored database must not reuse a number."""
+    """A number above the newest version in the database and, if Redis answers, in Redis.
+
+    Processes may have seen the version in Redis, so after a restore of the database, its number must not be reused.
+    """
     try:
         published = topology_listener.published()
     except RedisError:

@@ -35,7 +35,7 @@ class Heat:
     """The keys that are read most, and the proposed change. `is_short`: a group is needed, but cannot be added."""
 
     keys: list[HotKey]
-    reads_per_node: float  # reads per second of the first key at each L1 node
+    reads_per_node: float  # reads per second of the first key at its node in each L1 group
     proposal: Proposal | None
     is_short: bool
 

@@ -1,4 +1,4 @@
-"""The epoch of all caches. It ends when the database goes back in time, or the Memcached nodes in the settings change.
+"""The epoch of all caches. It ends when the database may have lost changes, or the settings have other Memcached nodes.
 
 Caches stay current because revisions in the database only grow, and because every process that changes a row updates
 the caches. They may be outdated if the database is restored to an earlier state, if a standby takes over (it may lack
@@ -34,7 +34,11 @@ FORGETTING = (
     "topology:forgetting"  # exists until the data of earlier epochs in Redis has been deleted
 )
 EPOCH_BITS = 48
-LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)  # these may lose recent changes
+LOST = (
+    Reason.WENT_BACK,
+    Reason.OTHER_SERVER,
+    Reason.ASKED,
+)  # the database may have lost recent changes
 NOTICE = timedelta(days=7)  # how long pages show that the database went back
 # Clients store the highest id that they have seen, for example of notifications, and request higher ones. So ids that
 # were used after the backup was made must not be used again. A tenth of the ids, but at least 1000, is skipped.
@@ -140,7 +144,7 @@ def _begin(reason: Reason, *, after: CacheEpoch | None, beats: int = 0) -> Cache
 
 
 def _skip_ids() -> None:
-    """Make all sequences skip the ids that may have been used for rows that are lost."""
+    """Make all bigint sequences skip the ids that may have been used for rows that are lost."""
     try:
         with transaction.atomic():
             rows_of(_SKIP_IDS, {})

@@ -36,7 +36,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The numbers of hits (`answered`) and of reads (`asked`) of a class of data or a tier."""
+    """The hits (`answered`) and the hits and misses (`asked`) of a class of data or a tier, without failed reads."""
 
     name: str
     answered: int
@@ -65,7 +65,7 @@ def latest() -> TopologyVersion | None:
 
 
 def stored() -> Stored:
-    """The newest version and the epoch. Called in the listener's thread, so it closes the database connection."""
+    """The newest topology and the epoch. Called in the listener's thread, so it closes the database connection."""
     try:
         change = latest()
         return Stored(change.topology() if change else None, current_epoch())

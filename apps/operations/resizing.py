@@ -1,7 +1,8 @@
 """Adds slots to Main and Backup, or removes slots, while the site runs. Staff begin a resize, and `advance` takes its
 steps.
 
-Before each step, every process must have applied the previous one; `STEP_SECONDS` leaves time for this.
+The next step begins when every process has reported the previous one and at least `STEP_SECONDS` have passed, after
+which a process that hangs may no longer use Memcached.
 docs/decisions/0171 shows why nothing outdated is read during a resize.
 """
 
@@ -33,7 +34,9 @@ from feedcache.slot_map import (
 )
 from feedcache.topology import Group, Node, Phase, Pool, Resize, Topology
 
-STEP_SECONDS = LEASE_SECONDS + 2  # the time between steps, so that no process is two steps behind
+STEP_SECONDS = (
+    LEASE_SECONDS + 2
+)  # the least time between steps, so that no process is two steps behind
 FILLED = 0.02  # the new slots are filled when at most this share of the pool's hits comes from the old slots
 MOVING_MOST_SECONDS = 600.0  # after this time in MOVING, keys left in the old slots become misses
 NEXT = {Phase.JOINING: Phase.MOVING, Phase.MOVING: Phase.LEAVING}
@@ -43,8 +46,9 @@ NEXT = {Phase.JOINING: Phase.MOVING, Phase.MOVING: Phase.LEAVING}
 class Progress:
     """The progress of a resize. `buckets` is the share of the pool's keys that move.
 
-    `old_answers` is the share of the pool's recent answers that came from the old slots; None if the old slots are not
-    read in this step, or the share is not known. `waits_for` is the reason why the next step is not due yet.
+    `old_answers` is the share of the pool's recent hits that came from the old slots; None if it is not known, and in
+    all steps but MOVING, the only one that reads both old and new slots.
+    `waits_for` is the reason why the next step is not due yet.
     """
 
     pool: Pool
@@ -100,7 +104,7 @@ def abort(pool: Pool, *, by: Author) -> TopologyVersion:
 
 
 def usual_megabytes(topology: Topology, pool: Pool) -> int:
-    """The default megabytes of a new node: as the pool's first node, or half of Main's, or 64 if both are empty."""
+    """The default size of a new node: that of the pool's first node, or else half of Main's first node, or else 64."""
     if group := topology.group(pool):
         return group[0].megabytes
     return max(topology.main[0].megabytes // 2, 1) if topology.main else 64
@@ -155,7 +159,7 @@ def _progress(pool: Pool, topology: Topology) -> Progress:
 
 
 def _old_answers(pool: Pool, since: datetime) -> tuple[float | None, bool]:
-    """The share of the pool's answers from the old slots (None if there were none), and whether it is known yet."""
+    """The share of the pool's hits that came from the old slots (None without hits), and whether it is known yet."""
     try:
         counts = totals.since(since.timestamp() + 1)  # by then all processes read the new slots
     except RedisError:
@@ -227,7 +231,7 @@ def _resize_of(current: Topology, pool: Pool) -> Resize:
 
 
 def _done(current: Topology, pool: Pool, slot_map: SlotMap, *, version: int) -> Topology:
-    """End a resize: the pool keeps one slot map, and the nodes that it uses."""
+    """End a resize: the pool has a single slot map again, and only the nodes that this map uses."""
     group, sizes = current.group(pool), Counter(slot_map)
     gone = [slot for slot in range(len(group)) if not sizes[slot]]
     rest = tuple(node for slot, node in enumerate(group) if slot not in gone)

@@ -19,7 +19,7 @@ def advance() -> None:
 
 @shared_task
 def watch_bursts() -> None:
-    """Add or remove an L1 group, within the bounds that staff have set."""
+    """Add or remove an L1 group if a burst begins or ends, and staff allow automatic changes."""
     try:
         bursts.act()
     except (RedisError, DomainError) as error:

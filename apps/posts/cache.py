@@ -91,7 +91,7 @@ def _newest_ids(name: str) -> ReadThrough[int, NewestIds]:
 
 REPOSTED, MUTED_THREADS = _newest_ids("reposted"), _newest_ids("mutedthreads")
 
-# An author's posts of this week and the last, with their contents (`recent`). Every change announces the author's id.
+# An author's open posts of this week and the last, with contents (`recent`). Every change publishes the author's id.
 RECENT = WeekBuckets(prefix=f"week:{VERSION}", channel="recent-posts", epoch=epoch_suffix)
 
 _FIELDS = tuple(Field(name, counted=name == "reads") for name in Counts._fields)
@@ -112,7 +112,7 @@ POST_COUNTS = TableCounts(
 
 
 def count_reads(post_ids: Collection[int]) -> None:
-    """Count a reader's first read of each of up to 1,000 posts. Never raises, even if Redis is down."""
+    """Count a reader's first read of each of up to 1,000 posts; in PostgreSQL if Redis is down."""
     POST_COUNTS.count("reads", dict.fromkeys(post_ids, 1))
 
 
@@ -147,7 +147,7 @@ def load_contents(post_ids: Collection[int]) -> dict[int, PostContent]:
 
 
 def load_open(post_ids: Collection[int]) -> dict[int, PostContent]:
-    """The contents of open posts from PostgreSQL, without caching them: for rarely read pages."""
+    """The contents of open posts from PostgreSQL; the cache of posts is neither read nor filled."""
     return _contents_where(_IS_OPEN, post_ids)
 
 
@@ -261,9 +261,9 @@ class HotAuthors:
     """The newest posts of hot authors, cached in every process (source 004).
 
     A process reads a hot author's posts from Redis about once per HOT_AUTHOR_TTL_SECONDS, however many readers there
-    are. Authors are hot if they have many followers, or if this process reads their posts often. An entry is dropped
-    when its author changes something, which is announced on a channel that every process subscribes to. Entries expire,
-    so a lost message does little harm, and readers with a newer revision ignore old entries.
+    are. Authors are hot if they have many followers, or if this process reads their posts often. Each change to an open
+    post is announced on a channel that every process subscribes to, and drops its author's entry. Entries expire, so a
+    lost message does little harm, and readers with a newer revision ignore old entries.
     """
 
     def __init__(self) -> None:
@@ -314,7 +314,7 @@ def week_of(last_post_id: int) -> Week:
 
 
 # -- after a change ------------------------------------------------------------------------------
-# Each function is called in the transaction of the change, with the author's counts as they were when locked, so
+# Each public function is called in the transaction of the change, with the author's counts as they were when locked, so
 # `outbox_revision` is the one before the change. Nothing is written before the commit. A failed write to the week
 # buckets is only logged, because readers, who have the newer revision, ignore the old buckets. For restricted posts,
 # only deletion, and hiding by staff, are cached.
@@ -410,7 +410,7 @@ def _week_writes(counts: UserCounts, post_id: int, content: PostContent | None) 
 
 
 def _is_first_of_day(counts: UserCounts, post_id: int) -> bool:
-    """Whether this is the author's first open post of the day; cached accounts contain the day of the last one."""
+    """Whether this is the author's first open post of the day. Cached accounts need only the day of the last one."""
     return second_of(counts.last_open_post_id) // 86_400 != second_of(post_id) // 86_400
 
 
@@ -436,7 +436,7 @@ def _store_tombstone(post_id: int) -> None:
 
 
 def repair_published(post_id: int) -> None:
-    """Drop the cached reposts of a repost's author. The next reader loads the post's entry if it is missing."""
+    """If the post is a repost, drop its author's cached reposts. A missing entry is loaded by the next reader."""
     if Post.objects.filter(pk=post_id, kind=Kind.REPOST).exists():
         REPOSTED.forget([author_of(post_id)])
 

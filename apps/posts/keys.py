@@ -99,7 +99,7 @@ def _column(model: type[models.Model], attname: str, alias: str) -> Col:
 
 
 class PostKey(_OfPost[_ST, _GT]):
-    """A foreign key to a post, for rows on the same server. The model also needs an `AuthorOfPost` field."""
+    """A foreign key to a post, for rows on the server of the post. The model also needs an `AuthorOfPost` field."""
 
 
 class OnePostKey(_OfPost[_ST, _GT], models.OneToOneField[_ST, _GT]):
@@ -113,7 +113,7 @@ _OfPost.register_lookup(_RelatedIn)
 
 
 class AuthorOfPost(Number[int, int]):
-    """The author of the post that a row belongs to, set automatically when a row is written.
+    """The author of the post that a row belongs to, set when Django saves a row.
 
     In a row with an `owner`, such as an upload that is not yet part of a post, the field contains the owner.
     """

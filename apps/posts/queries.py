@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 MAX_MUTED_THREADS = 500  # per viewer: 4 KB at most, read with every page
 MAX_IDS = 200
-# A page of reposts of quotes needs the reposted posts and the posts that they quote.
+# After a page of 200 reposts, one call may read the 200 reposted posts and 200 posts that these quote.
 MAX_PAGE_IDS = 2 * MAX_IDS
 # The revision is read last, so that it is not older than any row. There are two statements, because the viewer's row
 # may be on another server.
@@ -98,9 +98,10 @@ def visible_posts(
 ) -> VisiblePosts:
     """The posts among `post_ids` (at most 200), and their sources, that a viewer may see now.
 
-    Left out are posts that do not exist, are deleted, hidden or restricted to others; posts by authors who are
-    suspended, or blocked in either direction; and reposts of all these. `preloaded` contains open posts that the caller
-    has already read; those of the right version are not read again. Raises ValueError beyond 200 ids.
+    Left out are posts that do not exist or are deleted; posts that staff have hidden, unless the viewer wrote them;
+    restricted posts whose audience the viewer is not in; posts by authors who are suspended, or blocked in either
+    direction; and reposts of all these. `preloaded` contains open posts that the caller has already read; those of the
+    current version are not read again. Raises ValueError beyond 200 ids.
     """
     ids = set(post_ids)
     if not ids:
@@ -110,7 +111,7 @@ def visible_posts(
     rows, revision = _post_rows(ids, viewer_id)
     known_relations = relations(viewer_id, {row.author_id for row in rows}, revision=revision)
     unblocked = [row for row in rows if row.author_id not in known_relations.severed]
-    # relations from Redis may hide a post, but never show a restricted one
+    # the relations above are from Redis and only remove posts; what admits a viewer is read from PostgreSQL here
     facts = facts_about(viewer_id, unblocked)
     allowed_rows = [row for row in unblocked if may_see(row, facts)]
     counts = post_counts([row.id for row in allowed_rows])
@@ -220,9 +221,10 @@ def ask_viewer_marks(batch: Batch, viewer_id: int | None) -> Future[ViewerMarks]
 
 @dataclass(frozen=True, slots=True)
 class HydratedPosts(VisiblePosts):
-    """Visible posts of authors who are not suspended, with their cache entries and authors, but without their sources.
+    """Visible posts with their authors, who are not suspended. `ask_posts` does not add the posts' sources.
 
-    `parents` maps the id of each requested parent that is visible to the id of its author.
+    `entries` contains the cache entries of open posts; it is empty if PostgreSQL decides about the whole page.
+    `parents`: parent id -> author id, for the requested parents that the viewer may see.
     """
 
     entries: dict[int, CachedPost] = field(default_factory=dict)
@@ -241,8 +243,8 @@ def ask_posts(
     """Queue the read of up to 400 posts, without their sources. Posts that the viewer may not see now are left out.
 
     `parents` are the ids of up to 400 more posts, which are only checked for visibility. `preloaded` contains open
-    posts that the caller has just read from PostgreSQL or by the author's revision; these are not read again. Call
-    this only with a fresh context. Raises ValueError beyond 400 ids.
+    posts that the caller has just read, from PostgreSQL or from week buckets that match the author's current revision;
+    these are not read again. Call this only with a fresh context. Raises ValueError beyond 400 ids.
     """
     ids = set(post_ids)
     if len(ids) > MAX_PAGE_IDS:
@@ -333,7 +335,7 @@ def reposted_ids(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, 
 
 
 def post_counts(post_ids: Collection[int]) -> dict[int, Counts]:
-    """The counts of up to 1,000 posts, zeros for unknown ids; one round trip to Redis."""
+    """The counts of up to 1,000 posts, zeros for unknown ids; those that Redis does not have are from PostgreSQL."""
     return {post_id: Counts(*values) for post_id, values in POST_COUNTS.get_many(post_ids).items()}
 
 
@@ -341,7 +343,7 @@ MAX_VERSIONS = 100
 
 
 def source_of(author: User, post_id: int) -> PostContent:
-    """One's own post as it was written. Raises NotFound for reposts and for other people's posts."""
+    """The author's own post, with its text as written. Raises NotFound for reposts and for other people's posts."""
     post = visible_posts(author.pk, [post_id]).posts.get(post_id)
     if post is None or post.author_id != author.pk or post.is_repost:
         raise NotFound(_("This post isn't here."))
@@ -355,10 +357,10 @@ def mentions_of(post: Post) -> dict[str, int]:
 
 
 def versions_of(post: PostContent) -> list[PostContent]:
-    """The versions of a post that the viewer may see, oldest first: at most the newest 100. Up to three queries.
+    """The versions of a post, oldest first: at most the newest 100. Up to three queries.
 
-    `created_at` is the time at which the version was written. Pictures that an edit removed before release 0.2 are
-    missing.
+    The caller has checked that the viewer may see the post. `created_at` is the time at which the version was written.
+    Pictures that an edit removed before release 0.2 are missing.
     """
     of_post = Revision.objects.filter(post=post.id).select_related("post")
     rows = list(of_post.order_by("-version")[: MAX_VERSIONS - 1])

@@ -1,9 +1,9 @@
 """An author's recent posts: the open posts of this ISO week and of last week, with their contents (source 004).
 
-Redis has one hash per week. Both weeks are read in one round trip and without SQL. `UserCounts.outbox_revision`
-validates the cached weeks: it grows in the transaction of every change to an open post, each bucket stores the revision
-it was built from, and a bucket is a miss if the caller has read a newer revision (`author.counts`). So a failed write
-to Redis costs a rebuild, but never a wrong page.
+Redis has one hash per week (a bucket). Both weeks are read together, without SQL. `UserCounts.outbox_revision`
+validates the buckets: it grows in the transaction of every change to an open post, each bucket stores the revision up
+to which it has all changes, and a bucket is a miss if the caller has read a newer revision (`author.counts`). So a
+failed write to Redis costs a rebuild, but never a wrong page.
 
 Restricted posts are never stored: pages get their ids from other sources. This module does not decide who may see
 a post.
@@ -69,7 +69,7 @@ NO_RECENT = Recent()
 
 @dataclass(frozen=True, slots=True)
 class _Weeks:
-    """The encoded posts of both weeks."""
+    """The encoded posts of both weeks, or only of this week if last week is too large to be cached."""
 
     values: Mapping[int, bytes]
     complete_to: int
@@ -80,13 +80,15 @@ def recent_posts(author: User, cursor: Cursor, count: int, *, replies: bool = Tr
     """Up to `count` open posts and reposts of an author inside the cursor's bounds and in its order.
 
     `author` must be loaded with its counts, as by `user_by_handle` or `users_by_id`: the posts are never older than the
-    `outbox_revision` of these counts. Cached posts take one round trip to Redis and no SQL, even for an author who has
-    not posted for two weeks; those of hot authors usually take no round trip. If they are not cached, one reader builds
-    the buckets (3 to 9 queries) and others wait for at most 0.3 s.
+    `outbox_revision` of these counts. Cached posts take one round trip to Redis (more if a week has over a hundred
+    posts) and no SQL, even for an author who has not posted for two weeks; those of hot authors usually take no round
+    trip. If they are not cached, one reader builds the buckets (a query for the revision, one for each missing week,
+    and more for contents that Memcached does not have), and others wait for at most 0.3 s.
 
     `rest(cursor, count)` of the result is the part that the next level (the outbox, then SQL) must read. It is the
-    whole page if Redis is down, the page is older than last week, this week is too large to be cached, or an ascending
-    scan begins before last week. The visibility check of the page handles suspensions, blocks and reposts.
+    whole page if Redis is down, another builder is too slow, a cached post is damaged, this week is too large to be
+    cached, the page is older than last week, or an ascending scan begins before the cached weeks. The visibility check
+    of the page handles suspensions, blocks and reposts.
     """
     weeks = weeks_read(author.counts)
     if cursor.max_id is not None and cursor.max_id <= weeks[-1].first_id:
@@ -123,7 +125,7 @@ def _select(
     replies: bool,
 ) -> Recent:
     if cursor.ascending and cursor.floor + 1 < complete_to:
-        return NO_RECENT  # the next post above the floor may be older than the weeks
+        return NO_RECENT  # the next post above the floor may be below `complete_to`
     admitted = sorted(filter(cursor.admits, ids), reverse=not cursor.ascending)
     posts = (read(post_id) for post_id in admitted)
     matching = (
@@ -180,7 +182,7 @@ def _from_entry(
 
 
 def _both_weeks(author: User, weeks: tuple[Week, Week]) -> _Weeks | None:
-    """Both weeks, from Redis or rebuilt; None if that fails or takes too long."""
+    """Both weeks, from Redis or rebuilt; None if that fails or takes too long, or if this week is too large."""
     try:
         cached = _fresh(author, weeks)
         buckets = cached if all(cached) else _build(author, weeks, cached)
@@ -191,7 +193,7 @@ def _both_weeks(author: User, weeks: tuple[Week, Week]) -> _Weeks | None:
 
 
 def _fresh(author: User, weeks: Sequence[Week]) -> list[Bucket | None]:
-    """The buckets in Redis that are not older than the author's revision."""
+    """The weeks' buckets in Redis; None for each that is missing or older than the author's revision."""
     return RECENT.read(author.pk, weeks, revision=author.counts.outbox_revision)
 
 
@@ -251,7 +253,7 @@ def _load(author_id: int, week: Week, revision: int) -> Bucket:
         batch = versions[start : start + LOAD_BATCH_SIZE]
         contents = open_contents(dict(batch))
         missing = [post_id for post_id, _version in batch if post_id not in contents]
-        if missing:  # edited or deleted meanwhile: only PostgreSQL has the current state
+        if missing:  # deleted or hidden meanwhile: only PostgreSQL has the current state
             contents |= load_contents(missing)
         values |= {content.id: encode(content) for content in contents.values()}
     return Bucket(revision, values)

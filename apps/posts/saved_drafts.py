@@ -1,4 +1,4 @@
-"""Saved drafts: unfinished posts and their pictures, kept until they are published or deleted."""
+"""Saved drafts: unfinished posts and their pictures, stored until they are published or deleted."""
 
 from collections.abc import Mapping, Sequence
 
@@ -55,7 +55,7 @@ def saved_draft(author: User, number: int | None) -> SavedDraft:
 
 
 def delete_draft(author: User, number: int) -> None:
-    """Delete a draft if it exists; pictures of it that no post uses are kept for another day."""
+    """Delete a draft if it exists; pictures of it that no post uses stay for another day."""
     with transaction.atomic():
         row = SavedDraft.objects.select_for_update().filter(author=author, pk=number or 0).first()
         if row is not None:

@@ -26,8 +26,8 @@ _LOCK = f"""
 SELECT {_COUNTS.of("c")}, extract(epoch FROM clock_timestamp())::float8
 FROM accounts_usercounts c WHERE user_id = %(author)s FOR UPDATE
 """  # noqa: S608 -- constants
-# All rows of a new post, in one round trip: the post, its counts, its events, the counts of its author, and its
-# mentions. Foreign keys are checked at the commit.
+# The rows of a new post that are written in one round trip: the post, its counts, its events, the counts of its author,
+# and its mentions. Foreign keys are checked at the commit.
 _INSERT = f"""
 {_POST.insertion()};
 INSERT INTO posts_postcounts (post_id, author_id, {", ".join(Counts._fields)})
@@ -90,7 +90,10 @@ def next_revision(post: Post, counts: UserCounts) -> int | None:
 
 
 def insert(post: Post, counts: UserCounts, *, mentioned: Collection[int] = ()) -> Written:
-    """Write a post and all its rows. Call it last, so that the counts of other posts are locked only briefly."""
+    """Write the rows of a new post (`_INSERT`), and count it as a reply, repost or quote.
+
+    Call it last, so that the counts of other posts are locked only briefly.
+    """
     is_open = post.visibility in OPEN
     values = {
         **_POST.values(post),
@@ -111,7 +114,7 @@ def insert(post: Post, counts: UserCounts, *, mentioned: Collection[int] = ()) -
 
 
 def bury(post: Post, counts: UserCounts) -> Changed:
-    """Turn a post into a tombstone: its row stays without the text, and its revisions are deleted."""
+    """Mark a post as deleted: its row stays without text and content warning, and its revisions are deleted."""
     Post.objects.filter(pk=post.pk).update(
         deleted_at=Now(), version=F("version") + 1, body="", content_warning=""
     )

@@ -16,7 +16,7 @@ TRANSCODE_SECONDS = settings.VIDEO_TRANSCODE_SECONDS + 120
 
 @shared_task
 def maintain_counts() -> None:
-    """Rebuild the counters of posts if necessary, for up to 20 seconds."""
+    """Rebuild the counters of posts if necessary, for up to 20 seconds per part of the store."""
     maintenance.maintain(POST_COUNTS, seconds=REBUILD_SECONDS)
 
 
@@ -40,20 +40,20 @@ def end_polls() -> None:
 
 @shared_task
 def purge_unused_uploads() -> None:
-    """Delete uploads that no post used."""
+    """Delete uploads that have been unused for a day."""
     while uploads.purge_unused_uploads(limit=PURGE_LIMIT) == PURGE_LIMIT:
         pass
 
 
 @shared_task(soft_time_limit=TRANSCODE_SECONDS, time_limit=TRANSCODE_SECONDS + 5)
 def transcode(transcode_id: int) -> None:
-    """Transcode an upload, unless another worker is doing so; the lease of its row is renewed during the work."""
+    """Transcode an upload, unless another worker is doing so or too many are under way. Its lease is renewed."""
     transcoding.run_due(limit=1, only=[transcode_id])
 
 
 @shared_task
 def sweep_transcodes() -> None:
-    """Enqueue uploads whose messages were lost. Transcoding them here would take too long for a sweep."""
+    """Enqueue uploads that are due (a sweep has no time to transcode), and mark those whose last attempt failed."""
     transcoding.sweep()
 
 

@@ -111,7 +111,7 @@ class Rule:
 
 
 EVERYBODY: Sequence[Sequence[Fact]] = [[]]
-# From the widest to the narrowest: `narrowest` limits the visibility of a reply to that of its parent in this order.
+# From the widest to the narrowest: by this order, `narrowest` limits a reply to the visibility of a restricted parent.
 RULES: Mapping[str, Rule] = {
     **dict.fromkeys(OPEN, Rule(EVERYBODY, Audience.FOLLOWERS)),
     Visibility.FOLLOWERS: Rule([[FOLLOWS], [MENTIONED]], Audience.FOLLOWERS),
@@ -237,7 +237,10 @@ def visible_to(reader_id: int | None, *, follows: bool, author_id: int) -> Q | R
 
 
 def addressees(post: Judged) -> set[int]:
-    """The users on whose home pages an `ADDRESSED` post belongs, except its author. ValueError for other posts."""
+    """The users to whose home pages an `ADDRESSED` post is delivered, except its author. ValueError for other posts.
+
+    For a circle, blocks are not checked here: pages hide the post where a block applies.
+    """
     match RULES[post.visibility].audience:
         case Audience.FOLLOWERS:
             raise ValueError(f"post {post.id} goes to all followers")

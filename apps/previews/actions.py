@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 TASK = "apps.previews.tasks.fetch"
 COUNTED = f"{stats.OUTGOING}previews"
-# How long a preview, or a refusal, stays fresh: after that, a new post with the link fetches the page again.
+# How long a preview, or a refusal, stays fresh: after that, the next post with the link causes a new fetch.
 FRESH, REFUSED_FOR = timedelta(days=7), timedelta(days=1)
 FETCH_LEASE = timedelta(minutes=2)  # for the row and its hosts; longer than the task may take
 HOST_PAUSE = timedelta(seconds=2)
@@ -77,7 +77,10 @@ class Busy(Exception):
 
 
 def ask_for(post_id: int) -> None:
-    """Connect a post with the preview of its first link; enqueue a fetch unless the last is recent. Idempotent."""
+    """Connect a post with the preview of its link (`link_of`), or withdraw its preview if it has none. Idempotent.
+
+    The task that is enqueued fetches the page unless the last fetch is recent.
+    """
     content = load_open([post_id]).get(post_id)
     address = link_of(content) if content else ""
     if not address:
@@ -156,7 +159,10 @@ def purge_unused() -> None:
 
 
 def run_due(*, limit: int, only: list[int] | None = None, network: Network = INTERNET) -> int:
-    """Fetch the pages of due previews, at most `CONCURRENCY` at a time; returns the number of claimed rows."""
+    """Fetch the pages of due previews; returns the number of claimed rows.
+
+    All workers together fetch about `CONCURRENCY` pages at a time: fetches that began over 30 s ago are not counted.
+    """
     if not settings.LINK_PREVIEWS:
         return 0
     free = leases.free_places(Preview, CONCURRENCY)

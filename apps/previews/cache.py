@@ -1,6 +1,7 @@
 """Caches previews by address: in Memcached, and for a minute in every process.
 
-A change is announced to all processes. If the message is lost, their caches are at most a minute out of date.
+A change is announced to all processes. If the message is lost, or arrives during a read, their caches are at most a
+minute out of date.
 """
 
 import logging

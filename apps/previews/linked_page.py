@@ -79,7 +79,7 @@ def page_at(address: str, *, take_turn: Callable[[str], None], network: Network)
 def picture_of(
     page: Page, *, take_turn: Callable[[str], None], network: Network
 ) -> PagePicture | None:
-    """The picture of a page; None if it has no acceptable one (the preview is then shown without a picture)."""
+    """The picture of a page; None if there is none that can be fetched and decoded. Raises any error of `take_turn`."""
     if not page.picture_url:
         return None
     try:

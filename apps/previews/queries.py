@@ -53,7 +53,10 @@ TRENDING_CACHE: LocalCache[str, list[TrendingLink]] = LocalCache(
 
 
 def link_of(post: PostContent) -> str:
-    """The first link in a post; empty if the post has none, is not open, or has pictures, a poll or a quote."""
+    """The first link in a post; empty if there is none, or it is too long.
+
+    Also empty if the post is not open, or has pictures, a poll or a quote.
+    """
     if "://" not in post.body or post.pictures or post.poll or post.source_id or not post.is_open:
         return ""
     return _first_address(post.body)

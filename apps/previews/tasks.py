@@ -10,7 +10,7 @@ FETCH_SECONDS = 80
 
 @shared_task(soft_time_limit=FETCH_SECONDS, time_limit=FETCH_SECONDS + 5)
 def fetch(preview_id: int) -> None:
-    """Fetch the page for a preview if that is due, and not too many pages are being fetched."""
+    """Fetch the page for a preview if the fetch is due, and not too many pages are being fetched."""
     actions.run_due(limit=1, only=[preview_id])
 
 

@@ -57,7 +57,7 @@ def post_addresses(post_ids: Iterable[int | None]) -> dict[int, str]:
 
 
 def escape_formula(value: Any) -> Any:
-    """Put a quote before text that a spreadsheet would read as a formula, and remove control characters."""
+    """Put an apostrophe before text that a spreadsheet would read as a formula, and remove control characters."""
     if not isinstance(value, str):
         return value
     return without_control_characters(f"'{value}" if value.startswith(FORMULA) else value)
@@ -394,7 +394,10 @@ def _write_part(archive: ZipFile, part: Part, user: User) -> Iterator[int]:
 
 
 def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
-    """Write pictures up to `EXPORT_MAX_MEGABYTES`, and list the others; yields the number of pictures in each batch."""
+    """Write pictures until they reach `EXPORT_MAX_MEGABYTES`, and list the others.
+
+    Yields the number by which each batch advances the progress.
+    """
     bytes_left = settings.EXPORT_MAX_MEGABYTES * 1024 * 1024
     omitted = []
     for count, files in _files_of(user):
@@ -409,7 +412,7 @@ def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
 
 
 def _files_of(user: User) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    """Batches of pictures: their number, for the progress, and pairs of names in the archive and in the storage."""
+    """Batches of pictures: their number in `entries_of`, and pairs of names in the archive and in the storage."""
     kinds = ("avatar", "header")
     profile = [(f"pictures/profile-{kind}.webp", getattr(user, kind).name) for kind in kinds]
     yield 0, [(name, stored) for name, stored in profile if stored]

@@ -111,7 +111,7 @@ def _erase(row: Erasure) -> leases.Outcome:
 
 
 def _round(user: User, removed: dict[str, int], deadline: float) -> bool:
-    """Erase one batch of rows of each kind; returns whether there may be more."""
+    """Erase one batch of rows of each kind, or fewer kinds if time is up; returns whether there may be more."""
     is_found = False
     for name, step in (STEPS | _named(*ERASURE)).items():
         count = step(user, BATCH)
@@ -147,7 +147,7 @@ def posts(user: User, limit: int) -> int:
 
 
 def tombstones(user: User, limit: int) -> int:
-    """Clear the texts that remain in the rows of deleted posts."""
+    """Clear the application, its website and the language in the rows of deleted posts."""
     rows = Post.objects.filter(author=user).exclude(application="", website="", language="")
     ids = list(rows.exclude(deleted_at=None).values_list("pk", flat=True)[:limit])
     Post.objects.filter(pk__in=ids).update(application="", website="", language="")
@@ -205,7 +205,7 @@ def lists(user: User, limit: int) -> int:
 
 
 def mine(user: User, limit: int) -> int:
-    """Delete rows that only the account's owner could see, and rows that show the account to others."""
+    """Delete archives, imports, other rows of the account, and other people's rows about it, such as notifications."""
     count = discard_exports(user.pk) + discard_imports(user, limit=limit)
     for rows in (
         Notification.objects.filter(Q(user=user) | Q(actor=user)),
@@ -242,7 +242,7 @@ def mine(user: User, limit: int) -> int:
 
 
 def access(user: User, limit: int) -> int:
-    """Delete codes, tokens and applications: codes first, then refresh tokens, so that no new tokens can be issued."""
+    """Delete codes, tokens and applications; first authorization codes and refresh tokens, which give new tokens."""
     models = (Grant, RefreshToken, AccessToken, IDToken, DeviceGrant, Application)
     return sum(_rows(model.objects.filter(user=user), limit) for model in models)
 

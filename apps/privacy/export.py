@@ -51,7 +51,7 @@ def newest_export(user: User) -> Export | None:
 
 
 def own_export(user: User, export_id: int) -> Export:
-    """An archive to download. Raises NotFound for other people's archives and for expired ones."""
+    """An archive to download. Raises NotFound unless it is the user's own, finished, and not expired."""
     export = Export.objects.filter(pk=export_id, user=user).first()
     if export is None or not export.is_ready():
         raise NotFound(_("This archive no longer exists. You can make a new one."))

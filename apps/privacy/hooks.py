@@ -39,8 +39,8 @@ class Part:
 class PostOfArchive(NamedTuple):
     """A post in an archive.
 
-    `cells` contains its URL and date in the archive, for the report, and `post` the data for creating it again.
-    `refusal` is the reason why it cannot be imported.
+    `cells` contains its URL and date in the archive, for the report, and `post` the data for creating it again. If
+    it cannot be imported, `post` is None, and `refusal` is the reason.
     """
 
     cells: list[str]
@@ -51,10 +51,10 @@ class PostOfArchive(NamedTuple):
 class Posts(NamedTuple):
     """The functions that import the posts in an archive. The file is opened again for each chunk of lines.
 
-    `open` raises Invalid unless the file is an archive. `read` yields its posts, or raises Invalid if none can be
-    imported. `prepare` does the slow work for one post, outside transactions, and its result is passed to `make`.
-    `make` returns the data that `remove` needs (None if the post has been imported before), and a text about parts that
-    could not be imported. `make` raises DomainError for a post that cannot be imported.
+    `open` raises Invalid unless the file is an archive. `read` yields its posts, and raises Invalid if there are none
+    or too many, or if the archive is damaged. `prepare` does the slow work for one post, outside transactions, and its
+    result is passed to `make`. `make` returns the data that `remove` needs (None if the post has been imported before),
+    and a text about parts that could not be imported. `make` raises DomainError for a post that cannot be imported.
     """
 
     open: Callable[[IO[bytes]], Any]

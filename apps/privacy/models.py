@@ -1,5 +1,5 @@
-"""Archives that users request, lists that they import, and accounts that are being erased. All are leased rows
-(`apps.events.leases`), so no work is lost if a message is lost.
+"""Archives that users request, files that they import, and accounts that are being erased. Each of these is a leased
+row (`apps.events.leases`), so no work is lost if a message is lost.
 """
 
 from django.conf import settings

@@ -1,7 +1,8 @@
 """Actions for promotions: people's choices, their segments, and the start and end of campaigns.
 
 Locks are taken in the order that `membership` describes. Starting or stopping a campaign is done in batches. Each batch
-is an event and records the event of the next batch in its own transaction; so no batch is lost, but each may run twice.
+handles an event, and records the event of the next batch in its own transaction; so no batch is lost, but each may run
+twice.
 """
 
 from collections.abc import Collection
@@ -41,10 +42,10 @@ from apps.sql import purge
 
 RUN_CAMPAIGN = "promotions.run_campaign"
 MAX_TRAITS = 20  # per account
-# The maximum number of running campaigns. It also limits a reader's virtual follows, and the work of a statement.
+# The maximum number of running campaigns. It also limits a reader's virtual follows, and so the work of statements.
 MAX_RUNNING = 100
 MAX_SEGMENTS = 20  # per campaign
-MAX_COUNTED = 20  # campaigns on one page
+MAX_COUNTED = 20  # campaigns counted for one page
 PAGES_REMEMBERED = 16  # per reader, campaign and day
 SWEEP_EVERY = timedelta(hours=1)  # some rules depend on the age of the last post
 SWEEP_TASK = "apps.promotions.tasks.sweep_segments"
@@ -77,7 +78,7 @@ RETURNING impressions >= (SELECT budget_impressions FROM promotions_campaign c W
 def set_traits(user: User, slugs: Collection[str]) -> None:
     """Replace the traits that a user has stated, and update the user's segments in the same transaction.
 
-    Retired traits can be kept but not added. Raises Invalid for unknown traits and for more than 20.
+    Retired traits can stay but not be added. Raises Invalid for unknown traits and for more than 20.
     """
     lock_people([user.pk])
     present = dict(UserTrait.objects.filter(user=user).values_list("trait__slug", "pk"))
@@ -110,7 +111,7 @@ def withdraw_trait(user: User, slug: str) -> None:
 
 @transaction.atomic
 def opt_out(user: User) -> None:
-    """Remove a user from all segments, and end the user's virtual follows. Stated traits are kept without effect."""
+    """Remove a user from all segments, and end the user's virtual follows. Stated traits stay, without effect."""
     lock_people([user.pk])
     OptOut.objects.get_or_create(user=user)
     membership.leave_all(user.pk)
@@ -136,7 +137,7 @@ def refresh_user(user_id: int) -> None:
 
 
 def forget_user(user_id: int) -> None:
-    """Delete everything stored about a deleted account, and end the campaigns that promote it. Idempotent."""
+    """Erase a deleted account's choices, segments and impressions, and end campaigns that promote it. Idempotent."""
     with transaction.atomic():
         lock_people([user_id])
         UserTrait.objects.filter(user=user_id).delete()
@@ -339,9 +340,9 @@ def _leave(campaign: Campaign, state: CampaignState) -> None:
 def count_impressions(reader_id: int, campaign_ids: Collection[int], *, page_id: str) -> None:
     """Count a page that showed posts of these campaigns, once for each campaign and page.
 
-    At most 20 campaigns. `page_id` is any string that stays the same when the page is sent again; it is compared with
-    those of the last 16 pages for the reader, campaign and day. A campaign whose budget is used up is no longer shown,
-    and ends soon.
+    `page_id` is any string that stays the same when the page is sent again; it is compared with those of the last 16
+    pages for the reader, campaign and day. A campaign whose budget is used up is no longer shown, and ends soon. Raises
+    ValueError for more than 20 campaigns.
     """
     if not campaign_ids:
         return

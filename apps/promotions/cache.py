@@ -1,4 +1,4 @@
-"""Entries in Memcached about promotions, which every page needs: one per reader, and one with all live campaigns.
+"""Entries in Memcached that every home page needs for promotions: one per reader, and one with all live campaigns.
 
 Every change calls `forget_readers` or `forget_campaigns` after its commit; the handlers of `virtual_follow_changed`,
 `segments_changed`, `campaign_begun` and `campaign_stopped` call them again. Other changes, such as an impression, have
@@ -22,7 +22,9 @@ from feedcache.read_through.envelope import pack, unpack
 logger = logging.getLogger(__name__)
 
 BATCH_SIZE = 1000
-MAX_DECODED = 4096  # reader entries kept decoded in a process
+MAX_DECODED = (
+    4096  # reader entries that a process caches decoded, per generation of `CachedDecoder`
+)
 ALL = 0  # the key of the live campaigns
 MAX_READER_BYTES = 256 * 1024  # at most 100 campaigns with 16 pages each, and 100 segments
 MAX_CAMPAIGNS_BYTES = 4 * 1024 * 1024  # 100 campaigns with 20 segments each, and their rules

@@ -29,7 +29,7 @@ declare(
 
 @handles("virtual_follow_changed")
 def repair_readers(payload: Payload) -> None:
-    """Drop cached entries again, in case the process that changed the follows died after its commit."""
+    """Renew graph revisions and drop cached entries, in case the process that changed follows died after its commit."""
     renew_graph_revisions(load_graph_revisions(payload["user_ids"]))
     forget_readers(payload["user_ids"])
 

@@ -1,8 +1,8 @@
 """Keeps memberships and virtual follows in line with the rules, within the caller's transaction.
 
 Locks are always taken in the same order: the rows of people's counts, lowest id first, then an advisory lock in shared
-mode. Starting or stopping a campaign takes that lock in exclusive mode, so no transaction computes with a state that is
-about to change. A batch that runs after the commit of a change sees everything that was computed before the change.
+mode. Starting or stopping a campaign takes that lock in exclusive mode, so no transaction uses a campaign's state
+while it changes, and the batches that run after the commit see all rows computed with the earlier state.
 """
 
 from collections import defaultdict

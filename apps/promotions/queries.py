@@ -39,7 +39,7 @@ from apps.timeline.pipeline.facts import nothing_promoted
 from apps.timeline.pipeline.hooks import PromotionOf
 from feedcache.read_through import Batch, Future
 
-MAX_PREVIEWED = 10_000  # people; staff need no exact number above that
+MAX_PREVIEWED = 10_000  # people; a preview counts no further
 
 # Every condition is checked again, because virtual follows may be a batch behind a change by staff or the reader. When
 # one campaign's cap is reached, another of the same account may apply. Follows, blocks and mutes take precedence.
@@ -76,8 +76,9 @@ ORDER BY f.account_id, c.id, s.id
 class Promotion:
     """The reason why a reader sees a post by an account that the reader does not follow.
 
-    `people` describes the segment. `newest_id` is the id of the account's only promoted post; 0 if it has none. `pages`
-    contains hashes of the ids of the pages that most recently showed the campaign to this reader today.
+    `people` describes the segment. `newest_id` is the id of the account's only promoted post: its newest open post that
+    is no repost, quote or reply; 0 if there is none. `pages` contains hashes of the ids of the pages that most recently
+    showed the campaign to this reader today.
     """
 
     label: ClassVar = "promotions/_label.html"
@@ -114,7 +115,7 @@ class OwnSegment:
 
 
 class Audience(NamedTuple):
-    """A lower bound for the number of people that a campaign reaches. `too_few`: a segment is too small, or missing."""
+    """A lower bound for the people in a campaign's segments. `too_few`: a segment is too small, or there is none."""
 
     people: int
     too_few: bool = False
@@ -122,12 +123,12 @@ class Audience(NamedTuple):
 
 # --- for the timeline -----------------------------------------------------------------------------
 def virtual_followee_ids(reader_id: int) -> tuple[int, ...]:
-    """The accounts that a reader follows virtually, from Memcached. Pages show only those in `promotions_of`."""
+    """The accounts that a reader follows virtually, from a cache. `promotions_for` decides which posts are shown."""
     return READERS.get_many([reader_id], load_readers).get(reader_id, ReaderEntry()).followees
 
 
 def promotions_for(reader: User, batch: Batch | None) -> PromotionOf:
-    """A function that maps a post to its promotion or None. A campaign promotes only its account's newest text post.
+    """A function that maps a post to its promotion, or to None unless the post is the `newest_id` of a promotion.
 
     Accounts younger than `PROMOTIONS_AFTER_DAYS` see no promotions, so that new members first find people to follow.
     Without a batch, promotions are read in one query when first needed, unless the reader follows nobody virtually.
@@ -151,7 +152,7 @@ def _exact(reader_id: int) -> Mapping[int, Promotion]:
 def ask_promotions(batch: Batch, reader_id: int) -> Future[Mapping[int, Promotion]]:
     """Like `promotions_of`, but read in a batch, and without a query while the caches are fresh.
 
-    The result also contains accounts that the reader follows, mutes or blocks, that block the reader, or that are
+    The result may also contain accounts that the reader follows, mutes or blocks, that block the reader, or that are
     suspended. This does no harm, because other rules of a page decide about the posts of these accounts.
     """
     readers = batch.get_many(
@@ -202,9 +203,9 @@ def _chosen(reader: ReaderEntry, campaigns: Iterable[LiveCampaign]) -> dict[int,
 def promotions_of(reader_id: int) -> dict[int, Promotion]:
     """The promotions that a reader may see now, by the promoted account's id, from one query and the cached campaigns.
 
-    The campaign must be live, within its time and budget, and below the reader's cap for today. Accounts that the
-    reader follows, mutes or blocks, that block the reader, or that are suspended, are left out. At most 100, one per
-    account.
+    Promotions must be switched on, and the campaign must be live, within its time and budget, and below the reader's
+    cap for today. Accounts that the reader follows, mutes or blocks, that block the reader, or that are suspended, are
+    left out. At most 100, one per account.
     """
     values = {"reader": reader_id, "now": timezone.now(), "today": today()}
     rows = rows_of(_PROMOTIONS, values)
@@ -230,12 +231,12 @@ def is_switched_on() -> bool:
 
 
 def is_anything_promoted() -> bool:
-    """Whether promoted posts can be seen at all: the switch is on, and a campaign is live."""
+    """Whether promoted posts can be seen at all: the switch is on, and a live campaign has budget left."""
     return bool(_live_campaigns())
 
 
 def is_promoted(account_id: int) -> bool:
-    """Whether a campaign shows the account now."""
+    """Whether promotions are switched on, and a live campaign with budget left promotes the account."""
     return any(campaign.account_id == account_id for campaign in _live_campaigns())
 
 
@@ -278,7 +279,7 @@ def _facts(rules: str | None) -> tuple[RuleFact, ...]:
 def preview(campaign: Campaign) -> Audience:
     """The approximate number of people who would follow a campaign's account virtually under the current rules.
 
-    The number is never exact, and no number is given for small segments: a rule that matches only one person, or two
+    The number is rounded down, and is not given if a segment is too small: a rule that matches only one person, or two
     numbers that differ by one, would reveal something about that person. Counting stops at 10,000.
     """
     people: set[int] = set()

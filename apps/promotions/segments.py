@@ -1,7 +1,8 @@
 """Finds the people in a segment by its rules: stated traits, languages, follows, tags, last post, sign-up date.
 
-Nothing else about a person is read: no texts, no likes, no restricted posts. The conditions are subqueries for ids,
-because Citus does not run correlated subqueries on the accounts, a table of which every server has a copy.
+Rules use nothing else about a person: no texts, no likes, no restricted posts. Conditions on other tables are
+subqueries for ids, because Citus does not run correlated subqueries on the accounts, a table of which every server has
+a copy.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,7 +33,7 @@ def active_segments() -> list[Segment]:
 
 
 def people_in(segment: Segment) -> QuerySet[User]:
-    """The accounts that match all rules of a segment, without those who have opted out of promoted posts."""
+    """The accounts that match all rules of a segment, without those inactive, suspended or opted out of promotions."""
     rules = list(segment.rules.all())
     if not rules or not segment.is_active:
         return User.objects.none()
@@ -59,7 +60,7 @@ def _states(rule: SegmentRule) -> Q:
 
 
 def _has_language(rule: SegmentRule) -> Q:
-    """Match the language of the interface or of the user's posts, with or without a region."""
+    """Match the language that the user has chosen for pages or for posts, with or without a region."""
     posts = Q(post_language=rule.language) | Q(post_language__startswith=f"{rule.language}-")
     pages = Q(interface_language=rule.language) | Q(
         interface_language__startswith=f"{rule.language}-"

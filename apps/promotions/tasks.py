@@ -23,7 +23,7 @@ def sweep_segments() -> None:
 
 @shared_task
 def apply_time() -> None:
-    """Begin and end campaigns when their times have come."""
+    """Begin campaigns whose start date has come, and end campaigns past their end date or budget."""
     actions.apply_time()
 
 

@@ -1,6 +1,6 @@
-"""Writes the reason for a promoted post in plain words and in the reader's language.
+"""Writes the reason for a promoted post, or for a membership in a segment, in the reader's language.
 
-Names of segments and traits that staff wrote in another language are left out.
+A segment's description or a trait's name is left out if its script shows that it is in another language.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ class PushConfig(AppConfig):
     verbose_name = _("push messages")
 
     def ready(self) -> None:
-        """Add pages, Mastodon's endpoint and scope, messages for notifications, an archive file, an erasure step."""
+        """Add pages, Mastodon's endpoint, key and scope, push messages, an archive file, an erasure step."""
         from apps import scopes  # noqa: PLC0415 -- next to the imports that need the models
         from apps.api.hooks import MASTODON_ENDPOINTS, VAPID_KEY  # noqa: PLC0415 -- needs the models
         from apps.notifications.hooks import CREATED  # noqa: PLC0415 -- needs the models

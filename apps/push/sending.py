@@ -1,8 +1,8 @@
 """Sends messages to devices. Each message has a row, inserted in the transaction of its notification; a task claims the
 row (`leases`) and sends the message.
 
-If a push service fails, the message is sent again up to four times within ten minutes. If the service refuses it for
-good, for example because it no longer knows the device, the subscription ends.
+If a push service fails, the message is sent again up to four times within about ten minutes. If the service refuses it
+for good, for example because it no longer knows the device, the subscription ends, unless the message was too large.
 """
 
 import logging
@@ -37,7 +37,7 @@ from apps.push.wording import DeviceMessage, device_message
 logger = logging.getLogger(__name__)
 
 TASK = "apps.push.tasks.send"
-LIFE_SECONDS = 24 * 3600  # how long a push service keeps a message that it cannot deliver
+LIFE_SECONDS = 24 * 3600  # how long a push service stores a message that it cannot deliver yet
 SWEEP_BATCH_SIZE = 100
 RETENTION = timedelta(hours=1)  # for finished rows
 # After these statuses, and 5xx, a message is retried. All other refusals are final.
@@ -81,7 +81,7 @@ def due() -> list[int]:
 
 
 def purge() -> None:
-    """Delete finished rows, and subscriptions whose token has ended or whose login or token was deleted."""
+    """Delete finished rows after an hour, and subscriptions whose token has ended or whose login or token is gone."""
     sql.purge(Delivery.objects.filter(finished_at__lt=Now() - RETENTION).order_by("finished_at"))
     ended = Q(personal_token__revoked_at__isnull=False) | Q(program_token__expires__lt=Now())
     accesses = {"login": Login, "personal_token": AccessToken, "program_token": ProgramToken}
@@ -92,7 +92,7 @@ def purge() -> None:
 
 
 def _send(row: Delivery) -> None:
-    """Send a message, unless its notification is read, deleted, hidden or against the policy, or it is quiet time."""
+    """Send a message, unless `_living` or `_item` returns None, the policy excludes the actor, or it is quiet time."""
     subscription = _living(row.subscription_id)
     if subscription is None:
         return

@@ -45,7 +45,7 @@ URGENT = {
 def device_message(
     subscription: Subscription, item: NotificationItem, *, token: str, texts: str
 ) -> DeviceMessage:
-    """Write a message in Mastodon's format; for browsers, add the page to open and the unread count."""
+    """Write a message in Mastodon's format; for browsers, with the page to open, the group and the unread count."""
     user = subscription.user
     language = user.interface_language or subscription.language or settings.LANGUAGE_CODE
     kind = TOLD[item.kind]

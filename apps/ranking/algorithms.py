@@ -61,7 +61,7 @@ class Part(NamedTuple):
 class Scored(NamedTuple):
     """A post with the `parts` of its score. For a repost, `shown_id` is the post that was reposted.
 
-    `above` counts posts by the same author placed above it; each reduces the score, the sum of the parts, by a fifth.
+    `above` counts better posts by the shown post's author; each reduces the score, the sum of the parts, by a fifth.
     """
 
     post_id: int
@@ -127,7 +127,7 @@ def varied(scores: Sequence[Scored], position: Position) -> list[Scored]:
 class Algorithm:
     """A feed algorithm. Readers see its `label` and `description` when they choose.
 
-    If it is `prepared`, posts are scored when they are delivered, and the scores are kept in Redis (`rank_timeline`).
+    If it is `prepared`, posts are scored when they are delivered, and the scores are stored in Redis (`rank_timeline`).
     Then the position must not depend on the time at which it is computed.
     """
 
@@ -155,7 +155,7 @@ def available() -> dict[str, Algorithm]:
 
 @register
 def check_setting(**_options: object) -> list[Error]:
-    """Check FEED_ALGORITHMS at startup, because a wrong path would otherwise fail only on the ranked page."""
+    """Check FEED_ALGORITHMS at startup, because a wrong path would otherwise fail only when algorithms are used."""
     names: list[str] = []
     problem = "" if settings.FEED_ALGORITHMS else "the list is empty"
     for path in settings.FEED_ALGORITHMS:
@@ -201,7 +201,7 @@ def items_of(algorithm: Algorithm, viewer: User, post_ids: Sequence[int]) -> lis
 def score(
     algorithm: Algorithm, viewer: User, items: Sequence[FeedItem], weights: Mapping[str, float]
 ) -> list[Scored]:
-    """Score the items. Raises TypeError if an explanation has the wrong factors, ValueError for too few or too many."""
+    """Score the items. Raises TypeError for wrong factors, and ValueError for a wrong number of explanations."""
     explanations = algorithm.scorer(viewer, items) if items else ()
     return [
         Scored(item.id, item.shown.id, _parts(algorithm, explanation, weights))
@@ -217,7 +217,7 @@ def without_read(viewer: User, scores: Sequence[Scored]) -> list[Scored]:
 
 
 def select(algorithm: Algorithm, scores: Sequence[Scored]) -> list[Scored]:
-    """Put the scores in order; of several reposts of the same post, only the newest is kept."""
+    """Put the scores in order; of a post and its reposts, only the newest remains."""
     newest: dict[int, Scored] = {}
     for scored in sorted(scores, key=lambda scored: -scored.post_id):
         newest.setdefault(scored.shown_id, scored)

@@ -10,7 +10,7 @@ class RankingConfig(AppConfig):
     verbose_name = _("Ranking")
 
     def ready(self) -> None:
-        """Add a page with its tab, endpoints, a section in explanations, a cache to be audited, and an erasure step."""
+        """Add a page with its tab, endpoints, parts of explanations, and steps of audit, delivery and erasure."""
         from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
         from apps.audit.hooks import CACHES, NOTES, SECTIONS  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ERASURE  # noqa: PLC0415 -- needs the models

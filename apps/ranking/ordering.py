@@ -131,7 +131,7 @@ def _stop_preparing(viewer: User) -> None:
 
 
 def begin(viewer: User) -> tuple[RankSession, dict[int, FeedItem]]:
-    """Make an order of the reader's unread candidates. Also returns the items that were loaded, by id.
+    """Make an order of the reader's unread candidates. Also returns, by id, the items that `run` has loaded.
 
     Deletes the reader's oldest orders beyond `SESSIONS_PER_READER`.
     """
@@ -163,7 +163,7 @@ def ranked_page(
     """A page of one of the reader's orders, after the post `after`; if no session is given, a new order's first page.
 
     `promoted=False` leaves out promoted posts, for clients that might not show their label. Raises NotFound if the
-    order or its algorithm no longer exists, it belongs to another reader, or it does not contain `after`.
+    order is gone, belongs to another reader or lacks `after`, or if its algorithm is gone or has other factors.
     """
     session, items = begin(viewer) if session_id is None else (_session_of(viewer, session_id), {})
     algorithm = _algorithm_behind(session)
@@ -194,7 +194,7 @@ def ranked_page(
 
 
 def newest_scores(viewer: User) -> dict[int, Scored]:
-    """The scores in the reader's newest order, by post id; empty if there is no order."""
+    """The scores in the reader's newest order, by post id; empty if there is none, or its algorithm has changed."""
     newest = RankSession.objects.filter(viewer=viewer).order_by("-pk").first()
     algorithm = _algorithm_behind(newest) if newest else None
     if newest is None or algorithm is None:

@@ -3,7 +3,7 @@
 It has two keys: the ZSET `rt:{reader}` contains the posts by position; a hash contains the values that explain each
 position, and a version. Both expire `RANK_TIMELINE_SECONDS` after they were built, so no score is older. Until then, a
 task scores each delivered post, and every read scores posts that the task missed. The keys contain only ids and
-figures. Visibility is checked when a page of the rank timeline is read.
+figures. Visibility is checked whenever a page of an order is read.
 """
 
 import json
@@ -43,9 +43,9 @@ Weights = Mapping[str, float]
 
 
 def order(algorithm: Algorithm, viewer: User, weights: Weights) -> list[Scored]:
-    """The unread posts of the rank timeline in order. Scores missing candidates, and removes former ones.
+    """The unread posts of the rank timeline in order. Scores missing candidates, and removes former candidates.
 
-    If Redis does not respond, all candidates are scored for this read.
+    If the rank timeline cannot be read, all candidates are scored.
     """
     raw = algorithm.source(viewer, settings.RANK_CANDIDATES)
     try:
@@ -95,9 +95,10 @@ def follow_delivery(chunk_id: int) -> None:
 
 
 def score_delivered(chunk_id: int, *, after: int = 0) -> int:
-    """Score a chunk's post for the readers in the chunk who have a rank timeline; returns the number of these readers.
+    """Score the newest candidates of the readers in a chunk who have a rank timeline; returns their number.
 
-    Takes at most `RANK_READERS_PER_TASK` readers with ids above `after`, and enqueues a task for the others.
+    Takes at most `RANK_READERS_PER_TASK` readers who have chosen a prepared algorithm, with ids above `after`, and
+    enqueues a task for the others.
     """
     algorithms = {name: found for name, found in available().items() if found.prepared}
     choices = RankingChoice.objects.filter(algorithm__in=algorithms, user_id__gt=after)
@@ -132,7 +133,7 @@ def online(reader_ids: Sequence[int]) -> list[int]:
 
 
 def is_consistent(reader_id: int) -> bool | None:
-    """Whether every stored position agrees with its stored values; None if there is no rank timeline."""
+    """Whether every stored position agrees with its values; None if the rank timeline or its algorithm is missing."""
     by_position, reasons = keys_of(reader_id)
     pipeline = _pipeline()
     pipeline.zrange(by_position, 0, -1, withscores=True)

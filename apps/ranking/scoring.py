@@ -69,7 +69,7 @@ def explain_light(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
 
 
 def explain_heavy(viewer: User, items: Sequence[FeedItem]) -> list[Explanation]:
-    """Explain scores without the age of posts, which `newer_by_score` adds."""
+    """The values of the factors. Time is not one of them: `newer_by_score` adds the time of the post to the score."""
     reactions, tags = reactions_of(viewer.pk), followed_names(viewer)
     return [
         {

@@ -33,7 +33,7 @@ class _Table:
 
 
 def emoji_beginning(text: str, *, maximum: int) -> list[Emoji]:
-    """The emoji whose short names, names or keywords in any language have a word that begins with a text.
+    """The emoji that have, in any language, a short name or a word of a name or keyword that begins with a text.
 
     Matches at the beginning of names come before all others. Within both groups, complete matches come first.
     """
@@ -74,7 +74,7 @@ def _terms(line: str) -> Iterator[tuple[str, int]]:
     for keyword in keywords:
         yield _term(keyword), KEYWORD
     for phrase in (name, *keywords):
-        # each word of a phrase, and all suffixes of a phrase without spaces
+        # each word of a phrase; of a run that is indexed as pairs of characters, each suffix
         for run in runs(phrase):
             for start in range(len(run.text) if run.is_pairs else 1):
                 yield run.text[start:], INSIDE

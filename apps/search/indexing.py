@@ -19,11 +19,11 @@ BATCH = 1_000
 OVERLAP = 1_000  # the number of account ids that are checked again
 VERSION = 2  # of the index entries; when it changes, all posts and people are indexed again
 
-# Two statements instead of ON CONFLICT (post_id), because the key of a distributed table also contains the author.
-# The INSERT is first: if two transactions insert the same entry, the second waits, and its UPDATE then finds the entry.
 _ENTRIES = """unnest(
     %(ids)s::bigint[], %(authors)s::bigint[], %(are_public)s::boolean[], %(words)s::text[]
 ) AS t(id, author_id, is_public, words)"""
+# Two statements instead of ON CONFLICT (post_id), because the key of a distributed table also contains the author.
+# The INSERT is first: if two transactions insert the same entry, the second waits, and its UPDATE then finds the entry.
 _PUT_POSTS = f"""
 INSERT INTO search_postentry (post_id, author_id, is_public, words)
 SELECT id, author_id, is_public, words::tsvector FROM {_ENTRIES} ON CONFLICT DO NOTHING;

@@ -40,9 +40,10 @@ _LANGUAGE = _POST.replace("{what}", "lower(p.language) LIKE %(language)s")
 def search_posts(
     viewer: User | None, query: SearchQuery, cursor: Cursor, *, author_id: int | None = None
 ) -> Page[FeedItem]:
-    """A page of the posts that match a query, optionally by one author; empty if the query has no words and no author.
+    """A page of the posts that match a query, optionally by one author.
 
-    Raises Invalid if the words are so frequent that the search takes longer than `SEARCH_SECONDS`.
+    Empty if the query has no words and no author, or if there is no such author. Raises Invalid if the words are so
+    frequent that the search takes longer than `SEARCH_SECONDS`.
     """
     viewer_id = viewer.pk if viewer else None
     if query.author and author_id is None:
@@ -135,8 +136,8 @@ MAX_CANDIDATES = 200  # the accounts from which `offset` and `limit` select
 _HANDLE = re.compile(HANDLE_PATTERN.replace("{3,30}", "{1,30}"), re.ASCII)
 
 # Four bounded subqueries: the viewer's followees (separate, so that others cannot crowd them out); a prefix of the
-# handle; words of the name; and guesses by a similar handle (trigrams). Whether the viewer follows a found account
-# is read from the account's list of followers, which is on the same server as its counts.
+# handle; words of name and handle; and guesses by a similar handle (trigrams). Whether the viewer follows a found
+# account is read from the account's list of followers, which is on the same server as its counts.
 _PEOPLE = """
 SELECT u.id
 FROM (
@@ -176,7 +177,7 @@ MIN_GUESSED = 3  # characters; shorter terms are similar to everything
 def search_people(
     viewer: User | None, text: str, *, limit: int, offset: int = 0, only_followed: bool = False
 ) -> list[User]:
-    """Find accounts by words of the name, or by a prefix of the handle or a similar handle.
+    """Find accounts by words of the name or handle, by a prefix of the handle, or by a similar handle.
 
     An exact handle comes first, and merely similar handles come last. Between them come the viewer's followees, the
     viewer's followers, and all others. Excludes suspended accounts and those that block the viewer. Accounts that the

@@ -1,4 +1,4 @@
-"""Suggests the most followed accounts, except those that the viewer has a relation to or has dismissed.
+"""Suggests the most followed accounts that the viewer does not follow yet and has not dismissed.
 
 New members also see starter packs made by staff, and authors of posts with the tags that they chose, preferably in
 languages that they read.
@@ -82,7 +82,9 @@ MAX_CACHED = 10
 
 
 def suggested_people(viewer: User, *, limit: int) -> list[User]:
-    """The most followed discoverable accounts that a viewer has no relation to and has not dismissed."""
+    """The most followed discoverable accounts with posts, except those that the viewer follows, has asked to follow,
+    blocks, mutes or has dismissed, and those that block the viewer.
+    """
     if not viewer.epoch or limit > MAX_CACHED:
         return _suggested(viewer.pk, limit)
     key = (viewer.pk, viewer.epoch)
@@ -177,7 +179,7 @@ def listed_people(
 
 
 def popular_people(*, limit: int) -> list[User]:
-    """The most followed discoverable accounts, for visitors; they are the first rows of an index."""
+    """The most followed discoverable accounts, for visitors, read from the top of an index."""
     rows = UserCounts.objects.filter(
         followers__gt=0, user__suspended_at=None, user__limited_at=None
     )
@@ -198,7 +200,7 @@ class Pack:
 
 
 def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
-    """The non-empty packs in these languages, without people whom the viewer mutes or with whom there is a block."""
+    """Up to `MAX_PACKS` non-empty packs in these languages, without people muted or blocked (in either direction)."""
     rows = StarterPack.objects.filter(is_active=True, language__in=languages)
     packs = list(rows.order_by("place", "pk").prefetch_related("members")[:MAX_PACKS])
     ids = {pack.pk: {person.pk for person in pack.members.all()} for pack in packs}
@@ -211,9 +213,9 @@ def starter_packs(viewer: User, languages: Collection[str]) -> list[Pack]:
 
 
 def follow_pack(viewer: User, pack_id: int) -> int:
-    """Follow everybody in a pack whom the viewer does not follow yet; returns their number.
+    """Follow the accounts in a pack, except blocked and muted ones; returns the number of new follows and requests.
 
-    Raises NotFound for an unknown pack, and TooMany or Invalid at a limit of follows. Follows until then stay.
+    Raises NotFound for an unknown or inactive pack, TooMany or Invalid at a limit of follows; earlier follows stay.
     """
     pack = StarterPack.objects.filter(pk=pack_id, is_active=True).first()
     if pack is None:
@@ -248,7 +250,10 @@ def people_to_begin_with(
 
 
 def _welcome_people(viewer: User, ids: Collection[int]) -> tuple[list[User], ExactRelations]:
-    """The accounts, most followed first, without limited ones, blocks in either direction and mutes by the viewer."""
+    """The accounts, most followed first, and the viewer's relations to them.
+
+    Leaves out the viewer, limited accounts, accounts that the viewer mutes, and blocks in either direction.
+    """
     known = exact_relations(viewer.pk, ids)
     left = set(ids) - known.severed - known.muting - {viewer.pk}
     people = [one for one in users_by_id(left).values() if one.limited_at is None]

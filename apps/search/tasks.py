@@ -19,7 +19,7 @@ def index_newcomers() -> None:
 
 @shared_task
 def index_older_posts() -> None:
-    """Index posts that are older than this version of the index, so that an upgrade needs no manual step."""
+    """Tag and index posts that are older than this version of the index, so that an upgrade needs no manual step."""
     for _batch in range(MAX_BATCHES):
         if not indexing.index_older(IndexWalk.Kind.POSTS):
             return

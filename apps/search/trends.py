@@ -48,7 +48,7 @@ def rank_posts() -> None:
 
 
 def trending_posts(viewer: User | None, *, limit: int, offset: int = 0) -> list[FeedItem]:
-    """Trending posts that a viewer may see, except those hidden by a mute or by a filter for public pages."""
+    """Trending posts that a viewer may see, except those hidden by mutes, staff limits, or filters for public pages."""
     rows = TrendingPost.objects.order_by("-score", "-post_id")
     ids = list(rows.values_list("post_id", flat=True)[:MAX_TRENDING])
     found = hydrate(viewer.pk if viewer else None, ids)

@@ -27,7 +27,7 @@ _ACCENTS = regex.compile("[\u0300-\u036f]+")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A word, or a run of characters in a script without spaces between words (`is_pairs`)."""
+    """A word, or a run that is indexed as pairs (`is_pairs`): Korean, or a script without spaces between words."""
 
     text: str
     is_pairs: bool
@@ -39,7 +39,10 @@ class Run:
         return [*map("".join, zip(self.text, self.text[1:], strict=False)), self.text[-1]]
 
     def tsquery(self, *, begins: bool, goes_on: bool = False) -> str:
-        """The run as a tsquery. With `begins`, it also matches as a prefix. `goes_on`: another run follows."""
+        """The run as a tsquery. `begins`: a word also matches as a prefix.
+
+        Pairs match any part of an indexed run; with `goes_on` (another run follows), only its end.
+        """
         if not self.is_pairs:
             return f"'{self.text[:WORD_MAX_CHARACTERS]}'" + (":*" if begins else "")
         pairs = self.words() if goes_on else self.words()[:-1]

@@ -14,7 +14,7 @@ def update_span(payload: Payload) -> None:
 
 @handles("virtual_follow_changed")
 def update_spans(payload: Payload) -> None:
-    """Add an account's posts to the spans of new virtual followers, or remove them from those of former followers."""
+    """Add an account's posts to the spans of new virtual followers, or remove them for readers who no longer follow."""
     for reader_id in spans.readers_with_span(payload["user_ids"]):
         spans.sync_follow(reader_id, payload["account_id"])
 

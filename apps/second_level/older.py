@@ -18,7 +18,7 @@ EXPIRES_SECONDS = 10  # after this time, a fill is not started: the reader has l
 def page(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
     """Up to `count` candidate ids within the bounds and in the order of the cursor, including restricted posts.
 
-    None if the reader's span does not cover the whole range, or if posts in the range may still be uncommitted.
+    None if the span covers neither the whole range nor `count` ids of it, or if posts in it may still be uncommitted.
     """
     if cursor.ascending:
         covered = ENTRIES.read_up(reader_id, oldest=cursor.floor, newest=cursor.max_id, count=count)
@@ -37,7 +37,7 @@ def page(reader_id: int, cursor: Cursor, count: int) -> list[int] | None:
 def newest(reader_id: int, count: int) -> list[int] | None:
     """The newest `count` ids of open posts: those in the reader's span, and newer ones from the table of posts.
 
-    Returns fewer if no more exist, and None if the span does not contain enough ids.
+    Returns fewer if no more exist, and None if there is no valid span or it does not contain enough ids.
     """
     span = spans.newest(reader_id, count)
     _enqueue_fill(reader_id, None)
@@ -56,7 +56,8 @@ def _enqueue_fill(reader_id: int, below: int | None) -> None:
 def fill(reader_id: int, below: int | None) -> None:
     """Store the next `FILL_COUNT` ids below `below`; if `below` is None, extend the span up to ids five minutes old.
 
-    Ids that the span already covers are not written again. Without `below`, a new span gets the ids for a home cache.
+    Ids that the span already covers are skipped; if it covers `FILL_COUNT` of them, or reaches the oldest post, nothing
+    is stored. Without `below`, a new span gets enough ids for a home cache.
     """
     if below is None:
         _fill_top(reader_id)

@@ -1,15 +1,16 @@
-"""The second level: readers' timelines as rows, older than the ids in the home caches in Redis (source 001: 60 days).
+"""The second level: readers' timelines as rows, which reach further back than home caches (source 001: 60 days).
 
 The rows are in PostgreSQL or in Cassandra (`stores`). Some may be missing, so only ranges within the reader's *span*
-are read: between its ends, no open post of a followee (including virtual followees) is missing. Rebuilding a home cache
-and paging down extend the span (`fill`), so the next visit takes one range read. A span can be trusted because
+are read: between its ends, no open post of the reader or of a followee (including virtual followees) is missing.
+Rebuilding a home cache and paging down extend the span (`fill`), so the next visit takes one range read. A span can be
+trusted because
 
 - it excludes ids younger than five minutes, because posts are not committed in the order of their ids;
-- a span is valid for one `graph_revision` of its reader; `sync_follow` moves it to the next revision and adds the
+- a span is valid for one `graph_revision` of its reader; `sync_follow` moves it to the current revision and adds the
   posts of accounts followed since;
 - filling a range writes all its rows again, so no row expires before the span does;
-- a span has the `stamp` of the last write of its rows; rows in Cassandra with another stamp, or none, are a miss;
-- rows of deleted posts or former followees may remain: every read checks visibility.
+- a span has the `stamp` of the last write that changed it; rows in Cassandra with another stamp, or none, are a miss;
+- rows of deleted posts or former followees may remain: every page checks visibility and follows.
 
 A delivery under the policy "push" writes a row for every follower, online or not (`push`).
 """
@@ -121,7 +122,7 @@ def push_chunk(post: Post, chunk: FanoutChunk) -> None:
 def push(
     author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool = False
 ) -> int:
-    """Write a row for each follower whose follow's id is in this range; returns their number, 0 if the store fails."""
+    """Write a row for each follower whose follow's id is in range; returns how many it wrote, 0 if Cassandra fails."""
     try:
         return timeline_store().push(
             author_id, first_edge, last_edge, post_id, is_virtual=is_virtual
@@ -139,8 +140,8 @@ def revision_of(reader_id: int) -> int:
 def fill(reader_id: int, revision: int, ids: Sequence[int], *, ceiling: int, floor: int) -> None:
     """Store `ids`: all open posts between `floor` and `ceiling` (both exclusive), as read at a graph revision.
 
-    Extends the span if the ranges touch, and otherwise replaces it. Stores nothing if the follows have changed since,
-    if a row is locked, or if PostgreSQL or the store does not accept writes. Never raises.
+    Extends the span if it is valid, not too long, and touches this range; otherwise replaces it. Stores nothing if the
+    revision has changed since, if a row is locked, or if PostgreSQL or the store does not accept writes. Never raises.
     """
     ceiling = min(ceiling, first_id_at(int(time.time()) - SETTLED_SECONDS))
     if floor >= ceiling - 1:
@@ -163,7 +164,7 @@ def _store(reader_id: int, revision: int, ids: list[int], ceiling: int, floor: i
         ceiling, floor = max(ceiling, old.ceiling), min(floor, old.floor)
         length, filled_at = length + old.length, old.filled_at
     elif old is None and TimelineSpan.objects.filter(pk=reader_id).exists():
-        return  # locked by another fill
+        return  # locked by another fill or a sync
     newest_follow, newest_virtual_follow = _newest_follows(reader_id)
     values: dict[str, Any] = {
         "stamp": timeline_store().fill(reader_id, ids, joins=joins),
@@ -187,8 +188,8 @@ def _joins(old: TimelineSpan, revision: int, ceiling: int, floor: int) -> bool:
 def sync_follow(reader_id: int, author_id: int) -> None:
     """Update a reader's span after a follow or a virtual follow has changed.
 
-    Also adds every other follow made since the last sync, because events may arrive in any order or twice, and no
-    events arrive while the site runs without this app.
+    Also adds the posts of all others followed since the last sync, because events may arrive in any order or twice, and
+    no events arrive while the site runs without this app.
     """
     with transaction.atomic():
         # the lock keeps the reader's follows as they are
@@ -287,7 +288,7 @@ def purge(*, max_batches: int = 20) -> int:
 def _read(
     reader_id: int, *, newest: int, oldest: int, count: int, begins: str, ascending: bool = False
 ) -> Covered | None:
-    """Read from the store; None if there is no such span, or if the store does not respond."""
+    """Read from the store; None if there is no such span, or if Cassandra does not respond."""
     bounds = {"newest": newest, "oldest": oldest, "count": count}
     try:
         return timeline_store().read(reader_id, **bounds, begins=begins, ascending=ascending)

@@ -16,7 +16,8 @@ from apps.sign_ups.models import Kind, email_digest
 from apps.sql import rows_of
 
 # There is a wave if the last hour has at least AT_LEAST new accounts, and more than TIMES the usual number. The usual
-# number is the hourly average before that hour; it is known once the counted accounts span at least KNOWN.
+# number is the hourly average before that hour; it is known once the accounts before it span at least KNOWN, or once
+# the site has _NEWEST accounts.
 TIMES, AT_LEAST, KNOWN = 5, 20, timedelta(days=1)
 _NEWEST = 5_000  # accounts that are counted
 
@@ -62,7 +63,7 @@ def block_of(sign_up: SignUp) -> Applying | None:
 def current_wave() -> Wave | None:
     """The wave of sign-ups, if many more accounts than usual were created in the last hour.
 
-    None if the site has existed for less than a day, because there is no usual number then.
+    None on a new site, with fewer than _NEWEST accounts in less than a day: there is no usual number then.
     """
     hour_ago = Now() - timedelta(hours=1)
     found = User.objects.order_by("-pk")[:_NEWEST].aggregate(

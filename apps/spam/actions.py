@@ -1,4 +1,4 @@
-"""Examines posts. Reports them and takes measures in the name of the site itself, as far as staff have allowed it."""
+"""Examines posts. Reports spam and takes measures against it in the name of the site itself, as the policy says."""
 
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
@@ -42,7 +42,7 @@ SWEEP_LIMIT = 30
 
 
 def examine(post_id: int) -> None:
-    """Examine a post, and do what the policy says about its score. Examining it again has no further effect."""
+    """Examine a post, and do what the policy says about its score. A post with a verdict is not examined again."""
     policy = policy_in_force()
     if policy.lowest is None or Verdict.objects.filter(post_id=post_id).exists():
         return
@@ -82,7 +82,7 @@ def _digest(text: str) -> int:
 
 @transaction.atomic
 def _act(post: Candidate, finding: Finding, policy: Policy) -> None:
-    """Record the verdict with a report, and take the measures that are switched on for its score."""
+    """Record the verdict, and do what the policy says about its score, unless the author is suspended."""
     # locked, so that posts of one author that are examined at once share a report
     author = User.objects.select_for_update(no_key=True).get(pk=post.author_id)
     if author.is_suspended:
@@ -201,8 +201,8 @@ def save_policy(
     hide_from: int | None,
     limit_from: int | None,
 ) -> None:
-    """Save what the site does, and log the change. Raises NotAllowed without the permission, or if `by` sets the
-    score of a measure that `by` may not take; Invalid as `require_sound`.
+    """Save the policy, and log the change. Raises NotAllowed without the permission, or if `by` sets the threshold of
+    a measure that `by` may not take; Invalid in the cases of `require_sound`.
     """
     require_permission(by, CHANGE_POLICY)
     row, _is_new = Policy.objects.get_or_create(pk=1)
@@ -223,7 +223,7 @@ def save_policy(
 
 
 def require_sound(policy: Policy) -> None:
-    """Raise Invalid for thresholds out of range, and for measures that would be taken without a report."""
+    """Raise Invalid for thresholds out of range, and for measures without a report or without `apps.strikes`."""
     errors: dict[str, str] = {}
     try:
         policy.clean_fields(exclude=["account", "id", "switched_off"])

@@ -197,7 +197,7 @@ class BlockedDomainAdmin(StaffList):
 
 @admin.register(Verdict)
 class VerdictAdmin(SearchedByAccount):
-    """The posts for which the site did something. Staff decide on the pages of the reports, and undo in the strikes."""
+    """The posts for which the site did something. Staff decide on reports' pages, and undo measures in the strikes."""
 
     list_display = ("id", "author_link", "post", "score", "why", "done", "report", "created_at")
     list_select_related = ("author", "report")

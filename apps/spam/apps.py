@@ -1,4 +1,4 @@
-"""The app that examines new posts for spam with heuristics, which are plug-ins. Optional."""
+"""The app that examines new and edited posts for spam with heuristics, which are plug-ins. Optional."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ class SpamConfig(AppConfig):
     verbose_name = _("spam")
 
     def ready(self) -> None:
-        """Add a part of the pages of reports, a file in archives, and an erasure step."""
+        """Add a part to the pages of reports, a file in archives, and an erasure step."""
         from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models
         from apps.spam import privacy  # noqa: PLC0415 -- needs the models
         from apps.web.hooks import INSERTS, Insert  # noqa: PLC0415 -- needs the models

@@ -20,7 +20,7 @@ MAX_COPIES = 100  # further copies are not counted
 STRANGERS = 5
 LINKS_AFTER = timedelta(days=1)  # how long a new account's links are suspicious
 CONTACTS, CONTACTS_WITHIN = 60, timedelta(hours=1)
-MAX_CONTACTS = 5_000  # rows that are read for a batch of posts
+MAX_CONTACTS = 5_000  # follows that are read for a batch of posts, and as many replies
 
 # The high bits of a post's id are the second of its creation, so a difference of ids is a span of time.
 _COPIES = f"""
@@ -36,7 +36,10 @@ GROUP BY mine.post_id, mine.digest HAVING count(*) >= %(least)s
 
 
 def _copies(posts: Sequence[Candidate], *, is_link: bool, least: int) -> dict[int, Values]:
-    """The posts of new accounts whose text or link is in `least` posts of new accounts within `COPIES_WITHIN`."""
+    """The posts of new accounts whose text (or a link, if `is_link`) is in at least `least` posts of new accounts.
+
+    The post itself and those within `COPIES_WITHIN` before it are counted.
+    """
     within = first_id_at(int(COPIES_WITHIN.total_seconds())) - first_id_at(0)
     values = {
         "posts": [post.id for post in posts],

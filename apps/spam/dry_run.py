@@ -74,8 +74,8 @@ def request_dry_run(
     hide_from: int | None,
     limit_from: int | None,
 ) -> DryRun:
-    """Request a dry run on yesterday's posts. Raises NotAllowed without the permission; Invalid without a heuristic or
-    a threshold, for thresholds that cannot work, and while MAX_PENDING others wait.
+    """Request a dry run on yesterday's posts. Raises NotAllowed without the permission; Invalid as `require_choice`,
+    and while MAX_PENDING others wait or run.
     """
     require_permission(by, ADD_DRY_RUNS)
     thresholds = {"report_from": report_from, "hide_from": hide_from, "limit_from": limit_from}
@@ -88,7 +88,7 @@ def request_dry_run(
 
 
 def require_choice(heuristics: Collection[str], thresholds: Policy) -> None:
-    """Raise Invalid unless a dry run with these can catch something."""
+    """Raise Invalid for no heuristic or an unknown one, for no threshold, and as `require_sound`."""
     if not heuristics or not set(heuristics) <= available().keys():
         raise Invalid(_("Choose at least one heuristic."), code="no_heuristic")
     if thresholds.lowest is None:

@@ -28,7 +28,8 @@ Values = Mapping[str, Any]  # the numbers and short texts in a reason; stored as
 class Candidate:
     """A public or quiet public post that is examined, and what is known of its author.
 
-    `mentioned` are the ids of the accounts that it mentions, and `links` the addresses in it, at most `MAX_LINKS`.
+    `mentioned` are the ids of the accounts that it mentions, and `links` the addresses in it, at most
+    `queries.MAX_LINKS`.
     """
 
     id: int
@@ -104,7 +105,7 @@ def sentences(reasons: Mapping[str, Values]) -> list[str]:
 
 
 def domain_of(address: str) -> str:
-    """The host of an address, in lower case and in punycode; empty if the address has none."""
+    """The host of an address, in lower case and in punycode; empty if the address has no valid host."""
     try:
         host = urlsplit(address).hostname or ""
         return host.rstrip(".").encode("idna").decode().lower()

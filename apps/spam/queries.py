@@ -16,7 +16,7 @@ from apps.spam.heuristics import Candidate, Heuristic, available, sentences
 from apps.spam.models import Policy, Verdict
 from feedcache.ids import first_id_at
 
-MAX_LINKS = 10  # of a post that are examined
+MAX_LINKS = 10  # examined per post
 MAX_VERDICTS = 10  # on the page of a report
 SLOTS, PER_SLOT = 48, 50  # a day is sampled in half hours
 ACTED, DISMISSED, WAITING, NONE = "acted", "dismissed", "waiting", "none"
@@ -94,7 +94,7 @@ def outcomes(posts: Sequence[Candidate], site_id: int | None) -> dict[int, str]:
 
     ACTED: a measure about the post, or about its author since the post, is in force. A measure of the site itself
     counts only once staff have closed its report. DISMISSED: a measure was taken back, or a report about the post was
-    closed without one. Two queries.
+    closed without one. Without `apps.strikes`, the only known measures are those in `_closed_accounts`. Two queries.
     """
     reported = ReportedPost.objects.filter(post__in=[post.id for post in posts])
     resolved: dict[str, set[int]] = {NONE: set(), WAITING: set()}
@@ -141,7 +141,7 @@ def _strikes(posts: Sequence[Candidate], site_id: int | None) -> tuple[set[int],
 
 
 def _closed_accounts(posts: Sequence[Candidate], _site_id: int | None) -> tuple[set[int], set[int]]:
-    """The posts whose authors staff have suspended or limited: all that is known without `apps.strikes`."""
+    """The posts whose authors are suspended or limited, perhaps since before the post. Used without `apps.strikes`."""
     measures = Q(suspended_at__isnull=False) | Q(limited_at__isnull=False)
     authors = User.objects.filter(
         measures, pk__in={post.author_id for post in posts}, erased_at=None

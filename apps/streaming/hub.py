@@ -33,7 +33,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 THREADS = 4
-CATCHING_UP_THREADS = 2  # for reading missed events, which must not delay tokens and new events
+CATCHING_UP_THREADS = (
+    2  # for reading missed events, which must not delay token checks and new events
+)
 PAUSE_SECONDS = 0.5  # before subscribing again
 SUBSCRIBE_SECONDS = 1.0  # the time that a process may need to subscribe after its start
 RETRY_AFTER_SECONDS = 5
@@ -150,7 +152,7 @@ class Hub:
                 logger.warning("overload: %d announcements are waiting", MAX_WAITING)
             except Exception:
                 logger.exception("unexpected error in the streaming hub; resubscribing")
-            # announcements may have been missed; disconnected clients catch up when they reconnect
+            # announcements may have been missed; clients resume, or reload their pages, when they reconnect
             self._is_subscribed.clear()
             self._end(self._connections(), "announcements may have been missed")
             await asyncio.sleep(PAUSE_SECONDS)

@@ -13,7 +13,7 @@ from apps.accounts.models import User
 from apps.notifications.models import Notification
 from apps.notifications.queries import notifications_of
 
-MAX_KEPT = 16  # ids kept above `floor`: a late notification is sent unless more than 16 newer ones were sent before it
+MAX_KEPT = 16  # ids in `had`: a late notification is sent unless more than 16 newer ones were sent before it
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class StreamEvent:
 def events_of_post(
     post_id: int, event: str, listeners_by_stream: Listeners
 ) -> Iterator[StreamEvent]:
-    """Events for listeners who may see a post: `update` if it is new, `status.update` for an edit or link preview."""
+    """Events for listeners who may see a post. `event`: `update` for a new post, else `status.update`."""
     post = Post.objects.filter(pk=post_id, deleted_at=None).first()
     if post is None:
         return
@@ -87,7 +87,7 @@ def events_of_missed(
 
 
 def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[StreamEvent]:
-    """Events for a post that was deleted or hidden by staff, for listeners who may have it on a page.
+    """Events for a post that was deleted, or hidden by staff, for listeners who may have it on a page.
 
     Listeners who have blocked the author, or whom the author has blocked, get none. Neither does the author of a
     hidden post, who can still see it.
@@ -227,7 +227,7 @@ def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Strea
 
 
 def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
-    """The listeners who may have a post on their home page: its audience, and followers of its tags."""
+    """The listeners who may have a post at home: its audience and, unless it is deleted, followers of its tags."""
     user_ids = readers_among(post, listeners)
     tags = tag_names(post.body)
     if tags and post.visibility == Visibility.PUBLIC:
@@ -236,7 +236,7 @@ def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
 
 
 def _in_list(post: Post, owner_id: int, list_id: int) -> bool:
-    """Whether a post is on a list's timeline; for a deleted post, whether it was public or unlisted and by a member."""
+    """Whether a post is on a list's timeline; for a deleted post, whether it was open and by a member."""
     lists = UserList.objects.filter(pk=list_id, owner=owner_id, members__member=post.author_id)
     user_list = lists.first()
     if user_list is None or post.deleted_at is not None:

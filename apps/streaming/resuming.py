@@ -56,8 +56,9 @@ _TEXT = re.compile(
 class Position:
     """The events of a stream that a client has: all posts up to `floor`, those in `had`, and `notifications`.
 
-    The position of a new stream includes everything that exists when it starts. `repeated` is None for a new stream;
-    for a resumed one, it contains the posts that the client had or is sent as missed, whose later events are skipped.
+    The position of a new stream includes everything that exists when it starts. `repeated` is None for a new stream, or
+    one that begins with MISSED; for a resumed one, it has the posts that the client had or is sent as missed, which are
+    not sent again as new.
     """
 
     floor: int
@@ -67,7 +68,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """Parse an event id; a bare post id means everything up to that post. Raises BadRequest for any other text."""
+        """Parse an event id; a bare post id means all posts up to that one. Raises BadRequest for any other text."""
         match = _TEXT.fullmatch(text)
         try:
             floor, below, had, above = match.groups("") if match else ("", "", "", "")
@@ -174,8 +175,8 @@ def position_now(listener_id: int, stream: Stream, notifications: Known) -> Posi
     ids = candidate_ids(listener_id, stream, newest, MAX_HAD, home_ids=sql.home_ids_nearby) or []
     if len(ids) == MAX_HAD:
         floor = ids[-1]
-    # the search covered only the site's newest `NEARBY` posts, so the floor must not be below the oldest of them; posts
-    # published since then only raise this limit
+    # the search covered only the site's newest `NEARBY` posts, so all older ones must be covered by the floor; posts
+    # published since then only raise it
     posts = Post.objects.filter(pk__gt=floor).order_by("-pk").values_list("pk", flat=True)
     for lowest in posts[sql.NEARBY - 1 : sql.NEARBY] if stream == USER else ():
         floor = lowest - 1

@@ -137,7 +137,7 @@ class Server:
             self.hub.leave(connection)
 
     async def _join(self, token: str) -> Connection:
-        """Register a connection for the user of a token; the caller must end it with `hub.leave`.
+        """Register a connection for the user of a token; the caller must remove it with `hub.leave`.
 
         After an error, nothing is registered. Raises InvalidTokenError, TooMany or Unavailable.
         """

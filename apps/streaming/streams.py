@@ -16,7 +16,7 @@ NAMES = frozenset(
 
 
 class StreamError(ValueError):
-    """An unknown stream, an invalid argument, or an invalid WebSocket command; the message is for programmers."""
+    """An unknown stream, an invalid argument, or a refused WebSocket command; the message is for programmers."""
 
 
 @dataclass(frozen=True, slots=True)

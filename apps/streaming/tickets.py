@@ -1,4 +1,5 @@
-"""Tickets authenticate the streams of the site's pages: scripts cannot set headers, and the server ignores cookies.
+"""Tickets authenticate the streams of the site's pages, because the streaming server ignores cookies and
+scripts cannot set the headers of an EventSource.
 
 A ticket identifies a login. It is valid only for streams, until the login ends, but at most for an hour.
 """

@@ -85,7 +85,9 @@ async def serve_websocket(
 
 
 def event(delivered: Delivered, position: Position) -> bytes:
-    """Format a server-sent event, and add it to `position`. New posts, messages, notifications and MISSED get an id."""
+    """Format a server-sent event. New posts, messages and notifications are added to `position`, which is then the id
+    of their event. MISSED also has the position as its id; other events have no id.
+    """
     if delivered.number:
         position.add(delivered.event, delivered.number)
     is_news = delivered.number or delivered.event == MISSED
@@ -94,7 +96,7 @@ def event(delivered: Delivered, position: Position) -> bytes:
 
 
 def message(delivered: Delivered) -> dict[str, Any]:
-    """An event as Mastodon sends it on WebSockets: the payload is a JSON string inside the JSON."""
+    """An event as Mastodon sends it on WebSockets: the payload, which may itself be JSON, is sent as a string."""
     return {"stream": delivered.labels, "event": delivered.event, "payload": delivered.payload}
 
 

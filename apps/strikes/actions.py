@@ -74,7 +74,7 @@ def seen(content: PostContent) -> dict[str, object]:
 def keep_evidence(
     report: Report, posts: Sequence[PostContent], _collection_ids: Sequence[int]
 ) -> None:
-    """Keep reported posts as they are, because their authors may edit or delete them."""
+    """Store copies of reported posts, because their authors may edit or delete them."""
     Evidence.objects.bulk_create(
         Evidence(report=report, post_id=post.id, seen=seen(post)) for post in posts
     )
@@ -102,9 +102,9 @@ def decide(
 ) -> int:
     """Take a measure about a report; close this report and others that the measure answers, and return their number.
 
-    `text` is shown to the person. Measures about posts need `post_ids` of the report; posts that have been deleted are
-    left out. The measure "" dismisses the report. Raises Invalid, NotFound, Conflict for a resolved report, and
-    NotAllowed without the measure's permissions and for reports about oneself.
+    The measure "" dismisses the report; the reported person sees the `text` of any other measure. Measures about posts
+    need `post_ids` of the report; deleted posts and reposts are left out. Raises Invalid, NotFound, Conflict for a
+    resolved report, and NotAllowed without the measure's permissions and for reports about oneself.
     """
     require_permission(by, CHANGE_REPORTS)
     require_other(by, report.target_id)
@@ -138,7 +138,7 @@ def _posts_of(report: Report) -> set[int]:
 
 def _answers(measure: str, other: Report, decided: Collection[int]) -> bool:
     """Whether a measure also answers another report about the same account: every report if the account is now closed,
-    and otherwise only reports about `decided` posts. A dismissal answers no other report.
+    and otherwise only reports whose posts are all in `decided`. A dismissal answers no other report.
     """
     if measure in {Measure.FREEZE, Measure.SUSPEND}:
         return True
@@ -168,7 +168,9 @@ def _take(
 
 @transaction.atomic
 def warn(user: User, *, by: User, reason: str = "", report: Report | None = None) -> None:
-    """Record a strike without other consequences. Raises NotAllowed without the permission to change reports."""
+    """Record a strike without other consequences. Raises NotAllowed without the permission to change reports, and for a
+    superuser unless `by` is one.
+    """
     require_permission(by, CHANGE_REPORTS, over=user)
     log_action(by, user, f"Warned: {reason}" if reason else "Warned.")
     record(Act(Measure.WARN, user, by, reason, report))
@@ -177,7 +179,7 @@ def warn(user: User, *, by: User, reason: str = "", report: Report | None = None
 @transaction.atomic
 def take_back(strike: Strike, *, by: User, reason: str = "") -> None:
     """Undo the measure of a strike; does nothing if it has been undone. Raises NotAllowed without the measure's
-    permission and for one's own strikes.
+    permission, for one's own strikes, and in the cases of `unfreeze_user` and `restore_user`.
     """
     require_other(by, strike.user_id)
     rows = Strike.objects.select_for_update(of=("self",)).select_related("user")
@@ -204,7 +206,7 @@ def _about_account(act: Callable[..., None], strike: Strike, *, by: User, reason
 def _about_post(act: Callable[..., None], strike: Strike, *, by: User, reason: str) -> None:
     if Post.objects.filter(pk=strike.post_id or 0, deleted_at=None).exists():
         act(strike.post_id, by=by, reason=reason)
-    else:  # the author has deleted the post: only the strike is taken back
+    else:  # the post has been deleted: only the strike is taken back
         _close(strike, "Strike withdrawn", DELETE_POSTS, by=by, reason=reason)
 
 
@@ -239,7 +241,7 @@ def add_note(user: User, *, by: User, text: str) -> Note:
 
 
 def appeal(strike: Strike, *, text: str) -> Appeal:
-    """Appeal against a strike, once. Raises Invalid, or NotAllowed if it is too late or the strike was taken back."""
+    """Appeal against a strike. Raises Invalid, or NotAllowed unless `strike.may_be_appealed`."""
     text = _clean(text)
     if not strike.may_be_appealed:
         raise NotAllowed(_("This decision was taken back, has an appeal, or is too old to appeal."))
@@ -254,8 +256,8 @@ def appeal(strike: Strike, *, text: str) -> Appeal:
 def answer_appeal(row: Appeal, *, by: User, is_accepted: bool, text: str = "") -> None:
     """Accept an appeal, which takes the measure back, or reject it. Notifies the person.
 
-    Raises Invalid for a text that is too long; NotAllowed without the permission to change reports, for accepting
-    without the measure's permission, for one's own appeals, and if the appeal has been answered already.
+    Raises Invalid for a text that is too long; NotAllowed without the permission to change reports, for one's own
+    appeals, if the appeal has been answered already and, when accepting, in the cases of `take_back`.
     """
     require_permission(by, CHANGE_REPORTS)
     _check_length(text)

@@ -1,4 +1,4 @@
-"""Pages for staff: the queue of reports, a report with everything needed to decide, appeals, and a log of all acts."""
+"""Pages for staff: the queue of reports, the page of a report, appeals, strikes, and the log of all acts of staff."""
 
 import csv
 from collections.abc import Callable
@@ -156,7 +156,9 @@ class CaseAdmin(ReportAdmin):
         ]
 
     def _act(self, request: HttpRequest, report: Report, chosen: Filter) -> HttpResponse:
-        """Perform the action of a button. A decision redirects to the next report, other actions back to this page."""
+        """Perform the action of a button. A decision redirects to the next report; refusals and other actions redirect
+        back to this page.
+        """
         by, text = staff_of(request), request.POST.get("text", "").strip()
         name, _colon, value = request.POST.get("act", "").partition(":")
         onward = queries.next_case(chosen, by, report)
@@ -264,7 +266,7 @@ def _query(chosen: Filter) -> str:
 
 @admin.register(Strike)
 class StrikeAdmin(SearchedByAccount):
-    """All strikes. Staff can take them back here, on the page of a report, or in the list of accounts."""
+    """All strikes. Staff can take them back here or on a report's page; suspensions also in the list of accounts."""
 
     list_display = (
         "id",
@@ -338,7 +340,7 @@ class LogAdmin(StaffList):
         return [path("log.csv", export, name="strikes_log"), *super().get_urls()]
 
     def export(self, request: HttpRequest) -> HttpResponseBase:
-        """The filtered list as CSV, at most `CSV_MAX_LINES` lines."""
+        """The filtered list as CSV: a line with `LOG_COLUMNS`, and at most `CSV_MAX_LINES` entries."""
         if not self.has_view_permission(request):
             raise NotAllowed(_("You do not have permission to do this."))
         try:

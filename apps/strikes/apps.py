@@ -9,7 +9,7 @@ class StrikesConfig(AppConfig):
     verbose_name = _("strikes and appeals")
 
     def ready(self) -> None:
-        """Record acts of staff, keep reported posts, and add pages, a file in archives, and an erasure step."""
+        """Record acts of staff, copy reported posts, and add pages, a file in archives, and an erasure step."""
         from apps.api.hooks import NOTIFICATION_FIELDS  # noqa: PLC0415 -- needs the models
         from apps.moderation.hooks import ACTED, FILED, WAITING  # noqa: PLC0415 -- needs the models
         from apps.notifications.hooks import ABOUT  # noqa: PLC0415 -- needs the models

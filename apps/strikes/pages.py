@@ -18,7 +18,7 @@ from apps.strikes.models import TEXT_MAX_CHARACTERS
 from apps.strikes.queries import own_strike, own_strikes, owner_of
 from apps.web.forms.accounts import CodeForm, render_form, render_settings
 
-VERIFIED = "strikes_verified"  # key in the session: the token whose second factor was checked
+VERIFIED = "strikes_verified"  # in the session: the token for which the second factor was checked
 
 
 @require_get_or_post
@@ -37,7 +37,7 @@ def settings(request: AuthenticatedRequest) -> HttpResponseBase:
 @require_get_or_post
 @never_cache
 def closed(request: HttpRequest, token: str) -> HttpResponseBase:
-    """The strikes of a frozen or suspended account, for its owner, after a check of the account's second factor."""
+    """The strikes of a frozen or suspended account, for its owner, after a check of its second factor if it has one."""
     owner = owner_of(token)
     if has_second_factor(owner) and request.session.get(VERIFIED) != token:
         return _second_factor(request, owner, token)

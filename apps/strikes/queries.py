@@ -84,7 +84,7 @@ class QueueRow:
 
 
 def queue(chosen: Filter, staff: User) -> tuple[list[QueueRow], int]:
-    """A page of the queue, from four queries, and the `after` of the next page (0 at the end)."""
+    """A page of the queue, from at most four queries, and the `after` of the next page (0 at the end)."""
     named = Prefetch("posts", ReportedPost.objects.order_by("pk"))
     found = list(
         chosen.rest(staff)
@@ -150,7 +150,9 @@ def notes_of(user: User) -> list[Note]:
 
 
 def account_figures(user: User) -> dict[str, int]:
-    """The numbers of all and of open reports about an account, of reports by it, and of all and of active strikes."""
+    """The numbers of all and of open reports about an account and of reports by it (each at most MAX_COUNTED), and of
+    its strikes, all and in force.
+    """
     against = Report.objects.filter(target=user)
     strikes = Strike.objects.filter(user=user).aggregate(
         all=Count("pk"), in_force=Count("pk", filter=Q(undone_at=None))
@@ -295,7 +297,7 @@ def owner_of(token: str) -> User:
 def what_notifications_are_about(
     viewer: User, rows: Sequence[Notification]
 ) -> dict[int, OwnStrike]:
-    """The viewer's newest strike, by the id of each notification about strikes in `rows`; {} if there is no strike."""
+    """Maps the ids of those notifications in `rows` that are about strikes to the viewer's newest strike, if any."""
     told = [row.pk for row in rows if row.kind == NotificationKind.STRIKE]
     newest = (
         Strike.objects.filter(user=viewer).select_related("appeal").order_by("-pk").first()

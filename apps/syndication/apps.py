@@ -9,7 +9,7 @@ class SyndicationConfig(AppConfig):
     verbose_name = _("syndication")
 
     def ready(self) -> None:
-        """Add feeds for feed readers, and preview images of posts without pictures."""
+        """Add feeds for feed readers, and preview images of posts without visible pictures."""
         from apps.syndication.feeds import FORMS  # noqa: PLC0415 -- needs the models
         from apps.syndication.preview_image import HEIGHT, WIDTH  # noqa: PLC0415 -- needs the settings
         from apps.web.hooks import (  # noqa: PLC0415 -- needs the models

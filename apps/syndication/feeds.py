@@ -61,7 +61,7 @@ class Entry:
 
 
 def of_account(owner: User) -> Source:
-    """Public posts of an account, without replies and reposts."""
+    """Public posts of an account, without reposts or replies to others."""
     profile_filter = ProfileFilter(replies=False)
     return Source(
         title=f"{owner.name} (@{owner.handle})",
@@ -155,7 +155,7 @@ class Feed:
 
 
 class PagedAtom(Atom1Feed):
-    """Atom with a link to the next page (RFC 5005)."""
+    """Atom with an icon, and with a link to the next page (RFC 5005)."""
 
     def add_root_elements(self, handler: SimplerXMLGenerator) -> None:
         super().add_root_elements(handler)
@@ -235,7 +235,7 @@ FORMS = {
 
 
 def _xml(feed: Feed, kind: type[SyndicationFeed]) -> bytes:
-    """Write a feed as XML. Old texts may contain control characters, which XML cannot contain, so they are removed."""
+    """Write a feed as XML, without the control characters of old texts, which XML cannot contain."""
     source = feed.source
     made = kind(
         title=without_control_characters(f"{source.title} · {settings.SITE_NAME}"),

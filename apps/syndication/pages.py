@@ -69,7 +69,7 @@ def feed_response(
 
 @require_safe
 def card(request: HttpRequest, handle: str, post_id: int) -> HttpResponseBase:
-    """The preview image of a public post. If the post has a content warning, only the warning is drawn."""
+    """The preview image of a public post. A content warning is drawn instead of the text."""
     item = public_item(post_id)
     if item.author.handle != handle:
         return redirect(f"{item.url}/card.png")

@@ -27,10 +27,12 @@ from feedcache.ids import author_of
 
 WIDTH, HEIGHT = 1200, 630
 FORM = 1  # part of the key; raise it when the rendering changes
-# Each folder holds one image of 20 to 60 KB. Authors are divided into GROUPS groups. The images of all authors of a
-# group are spread over PLACES folders.
+# Authors are divided into GROUPS groups. The images of all authors of a group are spread over PLACES folders, each of
+# which holds one image of 20 to 60 KB.
 GROUPS, PLACES = 64, 64
-WAIT_SECONDS = 2.0  # for the lock: only one image is drawn at a time, so that pages stay fast
+WAIT_SECONDS = (
+    2.0  # for the lock: a process draws only one image at a time, so that pages stay fast
+)
 TEXT_CHARACTERS = 600
 SIZES = ((54, 4), (44, 5), (36, 6))  # font sizes in pixels, and how many lines fit
 MIN_SHARE_SHOWN = 0.7  # the share of a text's characters that the font must have
@@ -71,10 +73,10 @@ def card_file(
     before_drawing: Callable[[], None],
     after_drawing: Callable[[], None],
 ) -> bytes:
-    """The image of a post as PNG, stored or rendered now. Raises Unavailable while too many are being rendered.
+    """The image of a post as PNG, stored or rendered now. Raises Unavailable if other images are rendered for too long.
 
-    `before_drawing` may raise an error to refuse. `after_drawing` raises a DomainError if the post has changed since;
-    the image is then not kept.
+    `before_drawing` may raise an error to refuse. `after_drawing` raises a DomainError if the post has changed since it
+    was read; the image is then deleted.
     """
     storage = storages["private"]
     folder = _folder(post_id)
@@ -88,7 +90,7 @@ def card_file(
     for other in _names(folder):
         storage.delete(f"{folder}/{other}")
     storage.save(name, ContentFile(image))
-    try:  # after storing: the handler of any later change finds the stored image and deletes it
+    try:  # checked after storing, because the handler of any later change deletes a stored image
         after_drawing()
     except DomainError:
         storage.delete(name)
@@ -164,7 +166,7 @@ def has_glyph(character: str) -> bool:
 
 
 def _fit(text: str) -> tuple[int, list[str]]:
-    """The largest font size at which a text fits, and its lines; at the smallest size the text is cut."""
+    """The largest font size at which a text fits, and its lines. A text too long for the smallest size is cut."""
     size, lines = 0, [""]
     for size, maximum in SIZES:
         lines = wrap(text, font_of(size), WIDTH - 2 * EDGE)
@@ -178,7 +180,9 @@ def _fit(text: str) -> tuple[int, list[str]]:
 
 
 def wrap(text: str, font: Font, width: int) -> list[str]:
-    """The lines of a text, broken at spaces, and between any two CJK characters. Empty lines are dropped."""
+    """The lines of a text, broken at spaces and next to CJK characters (but not before the punctuation that follows
+    one), and within words wider than a line. Empty lines are dropped.
+    """
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""

@@ -1,4 +1,4 @@
-"""Staff pages for tags and the counts of their uses. The followers of a tag are private."""
+"""Staff pages for tags and the counts of their uses. No page lists the followers of a tag, because they are private."""
 
 from typing import Any
 

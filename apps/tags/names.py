@@ -14,7 +14,7 @@ _INSIDE = (
     r"|(?<=[\p{Arabic}\p{Syriac}\p{Mn}\p{Mc}])[\u200c\u200d])"
 )
 _FIRST = r"(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{N}_〃]"
-# A name of any length; `NEXT` matches each of its characters except the first.
+# A name is `FIRST` and any number of `NEXT`; each matches one character. Users of the patterns limit the length.
 NEXT = rf"(?:[\p{{L}}\p{{Mn}}\p{{Mc}}\p{{N}}_〃]|(?<=\p{{Hebrew}})׳|{_INSIDE}(?=[\p{{L}}\p{{N}}]))"
 FIRST = rf"(?:{_FIRST})"
 _NAME = regex.compile(rf"{FIRST}{NEXT}*+")
@@ -28,8 +28,8 @@ _OTHER = regex.compile(
 def normalize(name: str) -> str | None:
     """The stored form of a name, NFKC and case-folded; None if it cannot name a tag.
 
-    A name has at most 100 letters, digits and underscores, before and after normalization, and at least one of them is
-    not a digit. Marks that scripts use inside words are part of the name.
+    A name has at most 100 characters, before and after normalization: letters, digits, underscores, and the marks that
+    scripts use inside words. At least one is a letter or an underscore.
     """
     bare = _CLOSED.sub("", _OPENED.sub("", name))
     if not 0 < len(bare) <= NAME_MAX_CHARACTERS or not _NAME.fullmatch(bare):

@@ -58,7 +58,7 @@ def trending_tags(*, maximum: int, offset: int = 0) -> list[Tag]:
             scores[row.tag_id] = accounts + row.accounts, uses + row.uses
     tags = publicly_used(
         Tag.objects.filter(pk__in=scores)
-    ).in_bulk()  # the counts may be minutes old
+    ).in_bulk()  # the counts may be minutes old, so public use is checked again
     ranked = sorted(tags, key=lambda tag_id: (scores[tag_id], tag_id), reverse=True)
     return [tags[tag_id] for tag_id in ranked[offset : offset + maximum]]
 
@@ -66,7 +66,8 @@ def trending_tags(*, maximum: int, offset: int = 0) -> list[Tag]:
 def cached_trending_tags() -> list[TagUsage]:
     """The ten tags that the most accounts currently use, as visitors see them, for the side column of every page.
 
-    They are up to a minute old, but a tag disappears with its last public use (`clear_cached_trending_tags`).
+    They are cached for a minute, and their counts may be some minutes older. But a tag disappears with its last public
+    use (`clear_cached_trending_tags`).
     """
     listener().subscribe_channel(TRENDING_CHANNEL, _clear)
     current()  # starts the listener of this process

@@ -27,7 +27,7 @@ def replicate_post(payload: Payload) -> None:
 
 @handles("post_edited")
 def deliver_edited_post(payload: Payload) -> None:
-    """Refresh the caches; if only mentioned people may see the post, deliver it to newly mentioned people."""
+    """Refresh the caches; deliver a post for mentioned people to the followers that it mentions now."""
     repair_edited(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
     dispatch.deliver_to_mentioned(payload["post_id"])

@@ -1,4 +1,4 @@
-"""The home timeline: posts of the viewer's followees, of the viewer, and of the viewer's circles; newest first.
+"""The home timeline: posts by the viewer and their followees, for their circles, and with followed tags; newest first.
 
 Candidates come from `sources.home`, the rules are in `pipeline.rulebook`, and `pipeline.page` makes a page from both.
 An optional app may add candidates by accounts that the viewer does not follow (`sources.virtual_follows`); these are
@@ -105,7 +105,7 @@ class Look:
 def look_up(viewer: User, post_id: int) -> Look | None:
     """Assemble a page of home that can contain only this post, and return the verdict on the post.
 
-    None if the viewer may not see the post.
+    If the post is not a candidate, the rules are applied to it all the same. None if the viewer may not see the post.
     """
     if not is_possible(post_id):
         return None

@@ -42,7 +42,10 @@ def favourites_timeline(viewer: User, cursor: Cursor) -> Page[FeedItem]:
 def _posts(
     viewer: User, cursor: Cursor, read: Callable[[int, Cursor], Page[Bookmark] | Page[Like]]
 ) -> Page[FeedItem]:
-    """A page of posts with a mark (bookmark or like), paged by the marks' ids. Deleted posts do not shorten it."""
+    """A page of posts with a mark (bookmark or like), paged by the marks' ids.
+
+    Posts that the viewer may not see do not shorten it, unless `MAX_ROUNDS` reads were not enough.
+    """
     found: list[tuple[int, FeedItem]] = []  # marks with their posts, in the order of the page
     position, more = replace(cursor, limit=cursor.limit + 1), True
     for _round in range(MAX_ROUNDS):

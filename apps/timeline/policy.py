@@ -1,12 +1,12 @@
 """The delivery policies in force (which authors are pushed, and which are pulled), cached in every process.
 
-`fanout.auto_policy` chooses the mode of an author, and `fanout.switch` puts it in force.
+`fanout.auto_policy` chooses the mode of authors whose policy is `auto`; `fanout.switch` puts every mode in force.
 
 Readers merge the outboxes of *pulled* authors with their home caches. Merging is a union of ids, so merging too many
 authors, or for too long, does no harm. But the set of pulled authors must contain every author who has a post that home
 caches lack, so a switch is announced before it takes effect (`fanout.switch`). Readers notice it by the version of the
-set, a small key that is stored with the home caches and read atomically with them. If the key is missing or has another
-version, a process loads the set from PostgreSQL before it uses what it read.
+set, a small key that is stored with the home caches and read just before them. If the key is missing or has another
+version, a process loads the set from PostgreSQL and reads the home cache again.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """The profile timeline: one author's posts as a viewer sees them.
 
 Open posts, which are the same for every viewer, come from the author's outbox; for visitors (people who are not signed
-in), the posts of the last two weeks come from a cache that contains their contents. Restricted posts for this viewer
-come from PostgreSQL, if the author ever wrote any.
+in), the posts of this week and last week come from a cache that contains their contents. Restricted posts for this
+viewer come from PostgreSQL, if the author ever wrote any, and so do all posts of a narrow filter (`is_narrow`).
 """
 
 from collections.abc import Sequence
@@ -85,7 +85,8 @@ class ProfileHead:
 def profile_head(
     handle: str, viewer_id: int | None, *, badge: str = "NULL", facts: Sequence[str] = ()
 ) -> ProfileHead:
-    """The head of a profile, in one query, or in two if this process has not cached the handle. Raises NotFound.
+    """The head of a profile, in one query; in two if this process has not cached the handle's id, in three if the
+    cached id is outdated. Raises NotFound.
 
     `badge` and `facts` are SQL expressions that are evaluated in the same query; they may use `%(viewer)s` and
     `%(owner)s`.
@@ -189,7 +190,7 @@ def _filtered_ids(
 
 
 def _open(author: User, cursor: Cursor, count: int, *, replies: bool) -> Found:
-    """Candidates for visitors: the author's last two weeks, cached with their contents, and the outbox below them."""
+    """Candidates for visitors: the author's posts of these two weeks, cached with contents; below them, the outbox."""
     recent = recent_posts(author, cursor, count, replies=replies)
     contents = {post.id: post for post in recent.posts}
     rest = recent.rest(cursor, count)

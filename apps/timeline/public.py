@@ -1,7 +1,7 @@
-"""Public timelines, newest first: the "message square" (source 003) of all public posts, and the timelines of tags.
+"""Public timelines: the "message square" (source 003) of all public posts except reposts, and the timelines of tags.
 
-The ids of the square come from a window in Redis. The ids of posts with media, and of posts with a tag (by one bounded
-scan per tag), come from PostgreSQL.
+The newest ids of the square come from a window in Redis. Older ids, and those of posts with media or with a tag (by one
+bounded scan per tag), come from PostgreSQL.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class TagQuery:
 
 
 def tag_timeline(viewer: User | None, query: TagQuery, cursor: Cursor) -> Page[FeedItem]:
-    """A page of the posts with a tag. Raises NotFound if one of the names is not a valid tag."""
+    """A page of the posts with a tag. Raises NotFound if `name` or one of `any_of` is not a valid tag."""
     tags = [tag_named(name) for name in dict.fromkeys((query.name, *query.any_of))]
     viewer_id = viewer.pk if viewer else None
     source = stored(partial(_tagged_ids, viewer_id, [tag for tag in tags if tag.pk]))

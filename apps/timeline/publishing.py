@@ -1,8 +1,8 @@
 """The only module through which people publish, edit, delete and repost posts.
 
-The rows, their counts and the event are written in one transaction (`apps.posts`). After the commit, home caches and
-outboxes are updated here, so that authors see the change on their next page. If the process dies before that, the
-handlers of the event update them.
+The rows, their counts and the event are written in one transaction (`apps.posts`). After the commit, the author's
+outbox, and for a new post the author's home cache, are updated here, so that authors see the change on their next page.
+If the process dies before that, the handlers of the event update them.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def publish(
         counted=counted,
         more_writes=_own_timelines,
     )
-    # the key was repeated: the process that published the post may have died before it updated these caches
+    # a repeated key: the process that published the post may have died before it updated these caches
     if published.content is None:
         write_together([dispatch.own_timeline_writes(published.post)])
         outbox.repair(author.pk)
@@ -149,9 +149,11 @@ def publish_due(*, limit: int) -> int:
 def _publish_scheduled(row: ScheduledPost) -> None:
     try:
         with (
-            override(None),
+            override(
+                None
+            ),  # error messages are stored untranslated, and translated when they are read
             transaction.atomic(),
-        ):  # error messages are stored untranslated, and translated when they are read
+        ):
             author = User.objects.filter(
                 pk=row.author_id, is_active=True, suspended_at=None
             ).first()

@@ -47,13 +47,13 @@ def maintain_policies() -> None:
 
 @shared_task
 def measure_policies() -> None:
-    """Measure authors whose policy is `auto`, and choose their mode again."""
+    """Measure a batch of the authors whose policy is `auto`, and choose their mode again."""
     auto_policy.measure_all()
 
 
 @shared_task
 def sweep(helpers: int = SWEEP_HELPERS) -> None:
-    """Run the jobs and chunks whose messages were lost."""
+    """Run overdue jobs and chunks, also of backfills: their messages were lost or are late, or they are retries."""
     run = partial(dispatch.run_due, limit=SWEEP_LIMIT, overdue=events.SWEEP_OVERDUE)
     events.sweep(sweep.name, run, limit=SWEEP_LIMIT, seconds=SWEEP_SECONDS, helpers=helpers)
 
@@ -66,13 +66,13 @@ def publish_due() -> None:
 
 @shared_task
 def maintain_replicas() -> None:
-    """Fill in older posts on each replica, or delete expired ones, in a few batches per run (`ReplicaMark`)."""
+    """Fill in older posts on each shard and delete expired ones, a few batches per run (`sources.replica`)."""
     replica.maintain()
 
 
 @shared_task
 def purge_history() -> None:
-    """Delete old deliveries, and ended follows (also of tags), mutes and blocks too old for `history.as_of`."""
+    """Delete old deliveries and backfills, and ended relations and tag follows that `history.as_of` no longer needs."""
     purge_past_relations()
     purge_past_follows()
     receipts.purge_ledger()

@@ -37,8 +37,8 @@ MAX_DESCENDANTS = 120  # shown on a page; with the post and MAX_ANCESTORS ancest
 MAX_OPEN_LEVEL = 2  # a reply and the replies to it are shown; deeper ones are folded
 MAX_THREAD = 2000  # posts of the thread that are scanned for descendants
 MAX_NEARBY = 300  # posts of the thread that are read together for ancestors
-# A reply may have a lower id than its parent if a clock was set back in between, but no clock is set back by more than
-# this. Looking so far back costs time only in threads of thousands of posts.
+# A reply may have a lower id than its parent if PostgreSQL's clock was set back in between. We assume that it is
+# never set back by more than this. Looking so far back costs time only in threads of thousands of posts.
 CLOCK_SLACK_SECONDS = 900
 
 # Posts of the thread of a post: the possible descendants of the post, oldest first, and its possible ancestors, nearest
@@ -167,7 +167,7 @@ def _around(post_id: int, max_ancestors: int) -> tuple[list[int], dict[int, int 
 
     Possible descendants are the oldest `MAX_THREAD` posts of the thread, from `CLOCK_SLACK_SECONDS` before the post on.
     """
-    # within a second ids are not in order, and the clocks of two machines differ slightly
+    # replies may have lower ids: within a second, ids are ordered by author, and the clocks of two servers differ
     earliest = first_id_at(second_of(post_id) - CLOCK_SLACK_SECONDS)
     below, above = rows_of_each(f"{_BELOW}; {_ABOVE}", {**_place(post_id), "earliest": earliest})
     parents: dict[int, int | None] = dict(below)
@@ -288,7 +288,7 @@ def reposters(viewer_id: int | None, post_id: int, cursor: Cursor) -> Page[User]
     reposts = Post.objects.filter(
         source=shown.id, kind=Kind.REPOST, deleted_at=None, author__suspended_at=None
     )
-    # otherwise a cursor would reveal a repost that the viewer may not see
+    # filtered here, not only in `_people`, because the cursor would reveal the id of a repost hidden by a block
     if viewer_id is not None:
         blocked = Block.objects.filter(owner=viewer_id).values("blocked")
         blocking = Block.objects.filter(owner=OuterRef("author"), blocked=viewer_id)

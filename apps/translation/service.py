@@ -45,7 +45,7 @@ class Translated:
 
 
 def languages() -> Mapping[str, list[str]]:
-    """The languages that the service translates from, each with those that it translates into. Raises Unavailable."""
+    """The languages that the service translates from, each with its targets. Raises Unavailable or TooMany."""
     found = _LANGUAGES.get(settings.TRANSLATE_URL, _load_languages)
     return found or {}
 

@@ -18,9 +18,9 @@ from feedcache.connections import has_open_breaker
 def site(request: HttpRequest) -> dict[str, Any]:
     """The site, the viewer, the theme, and the state of this page.
 
-    `is_partial`: parts of the page are missing; `behind`: the delay of deliveries to the page, in seconds; `is_slow`:
-    a Redis server is down; `return_url`: the address that the page's forms return to; `me`: the viewer's handle, name
-    and avatar, for fragments.
+    `is_partial`: parts of the page are missing; `behind`: how many seconds late new posts reach the home page;
+    `is_slow`: this process skips a failed Redis server that pages need; `return_url`: the address that the page's forms
+    return to; `me`: the viewer's handle, name and avatar, for fragments.
     """
     viewer = viewer_of(request)
     return {

@@ -1,7 +1,7 @@
 """Parts of pages that are the same in many requests, rendered once and cached in this process.
 
-The cache key contains the template, all its variables, and the language. So a cached fragment is correct for every
-request with the same values. CSRF tokens and other values of a single request are rendered outside fragments.
+The cache key contains the template, its variables with their types, and the language. So a cached fragment is correct
+for every request with the same values. CSRF tokens and other values of a single request are rendered outside fragments.
 """
 
 import re
@@ -35,10 +35,10 @@ def render_fragment(template: str, **context: Hashable) -> SafeString:
 
 
 def compact(html: str) -> SafeString:
-    """The same HTML with punctuation and emoji outside Latin-1 as references such as `&#8230;`, to take less memory.
+    """The same HTML with dashes, ellipses, symbols and emoji as references such as `&#8230;`, to take less memory.
 
     Python uses as many bytes for each character as the widest one needs: with one emoji four, with one ellipsis two.
-    Letters stay, because texts in other scripts would become longer.
+    Almost all letters stay, because texts in other scripts would become longer.
     """
     return SafeString(_WIDE.sub(lambda found: f"&#{ord(found[0])};", html))
 

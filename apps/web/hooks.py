@@ -27,7 +27,7 @@ class Tab(NamedTuple):
 
 
 class SettingsTab(NamedTuple):
-    """An entry in the list of settings, placed after the entry with the key `after`, in the same group.
+    """An entry in the list of settings. An app's entry follows the core entry with the key `after`, in the same group.
 
     The URL of its page is named `settings_` plus the `key`; `about` describes the page in one line.
     """
@@ -63,7 +63,7 @@ class ProfileLink(NamedTuple):
 
 
 class OtherForm(NamedTuple):
-    """A machine-readable format of the pages of public posts, at the address of the page plus a suffix."""
+    """A machine-readable format of the pages that list public posts, at the address of the page plus a suffix."""
 
     name: str
     suffix: str
@@ -71,7 +71,7 @@ class OtherForm(NamedTuple):
 
 
 class DrawnPicture(NamedTuple):
-    """A picture that other sites show for a public post without pictures, at the address of the post plus a suffix."""
+    """A picture that other sites show for a public post without visible pictures, at its address plus a suffix."""
 
     suffix: str
     width: int
@@ -80,7 +80,9 @@ class DrawnPicture(NamedTuple):
 
 PAGES = Hook[str]()  # the names of modules with `urlpatterns`: only web servers load them
 TABS = Hook[Tab]()  # for everybody
-OWN_TABS = Hook[Callable[[User | None], Iterable[Tab]]]()  # for one viewer; called for every page
+OWN_TABS = Hook[
+    Callable[[User | None], Iterable[Tab]]
+]()  # for one viewer; called for every page with tabs
 SETTINGS = Hook[SettingsTab]()
 INSERTS = Hook[Insert]()  # at the places where pages use the tag `inserts`
 PROFILE_LINKS = Hook[ProfileLink]()  # hidden if either account blocks the other

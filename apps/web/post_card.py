@@ -100,7 +100,7 @@ class CardItem(NamedTuple):
 
 
 class Viewer(NamedTuple):
-    """The facts about the viewer that cards depend on. The token is for poll forms."""
+    """The facts about the viewer that all cards of a page share. The token is for poll forms."""
 
     language: str | None
     is_member: bool
@@ -120,7 +120,7 @@ class PostCard(NamedTuple):
     is_member: bool
     language: str | None
     times: tuple[datetime, ...]  # the times whose ages are on the card
-    place: int  # in the feed, at most LAZY_FROM
+    place: int  # in the feed, at most LAZY_FROM; always LAZY_FROM without pictures
     is_ballot: bool  # whether the viewer may vote
     is_open: bool  # whether all posts on the card are public or unlisted, and not hidden
     csrf_token: str = ""  # of the form for voting

@@ -68,7 +68,7 @@ urlpatterns: list[URLPattern] = [
     # the most frequently requested first, because Django tries the patterns in order
     path("", home.front, name="front"),
     path("@<str:handle>/<post:post_id>", post.post, name="post"),
-    # before the patterns that end in a handle, which would also match @alice.atom, the address of a feed
+    # before the patterns that end in a handle, which would also match @alice.atom, the address of syndication
     *urlpatterns_of(PAGES),
     # documents for programs
     path("oembed", oembed.oembed, name="oembed"),
@@ -83,7 +83,7 @@ urlpatterns: list[URLPattern] = [
     path(".well-known/security.txt", well_known.security, name="security_txt"),
     path(".well-known/feedsite-page-key.pem", well_known.page_key, name="page_key"),
     path(".well-known/change-password", well_known.change_password),
-    # timeline
+    # timelines, posts and profiles
     path("home", home.home, name="home"),
     path("home/new", home.home_new, name="home_new"),
     path("home/read", home.hide_read, name="hide_read"),
@@ -322,7 +322,7 @@ urlpatterns: list[URLPattern] = [
     path("explain/@<str:handle>/as-of", as_of.as_of_another, name="explain_of_as_of"),
     path("explain/<post:post_id>", explain.post, name="explain_post"),
     path("explain/<post:post_id>/journey", journey.journey, name="journey"),
-    # privacy
+    # personal data
     path("settings/export", personal_data.export, name="settings_export"),
     path(
         "settings/export/<int:export_id>/archive.zip", personal_data.download, name="export_archive"

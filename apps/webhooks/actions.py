@@ -64,7 +64,10 @@ def change_endpoint(
     is_on: bool | None = None,
     bearer: Bearer | None = None,
 ) -> Endpoint:
-    """Change the given fields of an endpoint. Raises Invalid, NotAllowed, or Conflict if staff have switched it off."""
+    """Change the given fields of an endpoint. Raises Invalid or NotAllowed.
+
+    Raises Conflict if the owner switches on an endpoint that staff have switched off.
+    """
     changed: dict[str, Any] = {}
     if address is not None:
         changed["address"] = _checked_address(address)
@@ -154,7 +157,7 @@ def _checked_kinds(kinds: Collection[str], bearer: Bearer | None) -> list[str]:
 
 
 def _checked_address(address: str) -> str:
-    """The address. Raises Invalid if it cannot be used; the host's IP addresses are also checked at every attempt."""
+    """The stripped address. Raises Invalid if it cannot be used. Host names are resolved only at each attempt."""
     address = address.strip()
     is_text = address.isascii() and address.isprintable() and " " not in address
     if not is_text or len(address) > ADDRESS_MAX_CHARACTERS:

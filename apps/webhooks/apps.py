@@ -9,7 +9,7 @@ class WebhooksConfig(AppConfig):
     verbose_name = _("webhooks")
 
     def ready(self) -> None:
-        """Add messages about notifications, settings, endpoints, a file in archives, and an erasure step."""
+        """Register a notification hook, API endpoints, pages, a settings tab, an archive file and an erasure step."""
         from apps.api.hooks import ENDPOINTS  # noqa: PLC0415 -- needs the models
         from apps.notifications.hooks import CREATED  # noqa: PLC0415 -- needs the models
         from apps.privacy.hooks import ARCHIVE, ERASURE  # noqa: PLC0415 -- needs the models

@@ -59,7 +59,7 @@ class Outcome(models.TextChoices):
 def _token(model: type[models.Model]) -> Any:
     """A field for the token with which a program made an endpoint. When the token ends, the endpoint is deleted.
 
-    There is no foreign key constraint, because rows stay in the database while this app is not installed.
+    Without a constraint in the database, tokens can be deleted while this app is not installed but its rows exist.
     """
     return models.ForeignKey(
         model, models.CASCADE, null=True, blank=True, related_name="+", db_constraint=False

@@ -20,9 +20,9 @@ def token_of(bearer: Bearer) -> dict[str, int]:
 
 
 def endpoints_of(owner: User, bearer: Bearer | None = None) -> QuerySet[Endpoint]:
-    """An account's endpoints, oldest first; with a token, only those that were made with it.
+    """An account's endpoints whose token, if any, has not ended, oldest first; with a token, only those made with it.
 
-    With an endpoint of another token, a program could still get messages after its own token has ended.
+    A program that could change an endpoint of another token could still get messages after its own token has ended.
     """
     made = token_of(bearer) if bearer else {}
     access = ("owner", "personal_token", "program_token__application")
@@ -52,7 +52,7 @@ def own_delivery(endpoint: Endpoint, number: int) -> Delivery:
 
 
 def maker_of(endpoint: Endpoint) -> str:
-    """The name of the program that made an endpoint; empty if its owner made it on the settings page."""
+    """The name of the program or personal token that made an endpoint; empty if it was made on the settings page."""
     if endpoint.personal_token_id is not None:
         return str(endpoint.personal_token.name)
     if endpoint.program_token_id is not None and endpoint.program_token.application:

@@ -1,5 +1,5 @@
-"""Sends messages to endpoints. Each message is a row, inserted in the transaction of a notification, or by a handler of
-an event about a post. A task for each endpoint sends the due rows one after another.
+"""Sends messages to endpoints. Each message is a row, inserted in the transaction of a notification, by a handler of
+an event about a post, or when the owner sends a test. A task for each endpoint sends the due rows one after another.
 
 The time of the next attempt is stored before each attempt, so that nothing is lost if a worker dies.
 """
@@ -75,7 +75,7 @@ WHERE id = %(endpoint)s AND off = '' AND coalesce(leased_until <= statement_time
 RETURNING id
 """
 
-# Endpoints with due messages to which no worker is sending; those whose messages have been due longest come first.
+# Endpoints that have due messages and are not leased; those with the longest-due messages come first.
 _DUE = """
 SELECT d.endpoint_id FROM webhooks_delivery d JOIN webhooks_endpoint e ON e.id = d.endpoint_id
 WHERE d.state = %(pending)s AND d.due_at <= statement_timestamp()
@@ -90,7 +90,7 @@ def queue_notifications(notification_ids: Sequence[int]) -> None:
 
 
 def queue_post(kind: Kind, owner_id: int, post_id: int, *, version: int = 0) -> None:
-    """Insert a row for each endpoint of a post's author, and enqueue its task after the commit."""
+    """Insert a row for each endpoint of a post's author that gets `kind`, and enqueue its task after the commit."""
     _queue(_QUEUE_POST, kind=kind.value, owner=owner_id, post=post_id, version=version)
 
 
@@ -107,7 +107,7 @@ def due() -> list[int]:
 
 
 def send_due(endpoint_id: int) -> int:
-    """Send due messages to an endpoint, the oldest first, and return their number.
+    """Send up to `BATCH_SIZE` due messages to an endpoint, the oldest first; returns how many were tried.
 
     Returns 0 if another worker is sending to it, or if enough workers are sending to others: a slow server must not
     occupy the workers that deliver posts.
@@ -134,7 +134,7 @@ def _send_batch(endpoint_id: int) -> int:
 
 
 def _living(endpoint_id: int) -> Endpoint | None:
-    """The endpoint; None if it is off, its token has ended (it is deleted), or its owner is suspended or inactive."""
+    """The endpoint; None if it is off, its owner suspended or inactive, or its token has ended (it is then deleted)."""
     Endpoint.objects.filter(ended(), pk=endpoint_id).delete()
     endpoint = Endpoint.objects.select_related("owner__counts").filter(pk=endpoint_id).first()
     if endpoint is None or endpoint.off:
@@ -182,7 +182,9 @@ def _attempt(endpoint: Endpoint, row: Delivery) -> None:
 
 
 def _fail(endpoint: Endpoint, row: Delivery, reply: Reply) -> None:
-    """Record a failed attempt. The other messages wait a minute, so that a dead server is rarely contacted."""
+    """Record a failed attempt. If the server failed, not this site, the other messages wait a minute, so that a dead
+    server is rarely contacted; an endpoint that is gone or has failed for too long is switched off.
+    """
     rows = Delivery.objects.filter(endpoint=endpoint, state=State.PENDING)
     said = {"status": reply.status, "last_error": reply.failure}
     if row.attempts >= MAX_ATTEMPTS:

@@ -1,7 +1,7 @@
 """Several kinds of data, from Memcached and several Redis servers, in one round trip.
 
-Everything is sent before the first answer is read. So a page waits only for the slowest of its servers, and needs no
-threads (source 000: concurrent fetch and assembly).
+Everything is sent before the first answer is read, except commands for a Redis Cluster (`PendingCommands`). So a page
+waits only for the slowest of its servers, and needs no threads (source 000: concurrent fetch and assembly).
 
 **Revision check.** A write is acknowledged when every node has it, or when Redis records that a node missed it. Other
 processes see this record within a second, which is too late for a reader who must not see a post that has just been

@@ -31,10 +31,10 @@ class ReadThrough(Generic[K, V]):
     never be stale.
 
     `family` is the class of data in the topology, which staff can flush as a whole. Missing values are cached as
-    missing for `negative_ttl_seconds` (0: not at all), or until a value is stored. With `single_flight`, if many
-    callers miss a key at the same time, only one of them loads it (see `single_flight`). `decode_many` decodes many
-    values faster than `decode`, and returns None for each value that `decode` would refuse. With `is_personal`, each
-    value is read by only one account; a read of nothing but such values skips L1, which is for values with many
+    missing for `negative_ttl_seconds` (0: not at all), or until the key is set or deleted. With `single_flight`, if
+    many callers miss a key at the same time, only one of them loads it (see `single_flight`). `decode_many` decodes
+    many values faster than `decode`, and returns None for each value that `decode` would refuse. With `is_personal`,
+    each value is read by only one account; a read of nothing but such values skips L1, which is for values with many
     readers.
     """
 
@@ -206,7 +206,7 @@ class ReadThroughCall(Generic[K, V]):
         return self.values
 
     def _accept_all(self) -> list[bytes]:
-        """Decode the items that were read, and look for better items in lower tiers; returns the missing keys."""
+        """Decode the items that were read, look in lower tiers if one is unusable, and return the missing keys."""
         missing: list[bytes] = []
         pending: Collection[bytes] = self.keys
         while pending:
@@ -263,7 +263,7 @@ class ReadThroughCall(Generic[K, V]):
         return items
 
     def _count(self, missing: Collection[bytes]) -> None:
-        """Count each key once: by its final result, or by the reason why it is missing."""
+        """Count each key once: as a hit, as cached as missing, or by the reason why it must be loaded."""
         outcomes = {stats.HIT: len(self.values), stats.NEGATIVE: len(self.absent)}
         if missing:
             outcomes |= Counter(self.unusable.get(raw, stats.MISS) for raw in missing)

@@ -1,6 +1,6 @@
 """The bytes of a cached value, with a checksum. Large values are compressed if that saves bytes (source 002).
 
-    | 1 byte: form (0 plain, 1 zstd) | 4 bytes: CRC-32 of form and rest | the rest |
+    | 1 byte: form (0 plain, 1 zstd) | 4 bytes: CRC-32 of the rest, with the form as its start value | the rest |
 
 A damaged value raises ValueError, and is a miss. The size is read before decompressing, so a value that would exceed
 its reader's limit is also a miss. docs/decisions/0011 gives the reason for `COMPRESS_FROM`.

@@ -2,7 +2,7 @@
 
 Memcached does not need this, because its keys contain the epoch of their class of data. Keys are scanned a thousand at
 a time and freed in the background, so that no client waits. Increments of counters that were not yet written to
-PostgreSQL are lost.
+PostgreSQL are lost, and so are marks without rows (`structures.bloom`).
 """
 
 from itertools import islice

@@ -30,7 +30,7 @@ from feedcache.redis_clients import cluster_of, execute, is_cluster
 PROBE_TTL_SECONDS = 10
 MAX_PARALLEL = 16  # servers probed at once, so that a page waits only for the slowest
 
-# Data of these classes is expensive to rebuild, so their servers must refuse writes instead of evicting keys.
+# Data of these classes is expensive or impossible to rebuild, so their servers must refuse writes, not evict keys.
 PERSISTENT_CLASSES = ("counters", "existence")
 REPLICA = "graph replica"
 # In these classes, a missing key costs a query. In the timelines, most misses only show that a post has no tombstone.
@@ -87,8 +87,8 @@ class RedisStatus:
 
     @property
     def hit_rate(self) -> float | None:
-        """The hit rate since the server started; None if there were no reads, or misses are normal for its classes of
-        data.
+        """The hit rate since the server started; None if there were no reads, or misses are normal for one of its
+        classes of data.
         """
         if set(self.classes) <= set(READ_THROUGH_CLASSES):
             return share(self.hits, self.misses)
@@ -101,7 +101,7 @@ class RedisStatus:
 
     @property
     def may_lose(self) -> bool:
-        """Whether the server may evict data that must be kept."""
+        """Whether the server may evict data of `PERSISTENT_CLASSES`."""
         must_keep = not set(self.classes).isdisjoint(PERSISTENT_CLASSES)
         return must_keep and self.max_bytes > 0 and self.policy != "noeviction"
 
@@ -171,7 +171,7 @@ SERVERS: dict[str, Callable[[], Redis]] = {
 
 
 def redis_statuses() -> list[RedisStatus]:
-    """The statuses of all servers, each probed now. Classes of data may share a server."""
+    """The statuses of the servers that are read, and of all counter servers. Classes of data may share a server."""
     clients: dict[str, tuple[Redis, list[str]]] = {}
     for name, client_of in SERVERS.items():
         client = client_of()

@@ -25,7 +25,7 @@ class SlotError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Master:
-    """A node that may own slots, according to its own report."""
+    """A node that may own slots. Its slots and moves are those that it reports itself."""
 
     id: str
     host: str

@@ -17,7 +17,7 @@ def tls_context(files: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def handshake_error(host: str, port: int, files: Mapping[str, str]) -> str:
-    """The reason why the TLS handshake with a server fails; "" if it succeeds, or if the server is down."""
+    """The reason why a TLS handshake fails; "" if it succeeds or the server is down. Raises OSError for wrong files."""
     context = tls_context(files)
     try:
         with (

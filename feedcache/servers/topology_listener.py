@@ -6,9 +6,9 @@ there every second, in case a message was lost. If the key is missing, or contai
 uses, Redis has lost the newest topology, and the process writes it again.
 
 A store that outlives Redis, such as a database, has a copy (`set_store`). A process reads this copy when it starts,
-because Redis may have lost the newest versions, and again whenever Redis does not answer. Until Redis or the store has
-answered, the process uses neither Memcached nor the classes of data that staff can move to another Redis, because these
-may no longer be at the address in the settings.
+because Redis may have lost the newest versions, and again whenever Redis does not answer. Until it has found a topology
+in Redis or the store has answered, the process uses neither Memcached nor the classes of data that staff can move to
+another Redis, because these may no longer be at the address in the settings.
 
 Reading the copy *confirms* the topology for `LEASE_SECONDS`. Until this time has passed, finding the same version in
 Redis confirms it again. Afterwards, for example if the process was suspended or Redis does not answer, the thread reads
@@ -104,7 +104,7 @@ def publish_epoch(epoch: int, *, by: Redis | None = None, replaces: bool = True)
 
 
 def published_epoch(*, by: Redis | None = None) -> int:
-    """The epoch in Redis; 0 if it is missing. Raises RedisError."""
+    """The epoch in Redis; 0 if it is missing or malformed. Raises RedisError."""
     text: Any = (by or configuration()).get(EPOCH_KEY)
     return int(text) if text and text.isdigit() else 0
 
@@ -193,8 +193,8 @@ class Listener:
             thread.join(LOOK_SECONDS + SLICE_SECONDS)
 
     def known(self) -> Topology | None:
-        """The topology; None until Redis or the store has answered. The first call waits up to FIRST_SECONDS for an
-        answer.
+        """The topology; None until it was found in Redis or the store has answered. The first call waits up to
+        FIRST_SECONDS for this.
         """
         if not listens():  # nothing will be announced: the settings apply
             self._learn()
@@ -227,7 +227,7 @@ class Listener:
             self._confirmed.wait(SLICE_SECONDS)
 
     def _confirm(self, asked_at: float) -> None:
-        """Note that the topology was in force at `asked_at`, and run the callbacks."""
+        """Note that the topology was in force at `asked_at`, and run the callbacks of `each_confirmation`."""
         self.confirmed_at = asked_at
         for callback in self._each_confirmation:
             callback()
@@ -239,7 +239,7 @@ class Listener:
             callback(self.topology)
 
     def subscribe(self, callback: Callable[[Topology], None]) -> None:
-        """Call `callback` with the topology now, and later, from the thread, with every new topology."""
+        """Call `callback` with the topology now, and later, from the thread, whenever it or the epoch changes."""
         self._subscribers.append(callback)
         callback(self.topology)
 

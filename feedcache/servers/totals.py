@@ -35,7 +35,7 @@ def add(counts: Mapping[tuple[str, str], int], *, by: Redis | None = None) -> No
 
 
 def last_hour() -> Counts:
-    """The counts of the last hour. Raises RedisError."""
+    """The counts of the last 50 to 60 minutes. Raises RedisError."""
     return sum((counts for _began, counts in last_day(hours=1)), Counts())
 
 

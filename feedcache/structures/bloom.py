@@ -2,8 +2,8 @@
 this "phantom".
 
 A "no" is certain; a "yes" must be checked in the database. Filters are split into segments by the time of the post, not
-of the mark, so one lookup is enough, and old segments expire as a whole. If there is no complete filter, or a chunk was
-lost, the answer is "unknown" (for marks without database rows: "no").
+of the mark, so one lookup is enough, and old segments expire as a whole. If there is no complete filter, a chunk was
+lost, or the post is older than the horizon, the answer is "unknown" (for marks without database rows: "no").
 
 **Chunks.** A segment consists of chunks: plain strings, used as bitmaps, each just under 64 KiB, so that the allocator
 wastes nothing. A record (a user and a post) is in one chunk; the positions of its k bits there come from one 128-bit
@@ -41,7 +41,7 @@ from feedcache.read_through import Batch, Future
 from feedcache.redis_clients import Command, ScriptCall, execute, is_cluster, run_script
 
 CHUNK_BYTES = 65_528  # with Redis' header, just inside the allocator's 64 KiB class
-POSITIONS = 524_203  # the largest prime that leaves room for the last bit
+POSITIONS = 524_203  # a prime; all positions are below the last bit, PRESENT_BIT
 PRESENT_BIT = CHUNK_BYTES * 8 - 1  # set when a chunk is made: without it, the chunk was lost
 EXTRA_HASHES = (
     5  # per further layer, so that it adds only 1/32 of the false-positive rate of the layer before
@@ -217,8 +217,8 @@ return gone
 """
 )
 
-# KEYS: meta, lock. ARGV: field, token, the builder's name, new cursor, seconds. Returns 0 if the filter was lost or
-# another process builds.
+# KEYS: meta, lock. ARGV: field, token, the builder's name, new cursor, seconds. Returns 0 if the filter or the lock
+# was lost.
 _PROGRESS = (
     _READ
     + """
@@ -231,7 +231,7 @@ return 1
 )
 
 # KEYS: meta, lock. ARGV: field, token, the builder's name. Returns the old live state; '' if there was none; 0 if the
-# new filter was lost.
+# new filter or the lock was lost.
 _FINISH = (
     _READ
     + """
@@ -400,7 +400,7 @@ def save_progress(name: str, generation: Generation, builder: str, reached: str)
 def finish_rebuild(
     name: str, generation: Generation, builder: str
 ) -> tuple[bool, Generation | None]:
-    """Make the rebuilt filter live; returns whether it still existed, and the filter that it replaces."""
+    """Make the rebuilt filter live. Returns whether it and the lease still existed, and the filter that it replaces."""
     args = [name, generation.token, builder]
     old = run_script(existence(), _FINISH, [META, _lock(name)], args)
     return (False, None) if old == 0 else (True, Generation.parse(old))
@@ -437,7 +437,7 @@ class Marks:
 
     @cached_property
     def name(self) -> str:
-        """The kind, and everything that decides where the bits of its marks are. Another name means another filter."""
+        """The kind, the signature of its sizing, and the horizon. Another name means another filter."""
         return f"{self.kind}:{self.sizing.signature}x{self.horizon_days}d"
 
     @property
@@ -625,7 +625,7 @@ def check_many(user_id: int, wanted: Mapping[Marks, Collection[int]]) -> dict[Ma
 def queue_many(
     batch: Batch, user_id: int, wanted: Mapping[Marks, Collection[int]], *, stage: str = ""
 ) -> Future[dict[Marks, Answer]]:
-    """Queue `check_many` in a batch. If the cached state of the filters was outdated, it runs again after the batch."""
+    """Queue `check_many` in a batch. It runs again after the batch if that failed, or the cached state was outdated."""
     client = existence()
     lookup = _Lookup(client, user_id, wanted)
     answers = batch.commands(client, lookup.commands, stages=[stage])
@@ -700,7 +700,7 @@ class _Lookup:
             self.commands.append(_check(groups))
 
     def parse(self, answers: Sequence[Any]) -> dict[Marks, set[int] | None] | None:
-        """The posts whose bits are all set; None if the cached state was outdated."""
+        """The posts whose bits are all set, by kind (see `_answer`); None if the cached state was outdated."""
         state, *checks = answers
         if not _confirmed(self._states, state):
             return None

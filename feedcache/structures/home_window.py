@@ -22,7 +22,7 @@ because of a new follow are not news, and are not recorded.
 bit, in bitmaps of 4096 account numbers; 1 means *away*. It is set by a push, in the script that finds neither window
 nor building key. It is cleared by `begin`, in the script that makes the building key, so no reader with a window or a
 building key is marked as away. A push to many readers first reads the bitmaps and leaves out readers who are away.
-After the loss of a bitmap, all its readers count as online (docs/decisions/0109).
+After the loss of a bitmap, the windows of all its readers are looked up (docs/decisions/0109).
 """
 
 import secrets
@@ -58,7 +58,7 @@ DROP_BATCH = 2000  # readers in one pipeline, for which Redis needs some millise
 EXISTS_BATCH = 2000  # readers in one pipeline
 READERS_PER_BITMAP = 4096  # in a cluster their windows share a slot
 BITMAPS_PER_TRIP = 500
-AWAY_TTL_SECONDS = 30 * 24 * 3600  # after the last reader of a bitmap went away
+AWAY_TTL_SECONDS = 30 * 24 * 3600  # after a reader was last marked as away in a bitmap
 TOMBSTONE_TTL_SECONDS = 3600  # longer than any late delivery may take to arrive
 
 
@@ -650,7 +650,7 @@ local function note(live, member)
 end
 """
 
-# For one server. The script builds the keys from the readers' ids: a quarter of the work of sending the keys.
+# Not for a cluster. The script builds the keys from the readers' ids: a quarter of the work of sending the keys.
 # KEYS: a tombstone per member. ARGV: limit, whether the members are news, prefix, comma-separated readers, members.
 # Returns a byte for each reader, 1 for those online; nil when all members have tombstones.
 PUSH = (

@@ -7,9 +7,9 @@ Everything is little-endian, so numpy reads the body in place. An entry is an id
 reply, so that replies can be left out without reading the posts. Ids are strictly decreasing.
 
 Writers append changes in any order, without reading the vector. Each change contains the revision that results from it.
-A change that the entries already include is skipped. If a change is missing, the ids are unknown: the decoded vector
-has no ids, is not complete, and has the highest revision of its changes. `UNKNOWN` is the header of such a vector, for
-writers that find no vector to append to.
+A change that the entries already include is skipped. If a change is missing, or there are more than `MAX_CHANGES`, the
+ids are unknown: the decoded vector has no ids, is not complete, and has the highest revision of its changes. `UNKNOWN`
+is the header of such a vector, for writers that find no vector to append to.
 
 A vector is a contiguous prefix of the list as it was at `revision`: nothing newer than its end is missing. The flag
 `complete` means that nothing older exists either. 200 ids take 1,608 bytes (8.04 per id); 2,000 ids take 16,008 bytes.
@@ -127,7 +127,7 @@ def entry(post_id: int, *, is_reply: bool) -> int:
 
 
 def added(new: int, *, revision: int) -> bytes:
-    """The bytes of a change: a newest entry was added."""
+    """The bytes of a change: an entry newer than all others was added."""
     return _CHANGE.pack(revision, _ADDED, new)
 
 

@@ -67,7 +67,7 @@ class ListPrefixes:
     ) -> ListPrefix | None:
         """Up to `count` entries below the place `newest` and above `oldest` (both exclusive), newest first.
 
-        Returns None if there is no prefix of this revision. Transfers only the requested entries.
+        Returns None if there is no prefix of this revision. Transfers at most `count` entries.
         """
         key = self.key(owner_id)
         start = "(-inf" if newest is None else f"({-newest}"

@@ -29,7 +29,7 @@ from feedcache.structures.restore import INTSET, dump, replace
 
 logger = logging.getLogger(__name__)
 
-# Below the limit of an intset (65,536: set-max-intset-entries), because sets may grow.
+# Below set-max-intset-entries (65,536 on the site's servers), above which Redis converts an intset to a hash table.
 MAX_MEMBERS = 60_000
 CHUNK = 1000  # members in one SADD, which takes the server 0.2 ms
 REDIS_DEFAULT_INTSET = 512
@@ -222,8 +222,9 @@ class LongSets:
         """Update the sets from `revision - 1` to `revision`, with at most one change each; returns how many were
         updated.
 
-        Sets at another revision stay as they are; older ones are misses. A call sends a few hundred bytes, however
-        large the sets are.
+        Sets at another revision stay as they are; older ones are misses. A removal also leaves a set that is marked
+        as too large as it is, so that it is loaded again. A set that becomes too large is deleted. A call sends a few
+        hundred bytes, however large the sets are.
         """
         commands = {
             change.name: ["SADD" if change.added else "SREM", change.member_id]

@@ -108,7 +108,7 @@ local = LocalWindows()
 def count_each(rate_limits: Sequence[Limit], *, cost: int = 1) -> list[RateLimitResult]:
     """Count `cost` against several independent limits in one round trip; returns a result for each.
 
-    A cost of 0 only reads the count; a negative cost lowers it.
+    A cost of 0 only reads the count, and begins a window if there is none; a negative cost lowers the count.
     """
     commands = [_count_call(limit, cost) for limit in rate_limits]
     first, *others = written("limits")

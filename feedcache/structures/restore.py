@@ -33,8 +33,8 @@ def replace(key: str, commands: Iterable[tuple[str, list[Any]]], *, ttl_seconds:
 
 INTSET, LISTPACKS = 11, 18  # the types of a set of numbers, and of a list
 
-# Servers refuse versions newer than their own, so each type is sent with the first version that has it (9: Redis 5; 10:
-# Redis 7).
+# Servers refuse versions of the format that are newer than their own, so each type is sent with an early version that
+# has it (9: Redis 5; 10: Redis 7).
 _VERSIONS = {INTSET: 9, LISTPACKS: 10}
 _CRC = anycrc.Model("CRC64-REDIS")
 # How entries with a number or a text begin in a listpack, and how the listpack ends.

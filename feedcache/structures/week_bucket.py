@@ -157,8 +157,8 @@ class WeekBuckets:
     ) -> list[Bucket | None]:
         """The buckets of the given weeks; None for a bucket that is missing, garbage, or older than `revision`.
 
-        If a `revision` is given, replicas are read first. Only a replica that has all buckets is used, so a lagging
-        replica does no harm.
+        All are None if a bucket changed during each of `MAX_TRIES` scans. If a `revision` is given, replicas are read
+        first. Only a replica that has all buckets is used, so a lagging replica does no harm.
         """
         keys = [self._key(owner_id, week) for week in weeks]
         if not revision or not replicas("timelines"):

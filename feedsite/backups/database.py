@@ -56,7 +56,7 @@ def database_bytes() -> int:
 
 
 def dump(target: Path, advance: Advance) -> str:
-    """Write a snapshot of the whole database while it is in use. Returns the SHA-256 of the file."""
+    """Write a snapshot of the whole database while it is in use. Returns its SHA-256. Raises CommandError."""
     command = [_program("pg_dump"), "--format=custom", "--no-owner", "--no-privileges"]
     with TemporaryFile() as errors, _connected() as (arguments, environment):
         with subprocess.Popen(  # noqa: S603 -- PostgreSQL's own program
@@ -73,6 +73,7 @@ def restore(source: Path, advance: Advance, *, database: str = "", replaces: boo
 
     `replaces`: drop the existing tables, in the same transaction. COMMIT is sent after everything has been read without
     an error: if the input just ends, for example because this process is killed, nothing is committed.
+    Raises CommandError.
     """
     script = [_program("pg_restore"), "--no-owner", "--no-privileges", "--file=-"]
     psql = [_program("psql"), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-"]
@@ -111,7 +112,7 @@ def _pump(source: IO[bytes], into: IO[bytes], dump: int, advance: Advance) -> No
 
 
 def refuse_content(*, replaces: bool) -> None:
-    """Raises CommandError if the database has accounts and must not be replaced, or has other software's tables."""
+    """Raises CommandError if there are accounts that must not be replaced, or tables of other software."""
     tables = set(connection.introspection.table_names())
     ours = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
     others = tables - ours - {"django_migrations"}

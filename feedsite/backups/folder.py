@@ -2,8 +2,8 @@
 
 backup.json       what the backup contains; written at the start, and again when the backup is complete
 database.dump     the output of pg_dump, in its custom format
-media/ private/   uploads, and archives for members; missing if they are in a bucket
-keys/             a file for each key, in the form that SECRET_KEY_FILE and similar settings accept
+media/ private/   the files that the site serves, and private ones such as archives; missing if they are in a bucket
+keys/             unless left out: a file for each key, in the form that SECRET_KEY_FILE and similar settings accept
 SHA256SUMS        the checksums of all files except backup.json, in the format of `sha256sum --check`
 """
 
@@ -70,7 +70,7 @@ class Backup:
 
 
 def open_backup(folder: Path) -> Backup:
-    """The backup in a folder. Raises CommandError if it cannot be restored."""
+    """The backup in a folder. Raises CommandError if there is none, it is incomplete, or its format is newer."""
     if not folder.is_dir():
         raise CommandError(f"There is no folder {folder}.")
     if not (folder / MANIFEST).is_file():
@@ -107,7 +107,7 @@ def backups_in(folder: Path) -> list[Backup]:
         try:
             found.append(open_backup(manifest.parent))
         except CommandError:
-            continue  # interrupted, or made by other software
+            continue  # interrupted, unreadable, or made by newer or other software
     return sorted(found, key=lambda backup: str(backup.manifest["ended_at"]))
 
 
@@ -145,9 +145,9 @@ def size_of(backup: Backup) -> int:
 
 
 def put_back(backup: Backup, tree: str, root: Path, advance: Advance) -> int:
-    """Copy the files in `media` or `private` to the site's folder. Returns how many were missing or incomplete there.
+    """Copy the files of `media` or `private` that the site lacks or has in another size. Returns their number.
 
-    Newer files are kept, but no row of the restored database refers to them.
+    Files that are not in the backup are not deleted, but no row of the restored database refers to them.
     """
     number = 0
     for name in backup.files_of(tree):
@@ -165,7 +165,7 @@ def put_back(backup: Backup, tree: str, root: Path, advance: Advance) -> int:
 
 
 def fingerprints() -> dict[str, str]:
-    """A fingerprint of each key of this site, which identifies the key without revealing it."""
+    """A fingerprint of each key of this site, except the fallbacks. It identifies the key without revealing it."""
     return {
         name: _fingerprint(getattr(settings, name))
         for name in ("SECRET_KEY", "PAGE_SIGNING_KEY", "VAPID_PRIVATE_KEY")
@@ -189,7 +189,7 @@ def _fingerprint(key: str) -> str:
 
 @dataclass
 class NewBackup:
-    """A backup that is being written to an empty folder. Files of the `earlier` backup are linked, not copied."""
+    """A backup that is being written to an empty folder. Files that `earlier` also has are linked to its copies."""
 
     folder: Path
     earlier: Backup | None = None
@@ -207,7 +207,7 @@ class NewBackup:
         self._write_manifest({"is_complete": False})
 
     def add_tree(self, tree: str, root: Path, advance: Advance = lambda _number: None) -> None:
-        """Add the files that are not yet in the backup. A second call adds files that were created during the first."""
+        """Add the files that are not yet in the backup. A second call adds files that are new or have grown since."""
         for file in _files_below(root):
             self._add(file, f"{tree}/{file.relative_to(root).as_posix()}", advance)
 
@@ -225,14 +225,17 @@ class NewBackup:
         advance(size)
 
     def _linked(self, name: str, size: int, target: Path) -> str:
-        """Link a file of the earlier backup: stored files never change. Returns its checksum, or "" if that fails."""
+        """Link to the file of the earlier backup, if it has one of this size: stored files never change.
+
+        Returns the checksum, or "" if the file must be copied.
+        """
         if self.earlier is None or name not in self._earlier_sums:
             return ""
         try:
             if (self.earlier.folder / name).stat().st_size != size:
                 return ""
             os.link(self.earlier.folder / name, target)
-        except OSError:  # the file system has no links
+        except OSError:  # the earlier file is gone, or the file system refuses links
             return ""
         return self._earlier_sums[name]
 

@@ -38,7 +38,7 @@ class Verdict:
 def verify(backup: Backup) -> Verdict:
     """Read every file, restore the backup into a scratch database and compare its tables. Does not touch the site.
 
-    Raises CommandError if it cannot be restored, or was made by an older version, which alone knows its tables.
+    Raises CommandError if it cannot be restored, or was made by an older version: only that version knows its tables.
     """
     with progress_bar("Reading the backup", size_of(backup)) as advance:
         verify_sums(backup, advance)
@@ -63,7 +63,7 @@ def verify(backup: Backup) -> Verdict:
 
 
 def _missing(backup: Backup) -> Iterator[str]:
-    """The files that restored rows refer to, but the backup lacks."""
+    """The files that restored rows refer to, but the backup lacks; none if the files are in a bucket."""
     if backup.manifest["bucket"]:
         return
     there = set(backup.files_of("media"))

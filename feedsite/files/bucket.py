@@ -14,7 +14,7 @@ class MediaBucket(S3Storage):
 
     def read_part(self, name: str, start: int, stop: int) -> bytes:
         """The bytes of a file from `start` up to, but not including, `stop`."""
-        file: Any = self.open(name)  # does not read yet
+        file: Any = self.open(name)  # asks whether it exists, but does not read it yet
         with file:
             part: bytes = file.obj.get(Range=f"bytes={start}-{stop - 1}")["Body"].read()
         return part

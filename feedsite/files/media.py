@@ -1,8 +1,8 @@
-"""Serves uploaded files, with headers that keep browsers from treating them as anything but pictures, video and sound.
+"""Serves uploaded files, with headers that keep browsers from treating them as anything but media or captions.
 
-PostgreSQL decides at each request whether a file may be shown. A file is not shown after its post was deleted, or while
-its owner is suspended. Browsers may cache files that their user has seen; shared caches must revalidate after a
-minute.
+PostgreSQL decides at each request whether a file may be shown. A file is not shown after its post was deleted, while
+its post is hidden, or while its owner is suspended. Browsers may cache files that their user has seen. Shared caches
+must revalidate public files after a minute, and may not store restricted ones.
 """
 
 import re
@@ -81,7 +81,7 @@ def _left_to_proxy(name: str, content_type: str) -> HttpResponseBase:
 
 
 def _part(name: str, header: str, content_type: str) -> HttpResponse | None:
-    """206 with at most PART_BYTES from the start of a range, or 416. None unless the header has one range of bytes."""
+    """206 with at most PART_BYTES from the start of a range, or 416. None unless the header has one valid range."""
     header = header.replace(" ", "")
     match = RANGE.fullmatch(header)
     if match is None or header.endswith("=-"):

@@ -1,7 +1,7 @@
 """Storages of static files, with hashed names, and with the site's own style sheets and scripts minified.
 
 This module minifies them itself, because no minifier has a wheel for every platform that `./run` supports. Files of
-libraries are served unchanged.
+libraries are not minified.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ EDITION = 5
 # Never matches beyond the first `*/`, unlike `/\*.*?\*/`, which goes on if the rest of a pattern does not match there.
 _COMMENT = r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/"
 _BLANK = rf"(?:\s|{_COMMENT})"
-# Strings are matched first: nothing inside them changes.
+# Strings are matched first, so that nothing inside them is taken for a comment or for white space.
 _TOKENS = re.compile(
     r"""(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
     rf"|{_BLANK}*(?P<mark>[{{}};,]){_BLANK}*"
@@ -32,7 +32,8 @@ _TOKENS = re.compile(
 # (tests/feedsite/files/test_staticfiles.py). Comments are a sixth of the bytes; gzip compresses long names and spaces
 # inside lines well enough.
 _COMMENTS = re.compile(r"^[ \t]*//.*\n|^[ \t]+|^\n|[ \t]+//[ \t].*$", re.MULTILINE)
-# Line breaks after and before these characters have no meaning. Lines that may contain a comment are left alone.
+# Line breaks after the first or before the second set of characters have no meaning. Lines that may contain a comment
+# are left alone.
 _LINE_ENDS = re.compile(r"^((?!.*//).*)(?:(?<=[;{,(\[])\n|\n(?=[}.?:&|]))", re.MULTILINE)
 
 
@@ -77,4 +78,4 @@ class UncompressedStorage(ManifestStaticFilesStorage):
 
 
 class MinifiedStorage(UncompressedStorage, CompressedManifestStaticFilesStorage):
-    """For production: also writes gzip and Brotli copies of each file."""
+    """For production: also writes gzip and Brotli copies of files that become smaller."""

@@ -46,7 +46,7 @@ def refuse_other_data(connection: BaseDatabaseWrapper) -> None:
 
 
 def migrated_by(connection: BaseDatabaseWrapper) -> str:
-    """The newest version that has migrated the data; empty if no version after 0.3.0 has."""
+    """The version that `record_version` has recorded; empty if no version after 0.3.0 has migrated the data."""
     [(comment,)] = rows_of(_COMMENT, {}, database=connection.alias)
     return (comment or "").removeprefix(COMMENT)
 
@@ -69,9 +69,9 @@ def refuse_other_migrations(applied: Collection[Name]) -> None:
 
 
 def unknown_migrations(applied: Collection[Name]) -> set[Name]:
-    """The applied migrations that are not in this version's code.
+    """The applied migrations that this version's code neither has nor replaces.
 
-    Those of optional apps that are switched off are left out: their tables are kept in case they are switched on again.
+    Those of optional apps that are switched off are left out: their tables stay in case they are switched on again.
     """
     migrations = _known_migrations()
     replaced = {name for migration in migrations.values() for name in migration.replaces}
@@ -81,7 +81,7 @@ def unknown_migrations(applied: Collection[Name]) -> set[Name]:
 
 
 def is_behind(applied: Collection[Name]) -> bool:
-    """Whether one of this version's migrations has not been applied."""
+    """Whether one of this version's migrations is missing: neither it nor all that it replaces have been applied."""
     return any(
         name not in applied and not (migration.replaces and set(applied).issuperset(migration.replaces))
         for name, migration in _known_migrations().items()

@@ -1,11 +1,12 @@
 """Load shedding: a process works on a bounded number of requests and immediately refuses the rest (source 003).
 
 Each class of interfaces has its own seats (WEB_CONCURRENCY) and a short queue with a timeout; further requests get 503
-with Retry-After. A request holds at most one database connection, so seats are also the class's share of the pool. The
-server has more threads than all seats and queues, so a thread is always free to refuse: a refusal takes microseconds.
+with Retry-After. The thread of a request holds at most one connection of the pool, so the seats also limit the share of
+the pool that a class uses. The server has more threads than all seats and queues, so a thread is always free to refuse:
+a refusal takes microseconds.
 
-A session or a token holds at most half of the seats of a class and half of its queue. So a member who requests many
-expensive pages at the same time leaves the other half to everybody else; the member's further requests get 429.
+A session or a token holds at most half of the seats of a class and half of its queue (rounded up). So a member who
+requests many expensive pages at the same time leaves the rest to everybody else; the member's further requests get 429.
 """
 
 import threading
@@ -24,7 +25,9 @@ from feedsite.server.bodies import error_of
 
 RETRY_AFTER_SECONDS = 1
 NEVER_REFUSED = ("/healthz/",)
-REFUSED = "feedsite.refused"  # a key in `request.META`, set if there was no seat for the request
+REFUSED = (
+    "feedsite.refused"  # a key in `request.META`, set if the request was refused with 503, not 429
+)
 
 
 class LoadSheddingMiddleware:

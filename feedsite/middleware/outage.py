@@ -1,4 +1,4 @@
-"""While PostgreSQL is down, responds with a recent copy of a public page, or else with 503 and Retry-After, never 500.
+"""Visitors get copies of public pages while PostgreSQL is down or too slow; other requests get 503 and Retry-After.
 
 Writes get a 503 while PostgreSQL is read-only (as a standby, or after a failover) or a disk is full; reads continue. A
 circuit breaker keeps each request from waiting for a timeout.
@@ -41,7 +41,7 @@ ERROR = "_postgresql_error"  # an attribute of the request
 
 
 class OutageMiddleware:
-    """This middleware is placed around everything that queries PostgreSQL, including the session and the user."""
+    """Placed around everything that queries PostgreSQL, including the session and the user, except health checks."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -86,7 +86,8 @@ class OutageMiddleware:
 def is_away(error: BaseException) -> bool:
     """Whether PostgreSQL is down, as opposed to slow or refusing this statement.
 
-    A Citus worker that is down does not count, because other requests may not need it.
+    An error without an SQLSTATE counts as down: a lost connection, or none available from the pool in time. A Citus
+    worker that is down does not count, because other requests may not need it.
     """
     state = sqlstate(error)
     if is_disk_full(error):
@@ -201,9 +202,10 @@ class StalePages:
         PAGES.set_many({key: page})
 
     def find(self, request: HttpRequest, *, answered_at: float) -> HttpResponse | None:
-        """The stored page for a request, with a notice; None if it is more than FRESH_SECONDS older than `answered_at`.
+        """The copy for a visitor's GET, with a notice; None if there is none, or if it is too old.
 
-        `answered_at` is the time at which PostgreSQL last answered (seconds since 1970).
+        `answered_at` is the time at which PostgreSQL last answered (seconds since 1970). A copy that is more than
+        FRESH_SECONDS older is too old.
         """
         if request.method != "GET" or not _is_visitor(request):
             return None

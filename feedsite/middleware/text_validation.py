@@ -1,6 +1,7 @@
-"""Refuses malformed text: NUL bytes, lone surrogates and invalid UTF-8 in URLs, cookies and forms.
+"""Refuses malformed text: NUL bytes and lone surrogates in URLs, cookies and forms.
 
-PostgreSQL and its driver raise errors on such text, which would become a 500; this middleware responds with a 400.
+PostgreSQL and its driver raise errors on such text, which would become a 500; this middleware responds with a 400. It
+also refuses invalid UTF-8 in queries and URL-encoded forms, and queries of more than MAX_QUERY_CHARACTERS.
 Other control characters are removed from forms: keyboards and clipboards insert them, and XML feeds cannot contain
 them. The API's parsers treat request bodies in the same way.
 """

@@ -1,9 +1,10 @@
 """Counts requests, including slow and failed ones, logs them, and shows staff the time of each stage.
 
-Counts are kept per class of request (`apps.http.interfaces`) and per objective (`apps.operations.objectives`), and
-added to those of all processes (`feedcache.servers.totals`). `Server-Timing` lists the steps of a page (source 000);
-browsers show it with the request. Times are in milliseconds; stages that wait at the same time each count the whole
-wait. Only staff get the header, because the time of a stage may reveal what it read; with DEBUG, everybody gets it.
+Requests are counted per class (`apps.http.interfaces`), and home pages for their objective
+(`apps.operations.objectives`); `feedcache.servers.totals` adds up the counts of all processes. Static files are not
+counted. `Server-Timing` lists the stages of a page (source 000); browsers show it with the request. Times are in
+milliseconds; stages that wait at the same time each count the whole wait. Only staff get the header, because the time
+of a stage may reveal what it read; with DEBUG, everybody gets it.
 """
 
 import logging
@@ -70,7 +71,7 @@ def _count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> 
 
 
 def _log(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
-    """Log one line, without address and query: the proxy logs the address, and the query may contain keys."""
+    """Log one line, without IP address and query: the proxy logs the address, and the query may contain keys."""
     fields = {
         "method": request.method,
         "path": _path(request),

@@ -1,8 +1,8 @@
 """The gauges in `/metrics`: current values, read from PostgreSQL and Redis at each request.
 
-Each value is read from an index or a small table, and all values of a kind by one statement. The statements of a
-response together take at most `SECONDS`. If one fails, its values and those of the next ones are left out, and the
-reason is logged.
+Each value is read from an index or a small table, and all values of a kind by one statement. Apart from health checks,
+the statements of a response together take at most `SECONDS`. If one fails, its values and those of the next ones are
+left out, and the reason is logged.
 """
 
 import logging
@@ -24,7 +24,7 @@ from feedsite.monitoring.health import WITH_DEAD_LETTERS, current_state
 
 logger = logging.getLogger(__name__)
 
-SECONDS = 3.0  # for all statements of a response
+SECONDS = 3.0  # for all statements of a response, except health checks
 DAY = timedelta(days=1)
 MAX_ROWS = 10_000  # counted at most, per kind
 ROLES = ("web", "worker", "beat", "streaming")  # reported as 0 if none runs

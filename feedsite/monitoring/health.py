@@ -43,9 +43,9 @@ MAX_DEAD = 100  # counted at most, per kind
 WITH_DEAD_LETTERS = (Event, FanoutJob, FanoutChunk, Backfill, BackfillChunk)
 CLOCK_SECONDS = 600.0  # longer than any lease or pause
 PROBE, PROBE_SECONDS = "health:probe", 10
-# A sort that needs a temporary file: the only write that leaves nothing behind.
+# A sort that needs a temporary file, so PostgreSQL writes to the disk, but nothing remains.
 _SPILL = "SET LOCAL work_mem = 64; SELECT max(n) FROM (SELECT generate_series(1, 5000) AS n ORDER BY n) AS spilled"
-MIN_MEDIA_BYTES = 1024**2  # less free space is a full disk
+MIN_MEDIA_BYTES = 1024**2  # with less free space, the disk counts as full
 # Any of these headers means that the request came through a proxy, and its address is the proxy's.
 FORWARDED = (
     "HTTP_X_FORWARDED_FOR",
@@ -135,14 +135,16 @@ def _check_all() -> Status:
     wanted = _all_checks()
     first = _timed(
         wanted.pop("postgresql")
-    )  # if it fails, the others would wait for a connection, too
+    )  # if it fails, the other checks in PostgreSQL would wait for a connection, too
     checks = {"postgresql": first} | {
         name: first if name in _IN_POSTGRESQL and not first["ok"] else _timed(check)
         for name, check in wanted.items()
     }
     degraded = sorted(name for name, check in checks.items() if not check["ok"])
     status = "unavailable" if not first["ok"] else "degraded" if degraded else "ready"
-    behind = {"deliveries_behind_seconds": lag.latest.seconds}  # the check has just read it
+    behind = {
+        "deliveries_behind_seconds": lag.latest.seconds
+    }  # the check of deliveries has just read it
     return {"status": status, "degraded": degraded, **behind, "checks": checks}
 
 
@@ -152,11 +154,13 @@ def _all_checks() -> dict[str, Callable[[], bool | str]]:
         checks["relations replicas"] = partial(_replicas, "graph")
     if settings.REDIS_TIMELINES_REPLICA_URLS:
         checks["timelines replicas"] = partial(_replicas, "timelines")
-    if not settings.MEDIA_BUCKET and Path(settings.MEDIA_ROOT).exists():  # made by the first upload
+    if (
+        not settings.MEDIA_BUCKET and Path(settings.MEDIA_ROOT).exists()
+    ):  # the first upload creates it
         checks["media"] = _media
     if tiers().is_configured:  # running without Memcached is a choice
         checks["memcached"] = tiers().ping
-    if connections.listens():  # without it no process reports
+    if connections.listens():  # without the topology listener, no process reports
         checks["workers"], checks["beat"] = _workers, _beat
     return checks
 
@@ -252,7 +256,7 @@ def _dead_letters() -> bool | str:
 def _deliveries() -> bool | str:
     """Whether no delivery is late.
 
-    Also fails if the next delivery is due only far in the future, because PostgreSQL's clock then went back.
+    Also fails if the next delivery is due only far in the future, which means that PostgreSQL's clock went back.
     """
     if behind := lag.measure().seconds:
         return f"deliveries are {behind} s behind"
@@ -297,7 +301,7 @@ def _is_local(request: HttpRequest) -> bool:
 
 
 def _is_staff(request: HttpRequest) -> bool:
-    """Whether the session belongs to staff. Checks one request at a time, so that many forged cookies cost little."""
+    """Whether the session belongs to staff. False while another one is checked, so many forged cookies cost little."""
     key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     if not key or not _session_lock.acquire(blocking=False):
         return False

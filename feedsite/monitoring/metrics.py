@@ -1,7 +1,7 @@
-"""`/metrics` for Prometheus: the counts of all processes since Redis was last empty (`feedcache.servers.totals`).
+"""`/metrics` for Prometheus: current values (`gauges`), and the counts of all processes since Redis was last empty.
 
-Any process returns the figures of all processes on all machines, so Prometheus needs only one target. Staff have
-access, and so do programs with METRICS_TOKEN or at METRICS_ADDRESSES.
+Any process returns the figures of all processes on all machines (`feedcache.servers.totals`), so Prometheus needs only
+one target. Staff with `PERMISSION` have access, and so do programs with METRICS_TOKEN or at METRICS_ADDRESSES.
 """
 
 from collections.abc import Iterator

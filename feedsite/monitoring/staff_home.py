@@ -50,7 +50,7 @@ TASKS = (
 
 
 class Line(NamedTuple):
-    """A sentence with a number, and the page on which to act. `is_bad`: something is broken, and not merely waiting."""
+    """A sentence, and the page on which to act, if any. `is_bad`: something is broken, and not merely waiting."""
 
     text: str
     url: str = ""

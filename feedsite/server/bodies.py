@@ -23,7 +23,9 @@ TOO_LARGE, TOO_SLOW, NO_LENGTH = (
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.LENGTH_REQUIRED,
 )
-MEMORY_BYTES = 64 * 1024  # larger bodies are spooled to disk, so that slow senders occupy no memory
+MEMORY_BYTES = (
+    64 * 1024
+)  # larger bodies are spooled to disk, so that slow senders occupy little memory
 
 
 class BodyRejected(DomainError):
@@ -81,7 +83,7 @@ async def read(chunks: AsyncIterable[bytes], body: Body) -> IO[bytes] | HTTPStat
 
 
 def error_of(request: HttpRequest) -> BodyRejected | None:
-    """The reason why the body was not read; None if it was read."""
+    """The reason why the body was not read; None if it was read, or if there is none."""
     status = request.META.get(UNREAD)
     if status is None:
         return None

@@ -32,7 +32,7 @@ class PeriodicTask(Task):  # type: ignore[type-arg]  # generic in its stubs only
 
 
 def is_first_of_interval(task: str, seconds: float) -> bool:
-    """Whether this is the first call within half of `seconds`."""
+    """Whether this is the first call within half of `seconds`. True if Redis fails: the task may then run twice."""
     try:
         return bool(configuration().set(KEY.format(task), 1, nx=True, px=int(seconds * 500)))
     except RedisError as error:

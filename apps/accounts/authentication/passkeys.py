@@ -93,7 +93,7 @@ def finish_registration(
             passkey.name = name
             passkey.save(update_fields=["name"])
             return passkey, after_factor_added(user, "passkey")
-    except IntegrityError:  # another account has this passkey
+    except IntegrityError:  # this or another account already has the passkey
         raise _invalid() from None
     except _WRONG:
         raise _invalid() from None
@@ -130,7 +130,7 @@ def _store_challenge(
 
 
 def _challenge(request: HttpRequest, name: str, user: User | None) -> dict[str, Any]:
-    """Remove and return the session's challenge, so that it works once. Raises Invalid if it is missing or expired."""
+    """Remove and return the session's challenge, which works once. Raises Invalid unless it is valid and for `user`."""
     stored = request.session.pop(name, None)
     request.session.save()
     if not stored or stored["until"] < time.time() or stored["user"] != (user.pk if user else None):

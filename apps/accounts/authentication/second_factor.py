@@ -31,7 +31,7 @@ from apps.errors import Invalid, NotFound, TooMany
 RECOVERY_CODES = 10
 RECOVERY_CHARACTERS = 12  # from an alphabet of 32: 12 x 5 = 60 bits
 MAX_PASSKEYS = 10
-# Every wrong code doubles the delay before the next attempt. From the 12th on, it stays 2^(12-1) s, half an hour.
+# Every wrong code doubles the delay before the next attempt. From the 12th on, it stays 2^(12-1) s, 34 minutes.
 LONGEST_WAIT_AFTER = 12  # wrong codes in a row
 _APP_CODE = re.compile("[0-9]{6}")
 
@@ -52,7 +52,7 @@ class SecondFactor:
 
 
 def second_factor_of(user: User) -> SecondFactor:
-    """A user's factors, for the settings page and the export. The `key` columns of the rows are secret."""
+    """A user's factors, for the settings page and the code page of a login. The `key` of the app is secret."""
     recovery = StaticDevice.objects.filter(user=user).first()
     return SecondFactor(
         app=TOTPDevice.objects.filter(user=user, confirmed=True).first(),
@@ -87,7 +87,7 @@ def unconfirmed_app(user: User, device_id: int) -> Any | None:
 def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
     """Activate the app with one of its codes. Returns the device, and recovery codes if it is the first factor.
 
-    Raises Invalid for a wrong code.
+    Raises Invalid for a wrong code, and TooMany while earlier wrong codes delay the next attempt.
     """
     device = _verified(TOTPDevice, user, _clean(code), pk=device_id, confirmed=False)
     if device is None:
@@ -160,7 +160,7 @@ def erase_second_factor(user: User) -> int:
 
 @contextmanager
 def _locked(user: User) -> Iterator[None]:
-    """A transaction that keeps other transactions from adding or removing the user's factors."""
+    """A transaction that locks the user's row; other transactions that use this function for the user wait."""
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)
         yield

@@ -52,7 +52,8 @@ class SessionStore(db.SessionStore):
             self._user = viewer.user()
             data: dict[str, Any] = orjson.loads(known.data)
             return data
-        self._epoch = viewer.epoch if viewer else ""  # read before the row
+        # Read before the row. "" is no epoch: an entry cached with it only tells the next `load` whose session it is.
+        self._epoch = viewer.epoch if viewer else ""
         # also clears `session_key` if the session has ended
         row = self._get_session_from_db()  # type: ignore[attr-defined]  # unknown to the stubs
         if row is None:

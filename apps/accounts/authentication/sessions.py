@@ -125,7 +125,8 @@ def user_of_session(key: str) -> User | None:
 def user_of_request(request: HttpRequest) -> User | AnonymousUser:
     """The user of the request's session, without SQL if this process has cached the session.
 
-    A session created before SECRET_KEY was changed gets a new key, which is also stored in its login.
+    A session created under a SECRET_KEY that is now in SECRET_KEY_FALLBACKS gets a new session key, which is also
+    stored in its login.
     """
     session = cast("SessionStore", request.session)
     if (user := session.remembered_user()) is not None:

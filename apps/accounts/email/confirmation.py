@@ -1,7 +1,8 @@
-"""Sets, confirms and changes e-mail addresses. No response reveals whether an address belongs to another account.
+"""Sets, confirms and changes e-mail addresses.
 
 With EMAIL_CONFIRMATION_REQUIRED an address can be used (to log in or to get a new password) only after its owner has
-confirmed it by a mailed link. Otherwise it can be used immediately, unless another account has it.
+confirmed it by a mailed link, and no response reveals whether an address belongs to another account. Otherwise it can
+be used immediately, unless another account has it, which a person can find out by trying to log in with it.
 """
 
 from django.conf import settings
@@ -85,7 +86,9 @@ def send_confirmation(user: User) -> None:
 
 
 def user_to_confirm(token: str) -> User:
-    """The user whose pending address a link confirms. Raises NotFound for a used, expired or forged link."""
+    """The user whose pending address a link confirms. Raises NotFound if the link is used, replaced by a later one,
+    expired or forged, or the account is frozen or suspended.
+    """
     try:
         number, address, given_at = signing.loads(
             token, salt=sending.CONFIRMATION_SALT, max_age=CONFIRMATION_SECONDS

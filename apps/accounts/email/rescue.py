@@ -1,5 +1,5 @@
 """Lets staff help owners who cannot get into their accounts. Staff never get in themselves: with mailed links, the
-owner chooses the new password and confirms a new address, and an e-mail tells the owner of every step.
+owner chooses the new password and confirms a new address. If the account has an address, an e-mail tells of every step.
 
 A rescuer needs the permission RESCUE and the permission to change accounts; only superusers may rescue staff accounts.
 """
@@ -43,7 +43,7 @@ def mail_new_password(user: User, *, by: User) -> None:
 
 @transaction.atomic
 def give_address(user: User, address: str | None, *, by: User) -> None:
-    """Set an address, which its owner must confirm, or remove it. Notifies the old address. Raises NotAllowed."""
+    """Set an address, which its owner must confirm, or remove it. Notifies any old address. Raises NotAllowed."""
     require_rescuer(user, by)
     old_address = user.email
     if address is None:
@@ -60,7 +60,7 @@ def give_address(user: User, address: str | None, *, by: User) -> None:
 def reset_second_factor(user: User, *, by: User | None) -> None:
     """Remove the second factor of a user who lost it; the password alone is enough afterwards. Raises NotAllowed.
 
-    `by` is None for the operator at the command line. The owner gets an e-mail.
+    `by` is None for the operator at the command line. The owner gets an e-mail if the account has an address.
     """
     if by is not None:
         require_rescuer(user, by)

@@ -66,7 +66,7 @@ def purge() -> None:
 
 
 def confirmation_token(user: User) -> str:
-    """A token for a pending address; it becomes invalid when the address is set again."""
+    """A token for a pending address, valid for two days or until the address is confirmed, removed or set again."""
     claims = [user.pk, user.pending_email, str(user.pending_email_at)]
     return signing.dumps(claims, salt=CONFIRMATION_SALT)
 

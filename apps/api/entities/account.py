@@ -93,8 +93,8 @@ class AccountJson(TypedDict):
 
 
 def account_json(user: User) -> AccountJson:
-    """An account as JSON; `user.counts` must be loaded. A cached account keeps its JSON, except the counts."""
-    if user.derived is None:  # loaded from the database, not from the cache
+    """An account as JSON; `user.counts` must be loaded. If its card is cached, all but the counts is cached too."""
+    if user.derived is None:  # not from a cached card (`accounts.cache`)
         return _account_json(user)
     key = "json", settings.SITE_URL
     cached: AccountJson | None = user.derived.get(key)
@@ -110,7 +110,7 @@ def account_json(user: User) -> AccountJson:
 
 
 def account_as_bytes(user: User, site: str) -> bytes:
-    """An account as encoded JSON. A cached account keeps it until a count changes. `site` is `settings.SITE_URL`."""
+    """An account as encoded JSON, cached with its card until a count changes. `site` is `settings.SITE_URL`."""
     if user.derived is None:
         return orjson.dumps(account_json(user))
     key = site, user.shown_counts
@@ -153,7 +153,7 @@ def _account_json(user: User) -> AccountJson:
         "followers_count": user.counts.followers,
         "following_count": user.counts.following,
         "statuses_count": user.counts.posts,
-        # only the day: the cached account with this JSON stays valid when another post is published on the same day
+        # only the day, so that the cached card stays valid when another post is published on the same day
         "last_status_at": day_of(user.counts.last_open_post_id),
         "emojis": [],
         "roles": [],

@@ -15,7 +15,7 @@ from apps.notifications.kinds import TOLD
 from apps.notifications.models import NotificationPolicy, ReadMarker, Treatment
 from apps.notifications.queries import HeldBackNotifications, NotificationItem
 
-# Mastodon's type for each kind of notification on this site; a reply is a mention.
+# The API's type for each kind of notification: Mastodon's, and `reaction`. A reply is a mention.
 TYPES = {str(kind): told.type for kind, told in TOLD.items()}
 TYPE_NAMES = sorted({*TYPES.values()})
 

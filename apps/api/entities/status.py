@@ -1,4 +1,7 @@
-"""Statuses, media and polls as JSON, in the Mastodon shape. Building them does no I/O; actions validate input."""
+"""Statuses, media and polls as JSON, in the Mastodon shape. Serializers check the form of input, actions its content.
+
+Building JSON does no I/O, except that `scheduled_json` reads attachments that were not prefetched.
+"""
 
 from collections.abc import Hashable, Sequence
 from itertools import zip_longest
@@ -492,7 +495,7 @@ def _cache_key(item: FeedItem, site: str) -> tuple[Hashable, ...] | None:
     """Everything that the JSON of a status depends on in addition to the content of its post.
 
     The key of a repost or quote includes the key of the shared post. None for statuses that are not cached: restricted
-    posts, polls, and posts that match a filter or are promoted.
+    posts, polls, posts that match a filter or are promoted, and reposts and quotes of these.
     """
     post = item.post
     if item.filtered or item.promotion or not post.is_open or post.poll:

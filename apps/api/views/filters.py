@@ -193,7 +193,7 @@ def old_filter(request: Request, keyword_id: int) -> Response:
 
 
 def _old_change(fields: dict[str, Any], word: FilterKeyword | None = None) -> FilterChange:
-    """A change from a version 1 request. The phrase is also the title, unless the filter has other keywords."""
+    """A change from a version 1 request. The phrase is also the title, which `change_only_keyword` may ignore."""
     phrase, hides = fields.get("phrase"), fields.get("irreversible")
     return FilterChange(
         title=None if phrase is None else phrase[:TITLE_MAX_CHARACTERS],

@@ -120,7 +120,7 @@ def _require_small(request: Request) -> None:
 
 
 def _media(picture: Attachment, *, processing: int = HTTPStatus.PARTIAL_CONTENT) -> Response:
-    """The response for an upload: 200, or the status `processing`. Raises Invalid if transcoding failed."""
+    """The response for an upload, with the status `processing` until it is ready. Raises Invalid if that has failed."""
     if picture.state == MediaState.FAILED:
         raise invalid("file", explained(picture.error), "failed")
     is_ready = picture.state == MediaState.READY

@@ -87,7 +87,7 @@ def _fault(viewer: User, found: Explanation, oracle: Oracle, *, is_home: bool) -
 
 
 def _fault_of_present(viewer: User, found: Explanation, oracle: Oracle, ledger: Row) -> str:
-    """The fault in the explanation of a post that belongs on the home page, or is missing only because it was read."""
+    """The fault in the explanation of a post that belongs on the home page, but may be absent if it is late or read."""
     source = found.reason
     if not found.on_home:
         # without a job, the event of the publication has not been handled

@@ -1,9 +1,10 @@
 """Compares home pages and windows (home caches and inboxes) with the oracle, and excuses legitimate differences.
 
-A page claims a range of ids, within which it must show exactly the oracle's posts. But the oracle reads the database
-later than the page was made, so not every difference is a fault. If a change in between left a dated row (a post, a
-deletion, a follow, a block, a ledger receipt), its date excuses the difference. If it left no row (an unfollow, an
-unmute), the auditor later makes the page again at the same cursor, and the new page agrees with the oracle.
+A page claims a range of ids, within which it must show exactly the oracle's posts, but may leave out promoted ones. The
+oracle reads the database later than the page was made, so not every difference is a fault. If a change in between left
+a dated row (a post, a deletion, a follow, a block, a ledger receipt), its date excuses the difference. If it left no
+row (an unfollow, an unmute), the auditor later makes the page again at the same cursor, and the new page agrees with
+the oracle.
 """
 
 import time
@@ -83,7 +84,7 @@ class Difference:
     kind: Kind
     post_id: int
     certain: bool = False  # wrong when the page was shown: reported without a second look
-    late: bool = False  # still being delivered
+    late: bool = False  # still being delivered or backfilled
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ def read_posts(viewer_id: int, oracle: Oracle, post_ids: set[int]) -> set[int]:
 
 
 def _dates(viewer_id: int, post_ids: set[int]) -> dict[int, dict[str, Any]]:
-    """For each post that has a row, what can excuse a difference: flags, and Unix times (None if it never happened)."""
+    """For each post that has a row, what can excuse a difference: flags, and Unix times of events (or None)."""
     if not post_ids:
         return {}
     with snapshot():

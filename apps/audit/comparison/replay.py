@@ -41,13 +41,16 @@ class Replay:
 
     @property
     def differing(self) -> list[int]:
-        """The ids on which tables, pages and caches disagree, newest first."""
+        """The ids on which tables, pages, caches or `then` disagree, newest first."""
         ids = (self.expected ^ self.shown) | self.lacking | (self.then ^ self.shown)
         return sorted(ids, reverse=True)
 
 
 def replay(viewer: User, since: datetime, until: datetime) -> Replay:
-    """Read a period of a reader's home from each source. Raises Invalid if the period is negative or too long."""
+    """Read a period of a reader's home from each source; of a long one, only the newest `oracle.MAX_POSTS` posts.
+
+    Raises Invalid if the period is negative or too long, and BadRequest if it ends in the future.
+    """
     if not timedelta() <= until - since <= timedelta(days=MAX_DAYS):
         raise Invalid(f"The end must be 0 to {MAX_DAYS} days after the beginning.")
     above, below = max(first_id_at(int(since.timestamp())) - 1, 0), id_after(until)

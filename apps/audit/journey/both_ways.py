@@ -1,6 +1,7 @@
 """A comparison of push and pull: a home page assembled from the home cache, and from the outboxes of all followees.
 
-Both are assembled by the code that serves home pages, with the same result but different requests to the stores.
+Both pages are assembled by the code that serves home pages, with the same result but different requests to the stores.
+Both include restricted posts from the inbox, and push, too, reads the outboxes of pulled authors.
 """
 
 import time
@@ -33,7 +34,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class BothWays:
-    """The newest home page, by push and by pull. `outboxes` counts those read by pull, including the reader's own."""
+    """The newest home page, by push and by pull. `outboxes` counts those of the followees, and the reader's own."""
 
     push: Way
     pull: Way

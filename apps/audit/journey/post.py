@@ -1,8 +1,8 @@
 """The journey of a post from acceptance to its readers, for its author and staff.
 
 Numbers and times come from rows: the post, its event, the job and the chunks of its delivery (`fanout`), and the
-auditor's findings. Only the number of reads and the tiers that have the post are read from the caches. When the rows
-change during a delivery, the streams send `feedsite.delivery`.
+auditor's findings. Only the number of reads and the tiers that have the post are read from the caches. When a receipt
+is written, the streams send `feedsite.delivery`.
 """
 
 from collections import defaultdict
@@ -26,12 +26,14 @@ from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.models import FanoutJob, Mode
 from apps.timeline.pipeline.hydrate import hydrate
 
-MAX_SECONDS = 600  # seconds listed separately; the last entry is the sum of all later ones
+MAX_SECONDS = (
+    600  # earlier seconds are listed separately; the entry of this one includes all later ones
+)
 # The event of a post is done at most this long after it has created the job of the delivery.
 FINISHED_WITHIN = timedelta(seconds=10)
 
 # The event of a publication and, once it is done, the time when a worker took it (the beginning of its lease). A done
-# event is found by the creation time of its job. Events are kept for some days (`EVENT_DAYS`).
+# event is found by the creation time of the job. Done events are deleted after `EVENT_DAYS`.
 _EVENT = """
 WITH found AS (
     (SELECT created_at, NULL::timestamptz AS taken_at FROM events_event
@@ -59,8 +61,8 @@ class Stage(Enum):
 class ChunkPlace:
     """A chunk of the followers. When it is done, `expected = delivered + dormant`.
 
-    `number` is its position among the finished chunks. `waited` is the time in the queue and `took` the duration of the
-    delivery, in seconds.
+    `number` is the number of its receipt, 0 without one. `waited` is the time in the queue and `took` the duration of
+    the delivery, in seconds.
     """
 
     stage: Stage
@@ -78,10 +80,10 @@ class Journey:
     """The journey of a post. `committed`, `taken`, `job` and `first_read` are seconds since `accepted_at`, or None.
 
     `receipt` contains the sums. `followers` is the author's current number of followers. `chunks` are ordered by when
-    their followers followed. `per_second` contains pairs: a second since acceptance, and the number of home caches
-    reached in it. `reads` is the number of people who opened the post; only its author sees it. `layers` tells for
-    each Memcached tier whether it has the post; it is empty for restricted posts, whose content is never cached.
-    `findings` lists each kind with the number of findings and of repaired ones.
+    their followers followed. `per_second` contains pairs: a second since acceptance, and the number of readers reached
+    in it. `reads` is the number of people who opened the post; only its author sees it. `layers` tells for each L1
+    group, Main and Backup whether it has the post; it is empty for restricted posts, whose content is never cached.
+    `findings` lists each kind that was found, with the number of findings and of repaired ones.
     """
 
     post_id: int
@@ -118,7 +120,7 @@ class Journey:
 
     @property
     def receipts(self) -> int:
-        """The number of chunks with a receipt; grows during the delivery."""
+        """The highest receipt number; grows during the delivery. It may count chunks of virtual followers, too."""
         return max((chunk.number for chunk in self.chunks), default=0)
 
     @property

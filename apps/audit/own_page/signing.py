@@ -1,4 +1,4 @@
-"""Ed25519 signatures for the files that readers download. The public key is published."""
+"""Ed25519 signatures for the receipts in the page archives that readers download. The public key is published."""
 
 import base64
 

@@ -40,7 +40,7 @@ def objective_name(objective: Objective) -> str:
 
 @register.filter
 def slowest_of_most(result: Result) -> str:
-    """The time within which the required share of events ended: “0.25 s” or “over 60 s”; a dash without events."""
+    """The time within which the required share of events ended: “0.25 s” or “over 60 s”; a dash if none was timed."""
     if not result.bounds or not result.events:
         return "–"
     if result.within is None:

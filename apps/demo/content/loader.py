@@ -90,7 +90,7 @@ class Conversation:
 class Pattern:
     """A sentence with slots that reads well with every combination of words.
 
-    A text of two sentences is a pattern with `opens` and then one with `follows`: for example, about rain and a meal.
+    A text of two sentences is a pattern with `opens` (for example, about rain), then one with `follows` (about a meal).
     """
 
     frame: str

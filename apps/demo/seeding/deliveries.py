@@ -14,7 +14,9 @@ from apps.timeline.fanout.receipts import pack, seal_loaded
 from apps.timeline.models import FanoutChunk, FanoutJob
 from feedcache.ids import second_of
 
-ONLINE_SHARE = 0.3  # of the accounts that cannot log in; all others count as online
+ONLINE_SHARE = (
+    0.3  # of the demo accounts that cannot log in; those that can log in all count as online
+)
 DELIVERED_AFTER = timedelta(seconds=1)
 FOR_FOLLOWERS = delivered_to(Audience.FOLLOWERS)
 Edge = tuple[int, float, int]  # row id, Unix time, follower

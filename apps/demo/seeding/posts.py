@@ -16,7 +16,7 @@ from apps.tags.actions import add_tags
 from feedcache.ids import next_post_id, second_of
 
 HOUR = 3600
-# Names for parts of the day, in hours of the author's local time.
+# The first and the last hour of each part of the day, in the author's local time.
 HOURS = {
     "dawn": (5, 6),
     "morning": (7, 9),
@@ -39,7 +39,7 @@ YOUNGEST_SECONDS = 70 * 60  # of any other post
 # joined, because their combinations give millions of texts.
 PLAIN_TRIES, TRIES = 3, 10
 WRITTEN_SHARE, JOINED_SHARE, TAGGED_SHARE = 0.3, 0.12, 0.22
-MAX_POSTS = 40  # per account
+MAX_POSTS = 40  # per generated account, without reposts
 REPOST_SHARE = 0.12
 
 
@@ -235,7 +235,7 @@ def later(rng: Random, after: float, now: float, *, minimum: float, maximum: flo
 
 
 class Texts:
-    """Texts for generated accounts: written lines, each used once, and sentences from patterns, rarely repeated."""
+    """Texts for generated accounts: written lines, used at most once, and sentences from patterns, rarely repeated."""
 
     def __init__(self, content: Content, rng: Random) -> None:
         self._content, self._rng = content, rng

@@ -1,4 +1,4 @@
-"""The plan of the demo: accounts and posts before they become rows."""
+"""The sizes of the demo, and the accounts and posts of a run in memory."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -76,14 +76,15 @@ class Entry:
         return self.source is not None and not self.text
 
 
+# Unix time, recipient, kind, actor, post id
 News = tuple[float, Member, NotificationKind, Member, int | None]
 
 
 @dataclass(slots=True)
 class World:
-    """The state of a run. `cast` and `crowd` are accounts.
+    """The state of a run. `cast` are the accounts with written profiles, `crowd` those that this run generates.
 
-    `entries` are all posts of this run and, in later runs, the cast's earlier open posts.
+    `entries` are all posts of this run and, in later runs, the cast's earlier open posts without reposts.
     """
 
     content: Content

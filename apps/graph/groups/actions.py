@@ -81,8 +81,8 @@ def delete_group(kind: type[Group], owner: User, group_id: int) -> None:
 def add_members(kind: type[Group], owner: User, group_id: int, member_ids: Collection[int]) -> None:
     """Add all of these accounts, or none. Idempotent.
 
-    A list accepts accounts that its owner follows or has asked to follow (NotFound for others and for unknown ids). A
-    circle accepts followers of its owner (NotAllowed for others). Also raises NotFound for an unknown group, and
+    A list accepts accounts that its owner follows or has asked to follow (NotFound for others). A circle accepts
+    followers of its owner (NotAllowed for others). Also raises NotFound for unknown ids or an unknown group, and
     Invalid for more than `MAX_ADDED` accounts in one call or more than `MAX_MEMBERS` in total.
     """
     ids = set(member_ids)
@@ -124,7 +124,7 @@ def remove_members(
 def remove_from_lists(owner_id: int, member_id: int) -> None:
     """Remove an account from an owner's lists, unless the owner follows it or has asked to.
 
-    Pages check this too, so they leave the account out even before its rows are deleted.
+    The pages of a list check this too, so they leave the account out even before its membership is deleted.
     """
     _lock(owner_id)
     follows = Followee.objects.filter(owner=owner_id, followee=member_id)
@@ -147,7 +147,7 @@ def leave_circles_of_each_other(one: User, other: User) -> None:
 
 
 def _end_memberships(rows: QuerySet[CircleMember]) -> int:
-    """Delete memberships of circles and record the event. Return the number of memberships."""
+    """Delete memberships of circles and record an event for each circle. Return the number of memberships."""
     ended = list(rows.select_for_update(of=("self",)).order_by("pk"))
     CircleMember.objects.filter(pk__in=[row.pk for row in ended]).delete()
     members: dict[int, list[int]] = defaultdict(list)

@@ -69,7 +69,7 @@ def members_page(group: Group, cursor: Cursor) -> Page[User]:
         rows = rows.filter(is_followed | Q(member__in=requested.values("owner")))
     page = page_of_rows(rows, cursor)
     users = users_by_id([row.member_id for row in page.items])
-    if isinstance(group, UserList):  # a block also removes the account from circles
+    if isinstance(group, UserList):  # not needed for circles: a block ends memberships in them
         for user_id in exact_relations(group.owner_id, users).severed:
             users.pop(user_id, None)
     return page.with_items([users[row.member_id] for row in page.items if row.member_id in users])
@@ -94,7 +94,7 @@ def exclusive_member_ids(owner: User, *, among: Collection[int] | None = None) -
 
 
 def circle_names(user_id: int | None, circle_ids: Collection[int]) -> dict[int, str]:
-    """The names, by id, of the circles that a user belongs to now. One query, or none if `circle_ids` is empty."""
+    """The names, by id, of the circles in `circle_ids` that a user belongs to now. No query if it is empty."""
     if user_id is None or not circle_ids:
         return {}
     return dict(_circles_with(user_id).filter(pk__in=set(circle_ids)).values_list("pk", "name"))

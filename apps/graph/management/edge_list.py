@@ -1,7 +1,7 @@
 """Edge lists: text files, plain or gzipped, with a "follower followee" pair of names on every line.
 
-A file is read three times, each with bounded memory: first for its digest, then to count the lines for the progress bar
-and to reject truncated, binary or non-UTF-8 files before anything is loaded, and finally to load it.
+A file is read three times, in bounded memory: first for its digest, then to count the lines for the progress bar and to
+reject truncated, binary or non-UTF-8 files before anything is loaded, and finally to load it.
 """
 
 import gzip
@@ -20,7 +20,7 @@ from apps.graph.management.bulk import Edge
 
 BLOCK_BYTES = 1 << 18
 LINE_MAX_BYTES = 1000  # two handles need 61; a longer line is not part of an edge list
-BINARY_SHARE = 0.1  # of control characters in its first block; a file with more is binary
+BINARY_SHARE = 0.1  # a file is binary if more of its first block is control characters
 EXCERPT_CHARACTERS = 40
 HANDLE_MIN_CHARACTERS = 3
 

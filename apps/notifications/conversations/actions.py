@@ -32,7 +32,7 @@ MAX_PEOPLE = MAX_MENTIONS  # including the author
 def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key: str) -> Post:
     """Send people a message, in the author's conversation with exactly these people, or in a new one.
 
-    Raises Invalid, NotAllowed, TooMany or Unavailable.
+    Raises Invalid, NotFound, NotAllowed, Conflict, TooMany or Unavailable.
     """
     if not people:
         raise invalid("to", _("Choose at least one recipient."), "blank")
@@ -44,7 +44,7 @@ def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
 def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency_key: str) -> Post:
     """Answer the message `seen_id`, the last one on the page that `author` saw: write to its author and its addressees.
 
-    Raises Invalid, NotFound, NotAllowed, TooMany or Unavailable.
+    Raises Invalid, NotFound, NotAllowed, Conflict, TooMany or Unavailable.
     """
     conversation = get_conversation(author, number)
     seen = visible_item(author.pk, seen_id)  # a later message may be for other people
@@ -96,7 +96,7 @@ def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
 def mark_read(viewer: User, number: int) -> None:
     """Mark a conversation as read, and announce it to the author of its last message. Raises NotFound.
 
-    Nothing is announced if the viewer has disabled read receipts, or if the conversation is a request.
+    Nothing is announced if the conversation is read already or a request, or if the viewer has disabled read receipts.
     """
     row = Conversation.objects.filter(user=viewer, pk=number, has_left=False).first()
     if row is None:
@@ -113,24 +113,27 @@ def mark_read(viewer: User, number: int) -> None:
 
 
 def accept_request(viewer: User, number: int) -> None:
-    """Accept a request: list it as a conversation, and exempt its writer from the viewer's policy. Raises NotFound."""
+    """Accept a request: list it as a conversation, and exempt the author of its last message from the viewer's policy.
+
+    Raises NotFound.
+    """
     conversation = get_conversation(viewer, number)
     _change(viewer, number, is_request=False)
     accept_notifications_from(viewer, [conversation.item.author.pk])
 
 
 def mute_conversation(viewer: User, number: int) -> None:
-    """Mute a conversation: it stays listed, but new messages neither notify nor count as unread. Raises NotFound."""
+    """Mute a conversation: it stays listed, but neither notifies nor counts as unread in the badge. Raises NotFound."""
     mute_thread(viewer, get_conversation(viewer, number).item.id)
 
 
 def unmute_conversation(viewer: User, number: int) -> None:
-    """Let new messages of a conversation notify, and count as unread, again. Raises NotFound."""
+    """Undo `mute_conversation`. Raises NotFound."""
     unmute_thread(viewer, get_conversation(viewer, number).item.id)
 
 
 def leave_conversation(viewer: User, number: int) -> None:
-    """Leave a conversation until the viewer writes in it again. Raises NotFound.
+    """Leave a conversation until the viewer writes in it again; it stays muted even then. Raises NotFound.
 
     The other members' pages no longer address messages to the viewer; messages that still do are ignored.
     """

@@ -1,4 +1,4 @@
-"""Adds posts to conversations and removes them, for the event handlers. Adding a post twice does no harm."""
+"""Adds posts to conversations and removes them. Adding a post twice does no harm."""
 
 from collections.abc import Collection
 from typing import Any

@@ -153,7 +153,7 @@ def conversation_with(viewer: User, people: Sequence[User]) -> ConversationItem 
 
 
 def people_of(viewer: User, message: FeedItem) -> list[User]:
-    """The author and the addressees of a message who have not left; the viewer only if there is nobody else."""
+    """The author and the addressees of a message who have not left; the viewer only for a note to oneself."""
     ids = _other_ids(viewer, message)
     users, thread_id = users_by_id(ids), message.post.thread_id
     left = _left([thread_id], set(ids))

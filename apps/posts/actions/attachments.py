@@ -24,9 +24,9 @@ ACCOUNT_FOLDERS = ("avatars/", "headers/")
 _OF_ACCOUNT = """
 SELECT 1 FROM accounts_user WHERE (avatar = %(name)s OR header = %(name)s) AND suspended_at IS NULL LIMIT 1
 """
-# Uploads have no post yet, hence LEFT JOIN. Several posts may share one file, as in the demo.
 _FILE = "(picture.file = %(name)s OR picture.preview = %(name)s)"
 _CAPTIONS = "picture.captions = %(name)s AND picture.captions <> ''"  # the index on captions has the same condition
+# Uploads have no post yet, hence LEFT JOIN. Several posts may share one file, as in the demo.
 _OF_POST = """
 SELECT 1 FROM posts_attachment picture
 LEFT JOIN posts_post post
@@ -36,7 +36,7 @@ WHERE {named}
   AND post.deleted_at IS NULL AND post.hidden_at IS NULL AND person.suspended_at IS NULL LIMIT 1
 """
 CAPTIONS = ".vtt"
-# the columns that change when a picture is held for another post; `author_id`, which selects the server, stays the same
+# the columns that `detach` changes in pictures that stay; `author_id`, which selects the server, stays the same
 HELD = ("post", "position", "scheduled", "created_at", "file", "preview", "captions")
 
 
@@ -104,9 +104,9 @@ def attach_uploads(
 def rearrange(
     post: Post, media_ids: Sequence[int] | None, changes: Sequence[PictureChange]
 ) -> list[Picture]:
-    """Set the pictures of a post during its edit, in the order of `media_ids`; None leaves them unchanged.
+    """Set the pictures of a post to `media_ids`, in this order (None: the same as before), and apply `changes`.
 
-    Removed pictures are kept for the history of the post, and a later edit may restore them. Call this in the edit's
+    Removed pictures stay for the history of the post, and a later edit may restore them. Call this in the edit's
     transaction. Raises Invalid like `lock_uploads`, and for changes to pictures that are not the post's.
     """
     current = {
@@ -150,7 +150,7 @@ def pictures_of(post: Post) -> list[Picture]:
 
 
 def detach(post: Post, *, keep: bool) -> None:
-    """Delete the pictures of a deleted post. With `keep`, its current ones stay for a day, for use in a new post.
+    """Delete the pictures of a deleted post. With `keep`, its current uploads stay for a day, for a new post.
 
     Pictures that stay are renamed, so that their earlier addresses stop working.
     """
@@ -181,7 +181,7 @@ def discard(rows: Iterable[Attachment]) -> None:
 
 
 def is_served(name: str) -> bool:
-    """Whether a stored picture may be shown. It must belong to an account, to an upload, or to a post that is neither
+    """Whether a stored file may be served. It must belong to an account, to an upload, or to a post that is neither
     deleted nor hidden, and its owner must not be suspended. Other apps decide about files in `SERVED_FOLDERS`.
 
     Each served file costs one indexed query, so that a picture disappears together with its post.

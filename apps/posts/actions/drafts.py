@@ -121,7 +121,7 @@ def clean_body(text: str, *, required: bool, visibility: str) -> str:
 
 
 def clean_draft(draft: Draft) -> str:
-    """The text of a draft, as stored. Raises Invalid if it breaks a rule that can be checked without a transaction."""
+    """The text of a draft, as stored. Raises Invalid if the draft breaks a rule that can be checked without a query."""
     pictures = len(draft.pictures) + len(draft.media_ids)
     body = clean_body(draft.body, required=not pictures, visibility=draft.visibility)
     check_labels(draft.visibility, draft.content_warning, pictures)

@@ -197,7 +197,7 @@ def _relabel(post: Post, edit: Changes, pictures: list[Picture]) -> None:
     if edit.quote_policy is not None:
         check_quote_policy(edit.quote_policy)
         post.quote_policy = edit.quote_policy
-    # a post marked by staff is `sensitive` in forms and API clients, which send this back: the author did not choose it
+    # forms and API clients see a post marked by staff as `sensitive` and send this back: the author did not choose it
     if edit.sensitive is not None and not post.is_marked_sensitive:
         post.sensitive = edit.sensitive
     post.language = post.language if edit.language is None else edit.language

@@ -1,7 +1,7 @@
 """Idempotency keys: a publish request that is sent again returns the first result.
 
-The key is written in the transaction of the post itself. A process that dies before the commit has done nothing, and a
-process that dies afterwards has done everything, so in both cases the same key gives the same post.
+The key is written in the transaction of the post itself. If the process dies before the commit, nothing was
+written, and a repeated request publishes the post; after the commit, a repeated request returns the post.
 """
 
 import hashlib
@@ -71,7 +71,9 @@ def existing_result(request: Request) -> IdempotencyKey | None:
         return None
     if len(request.key) > KEY_MAX_CHARACTERS:
         raise invalid("Idempotency-Key", _("The Idempotency-Key is too long."), "too_long")
-    if not _exists(request):  # the usual case; plain SQL, because every post checks this twice
+    if not _exists(
+        request
+    ):  # the usual case; plain SQL, because every post with a key checks this twice
         return None
     rows = IdempotencyKey.objects.filter(user=request.author, key=request.key)
     row = rows.select_related("scheduled").first()
@@ -84,8 +86,8 @@ def existing_result(request: Request) -> IdempotencyKey | None:
 def claim(request: Request) -> IdempotencyKey | None:
     """Lock the key for the caller's transaction. Returns the result if an equal request has finished in the meantime.
 
-    Raises Conflict if an equal request is still running after IN_FLIGHT_SECONDS. The lock is released when the
-    transaction ends, even if the process dies.
+    Raises Conflict if another request with the key is still running after IN_FLIGHT_SECONDS, and Invalid like
+    `existing_result`. The lock is released when the transaction ends, even if the process dies.
     """
     if not request.key:
         return None

@@ -49,7 +49,7 @@ def clear_poll(post: Post) -> None:
 
 
 def end_polls(*, limit: int) -> int:
-    """End up to `limit` expired polls and record an event for each; returns their number."""
+    """End up to `limit` expired polls and record an event for each; returns the number found."""
     expired = Poll.objects.filter(is_ended=False, expires_at__lte=timezone.now())
     ids = list(expired.order_by("expires_at").values_list("pk", flat=True)[:limit])
     for post_id in ids:

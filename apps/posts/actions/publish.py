@@ -157,7 +157,7 @@ def require_deleter(post_id: int, *, by: User) -> int:
 
 
 def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
-    """Delete up to `limit` reposts of a deleted post; readers no longer see these reposts. Returns their number."""
+    """Delete up to `limit` reposts of a deleted post, which are already hidden from readers. Returns their number."""
     reposts = Post.objects.filter(source=post_id, kind=Kind.REPOST, deleted_at=None).select_related(
         "author"
     )[:limit]
@@ -212,7 +212,7 @@ def _insert(
     mentioned: Collection[int] = (),
     more_writes: Callable[[Changed], Sequence[QueueWrites]] | None,
 ) -> Changed:
-    """Insert a post. After the commit, one round trip updates its caches and sends `more_writes`."""
+    """Insert a post. After the commit, its caches are updated; `more_writes` share a round trip with the new counts."""
     written = store.insert(post, counts, mentioned=mentioned)
     published = Changed(post, store.next_revision(post, counts), content)
     writes = [put_writes(USER_COUNTS, written.counts)]
@@ -224,7 +224,7 @@ def _insert(
 
 
 def _note_published(author: User, counts: UserCounts, post: Post) -> None:
-    """Update the counts of the object `author` to the values that the transaction has written."""
+    """Update the counts of the object `author` to the values that the transaction has written, except the revisions."""
     counts.last_post_id = post.pk
     counts.posts += store.counted(post)
     if post.visibility in OPEN:

@@ -3,7 +3,7 @@
 Delayed messages are not used, because a queue may lose a message or deliver it twice. The post's idempotency key
 contains the row's number, so a post is not published twice if a worker dies after publishing it and before recording
 that. A post that can no longer be published (its parent was deleted, or its author is suspended) becomes a dead letter
-with the reason. `timeline.publishing.publish_due` publishes posts that are due.
+with the reason after five attempts. `timeline.publishing.publish_due` publishes posts that are due.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from apps.posts.models import Attachment, ScheduledPost
 EARLIEST = timedelta(minutes=5)
 LATEST = timedelta(days=366)
 MAX_FAILED = 50
-# Failures that the author can correct.
+# Errors whose messages are meant for the author.
 DOMAIN_ERRORS = {error.__name__ for error in (Invalid, NotAllowed, NotFound)}
 
 
@@ -99,7 +99,7 @@ def reschedule(author: User, number: int, at: datetime) -> ScheduledPost:
 
 
 def cancel(author: User, number: int) -> None:
-    """Delete a pending post. Raises NotFound if it has been published or is being published."""
+    """Delete a pending post. Raises NotFound if publishing it has begun."""
     deleted, _by_model = _pending(author).filter(pk=number).delete()
     if not deleted:
         raise _not_found()
@@ -141,7 +141,7 @@ def delete_failed(author: User, number: int) -> None:
 
 
 def release_failed(author: User, number: int) -> None:
-    """Delete a failed post, but keep its pictures for the post that replaces it. Raises NotFound."""
+    """Delete a failed post. Its pictures stay for a day, for the post that replaces it. Raises NotFound."""
     Attachment.objects.filter(scheduled=failed_post(author, number)).update(
         scheduled=None, created_at=timezone.now()
     )
@@ -161,7 +161,7 @@ def discard_dead(numbers: Sequence[int]) -> int:
 
 
 def _pending(author: User) -> QuerySet[ScheduledPost]:
-    # a claimed row is being published, and can no longer be rescheduled or cancelled
+    # a row with attempts is being published or will be retried, and can no longer be rescheduled or cancelled
     return ScheduledPost.objects.filter(author=author, state=leases.State.PENDING, attempts=0)
 
 

@@ -38,7 +38,9 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
 
 
 def sweep() -> None:
-    """Enqueue uploads that are due, and mark uploads as failed after their last attempt. Failed rows stay for staff."""
+    """Enqueue uploads that are due, and mark uploads as failed after their last attempt. Their `Transcode` rows, now
+    dead letters, stay, so that staff can retry them.
+    """
     for row_id in leases.due_ids(Transcode, limit=SWEEP_LIMIT):
         enqueue(TASK, row_id, expires=SWEEP_SECONDS)
     dead = Transcode.objects.filter(state=State.DEAD).values("attachment")
@@ -111,7 +113,8 @@ def _store(row: Transcode, made: Transcoded) -> None:
 def _end(row: Transcode, **values: object) -> bool:
     """Write the result, and delete the row and the uploaded file.
 
-    Returns False if another worker has already done so, or if the upload was deleted.
+    Does nothing and returns False if another worker has claimed or finished the row since, or if the upload was
+    deleted.
     """
     found = Attachment.objects.filter(pk=row.attachment_id)
     # one statement cannot lock rows on several servers, so it names the author, whose rows are on one server

@@ -46,7 +46,7 @@ def upload_media(
 def upload_picture(
     owner: User, file: IO[bytes], *, alt: str = "", focus: Focus = (0.0, 0.0)
 ) -> Attachment:
-    """Re-encode a picture, and store it until it is attached to a post. Raises Invalid or TooMany."""
+    """Re-encode a picture, and store it as an upload. Raises Invalid or TooMany."""
     check_picture(alt, focus)
     check_rate_limit("upload", str(owner.pk))
     data = file.read(settings.PICTURE_MAX_BYTES + 1)
@@ -74,7 +74,7 @@ def upload_picture(
 def upload_video(
     owner: User, file: IO[bytes], *, alt: str = "", focus: Focus = (0.0, 0.0)
 ) -> Attachment:
-    """Probe a video or sound, and keep it in the private storage until a worker has transcoded it.
+    """Probe a video or sound, and store it in the private storage until a worker has transcoded it.
 
     Raises TooMany, and Invalid for an unsuitable file (for any file if ffmpeg is not installed).
     """
@@ -158,7 +158,7 @@ def withdraw_picture(owner: User, number: int) -> None:
 
 
 def purge_unused_uploads(*, limit: int) -> int:
-    """Delete up to `limit` uploads that have been unused for a day; returns their number."""
+    """Delete up to `limit` uploads that nothing uses and whose `created_at` is over a day ago; returns their number."""
     rows = Attachment.objects.filter(
         post=None,
         scheduled=None,

@@ -76,7 +76,7 @@ class Picture:
 
     @property
     def loops(self) -> bool:
-        """Whether this is a short video without sound, which plays in a loop automatically."""
+        """Whether this is a short video without sound, which pages play in a loop, like an animated picture."""
         return self.is_video and self.moves
 
     @property
@@ -89,7 +89,7 @@ class Picture:
 
     @property
     def still_url(self) -> str:
-        """The address of the picture itself, or of a video's poster where videos do not play; empty for sound."""
+        """The address to use where no video can play: of the picture, or of a video's poster; empty for sound."""
         return self.url if self.is_image else self.preview_url
 
     @property
@@ -130,7 +130,7 @@ def milliseconds(moment: datetime) -> int:
 
 class State(Enum):
     OPEN = b"O"  # public or unlisted: visible unless its author is suspended or blocked
-    RESTRICTED = b"R"  # PostgreSQL decides who sees it
+    RESTRICTED = b"R"  # or hidden by staff: PostgreSQL decides who sees it
     GONE = b"G"  # deleted
 
 

@@ -33,8 +33,8 @@ UNSPACED = (
 def _address_pattern() -> str:
     """A pattern for http and https addresses whose host has a dot, in a syntax that Python and JavaScript share.
 
-    Brackets belong to an address only in pairs. Letters of a script without spaces belong to it after punctuation, but
-    not after ASCII letters and digits.
+    Brackets belong to an address only in pairs. After the host, letters of `UNSPACED` scripts belong to it, except
+    directly after an ASCII letter or digit.
     """
     letter = r"[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]"  # of hosts in all scripts
     label = rf"{letter}(?:(?:{letter}|[-_])*{letter})?"
@@ -53,7 +53,7 @@ def _address_pattern() -> str:
 
 
 EMPHASIS = "*_~"
-# static/js/address.js has the same pattern, for the counter of the composer.
+# static/js/composer.js has the same pattern, for its counter of characters.
 ADDRESS = regex.compile(_address_pattern())
 _WORD = rf"(?![{UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_]"
 # A handle does not begin inside a word of a script with spaces, or inside a path; it may follow "RT", and "//" as in

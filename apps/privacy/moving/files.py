@@ -32,7 +32,7 @@ Line = tuple[int, list[str]]  # its number in the file, and its cells in the ord
 
 
 def read_lines(kind: ImportKind, data: bytes) -> list[Line]:
-    """The lines of a file, without its header if it has one. Raises Invalid if no line is of this kind."""
+    """The lines of a file, without a header. Raises Invalid if it cannot be read, or no line is of this kind."""
     lines = [(number, [_clean(cell) for cell in row]) for number, row in _rows(data) if any(row)]
     columns = COLUMNS[kind]
     if lines and lines[0][1][0] in {ADDRESS, *columns[:1]}:

@@ -1,8 +1,9 @@
 """Imports: a row for the file and one for each line. A task processes the lines in chunks, and undoes them on request.
 
-Each line and its outcome are written in one transaction, under the lock of the import, so a task that runs twice or is
-killed between two lines continues where the last run stopped. Lines wait in the database, not in memory. Imported
-follows have a separate rate limit, so that they do not use up the limit for follows made by hand.
+The effect of a line (such as a follow) and its outcome are written in one transaction, under the lock of the import, so
+a task that runs twice or is killed between two lines continues where the last run stopped. Lines wait in the database,
+not in memory. Imported follows have a separate rate limit, so that they do not use up the limit for follows made by
+hand.
 """
 
 import secrets
@@ -62,7 +63,7 @@ class Progress:
         return not self.row.is_undone and (is_pending or self.counts[Outcome.DONE] > 0)
 
     def total(self) -> int:
-        """The number of lines to process; during an undo, the number of lines that had an effect."""
+        """The number of all lines; during and after an undo, the number of lines that had an effect."""
         is_undone = self.row.is_undone
         return self.finished() + self.counts[Outcome.DONE if is_undone else Outcome.WAITING]
 
@@ -228,7 +229,7 @@ def _chunk(row: Import) -> leases.Outcome:
 
 @transaction.atomic
 def _work(row: Import, kind: ImportKind, user: User, line: ImportLine, given: Any) -> bool:
-    """Process one line. Returns False if this worker has lost its lease. `given`: the accounts, or a prepared post."""
+    """Process one line. Returns False if this worker has lost its lease. `given` has accounts or a prepared post."""
     if not _claimed(row).select_for_update().exists():
         return False
     if row.is_undone:
@@ -253,7 +254,7 @@ def _work(row: Import, kind: ImportKind, user: User, line: ImportLine, given: An
 def _do(
     kind: ImportKind, user: User, line: ImportLine, given: Any
 ) -> tuple[Mapping[str, Any] | None, str]:
-    """The data for undoing the line, or None if nothing changed; and a text about parts that could not be imported."""
+    """Apply a line. Returns the data for undoing it, or None if nothing changed, and a text about parts left out."""
     if kind == ImportKind.POSTS:
         return _posts().make(user, line.post or {}, given)
     return do_line(kind, user, line.cells, given), ""
@@ -270,7 +271,7 @@ def _undo(kind: ImportKind, user: User, line: ImportLine) -> None:
 def _given(
     row: Import, user: User, chunk: Sequence[ImportLine]
 ) -> Iterator[Callable[[ImportLine], Any]]:
-    """Data for lines that is too slow to fetch in their transactions: accounts, or the pictures of posts."""
+    """Yield a function that returns data too slow to fetch in a line's transaction: accounts, or a post's pictures."""
     kind = ImportKind(row.kind)
     if row.is_undone:
         yield lambda _line: None

@@ -39,7 +39,7 @@ from apps.promotions.queries import Audience, preview
 
 
 class EditedList(StaffList):
-    """A list of rows that staff edit by hand. The rows are never deleted, because campaigns refer to them."""
+    """A list of rows that staff edit by hand. Staff cannot delete them, because other rows may refer to them."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self._may(request, "add")
@@ -60,7 +60,7 @@ class TraitAdmin(EditedList):
         return self.prepopulated_fields if obj is None else {}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The name of an existing trait cannot be changed, because people have chosen the trait by its name."""
+        """The name and slug of an existing trait cannot be changed, because people have chosen it by its name."""
         return () if obj is None else ("name", "slug")
 
 
@@ -212,7 +212,7 @@ class CampaignAdmin(EditedList):
 
     @admin.display(description=gettext_lazy("people"))
     def people(self, campaign: Campaign) -> str:
-        """The number of people that the rules match now."""
+        """How many people the rules match now: a rounded lower bound, or that a segment has too few."""
         return _people(preview(campaign))
 
     @admin.display(description=gettext_lazy("impressions"))

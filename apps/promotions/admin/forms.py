@@ -15,7 +15,7 @@ from apps.tags.names import normalize
 
 
 def user_of_handle(text: str) -> User:
-    """The account with a handle. Raises ValidationError if there is none."""
+    """The account with a handle. Raises ValidationError if there is none, or if it is suspended."""
     user = User.objects.filter(
         handle=text.strip().removeprefix("@").lower(), suspended_at=None
     ).first()

@@ -25,7 +25,7 @@ def count_seen(reader_id: int, post_id: int, *, view: str) -> None:
 def count_shown(reader_id: int, items: Sequence[FeedItem]) -> None:
     """Count the promoted posts sent to a client of the API, once for each campaign and page. Logs database errors.
 
-    The site's own pages report the posts that have been on the screen instead (`count_seen`).
+    The site's own pages instead report which promoted posts have been on the screen (`count_seen`).
     """
     promotions = [item.promotion for item in items if isinstance(item.promotion, Promotion)]
     if not promotions:

@@ -1,7 +1,8 @@
 """The stores for the rows of the second level: PostgreSQL, or Cassandra as in source 001 (`TIMELINE_STORE`).
 
 A store contains only rows. The range of ids that they cover is in the reader's span, which is always in PostgreSQL
-(`second_level.spans`). Its `stamp` is NULL if the rows are in PostgreSQL, and identifies their last write in Cassandra.
+(`second_level.spans`). Its `stamp` is NULL if the rows are in PostgreSQL; for rows in Cassandra, it identifies the last
+write that changed the span.
 """
 
 import os
@@ -40,8 +41,8 @@ ANYWHERE = "true"
 class TimelineStore(Protocol):
     """Stores rows, each with a reader and a post id. A row expires `TIMELINE_ENTRY_DAYS` after its last write.
 
-    Writes that change a span return its new stamp. All methods raise SourceUnavailable if the store does not respond; a
-    write may nevertheless have succeeded.
+    Writes that change a span return its new stamp. If the store does not respond, methods raise SourceUnavailable
+    (Cassandra) or DatabaseError (PostgreSQL); a write may nevertheless have succeeded.
     """
 
     def read(
@@ -54,7 +55,10 @@ class TimelineStore(Protocol):
         begins: str,
         ascending: bool = False,
     ) -> Covered | None:
-        """Up to `count` ids of a valid span below `newest` and above `oldest`; None if there is no such span."""
+        """Up to `count` ids of a valid span below `newest` and above `oldest`.
+
+        None if no valid span meets the condition `begins`, or if its rows are not in this store.
+        """
 
     def holds(self, span: TimelineSpan) -> bool:
         """Whether the rows of a span are in this store."""
@@ -76,7 +80,7 @@ class TimelineStore(Protocol):
     def push(
         self, author_id: int, first_edge: int, last_edge: int, post_id: int, *, is_virtual: bool
     ) -> int:
-        """Write a row for each follower whose follow has an id in this inclusive range; returns the number of rows."""
+        """Write a row for each follower whose follow has an id in this inclusive range; returns how many it wrote."""
 
 
 def timeline_store() -> TimelineStore:

@@ -43,7 +43,7 @@ from feedcache.servers.tls import tls_context
 TABLE = "following_timeline"
 PORT = 9042
 ERRORS = (DriverException, NoHostAvailable, ConnectionException, OSError)
-CONNECT_SECONDS = 5.0  # in a separate thread, so that no page waits for it
+CONNECT_SECONDS = 5.0  # in a separate thread, so that no page waits that long
 WRITE_SECONDS = 2.0  # PostgreSQL rows stay locked meanwhile
 SCHEMA_SECONDS = 60.0
 PUSH_SECONDS = 15.0  # for one chunk of followers
@@ -87,8 +87,8 @@ Statements = list[tuple[Any, Any]]  # a prepared statement and its values
 class Address:
     """`cassandra://user:password@host:9042,host:9042/keyspace?datacenter=dc1&tls=1`. Other URLs raise ValueError.
 
-    The nodes of `datacenter` are preferred. `protocol_version` is negotiated, but must be given for servers older than
-    Cassandra 3. With TLS, the certificate of each node must contain its address.
+    With `datacenter`, only its nodes are used. `protocol_version` is negotiated, but must be given for servers older
+    than Cassandra 3. With TLS, the certificate of each node must contain its address.
     """
 
     nodes: list[str]
@@ -318,9 +318,9 @@ class CassandraStore:
 
 
 def create_tables(address: Address, *, replication: int | None = None) -> int:
-    """Create the keyspace and the table if they are missing; return how many copies of each row a new keyspace keeps.
+    """Create the keyspace and the table if they are missing; return the replication factor for a new keyspace.
 
-    `replication` is this number; by default three, or the number of nodes if fewer. Raises one of ERRORS.
+    `replication` is this factor; by default three, or the number of nodes if fewer. Raises one of ERRORS.
     """
     cluster = address.cluster()
     try:
@@ -367,7 +367,7 @@ def _removal(connected: Connected, reader_id: int, post_id: int, now: int) -> tu
 
 
 def _published(post_id: int) -> int:
-    """The time within a post id, in milliseconds, so that rows sorted by this column are sorted by id."""
+    """The `publish_time` of a row: the time in its post id, in milliseconds, so that the rows are sorted by post id."""
     return second_of(post_id) * 1000
 
 

@@ -22,7 +22,7 @@ from apps.timeline.models import FanoutChunk, FanoutJob
 
 
 class LedgerList(StaffList):
-    """Base class of the delivery lists: shows the sums of the receipts, and retries dead chunks."""
+    """Base class of the delivery lists: shows the sums of the receipts, and retries dead chunks and splits."""
 
     work: ModuleType  # the module with `retry_dead`
 
@@ -192,7 +192,7 @@ class FanoutJobAdmin(LedgerList):
     def discard(
         self, request: HttpRequest, queryset: QuerySet[FanoutJob]
     ) -> TemplateResponse | None:
-        """Give up dead chunks permanently, after a confirmation."""
+        """Give up dead chunks and the rest of dead jobs permanently, after a confirmation."""
         jobs = self.chosen(request, queryset)
         question = ngettext(
             "Discard the dead letters of %(count)d delivery? Its remaining readers will not get the post.",

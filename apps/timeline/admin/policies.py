@@ -69,7 +69,7 @@ class SiteForm(WhyForm):
 class PolicyAdmin(StaffList):
     """Base class of both policy pages. Saving the form switches the policy; the row is never written directly.
 
-    A page with the current cost of deliveries asks for confirmation. A button reverts the last switch.
+    A page with the current cost of deliveries asks for confirmation. A button reverts the last switch by staff.
     """
 
     change_form_template = "admin/policy_form.html"

@@ -1,7 +1,7 @@
 """The delivery of a post as its author sees it: how many followers it reached, when, and how many are still waiting.
 
-Everything comes from the rows of the job and its chunks. The chunks of virtual followers (of a campaign) are left out,
-because these readers are not followers.
+The numbers come from the rows of the job and its chunks; until the follower list is split, also from the author's
+number of followers. The chunks of virtual followers (of a campaign) are left out: these readers are not followers.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,8 @@ class AuthorReceipt:
     """The delivery of a post, in numbers of readers: `expected = reached + dormant + pending + failed`.
 
     `dormant` readers have no home cache; one that contains the post is built when they return. `mode` is empty until
-    there is a job. `curve` contains pairs of seconds after publication and the number of readers reached by then.
+    there is a job, and for addressed posts while the job is pending. `curve` contains pairs of seconds after
+    publication and the number of readers reached by then; it is empty if PostgreSQL's clock was set back.
     `sent_to` contains the addressees' handles for the viewer's own post for mentioned people; None for other posts.
     """
 
@@ -90,7 +91,7 @@ class AuthorReceipt:
 
 
 class ChunkRow(NamedTuple):
-    """The columns of a chunk that authors can see. After a claim, `due_at` is the end of the lease."""
+    """The columns of a chunk that are needed for the author's view. After a claim, `due_at` is the end of the lease."""
 
     first_edge: int
     number: int

@@ -1,8 +1,8 @@
-"""The policy `auto`: measures the cost of an author's deliveries, chooses the cheapest mode, and records the reason.
+"""The policy `auto`: measures the cost of an author's deliveries, chooses a mode, and records the reason.
 
 A push costs time for each post and follower, a pull for each page that reads the author's posts. Posts, followers and
-reads are counted on the site. The cost of one push and of one pull, in processor time of Redis and of the web or worker
-process, was measured with `./run bench timeline --only units`. Follower counts change all the time (source 004), so an
+reads are counted on the site. The processor time of one push (in Redis and the worker) and of one pull (in the web
+process) was measured with `./run bench timeline --only units`. Follower counts change all the time (source 004), so an
 author who is pulled above a threshold T is pushed again only below 0.8 T.
 """
 
@@ -153,7 +153,7 @@ def before_switch(author: User | None = None) -> list[tuple[str, str]]:
 def choose(measured: MeasuredCost, current: Mode | None) -> Choice:
     """Pull if it is cheaper and there are many followers, push if there are few, otherwise choose `online`.
 
-    For an author who is pulled now, the thresholds are multiplied by `STAY_FACTOR`.
+    For an author who is pulled now, both thresholds of a pull (followers and cost) are multiplied by `STAY_FACTOR`.
     """
     factor = STAY_FACTOR if current == Mode.PULL else 1.0
     threshold = round(settings.AUTO_PULL_FOLLOWERS * factor)

@@ -1,6 +1,6 @@
-"""Backfill: add posts to a home cache, or remove them, after a change of a follow (real or virtual) or of a circle.
+"""Backfill: add or remove posts in home caches and inboxes after a change of a follow (real or virtual) or of a circle.
 
-Events may arrive late and out of order, so the follow is looked up both before and after the home cache is changed.
+Events may arrive late and out of order, so the follow is read from PostgreSQL, and read again after posts were removed.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,7 +20,7 @@ POSTS_PER_CALL = 100  # each script pushes this many to one reader, so it blocks
 
 
 def follow_changed(reader_id: int, author_id: int) -> None:
-    """Add an author's posts to a reader's home cache if the reader follows the author now; otherwise remove them."""
+    """Add an author's posts to a reader's home cache and inbox if the reader follows now; otherwise remove them."""
     policy.refresh()
     for windows, visibilities in ((HOME, OPEN), (INBOX, RESTRICTED)):
         if not windows.accepts_pushes(reader_id):

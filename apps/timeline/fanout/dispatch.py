@@ -34,7 +34,7 @@ from feedcache.structures.home_window import HomeWindows
 logger = logging.getLogger(__name__)
 
 NOW = timedelta()  # as the argument `overdue`: rows are claimed as soon as they are due
-BULK = "fanout_bulk"  # the queue of large deliveries, which is served after all others
+BULK = "fanout_bulk"  # the queue of large deliveries, so that they do not delay small ones
 NOTHING_OWED: leases.Outcome = {"expected": 0, "delivered": 0, "dormant": 0}
 
 

@@ -10,5 +10,5 @@ from apps.timeline.models import FanoutChunk
 # without a home cache. It runs in the transaction of the chunk's receipt.
 PUSHED = Hook[Callable[[Post, FanoutChunk], None]]()
 
-# Called with the id of a chunk that reached readers. A crash may skip the call.
+# Called with the id of a chunk that reached readers, before its receipt is written; again if the chunk is retried.
 DELIVERED = Hook[Callable[[int], None]]()

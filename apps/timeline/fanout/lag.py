@@ -57,8 +57,8 @@ class Lag:
     def behind_for(self, viewer_id: int, *, revision: int | None = None) -> int:
         """The age of the oldest late post by a viewer's followees, in seconds; 0 if none is late.
 
-        Posts of pulled authors do not wait for a delivery. If `revision` (the viewer's `graph_revision`) is given, a
-        page makes one more round trip to Redis during a backlog, but none to PostgreSQL, which is busy then.
+        Pulled authors are left out, because their open posts do not wait for a delivery. With `revision` (the viewer's
+        `graph_revision`), this takes one round trip to Redis; PostgreSQL, busy in a backlog, is read only on a miss.
         """
         if not self.waiting:
             return 0
@@ -115,7 +115,7 @@ def _undelivered_events() -> QuerySet[Any]:
 
 
 def _owed() -> Iterator[tuple[int, datetime]]:
-    """The oldest posts whose delivery has not begun, is not fully split, or has unfinished chunks, with their times."""
+    """The posts of the oldest pending events, jobs and chunks, with the times when these rows were created."""
     pending = {"state": State.PENDING}
     sources: tuple[tuple[QuerySet[Any], str], ...] = (
         (_undelivered_events(), "payload__post_id"),

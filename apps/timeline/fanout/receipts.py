@@ -1,7 +1,8 @@
 """Receipts of chunks: the readers that a delivery reached, in a hash chain that reveals later changes.
 
-The seal of a receipt includes the seal of the previous receipt of the same job. So a receipt that is later changed or
-removed does not match the next receipt (`audit.checks`). The chain does not protect against somebody who recomputes it.
+A seal is a hash of the receipt and of the seal before it in the job. So a later change makes this seal or the next one
+wrong, and a removal makes the job's number of receipts wrong (`audit.checks`). The chain does not protect against
+somebody who recomputes it.
 """
 
 import zlib
@@ -127,7 +128,7 @@ def unpack(packed: bytes) -> Collection[int]:
 
 
 def ledger_begin() -> int:
-    """The lowest id of the posts whose deliveries are kept (`LEDGER_DAYS`); 0 if all are kept."""
+    """The post id below which finished deliveries are purged (`LEDGER_DAYS`); 0 if none are."""
     if not settings.LEDGER_DAYS:
         return 0
     until = timezone.now() - timedelta(days=settings.LEDGER_DAYS)
@@ -135,7 +136,7 @@ def ledger_begin() -> int:
 
 
 def purge_ledger() -> int:
-    """Delete old posts' deliveries with their receipts, and ended backfills. Return the number of deliveries.
+    """Delete old posts' deliveries with their receipts, and old ended backfills. Return the number of deliveries.
 
     Deliveries are deleted from the oldest up to the first unfinished one, because a gap would look like posts that were
     never delivered.

@@ -1,4 +1,4 @@
-"""Splitting of follower lists into chunks, and the followers of a chunk. Chunks are rows, each delivered by a task.
+"""Splitting of follower lists into chunks (rows; for long lists, each is delivered by a task), and a chunk's followers.
 
 A *scan* (`FollowerScan`) is a row that records how far an author's two lists (followers, virtual followers) have been
 split. Lists are split in batches. Each batch is one transaction, which also records the last edge (a follow's id). So
@@ -62,7 +62,7 @@ def batches(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> Itera
 def next_batch(
     scan: FollowerScan, owner_id: int, *, max_chunks: int, is_open: bool = True
 ) -> ChunkBatch:
-    """Write the next chunks of a scan, starting after the last recorded edge, and renew its lease."""
+    """Write the next chunks of a scan, starting after the last recorded edges. If there are any, renew its lease."""
     model: Any = type(scan)
     with transaction.atomic():
         locked: FollowerScan = model.objects.select_for_update().get(pk=scan.pk)
@@ -139,9 +139,9 @@ def reader_ids(author_id: int, chunk: Chunk) -> list[str]:
 
 
 def whole_list(author_id: int, chunk: Chunk) -> Sequence[int] | Sequence[str]:
-    """The readers of a chunk that `whole` made. Followers come from the list in Redis, which is loaded again unless it
-    has the account's current revision (read here, after the split). Virtual followers come from PostgreSQL, and so do
-    followers if the list does not have as many members as the split counted.
+    """The readers of a chunk that `whole` made. Followers come from the set in Redis (see `all_follower_ids`). Virtual
+    followers come from PostgreSQL, and so do followers if Redis fails or their number is not the one that the split
+    counted.
     """
     cached = None
     if not chunk.is_virtual:
@@ -155,7 +155,10 @@ def chunk_model(scan: type[FollowerScan] | FollowerScan) -> Any:
 
 
 def restore_chunks(job: FanoutJob) -> list[int]:
-    """Recreate missing chunks in the part of a job's lists that has been split. Return the ids of the new chunks."""
+    """Recreate missing chunks in the part of a job's lists that has been split. Return the ids of the new chunks.
+
+    At most `CHUNKS_PER_BATCH` chunks are created for each gap; call it again for more.
+    """
     made: list[FanoutChunk] = []
     lists = (
         (False, job.scanned_to, follower_chunks),

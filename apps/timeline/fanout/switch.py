@@ -13,7 +13,7 @@ The author stays pulled until the last receipt of the backfill. If one of its ch
 staff retry it: pages stay correct, and cost slightly more.
 
 The whole site switches to pull in the same three steps. It switches back without a backfill: a new generation of home
-windows starts empty, and each window is rebuilt from PostgreSQL when its reader returns.
+windows starts empty, and each window is rebuilt when its reader next opens the home page.
 """
 
 from collections.abc import Callable
@@ -123,7 +123,8 @@ def maintain() -> None:
     apply_site_policy()
     _continue_switches()
     with transaction.atomic():
-        # `_site` locks the row, so no switch runs now, and Redis may get a lower version (after a backup was restored)
+        # `_site` locks the row, so no switch can raise the version now. The version in Redis may be higher, if a backup
+        # of PostgreSQL was restored; it is then lowered.
         version = _site().version
         for client in written("timelines"):
             client.set(policies.VERSION_KEY, version)
@@ -194,7 +195,7 @@ def _end_pushes(author_id: int, since: datetime) -> None:
 
 
 def _start_pushes(author_id: int, mode: Mode | None) -> int | None:
-    """Put a pushing mode in force. Return the id of a new backfill if the author was pulled."""
+    """Put a pushing mode in force. Return the id of a new backfill if the mode was pull, otherwise None."""
     with transaction.atomic():
         row = AuthorPolicy.objects.select_for_update().get(pk=author_id)
         AuthorPolicy.objects.filter(pk=author_id).update(mode=mode)
@@ -262,9 +263,9 @@ def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Outcome]:
     delivered = dormant = 0
     for start in range(0, len(job.post_ids), POSTS_PER_CALL):
         posts = job.post_ids[start : start + POSTS_PER_CALL]
-        # news=False, because readers have already seen these posts while they pulled the author
+        # not late arrivals, because these posts were already on home pages while readers pulled the author
         counts = windows.push(readers, posts, news=False)
-        if any(counts):  # otherwise all of these posts are deleted
+        if any(counts):  # otherwise these posts are all deleted, or the chunk has no readers left
             delivered, dormant = counts
     receipt = {"expected": delivered + dormant, "delivered": delivered, "dormant": dormant}
     return job.author_id, receipt

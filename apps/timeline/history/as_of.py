@@ -39,7 +39,11 @@ MAX_DELETED = 100  # deleted posts are counted up to this number
 
 @dataclass(frozen=True, slots=True)
 class PastPage:
-    """A home page of the past. `deleted`: how many posts in its range have been deleted since, at most 100."""
+    """A home page of the past.
+
+    `deleted`: how many posts by the reader and the followees in its range have been deleted since, at most 100. Reposts
+    and posts for friends, mentioned people or circles are not counted.
+    """
 
     page: Page[FeedItem]
     deleted: int
@@ -81,7 +85,7 @@ def home_as_of(viewer: User, moment: datetime, cursor: Cursor) -> PastPage:
 
 
 def history_begins() -> datetime:
-    """The time from which ended follows, mutes and blocks are kept."""
+    """The time from which ended follows, mutes and blocks are stored."""
     applied = MigrationRecorder(connection).applied_migrations()
     began: datetime = applied["graph", "0002_past_relations"].applied
     return max(began, timezone.now() - timedelta(days=settings.HOME_HISTORY_DAYS))

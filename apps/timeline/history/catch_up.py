@@ -13,7 +13,7 @@ from apps.timeline.home import home_timeline
 from apps.timeline.pipeline.items import FeedItem
 from feedcache.ids import second_of
 
-MAX_PAGES = 5  # pages of home, with 40 posts each
+MAX_PAGES = 5  # pages of home, with up to 40 posts each
 MAX_DAYS = 7
 
 
@@ -33,8 +33,8 @@ class AuthorPosts:
 class CatchUp:
     """The posts on home after `since`, newest first.
 
-    `bound` is the limit (age or number) that cut off further unread posts, and `older` is the `max_id` of the home page
-    that contains them; both are None if nothing was cut off.
+    `bound` is the limit (age or number) that may have cut off further unread posts, and `older` is the `max_id` of the
+    home page that would contain them; both are None if nothing was cut off.
     """
 
     since: datetime

@@ -25,9 +25,9 @@ _POSITION = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
 def newer_candidate_count(viewer: User, since_id: int, *, maximum: int = 99) -> int:
     """The number of candidates newer than an id, at most `maximum`, without promoted posts.
 
-    Without a home cache, followees' open posts are not counted. Rules may still drop candidates, so the home page may
-    show a lower number of new posts (`web.timelines.home.home_new`). For readers who hide replies to strangers, only
-    posts that pass the rules are counted, because ids do not reveal replies.
+    Without a home cache, open posts of followees are not counted; without an inbox, restricted posts are not. Rules may
+    still drop candidates, so the link to new posts (`web.timelines.home.home_new`) may show a lower number. For readers
+    who hide replies to strangers, a page of home is made, and only its posts are counted: ids do not reveal replies.
     """
     if viewer.hides_replies:
         above = Cursor(since_id=since_id, limit=maximum)
@@ -72,7 +72,7 @@ class ReadPosition:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Unread items, newest first. `last_id`: the position to continue from; `more`: whether newer items follow."""
+    """Unread items, newest first. `last_id`: the position to continue from; `more`: whether newer items may follow."""
 
     items: list[FeedItem]
     last_id: str
@@ -102,7 +102,10 @@ def get_activity(
 
 
 def may_have_unread(viewer: User, position: ReadPosition) -> bool:
-    """Whether there are candidates for unread items. This is cheap, because it never rebuilds a home cache."""
+    """Whether there are candidates for unread items. This is cheap, because no home cache is rebuilt.
+
+    For readers who hide replies to strangers it is not: for them, a page of home is made.
+    """
     return bool(
         newer_candidate_count(viewer, position.newest_id, maximum=1) or _late_ids(viewer, position)
     )

@@ -24,7 +24,7 @@ def promotions_for(reader: User, batch: Batch | None = None) -> PromotionOf:
 
 
 def nothing_promoted(_post: PostContent) -> None:
-    """Promotes no post; used for streams and ascending pages."""
+    """Promotes no post; used where no promoted posts are shown, as in streams and on ascending pages."""
 
 
 class ReaderFacts(NamedTuple):
@@ -59,7 +59,7 @@ class ReaderFacts(NamedTuple):
 def facts_now(
     viewer: User | None, context: FilterContext | None, relations: Relations
 ) -> ReaderFacts:
-    """The facts for the rules of most pages: the filters, and the relations with which the items were hydrated."""
+    """The facts for items hydrated outside `pipeline.page`: the viewer's filters, and relations to the authors."""
     return ReaderFacts(viewer, context, active_filters_of(viewer), relations)
 
 
@@ -79,7 +79,7 @@ def facts_of_home(
     recent_follows: Future[Mapping[int, float]] = dict,  # none by default
     hides_read: bool = False,
 ) -> CompleteFacts:
-    """A function that adds the facts for home's rules, with one query each for tags, lists and languages if used.
+    """A function that adds the facts for home's rules. Queries tags, lists and languages only if the viewer has any.
 
     Lists and languages are queried only once per author, even if a page takes several rounds.
     """

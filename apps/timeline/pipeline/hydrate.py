@@ -44,7 +44,7 @@ from feedcache.read_through import Batch
 # First the posts of the page; then the posts that they repost, quote or reply to; then the posts that those quote or
 # reply to. The third read is not needed if cache entries of the first read contain the ids.
 MAX_READS = 3
-# A page of this size, with the posts that its posts repost and quote, fits into one batch.
+# A page of this size, with the posts that its posts repost and quote, fits into one call of `ask_posts`.
 MAX_LINKED_PAGE = MAX_IDS // 2
 MAX_LINKED = 20_000  # posts whose links a process caches
 
@@ -109,7 +109,7 @@ class _PageReads:
         return Links({pk for pk in sources if pk}, {pk for pk in parents if pk})
 
     def remember_links(self) -> None:
-        """Cache the links of the page's posts, so that later pages read the linked posts in their first round trip."""
+        """Cache the links of the page's posts, so that later pages read the linked posts in their first read."""
         for post in filter(None, map(self.visible.posts.get, self.page)):
             if (post.source_id or post.reply_to_id) and post.id not in _links:
                 if len(_links) >= MAX_LINKED:
@@ -220,7 +220,7 @@ def _read_exactly(reads: _PageReads, preloaded: Preloaded | None) -> None:
         visible.posts.get(post.source_id or 0) for post in visible.posts.values() if post.is_repost
     ]
     quoted = {post.source_id for post in reposted if post and post.source_id}
-    if deeper := quoted - visible.posts.keys():  # quotes inside reposted quotes
+    if deeper := quoted - visible.posts.keys():  # the posts that reposted posts quote
         visible |= visible_posts(reads.viewer_id, [post_id for post_id in deeper if post_id])
     parents = _visible_parents(reads.viewer_id, visible)
     answered = authors_of(post.reply_to_id for post in visible.posts.values() if post.reply_to_id)
@@ -241,7 +241,7 @@ def _read_exactly(reads: _PageReads, preloaded: Preloaded | None) -> None:
 
 
 def _visible_parents(viewer_id: int | None, visible: VisiblePosts) -> dict[int, int]:
-    """The author ids of the parents that the viewer may see, by parent id. The parents themselves are not loaded."""
+    """The author ids of the parents that the viewer may see, by parent id; without parents that are in `visible`."""
     parent_ids = {post.reply_to_id for post in visible.posts.values() if post.reply_to_id}
     ids, parents = sorted(parent_ids - visible.posts.keys()), dict[int, int]()
     for start in range(0, len(ids), MAX_IDS):
@@ -268,7 +268,7 @@ def _item(
         )
     if post.is_repost and source is None:
         return None  # its source is deleted, or not visible to this viewer
-    # a quote inside a repost does not name its parent, which would take one more round trip
+    # for a post quoted by a reposted one, no parent is named, because reading it would take one more round trip
     names_parent = post.reply_to_id and not (in_quote and in_repost)
     parent_author_id = reads.parent_author_of(post) if names_parent else None
     parent_author = visible.authors.get(parent_author_id or 0) if not in_quote else None

@@ -70,7 +70,9 @@ class FeedItem(NamedTuple):
     flags: ViewerFlags = ViewerFlags()
     source: "FeedItem | None" = None
     is_nested: bool = False  # whether it is shown as a quoted post, without its own quote
-    reply_to_id: int | None = None  # None if the viewer may not see that post
+    reply_to_id: int | None = (
+        None  # None if not visible to the viewer, or not read (`hydrate._item`)
+    )
     reply_to_handle: str = ""
     filtered: tuple[FilterMatch, ...] = ()  # matches of the viewer's filters
     warnings: tuple[str, ...] = ()  # titles of the filters that warn or hide in this context

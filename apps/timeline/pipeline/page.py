@@ -20,13 +20,13 @@
 | Redis, configuration | 1 | whether Memcached is current | `is_fresh` is false: `hydrate._read_exactly` |
 | Redis, timelines | 1 | the newest ids of home, the version of the policies | PostgreSQL (`sources.older`) |
 | Redis, relations | 3 | the viewer's follows, mutes and blocks | PostgreSQL (`apps.graph.queries`) |
-| Redis, counters | 3 | likes, reposts, replies | PostgreSQL (`apps.posts.cache`) |
-| Redis, existence | 3 | posts certainly not liked, bookmarked or read | PostgreSQL; every post counts as unread |
+| Redis, counters | 3 | the counts of posts and of their authors | PostgreSQL |
+| Redis, existence | 3 | posts certainly not marked or read by the viewer | PostgreSQL; every post counts as unread |
 | PostgreSQL | | everything | 503 where it is queried |
 
 With warm caches, a home page whose ids are in the windows queries PostgreSQL only for polls and restricted posts, for
-likes, bookmarks and reactions that a Bloom filter reports (for "read", the filter alone decides), and for the viewer's
-exclusive lists, followed tags and chosen languages.
+likes, bookmarks and reactions that a Bloom filter reports (for "read", the filter alone decides), for reposts and muted
+threads older than the cached ones, and for the viewer's exclusive lists, followed tags and chosen languages.
 """
 
 from collections.abc import Sequence
@@ -81,7 +81,7 @@ class Assembled:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The verdicts on the candidates that the reader may see, within the range and in the order of the page."""
+        """The verdicts on the candidates that the reader may see, within the range of the page, in reading order."""
         places = {item.id for item in self.placed}
         within = [verdict for verdict in self.decided if self._is_within(verdict.item.id)]
         return [

@@ -127,7 +127,7 @@ _SHORT = {
 
 
 def reasons(item: FeedItem) -> list[str]:
-    """The lines above a post that has a followed tag or is older than the follow. Most posts have no such line."""
+    """The lines above a post which say that a followed tag put it here, or that it is older than a recent follow."""
     tag = item.followed_tag and _("Because of #%(tag)s") % {"tag": item.followed_tag}
     return [text for text in (tag, older_than_follow(item)) if text]
 

@@ -1,8 +1,8 @@
 """The rules of timelines: which of the posts that a reader may see belong on a page, and why the others do not.
 
 `decide` applies the rules of a book in order, then the reader's filters; the first rule that drops a post is the
-verdict. All timelines, streams, ranked orders and pages of the past use these rules, and so does `/explain`, so a page
-and its explanation cannot disagree. Only the auditor's oracle has rules of its own, to find mistakes here.
+verdict. All timelines of posts, streams, ranked orders and pages of the past use these rules, and so does `/explain`,
+so a page and its explanation cannot disagree. The auditor's oracle has rules of its own, to find mistakes here.
 
 A rule is given only an item and the `ReaderFacts` of its page. Whether the reader may see a post at all has already
 been decided, in `apps.posts.queries`.
@@ -68,7 +68,7 @@ class Verdict(NamedTuple):
 
 
 class RuleBook(NamedTuple):
-    """The rules of a page in order. `label` adds to each item that passed the reason why it is on the page."""
+    """The rules of a page in order. `label` adds, to each item that passed, why it is on the page."""
 
     rules: Sequence[Rule]
     label: Callable[[FeedItem, ReaderFacts], FeedItem] = lambda item, _facts: item
@@ -167,8 +167,8 @@ def is_unwanted_language(item: FeedItem, facts: ReaderFacts) -> bool:
 def is_reply_to_stranger(item: FeedItem, facts: ReaderFacts) -> bool:
     """Whether a post replies to an account that the reader does not follow.
 
-    False for the reader's own posts, for reposts, and for replies of authors to themselves. The author of a deleted or
-    hidden parent is known from its id.
+    False for the reader's own posts, for reposts, and for replies to the reader or to the post's own author. The
+    parent's author is known from its id, even if the parent is deleted or hidden.
     """
     parent_id = item.post.reply_to_id
     if parent_id is None or item.flags.own or not answers_another(parent_id, item.post.author_id):

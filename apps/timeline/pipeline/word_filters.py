@@ -1,8 +1,8 @@
 """A reader's own filters: which of them match a post, and whether one of the matches hides it in a context.
 
 Pages are filtered while they are filled (`pipeline.page`), so that they are not too short; `apply_filters` is for posts
-read in other ways, such as bookmarks and the posts in notifications. No cache depends on a filter. A reader's own posts
-are never filtered.
+read in other ways, such as bookmarks and the posts in notifications. No cached list of ids depends on a filter. A
+reader's own posts are never filtered, except their reposts of other people's posts.
 """
 
 from collections.abc import Iterable, Sequence

@@ -2,9 +2,10 @@
 
 They are the reader's home window (open posts) and inbox (restricted posts) in Redis, rebuilt if missing, merged with
 the outboxes of *pulled* authors, whose posts home windows may lack (`policy`). Each window reaches down to its oldest
-id. Below the higher of these two ids, and while Redis does not respond, candidates come from PostgreSQL (`older`).
-Posts with a followed tag are always read from PostgreSQL. While one server of a distributed site is unreachable, open
-posts of the authors on the other servers replace the ids of `older`, and the page shows that some posts are missing.
+id. Below the higher of these two ids, and while Redis does not respond, candidates come from the second
+level or from PostgreSQL (`older`). Posts with a followed tag are always read from PostgreSQL. While one server of a
+distributed site is unreachable, open posts of the authors on the other servers replace the ids of `older`, and the page
+shows that some posts are missing.
 """
 
 import logging
@@ -117,7 +118,7 @@ def _of_followees(
 
 
 def _older(reader_id: int, cursor: Cursor, count: int) -> Found:
-    """Ids below the home cache. Contents bypass the post cache, where rarely read posts would displace popular ones."""
+    """The ids of `older`. Below a cursor, contents bypass the post cache: old posts would displace popular ones."""
     try:
         ids = older.home_ids(reader_id, cursor, count)
     except DatabaseError as error:
@@ -128,7 +129,7 @@ def _older(reader_id: int, cursor: Cursor, count: int) -> Found:
 
 
 def _of_reachable(error: DatabaseError, reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Open posts of the followees on reachable servers. Raises `error` unless it means that a server is unreachable."""
+    """Open posts of the reader and followees on reachable servers. Raises `error` unless a server is unreachable."""
     if not is_worker_away(error):
         raise error
     logger.warning("home of %s without the authors of a server: %s", reader_id, error)
@@ -145,7 +146,8 @@ def cached_ranges(
     *,
     pulls_all: bool = False,
 ) -> tuple[list[WindowRange | None], policy.PoliciesInForce]:
-    """The cursor's range in the home window and in the inbox (None if missing), and the policies at that time.
+    """The cursor's range in the home window and in the inbox (None if it is missing or Redis does not answer), and
+    the policies at that time.
 
     While all authors are pulled, the range in the home window is empty, because windows miss pushes. `pulls_all` has
     the same effect.

@@ -1,9 +1,9 @@
 """The home caches in Redis: two windows of newest ids for each reader who is online, and their rebuilding.
 
-A window belongs to one reader, and every read checks the posts in it. The windows of a returning reader are rebuilt
-from PostgreSQL, each by one builder at a time. Before the builder reads its snapshot, it registers a second key; pushes
-are then written to both keys, until a script merges and swaps them. So no reader sees half a window, and no post that
-is published in the meantime is lost (source 001; measured in docs/decisions/0005).
+A window belongs to one reader, and every read checks the posts in it. The windows of a returning reader are rebuilt,
+each by one builder at a time. Before the builder reads its snapshot, it registers a second key; pushes are then written
+to both keys, until a script adds the snapshot to the second key, which replaces the first. So no reader sees half a
+window, and no post that is published in the meantime is lost (source 001; measured in docs/decisions/0005).
 """
 
 import logging
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 WAIT_SECONDS = 0.5  # the wait for another builder, after which PostgreSQL serves the page
 POLL_SECONDS = 0.02
 
-# Public and unlisted posts of followees, and the reader's own.
+# Public and unlisted posts of followees (virtual ones included), and the reader's own.
 HOME = HomeWindows(
     "home:2",
     length=settings.HOME_WINDOW_LENGTH,

@@ -181,10 +181,10 @@ def revisions_of(author_ids: Collection[int]) -> dict[int, int]:
 
 
 def _followee_revisions(reader_id: int) -> dict[int, int]:
-    """The outbox revisions of a reader's followees and of the reader, in one query.
+    """The outbox revisions of a reader's followees (virtual ones included) and of the reader.
 
-    The list of followees comes from Redis if it has the reader's `graph_revision` in the snapshot of that query, and
-    otherwise from PostgreSQL.
+    One query uses the list of followees in Redis, and reads the reader's `graph_revision`. If the list has another
+    revision, or Redis has no list, a query uses the follows in PostgreSQL instead.
     """
     cached = cached_followees(reader_id)
     if cached is not None:
@@ -297,7 +297,7 @@ def _read(
 def _first_ids(
     vectors: Mapping[int, IdVector], *, cursor: Cursor, count: int, replies: bool
 ) -> tuple[list[int], list[int]]:
-    """The first ids inside the bounds, and the authors whose vectors do not reach down to the last of them."""
+    """The first ids inside the bounds, and the authors whose vectors are too short to be sure of these ids."""
     floor, newest = cursor.floor, cursor.max_id
     lists = [
         vector.between(oldest=floor, newest=newest, replies=replies) for vector in vectors.values()

@@ -30,7 +30,10 @@ def ids(
     *,
     revision: int | None = None,
 ) -> list[int]:
-    """Up to `count` ids of open posts by the pulled authors a reader follows, within the cursor and in its order."""
+    """Up to `count` ids of open posts by the pulled authors a reader follows, within the cursor and in its order.
+
+    If all authors are pulled, the reader's own posts are included.
+    """
     if policies.pulls_all:
         authors = {reader_id, *followee_ids(reader_id, revision=revision)}
         authors.update(virtual_follows.followee_ids(reader_id))
@@ -47,10 +50,10 @@ def ids_within_deadline(
     *,
     revision: int | None = None,
 ) -> list[int]:
-    """`ids` behind a bulkhead. If the ids do not arrive in time, return none and mark the page as incomplete.
+    """`ids` behind a bulkhead. If the read fails or takes too long, return no ids and mark the page as incomplete.
 
     The home cache is still shown, and a later read has the rest (source 003: if the path to a few large accounts hangs,
-    all other posts must still be shown). If all authors are pulled, there is nothing else to show, so the page waits.
+    all other posts must still be shown). If all authors are pulled, the page waits, because it would have no open post.
     """
     work = partial(ids, reader_id, policies, cursor, count, revision=revision)
     if policies.pulls_all or connection.in_atomic_block:  # another thread sees only committed rows

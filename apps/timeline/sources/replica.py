@@ -1,10 +1,11 @@
-"""Copies of the open posts of the last days on every shard of readers (source 004: post_rep, pull and push combined).
+"""The ids of the open posts of the last days, on every shard of readers (source 004: post_rep, pull and push combined).
 
 The shards are the databases in `TIMELINE_SHARDS`, not those of Citus (`manage distribute`). If there are none, no
 replicas are written or read.
 
-Without replicas, a pull queries the main database (with Citus, each server that has followees of the reader). With
-replicas, a post is written once per shard (not once per follower), and a pull is one query on the reader's own shard.
+A post is written once per shard, not once per follower. The replicas are read when the home cache of a reader with many
+followees is rebuilt and Memcached lacks most of their outboxes: one query on the reader's own shard. Without replicas,
+the main database is queried (with Citus, each server that has followees of the reader).
 
 Every open post above the *mark* of a shard is on that shard, or the event that writes it is pending. A read adds the
 posts of pending events, so no post is missing even after a shard was down. While older posts are filled in, the mark
@@ -111,7 +112,7 @@ def add(post_id: int) -> None:
 
 
 def remove(post_id: int) -> None:
-    """Delete a post from every shard. Reads already skip it."""
+    """Delete a post from every shard. Pages already skip it."""
     rows = PostReplica.objects.filter(author_id=author_of(post_id), post_id=post_id)
     _on_every_shard(lambda alias: rows.using(alias).delete())
 

@@ -1,7 +1,7 @@
 """Fan-out on read: ids directly from PostgreSQL, by range scans of each author's posts.
 
-Used to rebuild home caches, to page below them, and while Redis is down. Ids are in reading order, which is newest
-first, or oldest first for an ascending cursor.
+Used to rebuild home caches, to page below them, while Redis is down, and for the timelines of lists, tags and profiles.
+Ids are in reading order, which is newest first, or oldest first for an ascending cursor.
 
 A query is a function that builds the SQL for a `Slice`; psycopg fills in its parameters, such as `%(name)s`.
 """
@@ -37,13 +37,13 @@ from feedcache.ids import MAX_AUTHOR_ID, MAX_ID, SEQUENCE_BITS
 
 NEARBY = 2_000  # the number of posts of the whole site scanned for a page; costs as much as probing 100 followees
 
-# the author of the parent, whose id contains it
+# the id of the parent's author, which is a part of the parent's id
 _ANSWERED = f"(reply_to_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID})"
 # Continuing one's own thread does not count as a reply to others (Mastodon's rule).
 ANSWERS_ANOTHER = f"COALESCE({_ANSWERED} <> author_id, FALSE)"
 _WITH_REPLIES = f"(%(replies)s OR NOT {ANSWERS_ANOTHER})"
 
-# Posts by the reader and by authors that the reader follows. Posts for circles are found by circle instead.
+# Posts by the reader and by authors that the reader follows. Others' posts for circles are found by circle instead.
 _RESTRICTED_OF_FOLLOWEE = where_visible(follows="true", among=RESTRICTED_BY_FOLLOW)
 _OF_FOLLOWEE = where_visible(follows="true", among=(*OPEN, *RESTRICTED_BY_FOLLOW))
 _IS_RESTRICTED = has_visibility(RESTRICTED)  # the condition of the index `post_restricted`
@@ -99,7 +99,7 @@ def _run(query: Query, cursor: Cursor, count: int, **values: Any) -> list[int]:
     return [row[0] for row in rows_of(statement(query, cursor, count), values)]
 
 
-# The authors whose posts are on a reader's home, as an array.
+# A reader and the reader's followees, as an array.
 _FOLLOWEES = f"%(reader)s::bigint || ARRAY({_FOLLOWEE_IDS})"
 
 
@@ -119,7 +119,7 @@ def open_home(page: Slice) -> str:
 
 
 def _home(page: Slice, kinds: str, *more: str) -> str:
-    """Posts of these kinds by followees, and open posts by virtual followees."""
+    """Posts of these kinds by the reader and followees, open posts by virtual followees, and the rows of `more`."""
     parts = [_first_of_authors(page, _FOLLOWEES, kinds)]
     if virtual_follows.VIRTUAL_FOLLOWS:
         parts.append(_first_of_authors(page, _virtual_followees(), is_open()))
@@ -153,7 +153,7 @@ SELECT post.id {more})"""
 
 
 def _of_circles(page: Slice) -> str:
-    """Posts for the reader's circles, by any author, because people in a shared circle need not follow each other."""
+    """Posts for the reader's circles, by any other author, because people in a circle need not follow each other."""
     condition = (
         f"circle_id = ANY(ARRAY({CIRCLES})) AND author_id <> %(reader)s AND deleted_at IS NULL"
     )
@@ -161,7 +161,7 @@ def _of_circles(page: Slice) -> str:
 
 
 def home_ids(reader_id: int, cursor: Cursor, count: int) -> list[int]:
-    """Up to `count` ids of a home timeline inside the cursor's bounds: open and restricted posts, circles included."""
+    """Up to `count` ids of a home timeline, open and restricted; not those that are there only because of a tag."""
     return _run(home, cursor, count, reader=reader_id)
 
 
@@ -194,7 +194,7 @@ def home_ids_nearby(reader_id: int, cursor: Cursor, count: int) -> list[int]:
 
 
 def of_list(policy: RepliesPolicy, page: Slice) -> str:
-    """Posts by members of a list whom its owner still follows, read by one bounded scan per member."""
+    """Posts by those members of a list whom its owner still follows, by one bounded scan per member."""
     # replies to the post's own author and to the owner of the list are shown
     answered = ["author_id, %(reader)s"]
     if policy == RepliesPolicy.LIST:
@@ -218,7 +218,7 @@ def list_ids(
 
 
 def of_these(page: Slice) -> str:
-    """Posts by the given authors, with the given tags, and for the reader's circles, regardless of current follows."""
+    """Posts by the given authors, as if the reader followed them; with the given tags; and for the reader's circles."""
     return f"""
 (SELECT post.id {page.scan("%(authors)s::bigint[]", _OF_FOLLOWEE)})
 UNION ALL {_of_circles(page)}
@@ -234,7 +234,7 @@ def ids_of(
     cursor: Cursor,
     count: int,
 ) -> list[int]:
-    """Up to `count` ids of posts that the reader may see, by these authors, with these tags, or for their circles."""
+    """Up to `count` ids of posts by these authors, with these tags, or for the reader's circles (see `of_these`)."""
     authors, tags = list(author_ids), list(tag_ids)
     return _run(of_these, cursor, count, reader=reader_id, authors=authors, tags=tags)
 
@@ -295,7 +295,7 @@ def deleted_between(
 ) -> int:
     """The number of these authors' posts between two ids (exclusive) that were deleted at `after` or later.
 
-    Reposts and addressed posts are not counted.
+    At most `maximum`. Reposts and addressed posts are not counted.
     """
     rows = Post.objects.filter(only or Q(), author__in=author_ids, pk__gt=oldest, pk__lt=newest)
     deleted = rows.filter(deleted_at__gte=after).exclude(kind="repost")
@@ -321,7 +321,7 @@ def author_ids(
 def newest_of_author(
     author_id: int, reader_id: int, *, visibilities: Collection[str], count: int
 ) -> list[int]:
-    """The newest ids of an author's posts with these visibilities that a follower may see."""
+    """The newest ids of an author's posts with these visibilities that the reader may see as a follower."""
     rows = Post.objects.filter(author=author_id, deleted_at=None, visibility__in=visibilities)
     return _ids(
         rows.filter(visible_to(reader_id, follows=True, author_id=author_id)), Cursor(), count

@@ -39,7 +39,7 @@ def ids(reader_id: int | None, cursor: Cursor, count: int) -> list[int]:
 def stored_ids(
     reader_id: int | None, cursor: Cursor, count: int, *, only_media: bool = False
 ) -> list[int]:
-    """The ids of public posts from PostgreSQL, perhaps from a replica; `only_media`: only posts with media."""
+    """Like `ids`, but from PostgreSQL, perhaps from a replica. `only_media`: only posts with media."""
     return replicas.read(
         reader_id, lambda db: sql.public_ids(cursor, count, only_media=only_media, database=db)
     )

@@ -61,7 +61,7 @@ def table() -> str:
 def follower_chunks(
     account_id: int, *, size: int, after: int = 0, maximum: int = 20
 ) -> list[tuple[int, int, int]]:
-    """Like `graph.queries.follower_chunks`, for virtual followers: (first edge id, last edge id, readers)."""
+    """Like `graph.queries.follower_chunks`, for virtual followers. Edges are rows of `table`."""
     if not VIRTUAL_FOLLOWS:
         return []
     values = {"account": account_id, "after": after, "size": size, "enough": size * maximum}

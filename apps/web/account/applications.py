@@ -98,7 +98,7 @@ def _code_page(request: AuthenticatedRequest, application: Application, code: st
 def _error_response(
     request: AuthenticatedRequest, error: OAuthToolkitError, application: Application | None = None
 ) -> HttpResponseBase:
-    """Redirect to the application if its redirect URI is registered; otherwise show the error to the viewer."""
+    """Redirect to the application if the redirect URI is registered and not `OUT_OF_BAND`; otherwise show the error."""
     reason: Any = error.oauthlib_error
     address = reason.redirect_uri or ""
     if application is None and not isinstance(error, FatalClientError):

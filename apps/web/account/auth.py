@@ -40,7 +40,7 @@ from apps.web.hooks import CLOSED
 @sensitive_post_parameters("password")
 @require_get_or_post
 def log_in(request: SiteRequest) -> HttpResponseBase:
-    """Log in. Each attempt is counted before the password is checked; a successful one is then uncounted."""
+    """Log in. Each attempt is counted before the password is checked; if the password is right, the count is undone."""
     if viewer_of(request):
         return redirect(next_url(request))
     clear_pending_login(request)

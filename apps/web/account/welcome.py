@@ -88,7 +88,7 @@ def people(request: AuthenticatedRequest) -> HttpResponse:
 @require_POST
 @login_required
 def follow_everybody(request: AuthenticatedRequest, pack_id: int) -> HttpResponseBase:
-    """Follow every account in a starter pack."""
+    """Follow the accounts in a starter pack, except blocked and muted ones."""
     followed = follow_pack(request.user, pack_id)
     said = ngettext(
         "You follow %(count)d more account.", "You follow %(count)d more accounts.", followed

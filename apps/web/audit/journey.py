@@ -39,9 +39,9 @@ Row = tuple[str, str, str]
 def journey(request: AuthenticatedRequest, post_id: int) -> HttpResponse:
     """The journey page, or a part of it.
 
-    With `after` (the number of receipts on the page), the picture marks later receipts as new. With `both`, the page
-    also compares the viewer's home page by push with the same page by pull. Staff see only figures; views of restricted
-    posts by staff are recorded.
+    With `after` (the highest receipt number on the page), the picture marks later receipts as new. With `both`, the
+    page also compares the viewer's home page by push with the same page by pull. Staff see only figures of other
+    people's posts; when they read those of a restricted post, this is logged.
     """
     as_staff = may_act_as_staff(request) and is_permitted(request.user, VIEW_RECEIPTS)
     found = journey_of(request.user, post_id, as_staff=as_staff)
@@ -107,7 +107,7 @@ def duration_of(seconds: float) -> str:
 
 
 def _reached(journey: Journey, last: float) -> list[int]:
-    """The number of home caches reached in each of MAX_BARS equal parts of the time until the last receipt."""
+    """The number of readers reached in each of MAX_BARS equal parts of the time until the last receipt; [] if none."""
     parts = [0] * MAX_BARS
     for chunk in journey.chunks:
         if chunk.done_after is not None and last:
@@ -139,14 +139,17 @@ def _after(seconds: float | None) -> str:
 
 
 def _known(journey: Journey, seconds: float | None) -> str:
-    """The time of a step. It is stored in the event, so it is unknown once the event is deleted after a few days."""
+    """The time of a step. It is stored in the event, so it is unknown once the event is deleted (`EVENT_DAYS`)."""
     if seconds is None and journey.receipt.mode:
         return _("no longer known")
     return _after(seconds)
 
 
 def _layers(journey: Journey) -> list[tuple[str, int, int]]:
-    """For each Memcached tier: its name, the number of its nodes that have the post, and the number of its nodes."""
+    """For each Memcached tier: its name, how many of its groups have the post, and how many groups it has.
+
+    L1 may have several groups; Main and Backup have one each.
+    """
     names = {"l1": "L1", "main": "Main", "backup": "Backup"}
     return [
         (label, sum(has for _name, has in parts), len(parts))

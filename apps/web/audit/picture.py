@@ -55,7 +55,7 @@ class Picture:
 def picture_of(journey: Journey, *, after: int | None = None) -> Picture | None:
     """The picture; None if there is nothing to draw.
 
-    `after` is the number of receipts that the page already shows; None for a new page, which replays a finished
+    `after` is the highest receipt number that the page already shows; None for a new page, which replays a finished
     delivery.
     """
     if journey.is_pulled:  # nothing is pushed: one box, the outbox

@@ -1,4 +1,5 @@
-"""Sitemaps for any number of accounts and posts. An index lists the files; each file covers a range of ids or a day.
+"""Sitemaps for any number of accounts and posts. An index lists the files: one for each range of
+account ids, one for the posts of each day, and one for the site's own pages.
 
 Django's paginated sitemaps count rows and use offsets, so that each file would read the table from the beginning.
 """
@@ -71,7 +72,7 @@ def accounts(request: HttpRequest, number: int) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def posts(request: HttpRequest, day: str) -> HttpResponse:
-    """Public posts of a day (UTC) by authors who allow indexing. Raises TooMany."""
+    """Public posts of a day (UTC), except reposts, by authors who allow indexing. Raises TooMany or Http404."""
     check_rate_limit("sitemap", client_address(request))
     try:
         second = int(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
@@ -106,7 +107,7 @@ def _account_files() -> Iterator[str]:
 
 
 def _post_files() -> Iterator[str]:
-    """The files of the days since the first post, newest first. One short index scan in PostgreSQL finds that post."""
+    """The files of the days since the first public post, newest first. One short index scan finds that post."""
     public = Post.objects.filter(deleted_at=None, visibility=Visibility.PUBLIC)
     first = public.aggregate(first=Min("pk"))["first"]
     if first is None:

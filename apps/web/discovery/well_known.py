@@ -72,7 +72,7 @@ def security(_request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=DAY)
 def page_key(_request: HttpRequest) -> HttpResponse:
-    """The public key with which anybody can verify the signed receipts of pages (Ed25519, PEM)."""
+    """The public key that verifies the receipts in the page archives that readers download (Ed25519, PEM)."""
     key = public_key()
     if key is None:
         raise NotFound(_("This site does not sign pages."))
@@ -98,7 +98,7 @@ def opensearch(_request: HttpRequest) -> HttpResponse:
 
 
 def _account(resource: str) -> User:
-    """The account that `resource` names. Raises NotFound for other hosts."""
+    """The account that `resource` names. Raises NotFound if this site has no such account."""
     host = urlsplit(settings.SITE_URL).netloc
     if resource.startswith("acct:"):
         handle, _at, where = resource.removeprefix("acct:").removeprefix("@").partition("@")

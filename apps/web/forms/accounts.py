@@ -265,7 +265,7 @@ class TopicsForm(forms.Form):
         return _tag_names(self.cleaned_data["others"])
 
     def names(self) -> list[str]:
-        """The chosen and the typed tags, without duplicates."""
+        """The chosen and the typed tags. A tag can occur twice in different spellings, such as `cats` and `#Cats`."""
         return list(dict.fromkeys([*self.cleaned_data["tags"], *self.cleaned_data["others"]]))
 
 

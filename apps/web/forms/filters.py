@@ -1,4 +1,4 @@
-"""The form of a filter. It only parses and renders; the actions check limits and rules."""
+"""The form of a filter. The actions check the rules, and the limits that the fields do not declare."""
 
 from collections.abc import Mapping
 
@@ -45,7 +45,7 @@ class FilterForm(forms.Form):
 
     @classmethod
     def of(cls, existing: Filter, data: Mapping[str, str] | None) -> "FilterForm":
-        """The form for changing a filter; it can keep the expiry. `data` is None until the form is submitted."""
+        """The form for changing a filter; it can leave the expiry unchanged. `data` is None until it is submitted."""
         keywords = list(existing.keywords.all())
         whole = {keyword.whole_word for keyword in keywords}
         form = cls(

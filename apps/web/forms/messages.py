@@ -1,4 +1,4 @@
-"""The message form of a conversation."""
+"""The form of a message, in a conversation or on the page that starts one."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ FIELD_NAMES = {"status": "body", "allowed_mentions": "body"}
 
 
 class MessageForm(forms.Form):
-    """A reply to the newest message on the page, whose id is `seen`. The reply has the same audience."""
+    """A message. In a conversation it answers the newest message on the page, `seen`, and has the same audience."""
 
     body = forms.CharField(
         required=False,

@@ -1,7 +1,7 @@
 """The pictures, video or sound in a composer: earlier uploads, named in the form by id, and files in the form.
 
-Without JavaScript the form contains the files. They are stored before the text is validated, so that people need not
-choose them again after an error. With JavaScript each picture is uploaded when it is chosen, and the form has its id.
+Without JavaScript the form contains the files. They are stored even if the text is invalid, so that people need not
+choose them again. With JavaScript each picture is uploaded when it is chosen, and the form has its id.
 """
 
 import hashlib
@@ -77,7 +77,7 @@ class DisplayedPicture:
 
 @dataclass(frozen=True, slots=True)
 class PictureForm:
-    """The picture fields of a form: changes to uploaded pictures, in order, and new files.
+    """The picture fields of a form: changes to uploaded pictures, in order, new files, and captions of videos.
 
     `behind` contains the ids of the pictures that belong to later posts of a thread.
     """
@@ -212,7 +212,7 @@ def save_pictures(owner: User, form: PictureForm) -> PictureFields:
 
 
 def file_names(uploaded: int = 0) -> list[str]:
-    """The names of the unused file fields."""
+    """The names of the file fields of a form that already has `uploaded` pictures."""
     return [f"file_{number}" for number in range(1, MAX_PICTURES + 1 - uploaded)]
 
 

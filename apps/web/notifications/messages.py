@@ -134,7 +134,7 @@ def new(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def _to_conversation(request: AuthenticatedRequest, people: Sequence[User]) -> HttpResponseBase:
-    """Redirect to the conversation, or to the list while the worker has not created it yet."""
+    """Redirect to the conversation, or to the list if it lacks some of these people, such as after a block."""
     known = conversation_with(request.user, people)
     return SeeOther(f"/conversations/{known.id}" if known else "/conversations")
 
@@ -142,7 +142,7 @@ def _to_conversation(request: AuthenticatedRequest, people: Sequence[User]) -> H
 def _sent(
     request: AuthenticatedRequest, form: MessageForm, send: Callable[[Draft], Post]
 ) -> tuple[Post | None, PictureFields, int]:
-    """Send a message or, if the button to remove a picture was pressed, only remove that picture from the form.
+    """Store the form's pictures and send the message; if the button to remove a picture was pressed, send nothing.
 
     Returns the message (None if it was not sent), the pictures in the form, and the status of the response.
     """
@@ -170,7 +170,10 @@ def _box(form: MessageForm, pictures: PictureFields) -> dict[str, Any]:
 
 
 def _named(viewer: User, handles: Sequence[str]) -> list[User]:
-    """The people with these handles, without duplicates and in order, up to the size of a conversation."""
+    """The people with these handles, in order, at most as many as a conversation may have, and without the viewer.
+
+    Raises NotFound for an unknown handle.
+    """
     names = list(dict.fromkeys(handle.lower() for handle in handles))[: actions.MAX_PEOPLE]
     by_handle = {user.handle: user for user in users_by_id(user_ids_named(names)).values()}
     return [by_handle[name] for name in names if name in by_handle and name != viewer.handle]

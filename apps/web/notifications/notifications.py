@@ -64,7 +64,7 @@ MESSAGES = {
 
 @dataclass(slots=True)
 class Row:
-    """A line of the page: one kind of event about one post, by one or more people."""
+    """A line of the page: one notification, or several of one kind (see `grouped`), by one or more people."""
 
     key: str
     kind: str
@@ -95,7 +95,7 @@ class Row:
 @require_safe
 @login_required
 def notifications(request: AuthenticatedRequest, *, mentions: bool = False) -> HttpResponse:
-    """The viewer's notifications. Opening the newest page marks all of them as read."""
+    """The viewer's notifications. Opening a page marks its own and all older ones as read; `mentions` marks none."""
     cursor = Cursor.from_query(request.GET)
     kinds = [str(kind) for kind in MENTION_KINDS] if mentions else None
     page = notifications_page(request.user, cursor, kinds=kinds)
@@ -135,7 +135,10 @@ def read_all(request: AuthenticatedRequest) -> HttpResponseBase:
 
 
 def grouped(items: list[NotificationItem]) -> list[Row]:
-    """Rows for the page. If a kind has a `group`, its notifications about one post are one row, where the newest is."""
+    """Rows for the page. If a kind has a `group`, its notifications about one post are one row, where the newest is.
+
+    All follows on the page are one row, because they are about no post.
+    """
     rows: dict[tuple[str, int], Row] = {}
     for item in items:
         post_id = item.item.id if item.item else 0

@@ -78,7 +78,7 @@ CIRCLES = Pages(
 @require_get_or_post
 @login_required
 def index(request: AuthenticatedRequest, pages: Pages) -> HttpResponseBase:
-    """The viewer's lists or circles, a form for a new one, and other people's circles that include the viewer."""
+    """The viewer's lists, or the circles that the viewer owns or is in, and a form for a new list or circle."""
     form = pages.form(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:

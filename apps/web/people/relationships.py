@@ -194,7 +194,7 @@ def mute(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
 
 
 def _done(request: SiteRequest, text: str, back: str) -> HttpResponseBase:
-    """The response after a change. Scripts get only the message; they have already removed the posts from the page."""
+    """The response after a change. Scripts get only the message, and remove the posts from the page themselves."""
     if request.htmx:
         return HttpResponse(text, content_type="text/plain; charset=utf-8")
     messages.success(request, text)

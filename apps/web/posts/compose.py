@@ -107,6 +107,7 @@ def composer_of_draft(
 def publish(request: AuthenticatedRequest) -> HttpResponseBase:
     """Publish or schedule a post; after an error, the form still contains the text and the uploaded pictures."""
     form, picture_form = form_of(request, request.POST), PictureForm.of(request)
+    # buttons that only change the form: they take out a picture, or add a post to the thread
     if "take_out" in request.POST or "add_another" in request.POST:
         remaining = without_removed(request, picture_form)
         return composer(request, form, save_pictures(request.user, remaining))
@@ -290,7 +291,7 @@ def _should_ask(request: AuthenticatedRequest, pictures: PictureFields) -> bool:
 
 
 def without_removed(request: AuthenticatedRequest, form: PictureForm) -> PictureForm:
-    """The form without the picture that its author wants to remove, if any."""
+    """Delete the upload that the author wants to remove, if any, and return the form without it."""
     ids = {str(change.id): change.id for change in form.changes}
     picture_id = ids.get(request.POST.get("take_out", ""))
     if picture_id is None:
@@ -309,7 +310,7 @@ def form_of(request: AuthenticatedRequest, *args: Any, **kwargs: Any) -> Compose
 
 
 def _inline_id(request: AuthenticatedRequest) -> str:
-    """An id prefix that is unique on a page with several composers."""
+    """The id of a composer, unique on a page with several; the ids of its fields begin with it."""
     if request.htmx.target in (HOME_COMPOSER, WRITING):
         return str(request.htmx.target)
     post_id = request.POST.get("reply_to") or request.GET.get("reply_to", "")
@@ -331,7 +332,7 @@ def composer(
     asks: bool = False,
     note: str = "",
 ) -> HttpResponse:
-    """The composer with `note` above it: a page, or for htmx only the form. `asks`: ask for picture descriptions."""
+    """A page with `note` above the composer; for htmx, the form or dialog. `asks`: ask for picture descriptions."""
     strict = status == 200
     parent = item_of(request, form["reply_to"].value(), strict=strict)
     quoted = item_of(request, form["quote"].value(), strict=strict)
@@ -394,7 +395,7 @@ def item_of(
 
 
 def _initial_reply(parent: FeedItem, viewer_id: int) -> dict[str, Any]:
-    """The initial values of a reply: the parent's author, unless it is the viewer, and the parent's audience."""
+    """The initial values of a reply: a mention of the parent's author, if somebody else, and the audience."""
     is_own = parent.author.pk == viewer_id
     circle_id = parent.post.circle_id
     return {

@@ -1,4 +1,4 @@
-"""Saved drafts: list them, save the composer as a draft, turn a post back into a draft."""
+"""Saved drafts: list and delete them, save the composer as a draft, turn a post back into a draft."""
 
 from dataclasses import dataclass
 
@@ -70,7 +70,7 @@ def delete(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
 @require_get_or_post
 @login_required
 def redraft(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
-    """Delete one of the viewer's own posts, and open its content in the composer."""
+    """Delete one of the viewer's own posts, and open its content in the composer. GET asks for confirmation."""
     item = visible_item(request.user.pk, post_id)
     if not item.flags.own or item.is_repost:
         raise NotFound(_("This post isn't here."))
@@ -79,7 +79,8 @@ def redraft(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
         return render(request, "timeline/redraft.html", context)
     fields = fields_of_post(Post.objects.select_related("poll").get(pk=post_id))
     media_ids = [picture.id for picture in item.post.pictures]
-    draft = save_draft(request.user, fields, ())  # first, so that nothing is lost if the rest fails
+    # first, so that the text is not lost if the rest fails
+    draft = save_draft(request.user, fields, ())
     try:
         publishing.delete(post_id, by=request.user, keep_pictures=True)
     except DomainError:

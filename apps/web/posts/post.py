@@ -1,4 +1,4 @@
-"""Pages of a post: its thread, its versions, its likes, reposts and quotes, and its embed for other sites."""
+"""Pages of a post: its thread, receipt, versions, likes, reposts and quotes, and its embed for other sites."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -120,7 +120,7 @@ def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase
     item = visible_item(viewer_id_of(request), post_id).shown
     if item.author.handle != handle:
         return redirect(f"{item.url}/history")
-    # old versions have no "edited" mark, and nobody can vote in their polls
+    # versions are shown without the "Edited" line, and without the poll
     versions = [
         item._replace(post=replace(version, edited_ms=None, poll=None))
         for version in reversed(versions_of(item.post))

@@ -1,4 +1,4 @@
-"""Adds and undoes reactions to a post: likes, reposts, bookmarks, pins, muted threads, votes."""
+"""The buttons of a post: like, react, repost, bookmark, pin, mute the thread (and undo each), revoke a quote, vote."""
 
 import re
 from collections.abc import Callable
@@ -44,7 +44,7 @@ ACTS: dict[str, Callable[[User, int], object]] = {
 @require_POST
 @login_required
 def vote(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
-    """Vote, and return to the post; an htmx request gets only the poll, with any error as a message."""
+    """Vote, and return to the post; an htmx request gets only the poll. If the vote is invalid, a message says why."""
     refused = ""
     try:
         actions.vote(request.user, post_id, _choices(request))

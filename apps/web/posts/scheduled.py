@@ -62,7 +62,7 @@ class ScheduledRow:
 @require_safe
 @login_required
 def scheduled(request: AuthenticatedRequest) -> HttpResponse:
-    """The scheduled posts, most recently scheduled first; above the first page, the failed posts and the reasons."""
+    """The scheduled posts, most recently created first; above the first page, the failed posts and the reasons."""
     cursor = Cursor.from_query(request.GET)
     page = scheduled_posts(request.user, cursor)
     rows = [ScheduledRow.of(row) for row in page.items]
@@ -75,7 +75,7 @@ def scheduled(request: AuthenticatedRequest) -> HttpResponse:
 @require_POST
 @login_required
 def move(request: AuthenticatedRequest, number: int) -> HttpResponseBase:
-    """Reschedule a post; errors are shown as messages on the list."""
+    """Reschedule a post; if the time is invalid, a message on the list says so."""
     form = MomentForm(request.POST)
     if not form.is_valid() or form.at is None:
         messages.error(request, _("Choose a time from five minutes to a year from now."))

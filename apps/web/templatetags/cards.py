@@ -43,7 +43,7 @@ def visibility_label(visibility: str) -> str:
 
 @register.filter
 def audience(item: FeedItem | CardItem) -> str:
-    """The visibility of a post, or the name of its circle."""
+    """The label of a post's visibility, or of its circle."""
     if item.post.circle_id is not None:
         return circle_label(item.circle_name)
     return visibility_label(item.post.visibility)
@@ -146,7 +146,7 @@ def post_meta(item: FeedItem) -> SafeString:
 def menu_pattern() -> dict[str, Any]:
     """A placeholder for a post, with which the menu template is rendered once.
 
-    For each card, `app.js` copies that menu, and replaces `~handle~`, `~post~` and `~short~`.
+    For each card, `app.js` copies that menu, and replaces these placeholders and the template's `~anchor~`.
     """
     author = {"url": "/@~handle~", "handle": "~handle~"}
     return {
@@ -249,7 +249,7 @@ class PlacedCard(NamedTuple):
 
     @property
     def html(self) -> SafeString:
-        """The card in its <article> element. It is built without a template, because a page has twenty of them."""
+        """The card in its <article> element. For speed, the element has no template: a page has twenty of them."""
         card, place = self.card, self.place
         line = render_fragment("timeline/_left_off.html") if self.left_off else ""
         kind = "post focused" if card.is_focused else "post thread-top" if self.joined else "post"
@@ -267,8 +267,8 @@ def feed_cards(
 ) -> SafeString:
     """The cards of items. `above` is the number of cards that precede them in the feed.
 
-    On pages that set `groups_reposts`, the reposts of one post are one card, at the position of the first. The line
-    "You left off here" is above the first post whose id is not greater than the context's `line_id`.
+    On pages that set `groups_reposts`, the reposts of one post, except promoted ones, are one card, at the position of
+    the first. The line "You left off here" is above the first item whose id is at most the context's `line_id`.
     """
     viewer = viewer_in(context)
     reposts = reposts_by_source(items) if context.get("groups_reposts") else {}
@@ -337,7 +337,7 @@ def _card_of_row(row: ReplyRow, viewer: Viewer, place: int) -> PostCard:
 
 
 def viewer_in(context: Context) -> Viewer:
-    """The reader of the page."""
+    """The facts about the reader that cards depend on."""
     return Viewer.of(context.get("viewer"), context.get("csrf_token"))
 
 

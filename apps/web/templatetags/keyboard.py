@@ -100,7 +100,7 @@ def shortcuts(context: Context) -> tuple[Shortcut, ...]:
 
 @register.simple_tag(takes_context=True)
 def key_map(context: Context) -> str:
-    """The keys and their actions for app.js: `j next,g h /`. The same as JSON in an attribute would be 50 % longer."""
+    """The keys and their actions for app.js: `j next,g h /`. As escaped JSON they would be three times as long."""
     viewer = context.get("viewer")
     return _key_map(viewer.keys, viewer.url) if viewer else _key_map(Keys.ON, "/login")
 

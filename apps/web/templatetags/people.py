@@ -88,7 +88,7 @@ def _avatar(handle: str, name: str, avatar_url: str, size: str, *, in_hidden: bo
 
 @register.simple_tag
 def banner(user: Wide) -> SafeString:
-    """The user's header picture, or generated hills in the colours of the avatar. It is three times as wide as high."""
+    """The header picture, or hills in the colours of the generated avatar; three times as wide as high."""
     if user.header_url:
         return format_html(
             '<img class="banner" src="{}" width="1500" height="500" alt="{}" decoding="async">',
@@ -155,7 +155,7 @@ def names_of(people: Sequence[Linked]) -> SafeString:
 
 
 MAX_NAMES = 2
-# Templates check for each of these relations whether the collection with its name contains the account's id.
+# Relations that templates check: each is a variable, a collection with the account's id if the relation holds.
 RELATED = ("following", "followed_by", "blocking", "muting", "requested")
 
 
@@ -230,7 +230,7 @@ class ProfileFacts(NamedTuple):
 
 @register.simple_tag(takes_context=True)
 def profile_top(context: Context, facts: ProfileFacts, relationship: Relationship) -> SafeString:
-    """The picture and the buttons of a profile; the same for all viewers with the same relationship."""
+    """The banner, avatar and buttons of a profile; the same for all viewers with the same relationship."""
     viewer = context["viewer"]
     return render_fragment(
         "graph/_profile_top.html",

@@ -92,8 +92,8 @@ _CORE: tuple[tuple["StrOrPromise", tuple[SettingsTab, ...]], ...] = (
 def settings_groups(words: str = "") -> list[Group]:
     """The groups and their entries.
 
-    With `words`, returns only entries whose name, description or group contains each word, even inside a longer word;
-    empty groups are omitted.
+    With `words`, returns only entries for which each word is in the group's name, the entry's name or its description,
+    even inside a longer word; empty groups are omitted.
     """
     wanted = words.casefold().split()
     groups = []

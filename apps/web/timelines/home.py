@@ -81,7 +81,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
         feed_url="/",
         feed_label=pgettext("tab", "Following"),
         place=str(ReadPosition.of(page)),
-        # new posts are inserted above the newest ones; other pages are reloaded
+        # htmx inserts a new post above the newest ones; on other pages, the composer works without htmx
         inline=HOME_COMPOSER if page.items and cursor == Cursor() else "",
         is_top=cursor.max_id is None,
         groups_reposts=request.user.groups_reposts,
@@ -96,7 +96,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _left_off(viewer: User, page: Page[FeedItem], cursor: Cursor) -> dict[str, Any]:
-    """The context for the line "You left off here" or a link to it, the link to catch up, and the unread badge."""
+    """The context for the line "You left off here" or a link to it, the link to catch up, and the unread badges."""
     unread, read_id = unread_and_home_read_id(viewer)
     context = {
         **unread._asdict(),
@@ -159,7 +159,7 @@ def end_tour(_request: SiteRequest) -> HttpResponseBase:
 def home_new(request: SiteRequest) -> HttpResponseBase:
     """A link with the number of posts by others that arrived after `last_id`, without promoted ones; 204 if none did.
 
-    At most MAX_NEW_SHOWN posts are counted.
+    `last_id` is a `ReadPosition` or a post id. All late arrivals are counted, and newer posts up to MAX_NEW_SHOWN.
     """
     viewer = viewer_of(request)
     if not request.htmx:

@@ -16,7 +16,7 @@ from apps.pagination import Cursor
 from apps.timeline.list import list_timeline
 from apps.web.notifications.notifications import grouped
 
-NOTIFICATIONS, LIST = "notifications", "list-"  # the values of User.second_column
+NOTIFICATIONS, LIST = "notifications", "list-"  # User.second_column; LIST precedes a list's id
 
 
 def second_columns(user: User) -> list[tuple[str, str]]:
@@ -30,7 +30,7 @@ def second_columns(user: User) -> list[tuple[str, str]]:
 def second_column(request: AuthenticatedRequest) -> HttpResponse:
     """The rows of the column, for htmx; other requests are redirected to the full page.
 
-    Notifications stay unread: only their own page marks them as read.
+    Notifications that are shown here stay unread.
     """
     chosen = request.user.second_column
     list_id = chosen.removeprefix(LIST) if chosen.startswith(LIST) else ""

@@ -42,7 +42,9 @@ def post(address: str, body: bytes, headers: Mapping[str, str]) -> Reply:
     finally:
         deadline.cancel()
         connection.close()
-    if is_late.is_set():  # the end of the connection looked like the end of the headers
+    if (
+        is_late.is_set()
+    ):  # http.client took the end of the cut connection for the end of the headers
         return Reply(None, Failure.TIMEOUT)
     is_accepted = HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
     return Reply(status, "" if is_accepted else Failure.STATUS)
@@ -69,7 +71,7 @@ def _connection(address: str) -> HTTPConnection:
 def _cut(connection: HTTPConnection, is_late: Event) -> None:
     """End a connection whose time is up, even if bytes are still arriving."""
     is_late.set()
-    with suppress(OSError, AttributeError):  # it may have no socket yet
+    with suppress(OSError, AttributeError):  # no socket yet: each step has its own timeout
         connection.sock.shutdown(socket.SHUT_RDWR)
 
 

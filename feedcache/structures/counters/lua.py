@@ -1,6 +1,6 @@
 """The keys in Redis, and the scripts in Lua. Each script declares all its keys; those of one service share a hash tag.
 
-`meta` is a hash about the whole store of a service:
+`meta` is a hash about a part of the store of a service (usually, the only part):
     floor    buckets below it are cold; puts are stored only while it exists
     whole    the token of the last complete rebuild; while it exists, a hot id without a record was never counted
     layout   the fields of the records
@@ -162,7 +162,7 @@ local function now() return tonumber(call('TIME')[1]) end
 
 
 # KEYS: meta, buckets. ARGV: layout, cold ttl seconds, lowest bucket, then per bucket: how many names, names.
-# -> {0 lost | 1 not whole}, or {2, per name: record | false | {record, aux values} | -1 not here}
+# -> {0 lost | 1 not whole, or with other fields}, or {2, per name: record | false | {record, aux values} | -1 not here}
 READ = (
     BITS
     + """
@@ -215,8 +215,8 @@ return out
 )
 
 # KEYS: meta, buckets. ARGV: limits, counted, builder ('' for none), lease seconds, cursor, how many buckets, their
-# numbers, then per record: index of the bucket, name, record, aux pairs. -> whether they were stored
-# Without a floor nothing is stored; neither are records of a cold bucket that is not loaded.
+# numbers, then per record: index of the bucket, name, record, aux pairs. -> 0 if floor or lease were lost, else 1
+# Without a floor nothing is stored; neither are records of a cold bucket that has no key.
 PUT = (
     RECORDS
     + """
@@ -240,7 +240,7 @@ return 1
 
 # KEYS: meta, dirty, buckets. ARGV: limits, number of fields, index of the field, how many buckets, their numbers, then
 # per id: index of the bucket, name, delta, base record, base aux pairs.
-# -> {} lost, or per id: value | 'clamped' | 'base' (give PostgreSQL's row) | 'cold' (load the bucket); or {'closed'}
+# -> {} lost, or {'closed'}, or per id: value | 'clamped' (to 0) | 'base' (give the row) | 'cold' (load the bucket)
 ADD = (
     RECORDS
     + """

@@ -25,7 +25,7 @@ BUCKETS = 500  # dropped or measured at once
 DIRTY = 20  # buckets written back at once: about two thousand records
 SAMPLE = 2000  # buckets measured to estimate the memory of all
 MAX_SWEEPS = 20  # attempts to drop a batch, which fail while counts in it keep changing
-GRACE_SECONDS = 0.5  # longer than the time from a commit to its put
+GRACE_SECONDS = 0.5  # longer than it takes from a commit until its rows are put into Redis
 Advance = Callable[[int], None]  # receives the id up to which all rows are done
 
 
@@ -38,7 +38,7 @@ class State:
 
     @property
     def is_complete(self) -> bool:
-        """Whether a missing record means zero."""
+        """Whether the store has the counts of all hot ids, so that a hot id without a record has zeros."""
         return "whole" in self.meta
 
     @property
@@ -56,7 +56,7 @@ class Difference(NamedTuple):
 
 
 def maintain(service: CounterService, *, seconds: float) -> bool:
-    """Rebuild a store that was lost, or restored from an older file; returns whether nothing is left to do."""
+    """Rebuild the parts that are not sound, for up to `seconds` each; returns whether nothing is left to do."""
     done = [
         is_sound(part, state(part.store)) or rebuild_part(part, seconds=seconds)
         for part in service.parts()
@@ -65,7 +65,9 @@ def maintain(service: CounterService, *, seconds: float) -> bool:
 
 
 def is_sound(service: CounterService, state: State) -> bool:
-    """Whether the store is complete and has all fields, and its server has not restarted since it was built."""
+    """Whether the store is complete, its records have the fields of the schema, and its server has not restarted since
+    it was built. (A server that restarts may load an older file.)
+    """
     meta = state.meta
     return state.is_complete and meta["run"] == state.run and meta["layout"] == service.store.layout
 
@@ -73,7 +75,7 @@ def is_sound(service: CounterService, state: State) -> bool:
 def rebuild(
     service: CounterService, *, seconds: float = float("inf"), advance: Advance = lambda _id: None
 ) -> bool:
-    """Put hot rows from PostgreSQL into the store for up to `seconds`; returns whether the store is complete.
+    """Put hot rows from PostgreSQL into each part for up to `seconds`; returns whether all are complete.
 
     Also returns False while another process builds, and if the store was lost in the meantime.
     """
@@ -111,7 +113,7 @@ def _rows_below(service: CounterService, cursor: int, end: int) -> list[Row]:
 
 
 def is_complete(service: CounterService) -> bool:
-    """Whether a missing record means zero, in every part."""
+    """Whether every part is complete (`State.is_complete`)."""
     return all(state(part).is_complete for part in service.store.parts())
 
 
@@ -211,7 +213,7 @@ def sweep(service: CounterService, first: int, end: int, *, loaded_too: bool = F
 
 
 class Sample(NamedTuple):
-    """The totals of the hot buckets, estimated from a sample."""
+    """The totals of the hot buckets, estimated from a sample, and the most records in a bucket of the sample."""
 
     buckets: int
     records: int
@@ -274,7 +276,7 @@ def _floor_below(service: CounterService, floor: int, max_bytes: int) -> int:
 
 
 def wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-    """The rows whose counts have differed from those in Redis for longer than a put takes, with their records."""
+    """The rows that still differ from their records in Redis after `GRACE_SECONDS`, each with its record."""
     by_id = {row.id: row for row in rows}
     return [
         each
@@ -296,7 +298,7 @@ def _wrong(service: CounterService, rows: Sequence[Row]) -> list[tuple[Row, Row 
         return []
     time.sleep(GRACE_SECONDS)
     records = service.store.records(suspects)
-    # read after Redis: by now, the counts read from Redis must have been committed
+    # Read after Redis. Redis gets rows only after their commit, so a record that is newer than these rows is wrong.
     now = service.source.rows(suspects)
     found = []
     for id_, record in records.items():
@@ -342,7 +344,10 @@ def state(store: CounterStore) -> State:
 
 
 def begin_build(store: CounterStore, floor: int) -> BucketLease | None:
-    """Acquire the builder's lease; None while another process has it. Puts are stored from now on."""
+    """Acquire the builder's lease; None while another process has it.
+
+    Gives a lost store its floor, without which puts are not stored.
+    """
     token = secrets.token_hex(8)
     args = [token, LEASE_SECONDS, floor, store.layout, state(store).run]
     answer = store.run(lua.BUILD_BEGIN, [store.meta_key], args)
@@ -354,13 +359,18 @@ def begin_build(store: CounterStore, floor: int) -> BucketLease | None:
 
 
 def end_build(store: CounterStore, lease: BucketLease, *, complete: bool) -> bool:
-    """End a lease, because the store is complete or another process continues. Returns False if the lease was lost."""
+    """End a lease, because the store is complete or another process continues. Returns False if the lease was lost, or
+    the server has restarted.
+    """
     args = [lease.token, state(store).run, store.layout, int(complete)]
     return bool(store.run(lua.BUILD_END, [store.meta_key], args))
 
 
 def invalidate(store: CounterStore) -> None:
-    """Stop treating missing records as zeros, until the next complete rebuild. Puts are still stored."""
+    """Mark the store as incomplete until the next complete rebuild, so that counts are read from PostgreSQL.
+
+    The floor stays, so puts are still stored.
+    """
     for part in store.parts():
         for one in part.servers():
             one.client.hdel(one.meta_key, "whole", "builder", "lease", "cursor", "on")
@@ -443,7 +453,7 @@ def sizes_of(store: CounterStore, buckets: Sequence[int]) -> list[Size]:
         pipeline.memory_usage(store.key(bucket), samples=0)
         pipeline.hlen(store.key(bucket))
     answers = pipeline.execute()
-    return [  # the mark is not a record
+    return [  # one field of the hash is the bucket's mark (`lua`), not a record
         Size(answers[at] or 0, max(answers[at + 1] - 1, 0)) for at in range(0, len(answers), 2)
     ]
 

@@ -1,9 +1,10 @@
 """A record: the counts of one id in a few bytes.
 
-One byte (low four bits: number of fields; high bit: some counts are in the aux dict), the low 16 bits of the revision,
-then the values in byte planes: the lowest byte of every field, the next byte of every field, and so on; trailing zeros
-are left out. Five counts below 256 take at most eight bytes, whatever their widths. Fields are only ever added at the
-end: an older record has fewer fields, and the missing fields are read as 0.
+One byte (low four bits: number of fields; high bit: counts that are too large are in the aux dict, separate entries of
+the bucket), the low 16 bits of the revision, then the values in byte planes: the lowest byte of every field, the next
+byte of every field, and so on; trailing zeros are left out. Five counts below 256 take at most eight bytes, whatever
+their widths. Fields are only ever added at the end: an older record has fewer fields, and the missing fields are read
+as 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +39,7 @@ class Packed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A count. Values of up to `width` bytes are stored in the record, larger values in the aux dict.
+    """A count. Values up to `limit` (at most `width` bytes) are stored in the record, larger values in the aux dict.
 
     A counted field is counted in Redis and written to PostgreSQL later; any other field is copied from PostgreSQL.
     """
@@ -57,7 +58,8 @@ class Field:
 class Schema:
     """The fields of one kind of record, in an order that never changes.
 
-    `rules`: raise this number when a field starts to count something else; all records are then rebuilt.
+    `rules`: raise this number when a field starts to count something else; the store is then rebuilt. Also raise the
+    revisions of the changed rows, because a rebuild replaces only records with an older revision.
     """
 
     name: str

@@ -34,8 +34,8 @@ logger = logging.getLogger(__name__)
 
 # Cold buckets loaded per read; the counts of further ids are only read from PostgreSQL.
 MAX_LOADED = 50
-# Attempts of `count_part`, after which PostgreSQL counts. An attempt fails if the store was lost or lacks the row of an
-# id, or if a bucket that was just loaded has expired.
+# Attempts of `count_part`, after which PostgreSQL counts. An attempt fails for an id if Redis lacks its row or its
+# bucket, and for all ids if the store was lost.
 MAX_TRIES = 4
 CLOSED_TRIES, CLOSED_SECONDS = 40, 0.05  # while a part is handed over to another server
 
@@ -67,7 +67,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CounterService:
-    """The counts of one kind of id. Buckets are hot until they are `hot_seconds` old; None: forever."""
+    """The counts of one kind of id. Buckets are hot for at most `hot_seconds`; None: forever."""
 
     store: CounterStore
     source: Source
@@ -89,7 +89,7 @@ class CounterService:
         return get_in_batch({self: ids})[0]
 
     def put_many(self, rows: Iterable[Row]) -> None:
-        """Copy committed rows to Redis. Late, early and repeated calls do no harm. Raises RedisError."""
+        """Copy committed rows to Redis. Calls may be repeated, and in any order. Raises RedisError."""
         rows = list(rows)
         for part, ids in self.store.by_part({row.id for row in rows}):
             wanted = set(ids)
@@ -133,7 +133,9 @@ class CounterService:
         return counted
 
     def count_part(self, field: int, deltas: Mapping[int, int], counted: dict[int, int]) -> None:
-        """Count, and supply rows that Redis lacks: the row of an id during a rebuild, or the bucket of a cold id."""
+        """Count in Redis, and add the new values to `counted`. Supplies the rows (as during a rebuild) and cold buckets
+        that Redis lacks.
+        """
         left, bases = dict(deltas), dict[int, Row]()
         for _try in range(MAX_TRIES):
             if not left:
@@ -175,7 +177,7 @@ class CounterService:
         return zeros | self.source.rows(ids) if ids else zeros
 
     def load_buckets(self, buckets: Collection[int]) -> dict[int, list[Row]]:
-        """Load cold buckets in one query, except those that another process is loading; returns the rows by bucket."""
+        """Load cold or lost buckets in one query, except those that others are loading; returns the rows by bucket."""
         loads = begin_load(self.store, buckets) if buckets else []
         loaded: dict[int, list[Row]] = {load.bucket: [] for load in loads}
         if loads:

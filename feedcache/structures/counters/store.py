@@ -25,7 +25,7 @@ MAX_IDS = 1000
 MAX_CACHED = 8192  # places of ids, 200 bytes each
 PUT_BATCH = 250  # records in one script, which blocks Redis for about a millisecond
 LEASE_SECONDS = 60  # for a builder between two batches, and for the loader of a cold bucket
-WHOLE = 2
+WHOLE = 2  # the first element of an answer of `lua.READ` if the store is complete
 # The value of each count that `records` returns for a damaged record. No row has it, so comparisons find a difference.
 UNREADABLE = -1
 
@@ -61,14 +61,15 @@ class BucketLease(NamedTuple):
 
 
 class ClosedError(Exception):
-    """Another server accepts the increments of this part."""
+    """This server does not accept increments of the part, because the part is moving."""
 
 
 @dataclass(frozen=True, eq=False)
 class CounterStore:
     """The records of `schema`, divided into buckets. Instances are compared by identity.
 
-    A cold bucket expires `cold_ttl_seconds` after its last read.
+    A cold bucket that was loaded expires `cold_ttl_seconds` after its last read, or after its last increment was
+    written to PostgreSQL.
     """
 
     schema: Schema
@@ -171,7 +172,9 @@ class CounterStore:
         return ASK_SOURCE if raw == -1 else self._values(raw)
 
     def records(self, ids: Collection[int]) -> dict[int, Row | None]:
-        """The rows in Redis; None for an id without a record. Leaves out cold ids. Empty if the store is incomplete."""
+        """The rows in Redis; None for an id that was never counted. Leaves out ids whose counts only PostgreSQL has:
+        all ids if the store is incomplete.
+        """
         request, order = self.request(ids)
         answers = run_script(self.client, *request)
         return {
@@ -270,7 +273,7 @@ class CounterStore:
 
     @cached_property
     def _suffix(self) -> str:
-        """The suffix of the keys of a part, because a server may have several parts."""
+        """The suffix of the keys about a part, because a server may have several parts."""
         return f":{self.part.low:x}" if self.part.low else ""
 
     @cached_property

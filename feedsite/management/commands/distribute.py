@@ -1,8 +1,9 @@
 """`manage distribute`: distributes the tables of a site over several PostgreSQL servers, with Citus (docs/scaling.md).
 
-The rows of an account are together on one server: its follows, posts, counts, likes and notifications. Rows about a
-post are on the server of its author, whose id is part of the post's id (`feedcache.ids`). Small tables that are joined
-with these are copied to every server, and the ledgers of background work stay on the coordinator.
+The rows of an account are together on one server: its follows, posts, counts, likes and notifications. The versions,
+pictures and counts of a post are on the server of its author, whose id is part of the post's id (`feedcache.ids`).
+Small tables that are joined with these are copied to every server. All other tables, such as the ledgers of background
+work, stay on the coordinator.
 """
 
 from collections.abc import Iterator
@@ -111,8 +112,8 @@ def missing() -> list[str]:
 
 
 def loosen(table: str) -> Iterator[str]:
-    """The statements that prepare a table for the move: they drop foreign keys and triggers, and add the distribution
-    column to unique keys. (The triggers are for processes of the previous release, which have ended.)
+    """The statements that prepare a table for the move: they drop foreign keys and triggers, add the distribution
+    column to unique keys, and index `id`. (The triggers are for processes of an earlier release, which have ended.)
     """
     for (name,) in _rows(_TRIGGERS, table=table):
         yield f'DROP TRIGGER "{name}" ON {table}'

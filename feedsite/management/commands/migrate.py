@@ -44,7 +44,7 @@ def connected_for_migrations(connection: BaseDatabaseWrapper) -> Iterator[None]:
 
 
 def settings_for_migrations(alias: str, usual: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a connection that bypasses the pool and the pooler, for work without a time limit."""
+    """The settings of a connection that bypasses the pool and the pooler, without a statement timeout."""
     config = dict(usual)
     if alias == DEFAULT_DB_ALIAS and settings.MIGRATIONS_DATABASE_URL:
         overrides = Environment.db_url_config(settings.MIGRATIONS_DATABASE_URL)
@@ -68,8 +68,8 @@ def concurrent_indexes(connection: BaseDatabaseWrapper, report: Callable[[str], 
     """An execute wrapper for `CREATE INDEX CONCURRENTLY`.
 
     The build waits for transactions but blocks none, so it has no lock timeout. An interrupted build leaves an invalid
-    index, which is maintained but never used, so it is dropped first. A valid index whose migration was not recorded is
-    kept, because only that migration uses its name.
+    index, which is maintained but never used, so it is dropped first. A valid index whose migration was not recorded
+    is not built again, because only that migration uses its name.
     """
 
     def wrapper(execute: Execute, sql: Any, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001 -- Django's interface

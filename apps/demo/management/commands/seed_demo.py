@@ -19,7 +19,7 @@ from apps.demo.seeding.world import SIZES
 from apps.errors import DomainError
 
 TABLE_WIDTH = 60
-STEPS = 10  # lines of progress in a log
+STEPS = 10  # parts of the total; in a log, a line when one is done
 STOPPED = 130  # the exit code after Ctrl-C
 EXAMPLES = """
 All data is added in one transaction, so an interrupted run leaves nothing and can be repeated. If the demo has this

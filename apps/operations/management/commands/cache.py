@@ -152,7 +152,7 @@ class Command(BaseCommand):
         self.stdout.write("No pool is changing its slots.")
 
     def _move(self, name: str, url: str) -> None:
-        """Take the remaining steps of a move; each waits until every process has taken the previous one."""
+        """Take the remaining steps of a move; each waits up to a minute for every process to take the previous one."""
         url, by = "" if url == SETTINGS else url, Author(_own_name())
         tenant = topology_in_force().tenant(name)
         if tenant == Tenant(url):
@@ -222,7 +222,7 @@ def _own_name() -> str:
 
 
 def _troubles(topology: Topology, nodes: Sequence[NodeStatus], processes: Fleet) -> list[str]:
-    """The problems, one per line. An unusual size is a remark, not a problem."""
+    """The problems, one per line. Unusual sizes are not problems: `_node_table` shows them as remarks."""
     lines = (
         [f"Wrong: {text}" for text in finding_texts(problems(topology))] if topology.main else []
     )
