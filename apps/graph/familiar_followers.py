@@ -77,9 +77,10 @@ class _Shared(NamedTuple):
 
 
 class FamiliarKey(NamedTuple):
-    """A viewer and their `epoch`, which changes with every follow or block; an account and its `followers_revision`.
+    """A viewer with the `epoch` of their cached account, and another account with its `followers_revision`.
 
-    The revision is 0 for accounts with too many followers to be cached, because their followers change all the time.
+    Each follow or block drops the viewer's cached account, and the next one has a new epoch. The revision is 0 for
+    accounts with too many followers to be cached, because their followers change all the time.
     """
 
     viewer_id: int

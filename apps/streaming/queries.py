@@ -1,4 +1,4 @@
-"""Turns an announcement into events for each listener, by the same rules of visibility as on the listener's pages."""
+"""Turns a message of `events.live.announce` into events for each listener, by the rules of visibility of the pages."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from apps.timeline.pipeline.word_filters import mark
 from apps.timeline.sources.sql import list_ids
 from feedcache.ids import author_of
 
-MAX_NOTIFICATIONS = 40  # sent for one announcement; the rest is sent with the next one
+MAX_NOTIFICATIONS = 40  # sent for one message of `announce`; the rest is sent with the next one
 USER = Stream("user")
 DIRECT = Stream("direct")
 NOTIFICATIONS = Stream("user:notification")
@@ -76,7 +76,7 @@ def events_of_post(
 def events_of_missed(
     listener_id: int, stream: Stream, post_ids: Sequence[int]
 ) -> list[StreamEvent]:
-    """Events for up to 200 posts that a stream of the listener did not deliver, with their current contents."""
+    """Events for posts (at most 200) that a stream of the listener did not deliver, with their current contents."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return []
@@ -105,7 +105,7 @@ def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[S
 
 
 def events_of_notifications(listener_id: int, known: Known) -> tuple[Known, list[StreamEvent]]:
-    """`known` with up to 40 more of the listener's notifications, and the events for these, oldest first."""
+    """Events for the oldest 40 notifications that are not in `known`, after a `Known` that includes them."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return known, []
@@ -227,7 +227,10 @@ def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Strea
 
 
 def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
-    """The listeners who may have a post at home: its audience and, unless it is deleted, followers of its tags."""
+    """The listeners who may have a post at home: its audience and, if it is public, followers of its tags.
+
+    A deleted post has no tags, because its text is deleted, too.
+    """
     user_ids = readers_among(post, listeners)
     tags = tag_names(post.body)
     if tags and post.visibility == Visibility.PUBLIC:

@@ -22,9 +22,9 @@ class Mode(models.TextChoices):
 class FollowerScan(LeasedRow):
     """A follower list that is split into chunks; pending until all of it is split. Virtual followers come last.
 
-    `scanned_to` is the last edge in a chunk, and `virtual_scanned_to` the last virtual edge; another dispatcher can
-    continue from there. `followers` is the number of followers and virtual followers at the start, from which the rest
-    is estimated. `parts` is the number of chunks created.
+    `scanned_to` is the edge (the id of a follow) up to which the list is split, and `virtual_scanned_to` the same for
+    virtual follows; another dispatcher can continue from there. `followers` is the number of followers and virtual
+    followers at the start; those who are in no chunk are still to be split. `parts` is the number of chunks created.
     """
 
     scanned_to = models.BigIntegerField(_("split as far as edge"), default=0)
@@ -82,8 +82,9 @@ class FanoutJob(FollowerScan):
 
     `mode` is the mode at the time of delivery, even if the author's policy changes later. A pulled post has no chunks.
 
-    `receipts` is the number of chunks with a receipt, and `seal` is the seal of the newest receipt (`fanout.receipts`).
-    `lost` counts the followers who were not yet in a chunk when staff gave up the job.
+    `receipts` is the number of chunks with a receipt. Each receipt has a hash of itself and the receipt before; `seal`
+    is the newest of these (`fanout.receipts`). `lost` counts the followers who were not yet in a chunk when staff gave
+    up the job.
 
     `first_read_at`: when a follower first opened the post; null for addressed posts and for authors with few followers
     (`fanout.author_receipts.read_post`).
@@ -302,7 +303,9 @@ class PostReplica(models.Model):
 
 
 class ReplicaMark(models.Model):
-    """How far back a replica database reaches: every open post above `oldest` is in it, or its event is pending."""
+    """How far back a database of `TIMELINE_SHARDS` reaches: it has every open post whose id is above `oldest`, unless
+    the event that writes it is pending.
+    """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     oldest = models.BigIntegerField()

@@ -1,9 +1,9 @@
 """The newest entries of a long list in Redis: a contiguous prefix of (place, id), or nothing.
 
 Form: one ZSET per list, newest first. The member is the id, and the score is its negated place, so that a new entry is
-near the head of the listpack (see `home_window`). Two members are not entries. The first member is the fence, named
-after the revision from which the list was made (see `longset`). The last member may be the sentinel `~` (NoMore), which
-means that nothing older exists.
+near the head of the listpack (see `home_window`). Two members are not entries. The first member is the fence: its name
+contains the revision of the list, so a reader who expects another revision does not find it (see `longset`). The last
+member may be the sentinel `~` (NoMore), which means that nothing older exists.
 """
 
 import math
@@ -19,8 +19,8 @@ NO_MORE = "~"
 CHUNK = 100  # entries in one ZADD, which takes the server half a millisecond
 
 # KEYS: the list. ARGV: old fence, new fence, length, command or '', id, score. The new fence is added before anything
-# is removed: Redis deletes an empty key, and a new one would have no time to live. The length includes the sentinel,
-# which is cut first.
+# is removed: Redis deletes an empty key, and a new one would have no time to live. Members beyond the length are
+# removed from the tail: the sentinel counts and goes first, the fence does not count.
 _CHANGE = """
 if type(redis.pcall('ZSCORE', KEYS[1], ARGV[1])) ~= 'string' then return 0 end
 redis.call('ZADD', KEYS[1], '-inf', ARGV[2])
@@ -33,7 +33,7 @@ return 1
 
 
 class Entry(NamedTuple):
-    """An id and its place in the list; newer entries have higher places."""
+    """An id and the number by which the list is sorted, such as the id of a follow; newer entries have higher ones."""
 
     place: int
     member_id: int

@@ -45,10 +45,11 @@ def publish_post(
 ) -> Changed:
     """Publish a post: write its rows, counts and event in one transaction.
 
-    If an author repeats an idempotency key, the first post is returned (`idempotency`); `content_digest` identifies the
-    pictures. `counted` is the result of the rate limit check, if the caller has already made it. `more_writes` returns
-    writes that are sent together with the writes to the caches, after the commit. The cost does not depend on the
-    number of followers. Raises Invalid, NotFound, NotAllowed, Conflict or TooMany.
+    If an author repeats an idempotency key, the first post is returned (`idempotency`); `content_digest` tells whether
+    the files are the same, although new uploads have other ids. `counted` is the result of the rate limit check, if the
+    caller has already made it. `more_writes` returns writes that are sent together with the writes to the caches, after
+    the commit. The cost does not depend on the number of followers. Raises Invalid, NotFound, NotAllowed, Conflict or
+    TooMany.
     """
     body = clean_draft(draft)
     request = idempotency.Request(author, idempotency_key, draft, pictures=content_digest)

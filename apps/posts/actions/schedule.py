@@ -44,9 +44,9 @@ def schedule_post(
 ) -> ScheduledPost:
     """Store a draft with its uploaded pictures, to be published at `at`.
 
-    If an author repeats an idempotency key, the first scheduled post is returned (`idempotency`); `content_digest`
-    identifies the pictures. The posts that the draft replies to or quotes are checked only when it is published. Raises
-    Invalid, NotFound, NotAllowed or Conflict.
+    If an author repeats an idempotency key, the first scheduled post is returned (`idempotency`); `content_digest` says
+    whether the files are the same, although new uploads have other ids. The posts that the draft replies to or quotes
+    are checked only when it is published. Raises Invalid, NotFound, NotAllowed or Conflict.
     """
     request = idempotency.Request(author, idempotency_key, draft, at, content_digest)
     earlier = idempotency.existing_result(request)

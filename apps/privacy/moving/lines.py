@@ -1,4 +1,6 @@
-"""Applies and undoes one line of each kind, with the same actions that the site's pages call.
+"""Applies and undoes one line of an imported CSV file, with the same actions that the site's pages call.
+
+A line is a follow, a block, a mute, a member of a list or a bookmark (`ImportKind`).
 
 `Act.do` returns the data for undoing, or None if nothing changed. A line that cannot be applied raises a `DomainError`.
 """

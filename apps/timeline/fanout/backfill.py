@@ -16,7 +16,7 @@ from feedcache.ids import MAX_ID, author_of
 from feedcache.structures.home_window import HomeWindows
 
 _FOR_FRIENDS = delivered_to(Audience.FRIENDS)
-POSTS_PER_CALL = 100  # each script pushes this many to one reader, so it blocks Redis only briefly
+POSTS_PER_CALL = 100  # of virtual followees: a script pushes this many to one reader, so it blocks Redis only briefly
 
 
 def follow_changed(reader_id: int, author_id: int) -> None:
@@ -71,7 +71,8 @@ def _belongs(windows: HomeWindows, reader_id: int, author_id: int) -> bool:
 def _backfill(
     windows: HomeWindows, reader_id: int, author_id: int, visibilities: Sequence[str]
 ) -> None:
-    # as many posts as fit into a window: if the author has more, trimming the window removes its end-of-list sentinel
+    # As many as fit into a window: if the author has more, the window becomes too long, and is trimmed together with
+    # its NoMore marker, which would say that nothing older exists.
     ids = sql.newest_of_author(
         author_id, reader_id, visibilities=visibilities, count=windows.length
     )

@@ -132,7 +132,7 @@ def forget() -> None:
 
 
 def follow() -> None:
-    """Measure the lag in a background thread, and close the thread's connection."""
+    """Like `measure`, for a background thread: logs database errors, and closes the thread's connection."""
     try:
         measure()
     except DatabaseError as error:

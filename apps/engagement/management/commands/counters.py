@@ -42,8 +42,8 @@ examples:
   ./run manage counters rebuild                       drop the records in Redis and write them again
   ./run manage counters move posts redis://10.0.0.7:6379/0 --from 2026-12-01    move posts from this day on
   ./run manage counters move users redis://10.0.0.8:6379/0 --from 1000000    run again if interrupted
-  ./run manage counters move posts settings           back to the address in the settings
-A range that was moved once stays separate: later moves take it from its first id up to the next range.
+  ./run manage counters move posts settings --from 2026-12-01    move this range back to the address in the settings
+A move with --from begins a range, which stays separate. A later move takes one range, up to the first id of the next.
 """
 SETTINGS = "settings"
 SETTLE_POLL_SECONDS = 1.0
@@ -89,7 +89,7 @@ class Command(BaseCommand):
             dest="low",
             default="0",
             metavar="ID",
-            help="move: from this id on, or for posts from a day on (default: all)",
+            help="move: the first id of the range or, for posts, its first day (default: the first range)",
         )
         parser.add_argument("--fix", action="store_true", help="reconcile: repair wrong counts")
         parser.add_argument(
