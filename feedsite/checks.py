@@ -30,7 +30,7 @@ from feedcache.servers.tls import handshake_error, tls_context
 
 KEY_CHARACTERS, KEY_DISTINCT = 50, 10
 TOKEN_CHARACTERS = 32
-# Placeholders in examples and generators begin with these.
+# Placeholder keys and passwords, from example files or `django-admin startproject`, begin with these.
 PLACEHOLDER = re.compile(r"replace|change|example|django-insecure|secret|your", re.IGNORECASE)
 ONE_SERVER = {
     "REDIS_COUNTERS_URL": "To use several servers, move ranges of the counters with `manage counters move`.",
@@ -49,7 +49,8 @@ REDIS_ROLES = (
     "REDIS_CACHE_URL",
     "REDIS_BROADCAST_URL",
 )
-BROKER_PORTS = {"rediss": 6379, "sentinel": 26379, "amqps": 5671}
+# With CELERY_BROKER_TLS, `amqp` and `redis` use TLS, too.
+BROKER_PORTS = {"redis": 6379, "rediss": 6379, "sentinel": 26379, "amqp": 5671, "amqps": 5671}
 POOLERS = ("", "transaction")
 LOG_FORMATS = ("line", "json")
 CONNECTION = ("host", "port", "user", "password", "dbname")  # parameters of PostgreSQL's URLs

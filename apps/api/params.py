@@ -54,7 +54,7 @@ def id_params(request: Request, *, maximum: int) -> list[int]:
 
 
 def id_in_body(text: str, field: str) -> int:
-    """An id in a field of the body. Raises Invalid if the number is too large for an id."""
+    """An id in a field of the body. Raises Invalid if the text is no number, or one that is too large for an id."""
     try:
         return parse_id(text)
     except ValueError:

@@ -1,5 +1,6 @@
 """The service level over a day, as charts and as an hourly table."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -149,8 +150,8 @@ def charts_of(day: Sequence[tuple[int, Counts]], targets: Mapping[str, float]) -
     charts = []
     for measure in MEASURES:
         values = [
-            measure.value_of(level, totals.SPAN_SECONDS) if level is not None else None
-            for level in levels
+            measure.value_of(level, _seconds(began)) if level is not None else None
+            for (began, _counts), level in zip(day, levels, strict=True)
         ]
         target = targets[measure.target] * measure.factor if measure.target else None
         charts.append(Chart(measure, values, target))
@@ -166,8 +167,13 @@ def hours_of(day: Sequence[tuple[int, Counts]]) -> list[Hour]:
         if counts:
             level = service_level(counts)
             cells = [
-                (measure, measure.value_of(level, totals.SPAN_SECONDS * len(spans)))
+                (measure, measure.value_of(level, sum(_seconds(began) for began, _one in spans)))
                 for measure in MEASURES
             ]
             hours.append(Hour(datetime.fromtimestamp(spans[0][0], UTC), cells))
     return hours[::-1]
+
+
+def _seconds(began: int) -> float:
+    """The length of a span; of the one that has not ended, the part that is over."""
+    return min(totals.SPAN_SECONDS, max(time.time() - began, 1.0))

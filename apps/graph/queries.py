@@ -368,7 +368,9 @@ def ask_recent_follows(batch: Batch, reader_id: int, revision: int) -> Future[Ma
 
 
 def mirror_faults() -> dict[str, int]:
-    """The numbers of edges with only one row, and of wrong counts. Only for operators: it reads whole tables."""
+    """The numbers of follows that are in only one of the two tables, and of wrong counts. For operators: it reads whole
+    tables.
+    """
     followees = Followee.objects.values_list("owner_id", "followee_id")
     followers = Follower.objects.values_list("follower_id", "owner_id")
     return {

@@ -137,7 +137,7 @@ class Validator(OAuth2Validator):
     def save_bearer_token(
         self, token: dict[str, Any], request: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        """Save a token, record the code exchanged for it, and end the streams of tokens that a refresh replaces."""
+        """Save a token, record the code exchanged for it, and end streams with a token that a refresh replaces."""
         super().save_bearer_token(token, request, *args, **kwargs)
         if request.grant_type == "authorization_code":
             _remember_code(request.code, request.client, refresh_token=token["refresh_token"])
@@ -147,7 +147,9 @@ class Validator(OAuth2Validator):
     def validate_refresh_token(
         self, refresh_token: str, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        """Whether a token may be refreshed. Reusing a refresh token revokes all tokens from the same authorization."""
+        """Whether a token may be refreshed. If one is used twice, all tokens from its authorization have been revoked
+        (REFRESH_TOKEN_REUSE_PROTECTION), and their streams end here.
+        """
         if super().validate_refresh_token(refresh_token, client, request, *args, **kwargs):
             return True
         checksum = sha256(refresh_token.encode()).hexdigest()

@@ -27,8 +27,8 @@ class ReadThrough(Generic[K, V]):
     """One kind of value cached in Memcached.
 
     `version` is the version of the byte format: raise it when the codec changes, instead of flushing. `key_of` must
-    return ASCII without spaces, made only from ids of checked types; a value whose key contains its revision can
-    never be stale.
+    return printable ASCII without spaces: ids or a hash, never text from a client. A value whose key contains its
+    revision can never be stale.
 
     `family` is the class of data in the topology, which staff can flush as a whole. Missing values are cached as
     missing for `negative_ttl_seconds` (0: not at all), or until the key is set or deleted. With `single_flight`, if
@@ -59,9 +59,9 @@ class ReadThrough(Generic[K, V]):
     ) -> dict[K, V]:
         """The values of at most 1,000 keys; those without a value are left out.
 
-        `load` receives the missing keys. Keys that another caller is loading are left to that caller; if it is too
-        slow, they are passed to `load` in a second call. A cached value that `accept` refuses, because its revision is
-        outdated, is a miss.
+        `load` receives the missing keys. Keys that another caller is loading are left to that caller; if it
+        fails or is too slow, they are passed to `load` in further calls. A cached value that `accept` refuses, because
+        its revision is outdated, is a miss.
         """
         cache = tiers()
         names = self.names(keys, cache)
@@ -81,7 +81,10 @@ class ReadThrough(Generic[K, V]):
         return write_in_force(write)
 
     def delete_many(self, keys: Collection[K]) -> bool:
-        """Delete values after a committed change, so that nothing older is read."""
+        """After a commit: delete at most 1,000 values; returns whether each deletion is in Main or Backup.
+
+        A node that missed the deletion may still be read until that is announced; `forget` announces it at once.
+        """
         return write_in_force(lambda cache: cache.delete_many(self.names(keys, cache)))
 
     def peek_many(self, keys: Collection[K]) -> dict[K, V]:
@@ -173,7 +176,7 @@ def name_of_pair(pair: tuple[object, object]) -> str:
 
 @dataclass
 class ReadThroughCall(Generic[K, V]):
-    """One call of `get_many`: it picks the values of its kind from a read."""
+    """A call of `get_many`, or one in a `Batch`, whose calls share a read: it picks the values of its kind from it."""
 
     kind: ReadThrough[K, V]
     cache: TieredCache
@@ -185,7 +188,7 @@ class ReadThroughCall(Generic[K, V]):
     def run(self, *, refill: bool = True) -> dict[K, V]:
         """The values of all keys that exist. With `refill`, items in lower tiers are also copied to the tiers above.
 
-        If several calls share a read, only the last call has `refill`.
+        In a batch, only the last call has `refill`.
         """
         self.values: dict[K, V] = {}
         raws = self.read.names

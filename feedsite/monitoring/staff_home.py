@@ -110,15 +110,18 @@ def _reports() -> Iterator[Line]:
 
 
 def _late_deliveries() -> Iterator[Line]:
-    if seconds := current_state()["deliveries_behind_seconds"]:
+    state, jobs = current_state(), _address("timeline_fanoutjob_changelist")
+    if seconds := state["deliveries_behind_seconds"]:
         text = ngettext(
             "Deliveries are %(count)s second behind.",
             "Deliveries are %(count)s seconds behind.",
             seconds,
         )
-        yield Line(
-            text % {"count": seconds}, _address("timeline_fanoutjob_changelist"), is_bad=True
-        )
+        yield Line(text % {"count": seconds}, jobs, is_bad=True)
+    elif not state["checks"].get("deliveries", {"ok": True})["ok"]:
+        text = _("%(name)s: %(error)s.")
+        error = state["checks"]["deliveries"]["error"]
+        yield Line(text % {"name": "deliveries", "error": error}, jobs, is_bad=True)
 
 
 def _dead_letters() -> Iterator[Line]:

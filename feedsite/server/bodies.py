@@ -43,7 +43,7 @@ class Body:
 def announced(environ: Mapping[str, Any]) -> Body | HTTPStatus | None:
     """The body that the headers of a request announce; the status if it is refused; None if there is no body.
 
-    A body without a length is refused: its end could not be distinguished from a broken connection.
+    A body without a length is refused, because granian does not say whether a chunked body is complete.
     """
     if "HTTP_TRANSFER_ENCODING" in environ:
         return NO_LENGTH

@@ -7,6 +7,7 @@ from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.console import series
 from apps.console.series import HEIGHT, MEASURES, WIDTH, Chart, charts_of, hours_of
 from feedcache import stats
 from feedcache.servers import totals
@@ -109,6 +110,15 @@ def test_a_day_is_drawn_with_its_targets(chief, monkeypatch):
         "</td><td", "</td> <td"
     )
     assert "There were no requests." in text, "within the last hour"
+
+
+def test_the_rate_of_a_span_that_has_not_ended_is_that_of_its_part(monkeypatch):
+    monkeypatch.setattr(series.time, "time", lambda: 660.0)
+    day = [(0, Counts(requests(1200, 900))), (600, Counts(requests(120, 90)))]
+    rate = next(chart for chart in charts_of(day, settings.SERVICE_TARGETS))
+    assert rate.values == [2.0, 2.0]
+    [hour] = hours_of(day)
+    assert hour.cells[0][1] == 2.0
 
 
 def test_charts_without_figures():

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from itertools import permutations
+from unittest.mock import Mock
 
 import pytest
 from django.utils import timezone
@@ -229,6 +230,13 @@ def test_pushes_end_only_when_all_readers_have_been_told(circle):
     assert AuthorPolicy.objects.get(author=circle.alice).mode == Mode.PULL
     circle.live()
     circle.look()
+
+
+def test_authors_whom_auto_lets_pull_are_not_switched_again_and_again(circle, monkeypatch):
+    set_author_policy(circle.alice, Policy.PULL, by="a test")
+    AuthorPolicy.objects.update(policy=Policy.AUTO)
+    monkeypatch.setattr(switch, "apply_mode", Mock(side_effect=AssertionError))
+    switch.maintain()
 
 
 def test_a_process_that_knows_an_old_version_looks_again(circle):

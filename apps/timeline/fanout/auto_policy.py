@@ -1,9 +1,10 @@
 """The policy `auto`: measures the cost of an author's deliveries, chooses a mode, and records the reason.
 
-A push costs time for each post and follower, a pull for each page that reads the author's posts. Posts, followers and
-reads are counted on the site. The processor time of one push (in Redis and the worker) and of one pull (in the web
-process) was measured with `./run bench timeline --only units`. Follower counts change all the time (source 004), so an
-author who is pulled above a threshold T is pushed again only below 0.8 T.
+A push costs time for each post and follower, a pull for each page whose reader follows the author. Pages are not
+counted: the people who open the author's posts stand for them. The processor time of one push (in Redis and the
+worker) and of one pull (in the web process) was measured with `./run bench timeline --only units`. Follower counts
+change all the time (source 004), so an author who is pulled is pushed again only if the followers fall below 80 % of
+AUTO_PULL_FOLLOWERS, or if the cost of pushing falls below 80 % of the cost of pulling.
 """
 
 from dataclasses import asdict, dataclass
@@ -61,7 +62,7 @@ class MeasuredCost:
 
     @property
     def pull_seconds(self) -> float:
-        """Processor seconds per day for pulling, counting one pull for each read of one of the author's posts."""
+        """Processor seconds per day for pulling, with one pull for each person who opened one of the author's posts."""
         return self.reads_a_day * PULL_MICROSECONDS / 1e6
 
 

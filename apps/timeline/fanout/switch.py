@@ -2,8 +2,9 @@
 
 `apps.timeline.policy` lists the authors that are pulled; `auto_policy` chooses the mode for the policy `auto`.
 
-From push to pull, a switch (1) records that readers pull the author, (2) announces the new version to all readers, and
-(3) only then ends the pushes. Posts that were pushed stay in home caches; merging drops the duplicates.
+From push to pull, a switch (1) records that readers pull the author, (2) announces the new version of the set of
+pulled authors to all processes, and (3) only then ends the pushes. Posts that were pushed stay in home caches; merging
+drops the duplicates.
 
 From pull to push, pushes begin immediately, and a backfill pushes the posts of the pull period in chunks with receipts,
 like any delivery; only then do readers stop pulling. So wherever a switch is interrupted, readers pull every author who
@@ -42,7 +43,7 @@ from apps.timeline.models import (
 from apps.timeline.sources.home_cache import HOME
 from feedcache.connections import written
 
-AUTHORS_BATCH_SIZE = 500  # interrupted switches continued per run
+AUTHORS_BATCH_SIZE = 500  # interrupted switches that a run continues
 NOW = timedelta()  # as the argument `overdue`: rows are claimed as soon as they are due
 POSTS_PER_CALL = 100  # each script pushes this many to one reader, so it blocks Redis only briefly
 R = TypeVar("R", bound=leases.LeasedRow)
@@ -132,7 +133,8 @@ def maintain() -> None:
 
 def _continue_switches() -> None:
     to_pull = Q(policy=Policy.PULL) & ~Q(mode=Mode.PULL)
-    to_push = ~Q(policy=Policy.PULL) & Q(pulled_since__isnull=False)
+    is_pulled = Q(policy=Policy.PULL) | Q(policy=Policy.AUTO, mode=Mode.PULL)
+    to_push = ~is_pulled & Q(pulled_since__isnull=False)
     for row in AuthorPolicy.objects.filter(to_pull | to_push).order_by("pk")[:AUTHORS_BATCH_SIZE]:
         apply_mode(row.pk, _mode_of(row.policy, row.mode))
 
@@ -263,7 +265,7 @@ def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Outcome]:
     delivered = dormant = 0
     for start in range(0, len(job.post_ids), POSTS_PER_CALL):
         posts = job.post_ids[start : start + POSTS_PER_CALL]
-        # not late arrivals, because these posts were already on home pages while readers pulled the author
+        # `news=False`: they are no late arrivals, because they were on home pages while readers pulled the author
         counts = windows.push(readers, posts, news=False)
         if any(counts):  # otherwise these posts are all deleted, or the chunk has no readers left
             delivered, dormant = counts
@@ -272,6 +274,6 @@ def _deliver_backfill(chunk: BackfillChunk) -> tuple[int, leases.Outcome]:
 
 
 def retry_dead(job_ids: list[int]) -> int:
-    """Give dead chunks and dead splits of backfills five more attempts (the sweep finds them). Return their number."""
+    """Give backfills and chunks that are dead letters five more attempts, in the next sweep. Return their number."""
     jobs = leases.revive_dead(Backfill, pk__in=job_ids)
     return len(jobs) + len(leases.revive_dead(BackfillChunk, job__in=job_ids))

@@ -70,9 +70,8 @@ class FeedItem(NamedTuple):
     flags: ViewerFlags = ViewerFlags()
     source: "FeedItem | None" = None
     is_nested: bool = False  # whether it is shown as a quoted post, without its own quote
-    reply_to_id: int | None = (
-        None  # None if not visible to the viewer, or not read (`hydrate._item`)
-    )
+    # None if the viewer may not see that post. If this post is quoted inside a repost, its parent is never loaded.
+    reply_to_id: int | None = None
     reply_to_handle: str = ""
     filtered: tuple[FilterMatch, ...] = ()  # matches of the viewer's filters
     warnings: tuple[str, ...] = ()  # titles of the filters that warn or hide in this context
@@ -81,7 +80,7 @@ class FeedItem(NamedTuple):
     preview: LinkPreview | None = None
     follows_author: bool = False
     mutes_author: bool = False
-    circle_name: str = ""  # empty for other posts, and for an author who left the circle
+    circle_name: str = ""  # of the post's circle; empty if its author, the viewer, has left it
     # Why the post is here, if not because of a follow: a promotion, rules of a feed, or a followed tag.
     promotion: Promotion | None = None
     because: tuple[str, ...] = ()  # the rules of the feed that match, in words

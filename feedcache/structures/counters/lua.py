@@ -1,17 +1,18 @@
 """The keys in Redis, and the scripts in Lua. Each script declares all its keys; those of one service share a hash tag.
 
-`meta` is a hash about a part of the store of a service (usually, the only part):
+`meta` is a hash about one part of a service's store, a range of ids on one server (usually, the only part):
     floor    buckets below it are cold; puts are stored only while it exists
-    whole    the token of the last complete rebuild; while it exists, a hot id without a record was never counted
+    whole    the token of the last complete rebuild; while it exists, an id without a record was never counted, if its
+             bucket has the mark `hot` or was never begun
     layout   the fields of the records
-    run      the run id of the server that finished the rebuild
+    run      Redis' run id at the end of the rebuild; if it has another one now, it has restarted since
     swept    cold buckets below it have been dropped
     closed   exists while another server takes the increments, because the part is moving to or from it
     builder  the rebuilding process; `lease` is the end of its lease, `cursor` its position, `on` the server's run id
     b<n>     512 bits: which of the buckets from 512 * n on were begun in this store; shows whether one was lost
 A bucket has records under the names of ids. Two other kinds of names begin with a zero byte: the mark (the byte alone),
-and the aux dict (the byte, the index of the field, the name of the id), whose values are decimal numbers. The mark
-comes first, so it is found at once:
+and the aux dict (the byte, the index of the field, the name of the id): values that are too large for a record, as
+decimal numbers. The mark is written first, because Redis searches a small hash from its beginning:
     hot             an id without a record was never counted, as long as the store is whole
     0:              the bucket was begun a second time: its first records are lost, so it must be loaded
     time:token      a process is loading the bucket, and has a lease until that time
@@ -45,7 +46,8 @@ local function set_begun(meta, number, begun)
 end
 """
 
-# Records. `limits`: the largest value per field; `counted`: '1' per field counted here, else '0'.
+# Records. Per field, `limits` has the largest value that fits into a record (larger ones are in the aux dict), and
+# `counted` has '1' if the field is counted in Redis, '0' if it is copied from PostgreSQL.
 RECORDS = (
     BITS
     + """

@@ -104,6 +104,9 @@ def test_late_deliveries_broken_servers_and_full_disks(chief, healthy, monkeypat
     assert "redis: does not answer." in texts
     assert any(re.fullmatch(r"The disk of .+ is 95 % full\.", text) for text in texts)
     assert not any("told above" in text for text in texts)
+    healthy["deliveries_behind_seconds"] = 0
+    healthy["checks"]["deliveries"]["error"] = "the clock went back"
+    assert "deliveries: the clock went back." in [text for _bad, text in lines(chief)]
 
 
 def test_staff_learn_only_of_what_they_may_see(alice, carol):
