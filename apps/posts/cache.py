@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 MAX_REPOSTED = 500  # per viewer: 4 KB at most, read with every page
 MAX_HOT_POSTS = 60  # per author: a few pages
 GONE, RESTRICTED = CachedPost(State.GONE), CachedPost(State.RESTRICTED)
-MAX_DECODED = 2048  # entries of about 9 KB each, with everything derived from them; up to twice as many are held
+MAX_DECODED = 1024  # entries of about 9 KB each, with everything derived from them; up to twice as many are held
 
 _decode_post = CachedDecoder(decode_cached_post, maximum=MAX_DECODED)
 

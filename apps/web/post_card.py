@@ -23,7 +23,7 @@ from apps.timeline.pipeline.reasons import older_than_follow
 from apps.web.fragments import compact, kept
 from feedcache.ids import to_base36
 
-MAX_CARDS = 4096  # each about 4 KB
+MAX_CARDS = 2048  # each about 4 KB
 # Cards with the titles of somebody's filters have a separate cache, so that they do not evict shared ones.
 MAX_FILTERED_CARDS = 512
 LAZY_FROM = 3  # from this position in a feed, pictures are loaded lazily

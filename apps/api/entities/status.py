@@ -46,7 +46,7 @@ from apps.timeline.pipeline.reasons import reasons
 # The maximum number of JSON texts that are cached for one version of a post, each with its own `_cache_key`. When it is
 # reached, all of them are dropped before another one is cached. A text takes about 3 KB, and most become useless when a
 # count changes.
-MAX_VARIANTS = 3
+MAX_VARIANTS = 2
 
 StatusVisibility = Literal["public", "unlisted", "private", "direct"]
 _MASTODON: dict[str, StatusVisibility] = {
