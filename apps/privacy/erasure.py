@@ -96,7 +96,8 @@ def run_due(*, limit: int, only: list[int] | None = None) -> int:
 def recheck() -> None:
     """Erase rows that were added by requests still running when the account was deleted; such rows are rare."""
     since = timezone.now() - CHECKED_AGAIN_FOR
-    for row in Erasure.objects.filter(state=State.DONE, finished_at__gt=since)[:BATCH]:
+    recent = Erasure.objects.filter(state=State.DONE, finished_at__gt=since)
+    for row in recent.order_by("?")[:BATCH]:
         _round(User.objects.get(pk=row.user_id), {}, time.monotonic() + TASK_SECONDS)
 
 

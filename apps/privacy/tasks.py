@@ -37,7 +37,8 @@ def sweep() -> None:
         (Import, imports.TASK),
         (Erasure, erasure.TASK),
     ):
-        for row_id in model.objects.filter(**due).values_list("pk", flat=True)[:ENQUEUE_BATCH_SIZE]:
+        ids = model.objects.filter(**due).order_by("due_at").values_list("pk", flat=True)
+        for row_id in ids[:ENQUEUE_BATCH_SIZE]:
             enqueue(task, row_id)
 
 

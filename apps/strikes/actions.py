@@ -271,7 +271,7 @@ def answer_appeal(row: Appeal, *, by: User, is_accepted: bool, text: str = "") -
     row.save()
     what = "Appeal accepted" if is_accepted else "Appeal rejected"
     log_action(by, row.strike.user, f"{what}: {text}" if text else f"{what}.")
-    if is_accepted:
+    if is_accepted and row.strike.undone_at is None:
         take_back(row.strike, by=by, reason=text)
     else:
         tell_of_moderation(row.strike.user)

@@ -23,7 +23,7 @@ from apps.throttling import check_rate_limit
 from apps.webhooks import sending
 from apps.webhooks.messages.signing import new_secret, seal
 from apps.webhooks.models import ADDRESS_MAX_CHARACTERS, TEST, Delivery, Endpoint, Kind, Off
-from apps.webhooks.queries import token_of
+from apps.webhooks.queries import endpoints_of, token_of
 
 MAX_ENDPOINTS = 5  # per account
 FORMER_SECRET_VALID = timedelta(days=1)
@@ -46,7 +46,7 @@ def create_endpoint(
     """
     fields = {"address": _checked_address(address), "kinds": _checked_kinds(kinds, bearer)}
     lock_each(UserCounts, [owner.pk])
-    if Endpoint.objects.filter(owner=owner).count() >= MAX_ENDPOINTS:
+    if endpoints_of(owner).count() >= MAX_ENDPOINTS:
         raise Invalid(
             _("You have %(count)d webhooks, which is the maximum.") % {"count": MAX_ENDPOINTS}
         )

@@ -130,6 +130,14 @@ def test_an_accepted_appeal_takes_the_decision_back(strike, alice, mod, page_of)
     assert "No appeals are waiting" in staff.get(APPEALS).text
 
 
+def test_an_accepted_appeal_is_told_even_if_the_measure_was_taken_back_before(strike, alice, mod):
+    row = appeal(strike, text="It was a quotation.")
+    take_back(strike, by=mod)
+    before = told(alice)
+    answer_appeal(row, by=mod, is_accepted=True)
+    assert told(alice) > before
+
+
 def test_a_rejected_appeal_changes_nothing_and_is_told(strike, alice, mod, page_of):
     row, before = appeal(strike, text="It was a quotation."), told(alice)
     browser_of(mod).post(APPEALS, {"act": f"reject:{row.pk}", f"text-{row.pk}": "It was not."})

@@ -33,6 +33,17 @@ class TestHistory:
         assert "Edited" not in page
         assert f'href="/@alice/{post.pk}/history"' in Client().get(f"/@alice/{post.pk}").text
 
+    def test_only_the_whole_history_ends_with_the_original(self, alice, monkeypatch):
+        post = publish(alice, "One.")
+        for text in ("Two.", "Three."):
+            edit_post(alice, post.pk, body=text)
+        address = f"/@alice/{post.pk}/history"
+        assert "The original text" in Client().get(address).text
+        for module in ("apps.posts.queries", "apps.web.posts.post"):
+            monkeypatch.setattr(f"{module}.MAX_VERSIONS", 2)
+        page = Client().get(address).text
+        assert ("One." in page, "The original text" in page) == (False, False)
+
     def test_in_chinese(self, alice, page_of):
         post = publish(alice, "Only this.")
         browser = page_of(alice)

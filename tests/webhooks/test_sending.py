@@ -21,7 +21,13 @@ from apps.oauth.queries import bearer_of
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
 from apps.webhooks import sending, tasks
-from apps.webhooks.actions import change_endpoint, rotate_secret, send_again, send_test
+from apps.webhooks.actions import (
+    change_endpoint,
+    rotate_secret,
+    send_again,
+    send_test,
+    staff_switch,
+)
 from apps.webhooks.messages.posting import check_hosts, post
 from apps.webhooks.models import Delivery, Endpoint, Failure, Kind, Off, Outcome
 from tests.support.factories import deliver, make_user, publish, repost, suspend
@@ -418,6 +424,13 @@ def test_no_more_wait_than_are_allowed(alice, dora, hooked, monkeypatch):
         publish(dora, f"@alice {number}")
         deliver()
     assert Delivery.objects.count() == 2
+
+
+def test_failures_leave_a_switch_by_staff(alice, hooked):
+    endpoint, _secret = hooked(alice)
+    staff_switch(endpoint, is_on=False)
+    sending.switch_off(endpoint, Off.FAILING)
+    assert Endpoint.objects.get().off == Off.STAFF
 
 
 def test_both_secrets_sign_for_a_day(alice, hooked, sent, server):

@@ -172,7 +172,12 @@ def choose(measured: MeasuredCost, current: Mode | None) -> Choice:
     }
     is_cheaper = measured.push_seconds >= factor * measured.pull_seconds
     if measured.followers >= threshold and is_cheaper:
-        why = _("from %(threshold)d followers on, pull if it is cheaper") % {"threshold": threshold}
+        text = _("from %(threshold)d followers on, pull if it is cheaper")
+        if current == Mode.PULL:
+            text = _(
+                "stays pulled with %(threshold)d followers or more, until pushing is clearly cheaper"
+            )
+        why = text % {"threshold": threshold}
         return Choice(Mode.PULL, f"{figures}; {costs}: {why}")
     if measured.followers <= settings.AUTO_PUSH_FOLLOWERS:
         why = _("with up to %(most)d followers, everybody gets it") % {

@@ -75,7 +75,7 @@ def _side(text: str, maximum: int) -> int:
     if not text:
         return maximum
     if not (text.isascii() and text.isdigit()):
-        raise BadRequest(_("The width must be a number of pixels."), code="bad_size")
+        raise BadRequest(_("Width and height must be numbers of pixels."), code="bad_size")
     return max(MIN_SIDE, min(maximum, int(text[:6])))
 
 

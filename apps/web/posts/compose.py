@@ -171,7 +171,7 @@ def upload(request: AuthenticatedRequest) -> HttpResponse:
 def uploaded(request: AuthenticatedRequest, number: int) -> HttpResponse:
     """The composer fields of an uploaded picture, for a draft that the browser restores."""
     row = uploaded_picture(request.user, number)
-    if row.post_id is not None or row.scheduled_id is not None:
+    if {row.post_id, row.scheduled_id, row.past_post_id} != {None}:
         raise NotFound(_("There is no such picture."))
     return _upload_fields(request, row)
 

@@ -25,7 +25,7 @@ from apps.http.requests import (
 )
 from apps.http.verification import may_act_as_staff
 from apps.pagination import Cursor, Page
-from apps.posts.queries import versions_of
+from apps.posts.queries import MAX_VERSIONS, versions_of
 from apps.timeline.fanout.author_receipts import (
     VIEW_RECEIPTS,
     duration,
@@ -125,7 +125,8 @@ def history(request: SiteRequest, handle: str, post_id: int) -> HttpResponseBase
         item._replace(post=replace(version, edited_ms=None, poll=None))
         for version in reversed(versions_of(item.post))
     ]
-    return render(request, "timeline/history.html", {"item": item, "versions": versions})
+    context = {"item": item, "versions": versions, "is_cut": len(versions) >= MAX_VERSIONS}
+    return render(request, "timeline/history.html", context)
 
 
 @require_safe
