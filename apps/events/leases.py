@@ -253,15 +253,15 @@ def fail(row: LeasedRow, error: BaseException) -> None:
     """Record a failed attempt. The row is retried after a pause; after the fifth attempt it becomes a dead letter."""
     text = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARACTERS]
     if row.attempts >= MAX_ATTEMPTS:
-        _update([row], state=State.DEAD, finished_at=Now(), last_error=text)
+        _update_claimed(row, state=State.DEAD, finished_at=Now(), last_error=text)
     else:
-        _update([row], due_at=Now() + row.retry_after * row.attempts, last_error=text)
+        _update_claimed(row, due_at=Now() + row.retry_after * row.attempts, last_error=text)
 
 
 def postpone(row: LeasedRow) -> None:
-    """Retry a row soon, without counting the attempt; does nothing if another worker has claimed it since."""
-    manager: Any = type(row)._default_manager
-    manager.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts).update(
+    """Retry a row soon, without counting the attempt."""
+    _update_claimed(
+        row,
         attempts=row.attempts - 1,
         due_at=Now() + RETRY_AFTER,
         last_error="postponed: not possible just now",
@@ -300,6 +300,12 @@ def revive_dead(model: type[R], **filters: Any) -> list[int]:
     for row in dead:
         revive(row)
     return [row.pk for row in dead]
+
+
+def _update_claimed(row: LeasedRow, **values: Any) -> None:
+    """Update a row unless another worker has claimed it since, because the lease ran out."""
+    manager: Any = type(row)._default_manager
+    manager.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts).update(**values)
 
 
 def _update(rows: Sequence[LeasedRow], **values: Any) -> None:

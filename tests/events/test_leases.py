@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
@@ -116,13 +118,16 @@ def test_a_late_failure_does_not_undo_what_another_worker_finished():
     assert (event.state, event.last_error) == (State.DONE, "")
 
 
-def test_a_late_postponement_leaves_the_lease_of_another_worker():
+@pytest.mark.parametrize(
+    "end", [leases.postpone, partial(leases.fail, error=RuntimeError("too late"))]
+)
+def test_a_late_worker_leaves_the_lease_of_another(end):
     make_events()
     (slow,) = leases.claim(Event, limit=1)
     lease_runs_out()
     (quick,) = leases.claim(Event, limit=1)
     before = Event.objects.get()
-    leases.postpone(slow)
+    end(slow)
     after = Event.objects.get()
     assert (after.attempts, after.due_at) == (before.attempts, before.due_at) == (2, quick.due_at)
 

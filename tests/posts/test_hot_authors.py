@@ -170,9 +170,16 @@ def listener(monkeypatch):
     made = Listener(Topology(), role="test")
     monkeypatch.setattr(listening, "_listener", made)
     hot_authors.cache_clear()
-    hot_authors()
+    told: list[bytes | None] = []
+    on_message = hot_authors().on_message
+
+    def tell(message: bytes | None) -> None:
+        on_message(message)
+        told.append(message)
+
+    made.subscribe_channel(RECENT.channel, tell)
     made.start()
-    wait_until(lambda: timelines().pubsub_numsub(RECENT.channel)[0][1] == 1, "the process listens")
+    wait_until(lambda: told == [None], "the process listens, and has missed nothing since")
     yield made
     made.stop()
     hot_authors.cache_clear()

@@ -84,6 +84,7 @@ def next_batch(
                 parts=locked.parts + len(chunks),
                 **leases.claimed_fields(),
             )
+            scan.attempts = 1  # in the row, too: there was progress
     return ChunkBatch(chunks, is_last=is_last)
 
 
