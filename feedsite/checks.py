@@ -505,7 +505,7 @@ def check_ffmpeg(**_options: object) -> list[CheckMessage]:
 
 @in_production
 def check_confinement() -> Iterator[CheckMessage]:
-    """Warn if the kernel cannot confine ffmpeg: whoever exploits a bug in a decoder would have the worker's rights."""
+    """Warn if the kernel cannot confine ffmpeg: an exploited decoder would have the worker's rights."""
     if is_available() and (lacking := missing()):
         yield checks.Warning(
             f"ffmpeg runs without {' and '.join(lacking)}: a harmful video could do what a worker can.",

@@ -63,10 +63,8 @@ class _Connection(StreamRequestHandler):
                     answer = b"VERSION 1.0 feedcache\r\n"
                 case _:
                     answer = ERROR
-        except (
-            ValueError,
-            OverflowError,
-        ):  # wrong number of words, invalid number or key, too large a value or flags
+        # wrong number of words, invalid number or key, too large a value or flags
+        except (ValueError, OverflowError):
             answer = BAD_LINE
         return b"" if is_silent else answer
 

@@ -30,15 +30,11 @@ from feedcache.slot_map import BUCKETS
 logger = logging.getLogger(__name__)
 
 BEATS = "topology:beats"  # the highest count of beats
-FORGETTING = (
-    "topology:forgetting"  # exists until the data of earlier epochs in Redis has been deleted
-)
+# Exists until the data of earlier epochs in Redis has been deleted.
+FORGETTING = "topology:forgetting"
 EPOCH_BITS = 48
-LOST = (
-    Reason.WENT_BACK,
-    Reason.OTHER_SERVER,
-    Reason.ASKED,
-)  # the database may have lost recent changes
+# The database may have lost recent changes.
+LOST = (Reason.WENT_BACK, Reason.OTHER_SERVER, Reason.ASKED)
 NOTICE = timedelta(days=7)  # how long pages show that the database went back
 # Clients store the highest id that they have seen, for example of notifications, and request higher ones. So ids that
 # were used after the backup was made must not be used again. A tenth of the ids, but at least 1000, is skipped.
@@ -88,7 +84,7 @@ def watch() -> int:
     client.set(BEATS, newest.beats + 1)
     is_published = published == newest.value
     if client.exists(FORGETTING) or (published and not is_published):
-        _forget_everything(newest)  # whoever began the epoch died, or Redis failed
+        _forget_everything(newest)  # the process that began the epoch died, or Redis failed
     elif not is_published:
         publish_epoch(newest.value, by=client)
     return newest.value

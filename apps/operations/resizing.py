@@ -34,9 +34,8 @@ from feedcache.slot_map import (
 )
 from feedcache.topology import Group, Node, Phase, Pool, Resize, Topology
 
-STEP_SECONDS = (
-    LEASE_SECONDS + 2
-)  # the least time between steps, so that no process is two steps behind
+# The least time between steps, so that no process is two steps behind.
+STEP_SECONDS = LEASE_SECONDS + 2
 FILLED = 0.02  # the new slots are filled when at most this share of the pool's hits comes from the old slots
 MOVING_MOST_SECONDS = 600.0  # after this time in MOVING, keys left in the old slots become misses
 NEXT = {Phase.JOINING: Phase.MOVING, Phase.MOVING: Phase.LEAVING}

@@ -34,16 +34,11 @@ def deliver_edited_post(payload: Payload) -> None:
 
 
 @handles("post_pinned")
+@handles("post_changed")
 def refresh_pinned_post(payload: Payload) -> None:
-    """Refresh the caches, because pinning a post makes a new version of its content."""
+    """Refresh the caches, because pinning a post and smaller changes make a new version of its content."""
     repair_edited(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
-
-
-@handles("post_changed")
-def refresh_changed_post(payload: Payload) -> None:
-    """Refresh the caches, because such a change makes a new version of the content."""
-    refresh_pinned_post(payload)
 
 
 @handles("post_hidden")

@@ -154,9 +154,8 @@ def _all_checks() -> dict[str, Callable[[], bool | str]]:
         checks["relations replicas"] = partial(_replicas, "graph")
     if settings.REDIS_TIMELINES_REPLICA_URLS:
         checks["timelines replicas"] = partial(_replicas, "timelines")
-    if (
-        not settings.MEDIA_BUCKET and Path(settings.MEDIA_ROOT).exists()
-    ):  # the first upload creates it
+    # the first upload creates the folder
+    if not settings.MEDIA_BUCKET and Path(settings.MEDIA_ROOT).exists():
         checks["media"] = _media
     if tiers().is_configured:  # running without Memcached is a choice
         checks["memcached"] = tiers().ping

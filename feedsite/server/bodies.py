@@ -23,9 +23,8 @@ TOO_LARGE, TOO_SLOW, NO_LENGTH = (
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.LENGTH_REQUIRED,
 )
-MEMORY_BYTES = (
-    64 * 1024
-)  # larger bodies are spooled to disk, so that slow senders occupy little memory
+# Larger bodies are spooled to disk, so that slow senders occupy little memory.
+MEMORY_BYTES = 64 * 1024
 
 
 class BodyRejected(DomainError):

@@ -71,9 +71,8 @@ def existing_result(request: Request) -> IdempotencyKey | None:
         return None
     if len(request.key) > KEY_MAX_CHARACTERS:
         raise invalid("Idempotency-Key", _("The Idempotency-Key is too long."), "too_long")
-    if not _exists(
-        request
-    ):  # the usual case; plain SQL, because every post with a key checks this twice
+    # the usual case; plain SQL, because every post with a key checks this twice
+    if not _exists(request):
         return None
     rows = IdempotencyKey.objects.filter(user=request.author, key=request.key)
     row = rows.select_related("scheduled").first()

@@ -159,9 +159,8 @@ def privacy(request: AuthenticatedRequest) -> HttpResponseBase:
     initial = {name: getattr(request.user, name) for name in PrivacyForm.base_fields}
     form = PrivacyForm(request.POST or None, initial=initial)
     if request.method == "POST":
-        form = PrivacyForm(
-            request.POST
-        )  # also if it is empty, because browsers do not send unchecked boxes
+        # also if it is empty, because browsers do not send unchecked boxes
+        form = PrivacyForm(request.POST)
         form.full_clean()
         set_locked(request.user, locked=form.cleaned_data["is_locked"])
         names = ("hides_activity", "tells_seen")

@@ -42,9 +42,8 @@ def post(address: str, body: bytes, headers: Mapping[str, str]) -> Reply:
     finally:
         deadline.cancel()
         connection.close()
-    if (
-        is_late.is_set()
-    ):  # http.client took the end of the cut connection for the end of the headers
+    # http.client may take the end of the cut connection for the end of the headers
+    if is_late.is_set():
         return Reply(None, Failure.TIMEOUT)
     is_accepted = HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
     return Reply(status, "" if is_accepted else Failure.STATUS)
