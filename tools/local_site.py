@@ -1,5 +1,6 @@
 """Settings for a site that a tool starts on this machine: no mail, long timeouts."""
 
+NOWHERE = "127.0.0.1:1"  # nothing listens there: connections fail at once
 SETTINGS = {
     "SECRET_KEY": "only-for-this-run-which-needs-a-long-enough-one",
     "DEBUG": "0",

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from runner.checkout import MANAGE, REQUIREMENTS, ROOT
 from runner.services.binaries import in_wheel
+from tools.local_site import NOWHERE, SETTINGS
 
 DUMPS = ROOT / ".pytest_cache" / "d" / "feedsite"
 SOURCES = ("apps/*/migrations/*.py", "apps/*/models.py", "apps/*/models/*.py")
-SETTINGS = ROOT / "feedsite" / "settings.py"
+SETTINGS_FILE = ROOT / "feedsite" / "settings.py"
 
 
 def make_tables(url: str, dump: Path | None = None) -> None:
@@ -30,10 +31,16 @@ def make_tables(url: str, dump: Path | None = None) -> None:
             subprocess.run([_program("psql"), *restore], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 -- our own
             return
         migrate = [sys.executable, "-P", str(MANAGE), "migrate", "--verbosity", "0"]
-        # with all optional apps: the tables also exist on sites without them
-        others = {name: value for name, value in os.environ.items() if name != "OPTIONAL_APPS"}
-        subprocess.run(migrate, env={**others, "DATABASE_URL": url}, check=True)  # noqa: S603 -- our own
+        subprocess.run(migrate, env=_environment(url), check=True)  # noqa: S603 -- our own
         write_dump(url, dump)
+
+
+def _environment(url: str) -> dict[str, str]:
+    """For a migration. It needs only the database, but the settings are not complete without the other servers."""
+    # with all optional apps: the tables also exist on sites without them
+    given = {name: value for name, value in os.environ.items() if name != "OPTIONAL_APPS"}
+    others = {"REDIS_URL": f"redis://{NOWHERE}", "CELERY_BROKER_URL": f"redis://{NOWHERE}"}
+    return {**SETTINGS, **others, **given, "DATABASE_URL": url}
 
 
 def write_dump(url: str, dump: Path) -> None:
@@ -54,6 +61,6 @@ def fingerprint() -> str:
     """A fingerprint of everything that the tables depend on."""
     digest = hashlib.sha256()
     sources = [source for pattern in SOURCES for source in ROOT.glob(pattern)]
-    for source in sorted([*sources, SETTINGS, REQUIREMENTS]):
+    for source in sorted([*sources, SETTINGS_FILE, REQUIREMENTS]):
         digest.update(f"{source.relative_to(ROOT)}\n".encode() + source.read_bytes())
     return digest.hexdigest()[:20]

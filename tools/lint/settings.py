@@ -5,8 +5,8 @@ mypy uses them too (pyproject.toml), so that it needs no variables when called b
 
 import os
 
-# Nothing listens there: connections fail at once.
-NOWHERE = "127.0.0.1:1"
+from tools.local_site import NOWHERE
+
 for _name, _value in {
     "DATABASE_URL": f"postgres://nobody@{NOWHERE}/none",
     "REDIS_URL": f"redis://{NOWHERE}",
