@@ -43,7 +43,7 @@ SMALL: Mapping[str, Mapping[str, object]] = {
     "site.systems": {"LOAD_SECONDS": 1.0},
     "site.mix": {
         "RATE": 20, "WARM_SECONDS": 1, "TURNS": 1, "TURN_SECONDS": 3, "CONSTANT_SECONDS": 1, "HALF_SECONDS": 2,
-        "READS_A_WRITE": 10, "WRITERS": 5, "PUBLISHES": 3, "READS": 5, "IDLE_SECONDS": 1,
+        "READS_A_WRITE": 10, "WRITERS": 5, "READ_RATE": 10, "READ_SECONDS": 1, "PUBLISH_SECONDS": 1, "IDLE_SECONDS": 1,
     },
     "site.publish": {"FOLLOWERS": (10, 50), "ROUNDS": 2, "WARM": 1},
     "site.overload": {"RATE": 20, "SECONDS": 2, "WRITERS": 5},

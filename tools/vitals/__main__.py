@@ -46,7 +46,7 @@ examples:
   ./run vitals                                  every page and budget, in about ten minutes; writes docs/bench/
   ./run vitals --short                          two pages, less than a minute; writes nothing
   ./run vitals --only home --only 'settings-*'  only these pages, while working on them
-  ./run vitals --resume                         resume a stopped run; pages with findings are measured again
+  ./run vitals --resume                         measure only pages that had findings or that a stopped run left out
   ./run vitals --pages                          list the names of all pages
   ./run vitals --site http://127.0.0.1:8000     use a running site with the demo people
   ./run vitals --shots docs/img                 only take screenshots of ten pages
@@ -163,7 +163,8 @@ def _look(
                 survey(scene, some, languages=languages, widths=widths, known=known, done=note)
         finally:
             looks += notes.read(pages)
-    notes.clear()
+    if not any(report.findings(look) for look in looks):
+        notes.clear()
     return lines_of(looks)
 
 

@@ -48,12 +48,13 @@ def line(what, **figures):
 def test_costs_are_those_that_were_measured(tmp_path):
     place = tmp_path / "site.json"
     loads = [
-        line("cores at 50 requests/s, predicted", publication_ms=11.5, predicted_cores=0.1, measured_cores=0.125),
-        line("cores at 100 requests/s, predicted", publication_ms=11.5, predicted_cores=0.2, measured_cores=0.2),
+        line(f"cores at {rate} requests/s, predicted", read_ms=3.5, publication_ms=11.5,
+             predicted_cores=predicted, measured_cores=measured)
+        for rate, predicted, measured in ((50, 0.1, 0.125), (100, 0.2, 0.2))
     ]  # fmt: skip
     page = line("home API, processor time per page", web_ms=1.25, stores_ms=0.5)
     place.write_text(json.dumps({"lines": [page, *loads, line("home API")]}))
-    assert costs(place) == Costs(1.25, 0.5, 11.5)
+    assert costs(place) == Costs(2.5, 1.0, 11.5)
     assert [one.error for one in checks(place)] == pytest.approx([-0.2, 0])
 
 

@@ -1,7 +1,11 @@
 """A run that was stopped goes on where it was."""
 
-import pytest
+from argparse import Namespace
 
+import pytest
+from rich.console import Console
+
+from tools.vitals import __main__ as command
 from tools.vitals.look import Look, Violation
 from tools.vitals.notes import NAME, Notes
 from tools.vitals.pages import PAGES, named
@@ -46,3 +50,11 @@ def test_nothing_is_left_when_it_is_cleared(notes):
     notes.add(seen())
     notes.clear()
     assert notes.read(PAGES) == []
+
+
+@pytest.mark.parametrize(("look", "left"), [(seen(status=200), []), (seen(status=500), ["home"])])
+def test_pages_with_findings_can_be_measured_again(look, left, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "survey", lambda *_whatever, done, **_options: done(look))
+    options = Namespace(only=None, short=False, resume=True, directory=tmp_path)
+    command._look(options, Console(quiet=True), None, [])
+    assert [one.page.name for one in Notes(tmp_path).read(PAGES)] == left
