@@ -31,8 +31,9 @@ logger = logging.getLogger(__name__)
 MAX_BYTES = 16 * 1024
 BATCH_SIZE = 1000
 MAX_ACCOUNTS = 4  # `User` objects cached with a card, one for each set of counts
-# The size of a generation of a `CachedDecoder`, which has two, for cards (about 2 KB each) and for viewers.
-MAX_DECODED = 4096
+# The size of a generation of a `CachedDecoder`, which has two, for cards (about 8 KB each, with everything derived from
+# them) and for viewers.
+MAX_DECODED = 1024
 
 # Add new fields at the end, because records store counts by position.
 _FIELDS = (Field("followers"), Field("following"), Field("posts"))

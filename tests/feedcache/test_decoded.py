@@ -1,6 +1,9 @@
+import tracemalloc
+
+import orjson
 import pytest
 
-from feedcache.local_cache import CachedDecoder
+from feedcache.local_cache import CachedDecoder, exact_size
 
 
 def refuse_nothing(data):
@@ -49,3 +52,19 @@ def test_everything_can_be_forgotten():
     first = decode(b"one")
     decode.clear()
     assert decode(b"one") is not first
+
+
+def test_a_copy_takes_no_more_memory_than_its_bytes():
+    account = {f"key {number}": "words" for number in range(80)}
+
+    def kilobytes_each(encode):
+        tracemalloc.start()
+        held = [encode(account) for _ in range(100)]
+        size = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        return size / len(held) / 1024
+
+    encoded = orjson.dumps(account)
+    assert exact_size(encoded) == encoded
+    assert kilobytes_each(orjson.dumps) > 2 * len(encoded) / 1024
+    assert kilobytes_each(lambda value: exact_size(orjson.dumps(value))) < 1.1 * len(encoded) / 1024

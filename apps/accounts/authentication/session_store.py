@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from apps.accounts.cache import cached_viewer
 from apps.accounts.models import User
+from feedcache.local_cache import exact_size
 
 MAX_REMEMBERED = 10_000  # sessions cached in a process
 
@@ -71,5 +72,5 @@ class SessionStore(db.SessionStore):
             return
         if len(_remembered) >= MAX_REMEMBERED:
             _remembered.clear()
-        data = orjson.dumps(dict(self.items()))
+        data = exact_size(orjson.dumps(dict(self.items())))
         _remembered[self.session_key] = _Remembered(self._epoch, user.pk, data, self._expires)

@@ -33,6 +33,7 @@ from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Report
 from apps.posts.content.text import html, line_html
 from apps.tags.queries import OwnUse
 from feedcache.ids import second_of
+from feedcache.local_cache import exact_size
 
 
 class FieldJson(TypedDict):
@@ -116,7 +117,7 @@ def account_as_bytes(user: User, site: str) -> bytes:
     key = site, user.shown_counts
     cached: tuple[object, bytes] = user.derived.get("bytes", (None, b""))
     if cached[0] != key:  # one entry per user, replaced when a count changes
-        cached = user.derived["bytes"] = key, orjson.dumps(account_json(user))
+        cached = user.derived["bytes"] = key, exact_size(orjson.dumps(account_json(user)))
     return cached[1]
 
 

@@ -42,6 +42,7 @@ from apps.posts.models import ScheduledPost, Visibility
 from apps.tags.names import tag_address
 from apps.timeline.pipeline.items import FeedItem, LinkPreview
 from apps.timeline.pipeline.reasons import reasons
+from feedcache.local_cache import exact_size
 
 # The maximum number of JSON texts that are cached for one version of a post, each with its own `_cache_key`. When it is
 # reached, all of them are dropped before another one is cached. A text takes about 3 KB, and most become useless when a
@@ -527,7 +528,7 @@ def _cached_status(item: FeedItem, key: tuple[Hashable, ...]) -> orjson.Fragment
     if status is None:
         if len(cached) >= MAX_VARIANTS:
             cached.clear()
-        status = cached[key] = orjson.Fragment(orjson.dumps(status_json(item)))
+        status = cached[key] = orjson.Fragment(exact_size(orjson.dumps(status_json(item))))
     return status
 
 
