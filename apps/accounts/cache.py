@@ -30,10 +30,10 @@ logger = logging.getLogger(__name__)
 # (names and values) 8 KB.
 MAX_BYTES = 16 * 1024
 BATCH_SIZE = 1000
-MAX_ACCOUNTS = 4  # `User` objects cached with a card, one for each set of counts
-# The size of a generation of a `CachedDecoder`, which has two, for cards (about 8 KB each, with everything derived from
-# them) and for viewers.
-MAX_DECODED = 1024
+MAX_ACCOUNTS = 2  # `User` objects cached with a card, one for each set of counts
+# The size of a generation of a `CachedDecoder`, which has two. A card takes about 8 KB with everything derived from it;
+# a viewer takes about 7 KB, and each change of one of its counts makes a new one.
+MAX_DECODED, MAX_DECODED_VIEWERS = 1024, 256
 
 # Add new fields at the end, because records store counts by position.
 _FIELDS = (Field("followers"), Field("following"), Field("posts"))
@@ -249,7 +249,7 @@ VIEWERS: ReadThrough[int, Viewer] = ReadThrough(
     ttl_seconds=VIEWER_SECONDS,
     key_of=str,
     encode=_encode_viewer,
-    decode=CachedDecoder(_decode_viewer, maximum=MAX_DECODED),
+    decode=CachedDecoder(_decode_viewer, maximum=MAX_DECODED_VIEWERS),
     family="content",
     negative_ttl_seconds=0,
     single_flight=False,

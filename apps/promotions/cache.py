@@ -22,9 +22,7 @@ from feedcache.read_through.envelope import pack, unpack
 logger = logging.getLogger(__name__)
 
 BATCH_SIZE = 1000
-MAX_DECODED = (
-    4096  # reader entries that a process caches decoded, per generation of `CachedDecoder`
-)
+MAX_DECODED = 512  # reader entries that a process caches decoded, per generation of `CachedDecoder`
 ALL = 0  # the key of the live campaigns
 MAX_READER_BYTES = 256 * 1024  # at most 100 campaigns with 16 pages each, and 100 segments
 MAX_CAMPAIGNS_BYTES = 4 * 1024 * 1024  # 100 campaigns with 20 segments each, and their rules
