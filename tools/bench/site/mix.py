@@ -32,7 +32,7 @@ from tools.bench.site.web import fetch
 from tools.bench.site.world import World, world
 from tools.bench.timeline.workers import workers
 
-RATE, WARM_SECONDS, READS_A_WRITE = 100, 15, 100
+RATE, WARM_SECONDS, READS_A_WRITE = 100, 10, 100
 TURNS, TURN_SECONDS, CONSTANT_SECONDS = 6, 5, 2
 HALF_SECONDS = 15
 THREADS = 32
@@ -40,8 +40,8 @@ WRITERS = 100  # the most followed
 # A request after a pause costs up to a half more than one right after another, because the caches of the processor have
 # gone cold. So the cost of one request is measured by the clock too, at a rate between those of the two loads.
 READ_RATE, READ_SECONDS = 75, 10
-PUBLISH_RATE, PUBLISH_SECONDS = 3, 20
-IDLE_SECONDS, SETTLE_SECONDS = 10, 1
+PUBLISH_RATE, PUBLISH_SECONDS = 3, 15
+IDLE_SECONDS, SETTLE_SECONDS = 5, 1
 QUEUES = ("sweep,default,fanout", BULK)  # of one worker each, as in docker-compose.yml
 STATUSES = "/api/v1/statuses"
 STATUS = {"status": "A few words among many."}
