@@ -37,8 +37,8 @@ TURNS, TURN_SECONDS, CONSTANT_SECONDS = 6, 5, 2
 HALF_SECONDS = 15
 THREADS = 32
 WRITERS = 100  # the most followed
-# A request after a pause costs up to a half more than one right after another, because the caches of the processor have
-# gone cold. So the cost of one request is measured by the clock too, at a rate between those of the two loads.
+# A request after a pause costs more than one right after another. So the cost of one request is measured by the clock,
+# too, at a rate between those of the two loads.
 READ_RATE, READ_SECONDS = 75, 10
 PUBLISH_RATE, PUBLISH_SECONDS = 3, 15
 IDLE_SECONDS, SETTLE_SECONDS = 5, 1
