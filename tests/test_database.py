@@ -45,7 +45,7 @@ def test_a_changed_source_asks_for_another_dump(dump, monkeypatch):
     before = tables.fingerprint()
     (dump.parent / "settings.py").write_text("SOMETHING = 1")
     monkeypatch.setattr(tables, "ROOT", dump.parent)
-    monkeypatch.setattr(tables, "SETTINGS", dump.parent / "settings.py")
+    monkeypatch.setattr(tables, "SETTINGS_FILE", dump.parent / "settings.py")
     monkeypatch.setattr(tables, "REQUIREMENTS", dump.parent / "settings.py")
     changed = tables.fingerprint()
     assert changed != before
