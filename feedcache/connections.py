@@ -353,9 +353,11 @@ def memcached_at(url: str) -> Iterator[Any]:
         client.close()
 
 
-def memcached_timeout() -> float:
-    """How long a node may take to answer, in seconds."""
-    return current_settings().memcached_timeout_seconds
+def memcached_timeouts() -> tuple[float, float]:
+    """How long a node may take to answer a read and a write, in seconds."""
+    settings = current_settings()
+    read = settings.memcached_timeout_seconds
+    return read, max(read, settings.memcached_write_timeout_seconds)
 
 
 def key_prefix() -> bytes:

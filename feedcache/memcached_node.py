@@ -17,7 +17,10 @@ new generation is announced through Redis (at most twice a second), for the proc
 written to the node by the first process that reaches it. The other processes receive the announcement within a second,
 and then read nothing older. Without Redis, they use the old generation until the new one is in the node's stamp.
 
-**Breaker.** A node that does not answer costs one timeout, and is then skipped for a while.
+**Breaker.** A node that does not answer costs one timeout, and is then skipped for a while. A write waits longer than a
+read, because a read only misses, but a missed write makes all values of the node unreadable. So a node that is only slow
+for a moment, for example because its machine is busy, keeps its values: after a read has timed out, reads skip the node,
+and the next write still waits for it.
 """
 
 import logging
@@ -31,7 +34,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from feedcache.breaker import Breaker
-from feedcache.connections import Redis, RedisError, configuration, key_prefix, memcached_timeout
+from feedcache.connections import Redis, RedisError, configuration, key_prefix, memcached_timeouts
 from feedcache.redis_clients import run_script
 
 MAX_TTL_SECONDS = 30 * 24 * 3600  # Memcached reads a larger number as a date
@@ -375,7 +378,13 @@ class PendingRequest:
     generation: int
     connection: Connection
     is_repeatable: bool = field(kw_only=True)
+    is_write: bool = field(kw_only=True)
     began: float = field(default_factory=time.perf_counter, init=False)
+
+    @property
+    def seconds(self) -> float:
+        """How long the answer may take."""
+        return self.node.seconds(is_write=self.is_write)
 
     def collect(self, deadline: float) -> Answer | None:
         """The answer; None if the node failed or may not be used. Repeats the request if the generation has changed."""
@@ -400,7 +409,7 @@ class PendingRequest:
                 self.node.discard_idle()  # these connections may be older than a restart of the node
                 self.is_repeatable = False
                 return self._repeat()
-            self.node.fail(error)
+            self.node.fail(error, is_write=self.is_write)
             return None
         except BaseException:
             self.connection.close()
@@ -409,11 +418,13 @@ class PendingRequest:
         return answer
 
     def _repeat(self) -> Answer | None:
-        repeated = self.node.send(self.build, lines=self.lines, is_repeatable=self.is_repeatable)
+        repeated = self.node.send(
+            self.build, lines=self.lines, is_repeatable=self.is_repeatable, is_write=self.is_write
+        )
         if repeated is None:
             return None
         self.generation, self.connection = repeated.generation, repeated.connection
-        return self.receive(time.monotonic() + self.node.timeout)
+        return self.receive(time.monotonic() + self.seconds)
 
     def _read(self, deadline: float) -> Answer:
         data = bytearray()  # grows in place, because a thousand values arrive in many reads
@@ -443,7 +454,7 @@ class MemcachedNode:
         self.key: NodeKey = (url, placed, epoch)
         place = b"%x-%d" % (epoch, placed) if epoch else b"%d" % placed
         self.name = f"{url} {place.decode()}"
-        self.timeout = memcached_timeout()
+        self._read_timeout, self._write_timeout = memcached_timeouts()
         self.stamp_key = b"%s%s.stamp" % (key_prefix(), place)
         self.health = NodeHealth(self.name)
         self._head = b"%s%s." % (key_prefix(), place)
@@ -451,6 +462,7 @@ class MemcachedNode:
         self._idle: list[Connection] = []  # a list's append and pop are atomic
         self._breaker = Breaker()
         self._probing = threading.Lock()  # held during a probe
+        self._is_slow = False  # a read has timed out, and no write has waited for the node since
         self._is_retired = False
 
     @property
@@ -461,16 +473,23 @@ class MemcachedNode:
         """The prefix of all keys of a generation."""
         return b"%s%d" % (self._head, generation)
 
-    def current(self) -> int | None:
+    def seconds(self, *, is_write: bool) -> float:
+        """How long an answer may take."""
+        return self._write_timeout if is_write else self._read_timeout
+
+    def current(self, *, is_write: bool = False) -> int | None:
         """The generation to use now; None while the node may not be used. Probes the node if that is due."""
         generation = self.health.current()
         if generation is not None or self.health.is_held:
             return generation
-        if not self._probing.acquire(timeout=self.timeout if self._breaker.is_closed else 0):
+        waits = self._breaker.is_closed or (is_write and self._is_slow)
+        if not self._probing.acquire(timeout=self.seconds(is_write=is_write) if waits else 0):
             return None
         try:
-            if self.health.current() is None and self._breaker.allows():
-                self._probe()
+            if self.health.current() is None and (
+                (is_write and self._is_slow) or self._breaker.allows()
+            ):
+                self._probe(is_write=is_write)
             return self.health.current()
         finally:
             self._probing.release()
@@ -478,23 +497,32 @@ class MemcachedNode:
     # -- requests --------------------------------------------------------------------------------
 
     def send(
-        self, build: RequestBuilder, *, lines: int = 0, is_repeatable: bool = True
+        self,
+        build: RequestBuilder,
+        *,
+        lines: int = 0,
+        is_repeatable: bool = True,
+        is_write: bool = False,
     ) -> PendingRequest | None:
         """Send a request; returns None if the node failed or may not be used."""
-        generation = self.current()
+        generation = self.current(is_write=is_write)
         if generation is None:
             return None
-        return self._send(build, generation, lines=lines, is_repeatable=is_repeatable)
+        return self._send(
+            build, generation, lines=lines, is_repeatable=is_repeatable, is_write=is_write
+        )
 
     def send_noreply(self, build: RequestBuilder, generation: int) -> None:
         """Send a request that gets no reply; it may be lost."""
-        connection = self._connected(build(self.head(generation)))
+        connection = self._connected(build(self.head(generation)), is_write=False)
         if connection is not None:
             self.release(connection)
 
     def ping(self) -> bool:
         pending = self.send(self._stamp_request)
-        return pending is not None and pending.collect(time.monotonic() + self.timeout) is not None
+        if pending is None:
+            return False
+        return pending.collect(time.monotonic() + pending.seconds) is not None
 
     def is_current(self, answer: Answer, generation: int) -> bool:
         """Whether the node answered under `generation`. If not, notes a newer stamp, or requires a probe."""
@@ -509,40 +537,44 @@ class MemcachedNode:
         """Note that a write did not reach the node, or may not have. No process may then read its older values."""
         self.health.miss_write()
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: Exception, *, is_write: bool) -> None:
         """Open the breaker, because the node did not answer."""
         self.health.invalidate()
+        if is_write or not isinstance(error, TimeoutError):
+            self._is_slow = False
+        elif self._breaker.is_closed:
+            self._is_slow = True
         if self._breaker.fail():
             logger.warning("memcached %s does not answer and is skipped: %s", self.url, error)
         self.discard_idle()
 
     # -- probe -----------------------------------------------------------------------------------
 
-    def _probe(self) -> None:
+    def _probe(self, *, is_write: bool) -> None:
         """Read the stamp; write a new one if it is missing, or values may be outdated. The caller holds `_probing`."""
         self.health.announce(at_once=True)
         for _ in range(MAX_TRIES):
-            answer = self._exchange(self._stamp_request)
+            answer = self._exchange(self._stamp_request, is_write=is_write)
             if answer is None:
                 return
             item = answer.items.get(self.stamp_key)
             stamp = self.take_stamp(answer)
             required, missed = self.health.required_generation(stamp)
-            if stamp == required or self._write_stamp(item, required):
+            if stamp == required or self._write_stamp(item, required, is_write=is_write):
                 if not self._breaker.is_closed:
                     logger.warning("memcached %s answers again, generation %s", self.url, required)
                 self._breaker.succeed()
                 self.health.set_generation(required, missed)
                 return
 
-    def _write_stamp(self, item: Item | None, generation: int) -> bool:
+    def _write_stamp(self, item: Item | None, generation: int, *, is_write: bool) -> bool:
         """Write a new stamp. Returns False if another process was faster, or the node failed."""
         new = (self.stamp_key, Item(b"%d" % generation, 0, item.token if item else 0))
         verb = b"cas" if item else b"add"
         request = store_request(verb, [new], ttl_seconds=0, noreply=False) + self._stamp_request(
             b""
         )
-        answer = self._exchange(lambda _head: request, lines=1)
+        answer = self._exchange(lambda _head: request, lines=1, is_write=is_write)
         return answer is not None and answer.lines == [b"STORED"]
 
     def _stamp_request(self, _head: bytes) -> bytes:
@@ -550,21 +582,33 @@ class MemcachedNode:
 
     # -- connections -----------------------------------------------------------------------------
 
-    def _exchange(self, build: RequestBuilder, *, lines: int = 0) -> Answer | None:
-        pending = self._send(build, 0, lines=lines, is_repeatable=False)
-        return pending.receive(time.monotonic() + self.timeout) if pending else None
+    def _exchange(self, build: RequestBuilder, *, lines: int = 0, is_write: bool) -> Answer | None:
+        pending = self._send(build, 0, lines=lines, is_repeatable=False, is_write=is_write)
+        return pending.receive(time.monotonic() + pending.seconds) if pending else None
 
     def _send(
-        self, build: RequestBuilder, generation: int, *, lines: int, is_repeatable: bool
+        self,
+        build: RequestBuilder,
+        generation: int,
+        *,
+        lines: int,
+        is_repeatable: bool,
+        is_write: bool,
     ) -> PendingRequest | None:
-        connection = self._connected(build(self.head(generation)))
+        connection = self._connected(build(self.head(generation)), is_write=is_write)
         if connection is None:
             return None
         return PendingRequest(
-            self, build, lines, generation, connection, is_repeatable=is_repeatable
+            self,
+            build,
+            lines,
+            generation,
+            connection,
+            is_repeatable=is_repeatable,
+            is_write=is_write,
         )
 
-    def _connected(self, request: bytes) -> Connection | None:
+    def _connected(self, request: bytes, *, is_write: bool) -> Connection | None:
         """Send a request; returns the connection, or None if the node failed. Retries if a connection was stale."""
         while True:
             try:
@@ -572,11 +616,11 @@ class MemcachedNode:
             except IndexError:
                 connection = Connection(self.url)
             try:
-                connection.send(request, seconds=self.timeout)
+                connection.send(request, seconds=self.seconds(is_write=is_write))
             except OSError as error:
                 connection.close()
                 if not (connection.is_proved and isinstance(error, ConnectionError)):
-                    self.fail(error)
+                    self.fail(error, is_write=is_write)
                     return None
                 self.discard_idle()
             except BaseException:

@@ -197,7 +197,9 @@ class Layer:
         requests = []
         for slot, part in self.by_slot(items):
             build = _stores(slot.node, verb, [(key, items[key]) for key in part], ttl_seconds)
-            request = slot.node.send(build, lines=len(part), is_repeatable=verb != b"cas")
+            request = slot.node.send(
+                build, lines=len(part), is_repeatable=verb != b"cas", is_write=True
+            )
             if request is None:
                 slot.node.miss_write()
             else:
@@ -262,7 +264,7 @@ def set_everywhere(what: Sequence[tuple[Layer, Items, int]]) -> None:
         for slot, part in layer.by_slot(items):
             pairs = [(key, items[key]) for key in part]
             build = _stores(slot.node, b"set", pairs, ttl_seconds, noreply=True)
-            request = slot.node.send(build)
+            request = slot.node.send(build, is_write=True)
             if request is None:
                 slot.node.miss_write()
             else:
@@ -291,7 +293,7 @@ def send_appends(layers: Sequence[Layer], appends: Mapping[bytes, Append]) -> Ca
         for slot, part in layer.by_slot(appends):
             build = _appends(slot.node, [(key, appends[key]) for key in part])
             begun = sum(appends[key].start is not None for key in part)
-            request = slot.node.send(build, lines=begun + len(part))
+            request = slot.node.send(build, lines=begun + len(part), is_write=True)
             if request is None:
                 slot.node.miss_write()
             else:
@@ -371,7 +373,7 @@ def _collect(
     requests: Sequence[tuple[PendingRequest, list[bytes]]],
 ) -> Iterator[tuple[PendingRequest, list[bytes], Answer | None]]:
     """The answers to requests that have all been sent. Waits for at most one timeout, plus one per repeated request."""
-    timeout = max((request.node.timeout for request, _part in requests), default=0.0)
+    timeout = max((request.seconds for request, _part in requests), default=0.0)
     pending, deadline = list(requests), time.monotonic() + timeout
     try:
         while pending:

@@ -39,6 +39,7 @@ def configure_feedcache() -> None:
             redis_tls_files=settings.REDIS_TLS_FILES,
             topology=topology,
             memcached_timeout_seconds=settings.MEMCACHED_TIMEOUT_SECONDS,
+            memcached_write_timeout_seconds=settings.MEMCACHED_WRITE_TIMEOUT_SECONDS,
             follows_topology=settings.CACHE_TOPOLOGY_LISTENS,
             key_prefix=settings.CACHE_KEY_PREFIX,
             refills_all_l1=settings.CACHE_REFILL_ALL_L1,

@@ -300,6 +300,9 @@ REDIS_BROADCAST_URL = env.str("REDIS_BROADCAST_URL", REDIS_CACHE_URL)
 REDIS_TIMEOUT_SECONDS = env.float("REDIS_TIMEOUT_SECONDS", 0.5)
 # A slower response counts as a miss.
 MEMCACHED_TIMEOUT_SECONDS = env.float("MEMCACHED_TIMEOUT_SECONDS", 0.05)
+# A node that takes longer to acknowledge a write loses all its values, because some may be outdated. If this is shorter
+# than MEMCACHED_TIMEOUT_SECONDS, that one applies.
+MEMCACHED_WRITE_TIMEOUT_SECONDS = env.float("MEMCACHED_WRITE_TIMEOUT_SECONDS", 0.5)
 # The nodes of Main, one for each slot: host:port or unix:/path. If the list is empty, PostgreSQL answers every read.
 # These settings are only the initial topology: staff can change it in the admin or with `manage cache`, without a
 # restart.

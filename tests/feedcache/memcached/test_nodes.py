@@ -14,6 +14,7 @@ from feedcache import breaker, memcached_node
 from feedcache.connections import timelines
 from feedcache.memcached_node import GENERATIONS_KEY as GENERATIONS
 from feedcache.memcached_node import MIN_SECONDS, Connection, MemcachedNode
+from feedcache.memcached_tiers import named
 from tests.feedcache.pools import BACKUP, MAIN, a_second_passes, all_of
 from tests.feedcache.relay import Relay
 from tests.support.faults import dead_redis
@@ -31,6 +32,7 @@ KEYS = [f"key:{number}" for number in range(40)]
 def quick(cache_settings):
     """Time-outs as in production, or nearly: these tests wait for them."""
     cache_settings.memcached_timeout_seconds = 0.25
+    cache_settings.memcached_write_timeout_seconds = 0.25
 
 
 @pytest.fixture
@@ -170,9 +172,9 @@ def failures(monkeypatch, pools):
     monkeypatch.setattr(breaker, "MAX_PAUSE_SECONDS", 3600)
     failed, fail = [], MemcachedNode.fail
 
-    def counted(node, error):
+    def counted(node, error, *, is_write):
         failed.append(node.url)
-        fail(node, error)
+        fail(node, error, is_write=is_write)
 
     monkeypatch.setattr(MemcachedNode, "fail", counted)
     return failed
@@ -217,6 +219,43 @@ def test_a_hung_node_does_not_make_all_threads_wait_again_and_again(quick, pools
     assert together(8, read) == [[len(KEYS)] * 10] * 8
     assert len(failures) <= 8, "those that were under way, and none after them"
     assert failures or pools.layers == 3  # L1 has what Main is not asked for
+
+
+def test_a_write_waits_longer_than_a_read_so_a_slow_node_keeps_its_values(
+    cache_settings, pools, failures
+):
+    """The node is frozen, a read times out, and while a write waits for the node, it continues."""
+    cache_settings.memcached_timeout_seconds = 0.05
+    cache_settings.memcached_write_timeout_seconds = 60
+    cache = pools.client()
+    cache.set_many(dict.fromkeys(KEYS, b"v"), ttl_seconds=TTL)
+    [node] = [node for node in cache.nodes() if node.url == pools.servers["main-a"].address]
+    generation = node.current()
+    pools.freeze("main-a")
+    cache.main.read(named(KEYS).values())
+    assert failures == [node.url]
+    assert node.current() is None, "reads skip it"
+    everything = dict.fromkeys(KEYS, b"w")
+    waiting = threading.Thread(target=lambda: cache.set_many(everything, ttl_seconds=TTL))
+    waiting.start()
+    wait_until(node._probing.locked, "the write waits for the node")
+    pools.bring_back("main-a")
+    waiting.join()
+    assert node.current() == generation, "it missed no write"
+    found = cache.main.read(named(KEYS).values())
+    assert {item.data for item in found.items.values()} == {b"w"}
+
+
+def test_after_a_write_has_waited_in_vain_no_other_write_waits(cache_settings, pools, failures):
+    cache_settings.memcached_timeout_seconds = 0.05
+    cache_settings.memcached_write_timeout_seconds = 0.1
+    cache = pools.client()
+    cache.set_many(dict.fromkeys(KEYS, b"v"), ttl_seconds=TTL)
+    pools.freeze("main-a")
+    cache.main.read(named(KEYS).values())
+    for _ in range(5):
+        cache.set_many(dict.fromkeys(KEYS, b"w"), ttl_seconds=TTL)
+    assert len(failures) == 2, "a read, and the first of the writes"
 
 
 def test_a_killed_node_is_used_again_when_it_is_back(pools, cache):
