@@ -74,7 +74,7 @@ class SourceUnavailable(Exception):
 
 
 class Bulkhead:
-    """Runs calls to a source in a few threads, so that hanging calls do not block other work (source 003, "read-3").
+    """Runs calls to a source in a few threads, so that hanging calls do not block other work (source 003).
 
     While all these threads are busy, or for a pause after the source has failed, further calls fail immediately, and
     callers continue without the source. A hanging thread stays busy until its call returns.

@@ -17,10 +17,10 @@ new generation is announced through Redis (at most twice a second), for the proc
 written to the node by the first process that reaches it. The other processes receive the announcement within a second,
 and then read nothing older. Without Redis, they use the old generation until the new one is in the node's stamp.
 
-**Breaker.** A node that does not answer costs one timeout, and is then skipped for a while. A write waits longer than a
-read, because a read only misses, but a missed write makes all values of the node unreadable. So a node that is only slow
-for a moment, for example because its machine is busy, keeps its values: after a read has timed out, reads skip the node,
-and the next write still waits for it.
+**Breaker.** A node that does not answer costs one timeout, and is then skipped for a while. A write waits longer than
+a read: a skipped read is only a miss, but a missed write makes all values of the node unreadable. After a read has
+timed out, reads skip the node, and the next write still waits for it. So a node that is slow for a moment, for example
+because its machine is busy, does not lose its values.
 """
 
 import logging

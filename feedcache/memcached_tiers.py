@@ -15,7 +15,7 @@ A read queries one L1 group chosen at random, then Main, then Backup, each only 
 (appends go to all layers at once). If Main fails, Backup replaces it; if both fail, only tombstones are written, to L1.
 `gets` and `cas` read and compare in Main, or in Backup while Main fails, but never in L1.
 
-Without L1 there are two layers, and without Backup there is one. Without Main there is none: every read is a miss, and
+L1 and Backup are optional: a read queries three layers, two, or only Main. Without Main, every read is a miss, and
 every write returns False, except appends, which return True because no process can read a value without the bytes. The
 keys of a node that fails are misses; `memcached_node` decides which of its values may be read later. For the
 differences from the articles, see docs/decisions/0009 and 0142; 0148 explains why Memcached's own leases are not used.
@@ -577,7 +577,10 @@ class TieredCache:
 
     @property
     def is_in_force(self) -> bool:
-        """Whether the topology is confirmed: no process is then two steps of a resize (`topology.Phase`) ahead."""
+        """Whether the topology was confirmed recently enough to be used.
+
+        As long as it is, no other process is two steps of a resize (`topology.Phase`) ahead; one step does no harm.
+        """
         return time.monotonic() < self.until
 
     # -- reading ---------------------------------------------------------------------------------

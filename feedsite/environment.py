@@ -44,7 +44,7 @@ def postgresql_options(timeouts: Mapping[str, int], **others: str) -> str:
 
 
 def tls_files(env: Environment, servers: str) -> dict[str, str]:
-    """The TLS files for one kind of server, under Python's names for them."""
+    """The TLS files for one kind of server, under the names that the settings of Redis and Celery use."""
     names = {"ca_certs": "CA_FILE", "certfile": "CERT_FILE", "keyfile": "KEY_FILE"}
     found = {name: env.str(f"{servers}_{suffix}", "") for name, suffix in names.items()}
     return {name: path for name, path in found.items() if path}
@@ -53,8 +53,8 @@ def tls_files(env: Environment, servers: str) -> dict[str, str]:
 def relying_party(site_url: str) -> tuple[str, str]:
     """The domain of passkeys, and the origin that may request them.
 
-    Browsers allow no passkeys at an IP address, nor without TLS except at localhost. Passkeys of such a site are for
-    http://localhost, with the same port.
+    Browsers allow no passkeys at an IP address, nor without TLS except at localhost. If the site's URL is one of these,
+    passkeys work for people who open the site as http://localhost, with the same port.
     """
     parts = urlsplit(site_url)
     host = parts.hostname or ""

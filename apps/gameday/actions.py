@@ -35,14 +35,17 @@ WELL_ROUNDS = 3  # the site has recovered after this many rounds of requests wit
 DELIVERY_SECONDS = 60  # how long the delivery of the last posts may take
 ASK_SECONDS = 5.0  # between two requests to Prometheus; also their time limit
 MAX_RUNS = 200  # older ones are deleted
-# The next game day ends a run that is older than its fault's duration plus this: its process has died.
+# The next game day ends a run that is older than its fault's duration plus this: its process has died, or none has
+# begun it.
 GRACE = timedelta(seconds=BEFORE_SECONDS + MAX_RECOVERY_SECONDS + DELIVERY_SECONDS + 60)
 
 Report = Callable[[str], None]  # takes a sentence about what happens now
 
 
 def begin(fault: Fault, *, seconds: int, by: str, by_lot: bool) -> Run:
-    """Record a game day. Raises NotAllowed unless this is a staging site, Invalid, or Conflict during another one."""
+    """Record a game day. Raises NotAllowed if this is not a staging site, Invalid for a duration out of range, and
+    Conflict while another game day has not ended.
+    """
     require_staging()
     fault_of(fault.name)
     least, most = SECONDS
@@ -92,7 +95,7 @@ def _end(row_id: int, **fields: Any) -> None:
 
 
 def _end_abandoned() -> None:
-    """End runs whose process has died."""
+    """End runs that are too old: their process has died, or none has begun them."""
     lasts = ExpressionWrapper(F("seconds") * timedelta(seconds=1), output_field=DurationField())
     abandoned = Run.objects.filter(ended_at=None, created_at__lt=Now() - GRACE - lasts)
     abandoned.update(ended_at=Now(), error=_("It was broken off."))
@@ -153,7 +156,9 @@ def _undelivered(sent: Probes, accepted: set[str]) -> set[str]:
 def _run_fault(
     fault: Fault, seconds: float, alert: Alert, sent: Probes, prometheus: str
 ) -> list[tuple[float, bool, bool]]:
-    """Keep the fault going for `seconds`. Returns the states of its alert, as `cards.outcome` takes them."""
+    """Keep the fault going for `seconds`. Returns the states of its alert: seconds into the fault, whether the
+    condition held, whether the alert fired.
+    """
     states: list[tuple[float, bool, bool]] = []
     start, asked_at = sent.scrapes[-1], 0.0
     began = time.monotonic()
@@ -206,7 +211,9 @@ def _recovery(sent: Probes, alert: Alert, known: set[str], *, since: float) -> f
 
 
 def _well_from(sent: Probes, since: float) -> float | None:
-    """The time since which requests begun after `since` only succeed; None if one kind has fewer than WELL_ROUNDS."""
+    """The time from which all kinds of requests begun after `since` succeed: the end of the first success after the
+    last failure, for the slowest kind. None if one kind has had fewer than WELL_ROUNDS successes since then.
+    """
     moments = []
     for who in (VISITOR, MEMBER, AUTHOR):
         own = [one for one in sent.answers if one.who == who and one.began >= since]

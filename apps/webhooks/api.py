@@ -39,7 +39,7 @@ class WebhookJson(TypedDict):
     enabled: bool
     disabled_reason: Annotated[str | None, [*Off.values, None]]
     failing_since: Annotated[
-        DateTime | None, "When the first attempt since the last success failed."
+        DateTime | None, "The time of the first failed attempt after the last success."
     ]
     created_at: DateTime
     secret: NotRequired[

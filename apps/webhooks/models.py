@@ -83,7 +83,7 @@ class Endpoint(models.Model):
     sealed_former = models.TextField(blank=True, default="")
     former_until = models.DateTimeField(null=True, blank=True)
     off = models.CharField(_("switched off"), max_length=8, blank=True, default="")
-    # when the first attempt since the last success failed
+    # the time of the first failed attempt after the last success
     failing_since = models.DateTimeField(_("failing since"), null=True, blank=True)
     leased_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), default=timezone.now)

@@ -1,7 +1,8 @@
 """The newest entries of a long list in Redis: a contiguous prefix of (place, id), or nothing.
 
-Form: one ZSET per list, newest first. The member is the id, and the score is its negated place, so that a new entry is
-near the head of the listpack (see `home_window`). Two members are not entries. The first member is the fence: its name
+Form: one ZSET per list, newest first. The member is the id. The score is the negated place, the number by which the
+list is sorted (`Entry`): a newer entry has a lower score, and Redis, which searches a listpack for the position from
+its head, finds that of a new entry at once. Two members are not entries. The first member is the fence: its name
 contains the revision of the list, so a reader who expects another revision does not find it (see `longset`). The last
 member may be the sentinel `~` (NoMore), which means that nothing older exists.
 """
@@ -20,7 +21,7 @@ CHUNK = 100  # entries in one ZADD, which takes the server half a millisecond
 
 # KEYS: the list. ARGV: old fence, new fence, length, command or '', id, score. The new fence is added before anything
 # is removed: Redis deletes an empty key, and a new one would have no time to live. Members beyond the length are
-# removed from the tail: the sentinel counts and goes first, the fence does not count.
+# removed from the tail. The fence is not counted; the sentinel is, and as the last member it is removed first.
 _CHANGE = """
 if type(redis.pcall('ZSCORE', KEYS[1], ARGV[1])) ~= 'string' then return 0 end
 redis.call('ZADD', KEYS[1], '-inf', ARGV[2])

@@ -4,11 +4,11 @@ An intset is a sorted array of 4-byte numbers: it takes 4.1 bytes per member, an
 would block the server for 2.5 ms, and a hash table would take 60 bytes per member. The client builds the array, as in
 source 002.
 
-**The revision is a member.** The sets of one owner are made from one revision of the owner, and each contains that
-revision as a negative number (the fence). So one SMISMEMBER returns whether the set exists, whether it is current, and
-which ids are in it; a set that was evicted, has another revision, or is garbage is a miss. A change replaces the fence
-and changes the member at the same time; changes that arrive in the wrong order find no fence to replace, and leave a
-miss, never a wrong set.
+**The revision is a member.** The sets of one owner are made from one revision of the owner, and each contains a
+negative number that is computed from this revision and the key (the fence). So one SMISMEMBER returns whether the set
+exists, whether it is current, and which ids are in it; a set that was evicted, has another revision, or is garbage is a
+miss. A change replaces the fence and adds or removes an id in the same script; changes that arrive in the wrong order
+find no fence to replace, and leave a miss, never a wrong set.
 """
 
 import logging
@@ -50,8 +50,9 @@ end
 return found
 """
 
-# KEYS: the sets. ARGV: `_TOO_MANY`, most members; then per set: old fence, new fence, command or '', id. The new fence
-# is added before anything is removed: Redis deletes an empty key, and a new one would have no time to live.
+# KEYS: the sets. ARGV: `_TOO_MANY`, the maximum number of members with the fence; then per set: old fence, new fence,
+# command or '', id. The new fence is added before anything is removed: Redis deletes an empty key, and a new one would
+# have no time to live.
 _CHANGE = """
 local moved = 0
 for i, key in ipairs(KEYS) do
@@ -106,7 +107,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class LongSets:
-    """Sets of one owner at one revision, which are loaded together, e.g. all relations of a user.
+    """One kind of sets, e.g. relations: an owner has one set per name, all loaded together at one revision.
 
     All methods raise RedisError: the caller decides whether a server that does not answer is a miss.
     """
@@ -222,9 +223,10 @@ class LongSets:
         """Update the sets from `revision - 1` to `revision`, with at most one change each; returns how many were
         updated.
 
-        Sets at another revision stay as they are; older ones are misses. A removal also leaves a set that is marked
-        as too large as it is, so that it is loaded again. A set that becomes too large is deleted. A call sends a few
-        hundred bytes, however large the sets are.
+        Sets at another revision stay as they are; a reader who expects `revision` does not accept an older one. A
+        removal does not touch a set that is marked as too large: its fence stays old, so the next read is a miss and
+        loads it again. A set that becomes too large is deleted. A call sends a few hundred bytes, however large the
+        sets are.
         """
         commands = {
             change.name: ["SADD" if change.added else "SREM", change.member_id]

@@ -41,7 +41,8 @@ FRESH_SECONDS = 1.0
 MAX_DEAD = 100  # counted at most, per kind
 # Tables whose dead letters have an index. The others have few, and staff see them in the admin.
 WITH_DEAD_LETTERS = (Event, FanoutJob, FanoutChunk, Backfill, BackfillChunk)
-CLOCK_SECONDS = 600.0  # longer than any lease or pause
+# If the next delivery is due later than this, PostgreSQL's clock went back: no lease or pause is so long.
+CLOCK_SECONDS = 600.0
 PROBE, PROBE_SECONDS = "health:probe", 10
 # A sort that needs a temporary file, so PostgreSQL writes to the disk, but nothing remains.
 _SPILL = "SET LOCAL work_mem = 64; SELECT max(n) FROM (SELECT generate_series(1, 5000) AS n ORDER BY n) AS spilled"
@@ -133,18 +134,16 @@ def forget() -> None:
 
 def _check_all() -> Status:
     wanted = _all_checks()
-    first = _timed(
-        wanted.pop("postgresql")
-    )  # if it fails, the other checks in PostgreSQL would wait for a connection, too
+    # if it fails, the other checks in PostgreSQL would wait for a connection, too
+    first = _timed(wanted.pop("postgresql"))
     checks = {"postgresql": first} | {
         name: first if name in _IN_POSTGRESQL and not first["ok"] else _timed(check)
         for name, check in wanted.items()
     }
     degraded = sorted(name for name, check in checks.items() if not check["ok"])
     status = "unavailable" if not first["ok"] else "degraded" if degraded else "ready"
-    behind = {
-        "deliveries_behind_seconds": lag.latest.seconds
-    }  # the check of deliveries has just read it
+    # just read by the check of deliveries; while PostgreSQL fails, the last value, or 0 once it is too old
+    behind = {"deliveries_behind_seconds": lag.latest.seconds}
     return {"status": status, "degraded": degraded, **behind, "checks": checks}
 
 

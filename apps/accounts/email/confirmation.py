@@ -2,7 +2,8 @@
 
 With EMAIL_CONFIRMATION_REQUIRED an address can be used (to log in or to get a new password) only after its owner has
 confirmed it by a mailed link, and no response reveals whether an address belongs to another account. Otherwise it can
-be used immediately, unless another account has it, which a person can find out by trying to log in with it.
+be used immediately, unless another account has it; then it stays pending. So a person who enters an address and cannot
+log in with it learns that it belongs to another account.
 """
 
 from django.conf import settings
@@ -86,8 +87,8 @@ def send_confirmation(user: User) -> None:
 
 
 def user_to_confirm(token: str) -> User:
-    """The user whose pending address a link confirms. Raises NotFound if the link is used, replaced by a later one,
-    expired or forged, or the account is frozen or suspended.
+    """The user whose pending address a link confirms. Raises NotFound if the link is forged or has expired, if the
+    address has been confirmed, removed or set again since, or if the account is frozen or suspended.
     """
     try:
         number, address, given_at = signing.loads(

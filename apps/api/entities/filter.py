@@ -97,9 +97,10 @@ def filter_v1_json(row: FilterKeyword) -> FilterV1Json:
 
 
 class FilterResultJson(TypedDict):
-    """A filter of the viewer that matches a status, with at most ten of its keywords.
+    """A filter of the viewer that matches a status, with at most ten of its keywords that match.
 
-    The first two matching filters are listed, and others that act in a context where no listed filter acts as they do.
+    The first two matching filters are listed. A further one is listed only if it has an action (warn or hide) in a
+    context where no filter listed before it has the same action.
     """
 
     filter: FilterSummaryJson

@@ -70,7 +70,8 @@ def _connection(address: str) -> HTTPConnection:
 def _cut(connection: HTTPConnection, is_late: Event) -> None:
     """End a connection whose time is up, even if bytes are still arriving."""
     is_late.set()
-    with suppress(OSError, AttributeError):  # no socket yet: each step has its own timeout
+    # without a socket yet, connecting and the TLS handshake have their own timeouts, and `post` checks `is_late` then
+    with suppress(OSError, AttributeError):
         connection.sock.shutdown(socket.SHUT_RDWR)
 
 

@@ -359,8 +359,8 @@ def begin_build(store: CounterStore, floor: int) -> BucketLease | None:
 
 
 def end_build(store: CounterStore, lease: BucketLease, *, complete: bool) -> bool:
-    """End a lease, because the store is complete or another process continues. Returns False if the lease was lost, or
-    the server has restarted.
+    """End a lease: mark the store as complete, or else let any process continue the rebuild. Returns False if the lease
+    was lost, or the server has restarted.
     """
     args = [lease.token, state(store).run, store.layout, int(complete)]
     return bool(store.run(lua.BUILD_END, [store.meta_key], args))
@@ -465,6 +465,9 @@ def _raise_floor(store: CounterStore, floor: int) -> tuple[int, int] | None:
 
 
 def _drop_buckets(store: CounterStore, buckets: Sequence[int], *, loaded_too: bool = False) -> int:
-    """Drop buckets, except those with increments that PostgreSQL lacks; returns how many of these there are."""
+    """Drop buckets, except those with increments that PostgreSQL lacks; returns how many of these there are.
+
+    Without `loaded_too`, cold buckets that have been loaded stay as well; they are not in the returned number.
+    """
     keys = [store.meta_key, store.dirty_key, *map(store.key, buckets)]
     return int(store.run(lua.SWEEP, keys, [int(loaded_too), *buckets]))
